@@ -1,0 +1,5 @@
+//! What Placet is measured against: servers that store nothing, and bare commits that serve nobody.
+
+pub mod bare;
+pub mod postgres;
+pub mod sqlite;

@@ -1,0 +1,18 @@
+//! The load generator: cheap HTTP clients, the measurements they make, and the rows those become.
+//!
+//! Client and server share two cores, so everything here is built to cost little: raw sockets, request bytes
+//! built once and patched in place, answers read no further than needed, one thread for all clients. Baseline
+//! and subject are always driven by this same code.
+
+pub mod closed;
+pub mod conn;
+pub mod figures;
+pub mod fill;
+pub mod list;
+pub mod parked;
+pub mod process;
+pub mod rows;
+pub mod subject;
+pub mod target;
+pub mod wake;
+pub mod wire;

@@ -1,0 +1,177 @@
+//! Closed loops: every client sends its next call as soon as the last one is answered.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::conn::Conn;
+use super::figures::Latencies;
+use super::process;
+use super::target::Target;
+use super::wire::{self, Create, Held};
+
+/// How long one loop runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// Not counted: connections, caches and allocators fill.
+    pub warm_up: Duration,
+    /// Counted.
+    pub measure: Duration,
+}
+
+/// What one loop reached.
+#[derive(Debug, Clone)]
+pub struct Rate {
+    /// Calls (or cycles) answered a second.
+    pub per_second: f64,
+    /// How long each took.
+    pub latency: Latencies,
+    /// Processor time of all servers per call, in microseconds.
+    pub server_cpu_us: f64,
+    /// Processor time of this client per call, in microseconds.
+    pub client_cpu_us: f64,
+}
+
+/// Counts upwards for the whole run, so that no two bodies are alike.
+static COUNTER: AtomicU64 = AtomicU64::new(1);
+
+/// The next number of the run.
+pub fn next_number() -> u64 {
+    COUNTER.fetch_add(1, Ordering::Relaxed)
+}
+
+/// What the clients do over and over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// One create.
+    Create {
+        /// With an idempotency key.
+        keyed: bool,
+    },
+    /// Create, long poll, approve on the reviewer's connection, the long poll answered.
+    Cycle,
+}
+
+/// Runs `clients` clients, spread evenly over the targets.
+pub async fn run(targets: &[Target], clients: usize, work: Work, pace: Pace) -> Result<Rate> {
+    let begin = Instant::now() + pace.warm_up;
+    let window = Window {
+        begin,
+        end: begin + pace.measure,
+    };
+    let mut tasks = JoinSet::new();
+    for target in targets.iter().cycle().take(clients) {
+        let target = Arc::new(target.clone());
+        match work {
+            Work::Create { keyed } => tasks.spawn(create_loop(target, window, keyed)),
+            Work::Cycle => tasks.spawn(cycle_loop(target, window)),
+        };
+    }
+    let whole = pace.warm_up + pace.measure;
+    tokio::time::sleep(pace.warm_up).await;
+    let before = cpu(targets)?;
+    tokio::time::sleep(pace.measure).await;
+    let after = cpu(targets)?;
+
+    let mut recorded = Vec::new();
+    let drain = async {
+        while let Some(done) = tasks.join_next().await {
+            recorded.append(&mut done??);
+        }
+        anyhow::Ok(())
+    };
+    tokio::time::timeout(whole + Duration::from_secs(30), drain)
+        .await
+        .context("a client was still waiting for its answer 30 s after the end")??;
+    if recorded.is_empty() {
+        bail!("not one call was answered in {} ms", pace.measure.as_millis());
+    }
+    let count = recorded.len() as f64;
+    Ok(Rate {
+        per_second: count / pace.measure.as_secs_f64(),
+        latency: Latencies::new(recorded),
+        server_cpu_us: (after.servers - before.servers) * 1e6 / count,
+        client_cpu_us: (after.client - before.client) * 1e6 / count,
+    })
+}
+
+/// Only what is answered inside it counts.
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    begin: Instant,
+    end: Instant,
+}
+
+struct Cpu {
+    servers: f64,
+    client: f64,
+}
+
+fn cpu(targets: &[Target]) -> Result<Cpu> {
+    let mut servers = 0.0;
+    for target in targets {
+        servers += process::cpu_seconds(target.pid)?;
+    }
+    Ok(Cpu {
+        servers,
+        client: process::cpu_seconds(std::process::id())?,
+    })
+}
+
+async fn create_loop(target: Arc<Target>, window: Window, keyed: bool) -> Result<Vec<Duration>> {
+    let mut conn = Conn::open(target.addr).await?;
+    let mut create = Create::new(target.addr, &target.agent, keyed);
+    let mut recorded = Vec::new();
+    let mut sent = Instant::now();
+    loop {
+        conn.call(create.fill(next_number()))
+            .await?
+            .expect(201, "create")?;
+        let answered = Instant::now();
+        if answered >= window.end {
+            return Ok(recorded);
+        }
+        if answered >= window.begin {
+            recorded.push(answered - sent);
+        }
+        sent = answered;
+    }
+}
+
+async fn cycle_loop(target: Arc<Target>, window: Window) -> Result<Vec<Duration>> {
+    let mut agent = Conn::open(target.addr).await?;
+    let mut reviewer = Conn::open(target.addr).await?;
+    let mut create = Create::new(target.addr, &target.agent, false);
+    let mut recorded = Vec::new();
+    let mut sent = Instant::now();
+    loop {
+        let answer = agent.call(create.fill(next_number())).await?;
+        answer.expect(201, "create")?;
+        let held = Held::read(answer.body)?;
+        // The wait is on the wire before the decision is, so the server has to park it.
+        agent
+            .send(&wire::get(target.addr, &wire::wait_path(&held.id), &target.agent))
+            .await?;
+        reviewer
+            .call(&wire::approve(target.addr, &target.reviewer, &held))
+            .await?
+            .expect(200, "decision")?;
+        let waited = agent.receive().await?;
+        waited.expect(200, "wait")?;
+        if wire::is_pending(waited.body) {
+            bail!("the wait on {} ended although it was decided", held.id);
+        }
+        let answered = Instant::now();
+        if answered >= window.end {
+            return Ok(recorded);
+        }
+        if answered >= window.begin {
+            recorded.push(answered - sent);
+        }
+        sent = answered;
+    }
+}

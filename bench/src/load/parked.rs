@@ -1,0 +1,138 @@
+//! Memory of parked waiters: HTTP/1.1 with a connection each, HTTP/2 with a hundred streams a connection.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Empty};
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::conn::Conn;
+use super::process;
+use super::target::Target;
+use super::wire::{self, Held};
+
+/// Streams on one connection; servers commonly allow 100 or more.
+const STREAMS: usize = 100;
+
+/// Which protocol the waiters speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// A connection each.
+    Http1,
+    /// A stream each.
+    Http2,
+}
+
+/// Bytes of server memory per parked waiter: one waiter on each of `held`.
+pub async fn bytes_per_waiter(target: &Target, held: &[Held], protocol: Protocol) -> Result<f64> {
+    read_all(target, held).await?;
+    process::settle(target.pid, Duration::from_secs(60)).await?;
+    let before = process::resident(target.pid)?;
+
+    let early = Arc::new(AtomicUsize::new(0));
+    let mut tasks = JoinSet::new();
+    let begun = Instant::now();
+    match protocol {
+        Protocol::Http1 => park_http1(target, held, &early, &mut tasks).await?,
+        Protocol::Http2 => park_http2(target, held, &early, &mut tasks).await?,
+    }
+    process::settle(target.pid, Duration::from_secs(60)).await?;
+    let after = process::resident(target.pid)?;
+
+    if let Some(done) = tasks.try_join_next() {
+        done??;
+        bail!("a waiter was answered although nothing was decided");
+    }
+    let early = early.load(Ordering::Relaxed);
+    if early > 0 {
+        bail!(
+            "{early} waits ran out while parking took {} s",
+            begun.elapsed().as_secs()
+        );
+    }
+    tasks.shutdown().await;
+    Ok((after as f64 - before as f64) / held.len() as f64)
+}
+
+/// Reads every request once, so that database caches are full before the first figure is taken.
+async fn read_all(target: &Target, held: &[Held]) -> Result<()> {
+    let mut conn = Conn::open(target.addr).await?;
+    for held in held {
+        let path = format!("/v1/requests/{}", held.id);
+        conn.call(&wire::get(target.addr, &path, &target.agent))
+            .await?
+            .expect(200, "read")?;
+    }
+    Ok(())
+}
+
+async fn park_http1(
+    target: &Target,
+    held: &[Held],
+    early: &Arc<AtomicUsize>,
+    tasks: &mut JoinSet<Result<()>>,
+) -> Result<()> {
+    for held in held {
+        let mut conn = Conn::open(target.addr).await?;
+        conn.send(&wire::get(target.addr, &wire::wait_path(&held.id), &target.agent))
+            .await?;
+        let early = Arc::clone(early);
+        tasks.spawn(async move {
+            conn.receive().await?.expect(200, "wait")?;
+            early.fetch_add(1, Ordering::Relaxed);
+            std::future::pending().await
+        });
+    }
+    Ok(())
+}
+
+async fn park_http2(
+    target: &Target,
+    held: &[Held],
+    early: &Arc<AtomicUsize>,
+    tasks: &mut JoinSet<Result<()>>,
+) -> Result<()> {
+    for group in held.chunks(STREAMS) {
+        let stream = TcpStream::connect(target.addr).await?;
+        stream.set_nodelay(true)?;
+        let (sender, connection) =
+            http2::handshake::<_, _, Empty<Bytes>>(TokioExecutor::new(), TokioIo::new(stream))
+                .await
+                .context("the server does not speak HTTP/2 with prior knowledge")?;
+        tasks.spawn(async move { connection.await.context("an HTTP/2 connection broke") });
+        for held in group {
+            let request = hyper::Request::get(format!("http://{}{}", target.addr, wire::wait_path(&held.id)))
+                .header("authorization", format!("Bearer {}", target.agent))
+                .body(Empty::new())?;
+            let mut sender = sender.clone();
+            let early = Arc::clone(early);
+            tasks.spawn(async move {
+                sender.ready().await.context("no HTTP/2 stream to be had")?;
+                let answer = sender
+                    .send_request(request)
+                    .await
+                    .context("a parked HTTP/2 wait broke")?;
+                let status = answer.status();
+                let body = answer.into_body().collect().await?.to_bytes();
+                if status != hyper::StatusCode::OK {
+                    bail!(
+                        "wait: expected status 200, got {status}: {}",
+                        String::from_utf8_lossy(&body)
+                    );
+                }
+                early.fetch_add(1, Ordering::Relaxed);
+                std::future::pending().await
+            });
+        }
+        // Let the frames out group by group instead of 20,000 at the end.
+        tokio::task::yield_now().await;
+    }
+    Ok(())
+}

@@ -1,0 +1,16 @@
+//! A server under load: where it listens, which keys it takes, which process it is.
+
+use std::net::SocketAddr;
+
+/// One server, baseline or subject.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// Where it listens.
+    pub addr: SocketAddr,
+    /// An agent's key.
+    pub agent: String,
+    /// A reviewer's key.
+    pub reviewer: String,
+    /// Its process, for memory and processor time.
+    pub pid: u32,
+}

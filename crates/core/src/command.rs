@@ -1,0 +1,221 @@
+//! The commands that change a request; everything they need beyond the stored state travels inside.
+
+use std::{sync::Arc, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Content, DecisionWord, Digest, KeyId, Needs, ProposalContent, RequestId, Risk, Role, Spec, Time, Verdict};
+
+/// Who gives a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Actor {
+    /// The principal.
+    pub name: String,
+    /// The role of the key used.
+    pub role: Role,
+    /// The key used; none for the development agent and for Placet itself.
+    pub key: Option<KeyId>,
+    /// How the principal proved who it is.
+    pub auth: Auth,
+}
+
+/// How a principal proved who it is; ordered by strength.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum Auth {
+    /// Not at all: development on this machine.
+    Open,
+    /// A bearer token.
+    Token,
+    /// A session in the dashboard.
+    Session,
+    /// A bearer token or session, and the short code bound to the digest.
+    Code,
+}
+
+impl Actor {
+    /// Placet itself: timers, restore, consequences of a revoked key.
+    pub fn system() -> Self {
+        Self { name: "placet".to_owned(), role: Role::Admin, key: None, auth: Auth::Token }
+    }
+}
+
+/// A command about one request.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// Ask.
+    Submit(Box<Submit>),
+    /// Vote.
+    Decide(Box<Decide>),
+    /// Take the permit.
+    Claim(Claim),
+    /// Say what became of it.
+    Report(Report),
+    /// Withdraw, as the agent that asked.
+    Cancel(Cancel),
+    /// Take an unclaimed approval back, as a reviewer.
+    Revoke(Revoke),
+    /// Change who is asked.
+    Reassign(Reassign),
+    /// Settle an unknown outcome, as a reviewer.
+    Resolve(Resolve),
+    /// Let a passed deadline take effect.
+    Expire(Expire),
+}
+
+/// Ask.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Submit {
+    /// The new request's identifier.
+    pub id: RequestId,
+    /// The checked request.
+    pub spec: Spec,
+    /// What the agent wrote, shared with the record.
+    pub content: Arc<Content>,
+    /// Its digest.
+    pub digest: Digest,
+    /// The time that went into the digest.
+    pub created_at: Time,
+    /// What policy said.
+    pub verdict: Verdict,
+    /// Computed risk, already raised by what the agent claims.
+    pub risk: Risk,
+    /// Whose yes is needed.
+    pub needs: Needs,
+    /// How long claiming may take.
+    pub claim_window: Duration,
+    /// How long reporting may take.
+    pub report_window: Duration,
+    /// How many pending requests the agent may have.
+    pub pending_cap: u64,
+}
+
+/// Vote.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decide {
+    /// On which request.
+    pub id: RequestId,
+    /// What the reviewer says.
+    pub word: DecisionWord,
+    /// The digest the reviewer saw.
+    pub digest: Digest,
+    /// The version the reviewer saw.
+    pub version: u32,
+    /// Why.
+    pub reason: Option<String>,
+    /// Replacement arguments, answer, or step decisions, with the digest they give.
+    pub proposal: Option<(ProposalContent, Digest)>,
+    /// Digest of the text that was shown.
+    pub display: Option<Digest>,
+}
+
+/// What a reviewer adds to prove presence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct StepUp {
+    /// The short code shown on the detail view.
+    pub code: String,
+}
+
+/// Take the permit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// Of which request.
+    pub id: RequestId,
+    /// SHA-256 of the permit to give out.
+    pub permit: Digest,
+    /// SHA-256 of the claimant's secret.
+    pub claimant: Option<Digest>,
+}
+
+/// Say what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// Of which request.
+    pub id: RequestId,
+    /// SHA-256 of the permit held.
+    pub permit: Digest,
+    /// What became of it.
+    pub status: ReportStatus,
+    /// The executor's digest of the result.
+    pub result_digest: Option<String>,
+    /// In the executor's words.
+    pub note: Option<String>,
+}
+
+/// What became of an executed action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum ReportStatus {
+    /// It worked.
+    Succeeded,
+    /// It did not.
+    Failed,
+}
+
+/// Withdraw.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cancel {
+    /// Which request.
+    pub id: RequestId,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// Take an approval back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revoke {
+    /// Which request.
+    pub id: RequestId,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// Change who is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reassign {
+    /// Which request.
+    pub id: RequestId,
+    /// Names of people, or `team:NAME`.
+    pub to: Vec<String>,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// Settle an unknown outcome.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolve {
+    /// Which request.
+    pub id: RequestId,
+    /// What became of it.
+    pub status: ReportStatus,
+    /// How the reviewer knows.
+    pub reason: String,
+}
+
+/// Let a passed deadline take effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expire {
+    /// Which request.
+    pub id: RequestId,
+}
+
+impl Command {
+    /// The request it speaks of.
+    pub fn request(&self) -> RequestId {
+        match self {
+            Self::Submit(command) => command.id,
+            Self::Decide(command) => command.id,
+            Self::Claim(command) => command.id,
+            Self::Report(command) => command.id,
+            Self::Cancel(command) => command.id,
+            Self::Revoke(command) => command.id,
+            Self::Reassign(command) => command.id,
+            Self::Resolve(command) => command.id,
+            Self::Expire(command) => command.id,
+        }
+    }
+}

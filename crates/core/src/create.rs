@@ -1,0 +1,428 @@
+//! What an agent sends to ask, and the checks that turn it into a [`Spec`].
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{
+    Action, Body, Confirmation, DecisionWord, Input, InputSpec, InputType, Invalid, Kind, Plan, Risk, Step, answer::check_answer,
+    directory::valid_name,
+};
+
+/// The body of a create call: common fields, and those of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Create {
+    /// What is asked for.
+    pub kind: Kind,
+    /// The agent's session; groups requests for people.
+    pub session: String,
+    /// The agent's own words, shown as untrusted text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// What the agent thinks of the risk; may raise it, never lower it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<Risk>,
+    /// Where the call comes from: working directory, call id, lineage and so on. Covered by the digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Map<String, Value>>,
+    /// Which decisions the agent can use. `deny` is always possible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<Vec<DecisionWord>>,
+    /// How long deciding may take, such as `5m`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_in: Option<String>,
+    /// The person on whose behalf the agent acts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_behalf_of: Option<String>,
+    /// The pause this request belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// `false` when the protocol has no claim: then `approved` is final.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permit: Option<bool>,
+
+    /// action: name of the tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// action: what it is called with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Map<String, Value>>,
+    /// action: JSON Schema that replacement arguments must fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments_schema: Option<Value>,
+
+    /// plan: what it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// plan: the steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<Vec<Step>>,
+    /// plan: whether reviewers may edit and reorder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub can_modify: Option<bool>,
+    /// plan: the agent's estimate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated_duration: Option<String>,
+
+    /// input: the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    /// input: the type of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<InputSpec>,
+    /// input: whether an empty answer is refused; yes unless said otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required: Option<bool>,
+    /// input: a suggestion for the reviewer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Value>,
+
+    /// confirmation: what is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// confirmation: more about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<String>,
+    /// confirmation: the word on the yes button.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirm_label: Option<String>,
+    /// confirmation: the word on the no button.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancel_label: Option<String>,
+}
+
+/// Bounds on what an agent may ask for.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Time for deciding when the agent names none.
+    pub expires_in: Duration,
+    /// Longest time for deciding.
+    pub expires_in_max: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { expires_in: Duration::from_secs(300), expires_in_max: Duration::from_secs(30 * 24 * 3600) }
+    }
+}
+
+/// A checked request, not yet submitted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spec {
+    /// The kind's own fields.
+    pub body: Body,
+    /// The agent's session.
+    pub session: String,
+    /// The agent's words.
+    pub summary: Option<String>,
+    /// The agent's opinion of the risk.
+    pub risk: Option<Risk>,
+    /// Where the call comes from.
+    pub context: Map<String, Value>,
+    /// Decisions that are offered, `deny` among them.
+    pub allowed: Vec<DecisionWord>,
+    /// Time for deciding.
+    pub expires_in: Duration,
+    /// The person behind the agent.
+    pub on_behalf_of: Option<String>,
+    /// The pause this belongs to.
+    pub group: Option<String>,
+    /// Whether approval gives a permit to claim.
+    pub permit: bool,
+}
+
+const TEXT: usize = 8_192;
+const LABEL: usize = 200;
+const STEPS: usize = 200;
+const OPTIONS: usize = 200;
+
+impl Create {
+    /// An empty create of one kind, to be filled in.
+    pub fn new(kind: Kind, session: impl Into<String>) -> Self {
+        Self {
+            kind,
+            session: session.into(),
+            summary: None,
+            risk: None,
+            context: None,
+            allowed: None,
+            expires_in: None,
+            on_behalf_of: None,
+            group: None,
+            permit: None,
+            tool: None,
+            arguments: None,
+            arguments_schema: None,
+            title: None,
+            steps: None,
+            can_modify: None,
+            estimated_duration: None,
+            question: None,
+            input: None,
+            required: None,
+            default: None,
+            message: None,
+            details: None,
+            confirm_label: None,
+            cancel_label: None,
+        }
+    }
+
+    /// Checks every field, and that no field of another kind is there.
+    pub fn check(self, limits: &Limits) -> Result<Spec, Invalid> {
+        self.foreign_fields()?;
+        bounded("/session", &self.session, 1, LABEL)?;
+        optional("/summary", self.summary.as_deref(), TEXT)?;
+        optional("/group", self.group.as_deref(), LABEL)?;
+        if let Some(name) = &self.on_behalf_of
+            && !valid_name(name)
+        {
+            return Err(Invalid::new("/on_behalf_of", "expected the name of a person: 1 to 128 of letters, digits and ._@+-:/"));
+        }
+        let expires_in = expires_in(self.expires_in.as_deref(), limits)?;
+        let (kind, permit) = (self.kind, self.permit);
+        if kind != Kind::Action && permit == Some(true) {
+            return Err(Invalid::new("/permit", "only an action has a permit"));
+        }
+        let (session, summary, risk, group, on_behalf_of) = (self.session, self.summary, self.risk, self.group, self.on_behalf_of);
+        let (context, allowed) = (self.context.unwrap_or_default(), self.allowed);
+        let body = match kind {
+            Kind::Action => action(self.tool, self.arguments, self.arguments_schema)?,
+            Kind::Plan => plan(self.title, self.steps, self.can_modify, self.estimated_duration)?,
+            Kind::Input => input(self.question, self.input, self.required, self.default)?,
+            Kind::Confirmation => confirmation(self.message, self.details, self.confirm_label, self.cancel_label)?,
+        };
+        let allowed = allowed_words(&body, allowed)?;
+        let permit = kind == Kind::Action && permit.unwrap_or(true);
+        Ok(Spec { body, session, summary, risk, context, allowed, expires_in, on_behalf_of, group, permit })
+    }
+
+    fn foreign_fields(&self) -> Result<(), Invalid> {
+        let fields = [
+            (Kind::Action, "tool", self.tool.is_some()),
+            (Kind::Action, "arguments", self.arguments.is_some()),
+            (Kind::Action, "arguments_schema", self.arguments_schema.is_some()),
+            (Kind::Plan, "title", self.title.is_some()),
+            (Kind::Plan, "steps", self.steps.is_some()),
+            (Kind::Plan, "can_modify", self.can_modify.is_some()),
+            (Kind::Plan, "estimated_duration", self.estimated_duration.is_some()),
+            (Kind::Input, "question", self.question.is_some()),
+            (Kind::Input, "input", self.input.is_some()),
+            (Kind::Input, "required", self.required.is_some()),
+            (Kind::Input, "default", self.default.is_some()),
+            (Kind::Confirmation, "message", self.message.is_some()),
+            (Kind::Confirmation, "details", self.details.is_some()),
+            (Kind::Confirmation, "confirm_label", self.confirm_label.is_some()),
+            (Kind::Confirmation, "cancel_label", self.cancel_label.is_some()),
+        ];
+        match fields.into_iter().find(|(kind, _, there)| *there && *kind != self.kind) {
+            Some((kind, field, _)) => {
+                Err(Invalid::new(format!("/{field}"), format!("`{field}` belongs to the kind `{kind}`, and this is `{}`", self.kind)))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn missing(field: &str, kind: Kind) -> Invalid {
+    Invalid::new(format!("/{field}"), format!("the kind `{kind}` needs `{field}`"))
+}
+
+fn bounded(pointer: &str, text: &str, least: usize, most: usize) -> Result<(), Invalid> {
+    if (least..=most).contains(&text.len()) {
+        return Ok(());
+    }
+    Err(Invalid::new(pointer, format!("expected text of {least} to {most} bytes, this has {}", text.len())))
+}
+
+fn optional(pointer: &str, text: Option<&str>, most: usize) -> Result<(), Invalid> {
+    text.map_or(Ok(()), |text| bounded(pointer, text, 0, most))
+}
+
+fn expires_in(text: Option<&str>, limits: &Limits) -> Result<Duration, Invalid> {
+    let Some(text) = text else { return Ok(limits.expires_in) };
+    let wrong = |message: String| Invalid::new("/expires_in", message);
+    let span: jiff::SignedDuration =
+        text.parse().map_err(|_| wrong("expected a duration such as `30s`, `5m` or `2h`".to_owned()))?;
+    let duration = Duration::try_from(span).map_err(|_| wrong("a duration cannot be negative".to_owned()))?;
+    if duration < Duration::from_secs(1) || duration > limits.expires_in_max {
+        return Err(wrong(format!("expected between 1 s and {} s", limits.expires_in_max.as_secs())));
+    }
+    Ok(duration)
+}
+
+fn action(tool: Option<String>, arguments: Option<Map<String, Value>>, arguments_schema: Option<Value>) -> Result<Body, Invalid> {
+    let tool = tool.ok_or_else(|| missing("tool", Kind::Action))?;
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_./:-".contains(&byte);
+    if !(1..=200).contains(&tool.len()) || !tool.bytes().all(allowed) {
+        return Err(Invalid::new("/tool", "a tool is named by 1 to 200 of the characters A-Z a-z 0-9 _ . / : -"));
+    }
+    let arguments = arguments.ok_or_else(|| missing("arguments", Kind::Action))?;
+    match &arguments_schema {
+        None | Some(Value::Object(_) | Value::Bool(_)) => {}
+        Some(_) => return Err(Invalid::new("/arguments_schema", "a JSON Schema is an object")),
+    }
+    Ok(Body::Action(Action { tool, arguments, arguments_schema }))
+}
+
+fn plan(title: Option<String>, steps: Option<Vec<Step>>, can_modify: Option<bool>, estimated_duration: Option<String>) -> Result<Body, Invalid> {
+    let title = title.ok_or_else(|| missing("title", Kind::Plan))?;
+    bounded("/title", &title, 1, TEXT)?;
+    optional("/estimated_duration", estimated_duration.as_deref(), LABEL)?;
+    let steps = steps.ok_or_else(|| missing("steps", Kind::Plan))?;
+    if !(1..=STEPS).contains(&steps.len()) {
+        return Err(Invalid::new("/steps", format!("a plan has 1 to {STEPS} steps")));
+    }
+    for (index, step) in steps.iter().enumerate() {
+        bounded(&format!("/steps/{index}/id"), &step.id, 1, LABEL)?;
+        bounded(&format!("/steps/{index}/action"), &step.action, 1, LABEL)?;
+        bounded(&format!("/steps/{index}/description"), &step.description, 0, TEXT)?;
+        if steps.iter().take(index).any(|earlier| earlier.id == step.id) {
+            return Err(Invalid::new(format!("/steps/{index}/id"), "two steps have this id"));
+        }
+    }
+    Ok(Body::Plan(Plan { title, steps, can_modify: can_modify.unwrap_or(false), estimated_duration }))
+}
+
+fn input(question: Option<String>, spec: Option<InputSpec>, required: Option<bool>, default: Option<Value>) -> Result<Body, Invalid> {
+    let question = question.ok_or_else(|| missing("question", Kind::Input))?;
+    bounded("/question", &question, 1, TEXT)?;
+    let spec = spec.ok_or_else(|| missing("input", Kind::Input))?;
+    let choice = matches!(spec.kind, InputType::Choice | InputType::MultiChoice);
+    match (&spec.options, choice) {
+        (None, true) => return Err(Invalid::new("/input/options", "a choice needs its options")),
+        (Some(_), false) => return Err(Invalid::new("/input/options", "only a choice has options")),
+        (Some(options), true) => {
+            if !(1..=OPTIONS).contains(&options.len()) {
+                return Err(Invalid::new("/input/options", format!("a choice has 1 to {OPTIONS} options")));
+            }
+            for (index, option) in options.iter().enumerate() {
+                bounded(&format!("/input/options/{index}"), option, 1, LABEL)?;
+                if options.iter().take(index).any(|earlier| earlier == option) {
+                    return Err(Invalid::new(format!("/input/options/{index}"), "the option is listed twice"));
+                }
+            }
+        }
+        (None, false) => {}
+    }
+    if spec.kind != InputType::Number
+        && let Some(field) = [("min", &spec.min), ("max", &spec.max)].iter().find(|(_, bound)| bound.is_some())
+    {
+        return Err(Invalid::new(format!("/input/{}", field.0), "only a number has bounds"));
+    }
+    if let (Some(min), Some(max)) = (&spec.min, &spec.max)
+        && min.as_f64() > max.as_f64()
+    {
+        return Err(Invalid::new("/input/min", "the minimum is above the maximum"));
+    }
+    let input = Input { question, input: spec, required: required.unwrap_or(true), default };
+    if let Some(default) = &input.default {
+        check_answer(&input, default, "/default")?;
+    }
+    Ok(Body::Input(input))
+}
+
+fn confirmation(message: Option<String>, details: Option<String>, confirm: Option<String>, cancel: Option<String>) -> Result<Body, Invalid> {
+    let message = message.ok_or_else(|| missing("message", Kind::Confirmation))?;
+    bounded("/message", &message, 1, TEXT)?;
+    optional("/details", details.as_deref(), TEXT)?;
+    let confirm_label = confirm.unwrap_or_else(|| "Confirm".to_owned());
+    let cancel_label = cancel.unwrap_or_else(|| "Cancel".to_owned());
+    bounded("/confirm_label", &confirm_label, 1, LABEL)?;
+    bounded("/cancel_label", &cancel_label, 1, LABEL)?;
+    Ok(Body::Confirmation(Confirmation { message, details, confirm_label, cancel_label }))
+}
+
+/// What is offered: what the agent can use of what the kind can have, and always a no.
+fn allowed_words(body: &Body, asked: Option<Vec<DecisionWord>>) -> Result<Vec<DecisionWord>, Invalid> {
+    use DecisionWord::{Approve, Deny, Edit, Respond};
+    let (possible, usual): (&[DecisionWord], &[DecisionWord]) = match body {
+        Body::Action(_) => (&[Approve, Edit, Deny, Respond], &[Approve, Edit, Deny]),
+        Body::Plan(plan) if plan.can_modify => (&[Approve, Edit, Deny], &[Approve, Edit, Deny]),
+        Body::Input(_) => (&[Respond, Deny], &[Respond, Deny]),
+        Body::Plan(_) | Body::Confirmation(_) => (&[Approve, Deny], &[Approve, Deny]),
+    };
+    let asked = asked.unwrap_or_else(|| usual.to_vec());
+    if let Some(index) = asked.iter().position(|word| !possible.contains(word)) {
+        return Err(Invalid::new(format!("/allowed/{index}"), format!("a request of the kind `{}` cannot be decided that way", body.kind())));
+    }
+    Ok(possible.iter().copied().filter(|word| *word == Deny || asked.contains(word)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(body: Value) -> Result<Spec, String> {
+        let create: Create = serde_json::from_value(body).map_err(|error| error.to_string())?;
+        create.check(&Limits::default()).map_err(|invalid| invalid.pointer)
+    }
+
+    fn action_with(field: &str, value: Value) -> Result<Spec, String> {
+        let mut body = json!({"kind":"action","session":"s","tool":"t","arguments":{}});
+        body[field] = value;
+        check(body)
+    }
+
+    #[test]
+    fn a_plain_action_waits_five_minutes_and_has_a_permit() {
+        let spec = action_with("summary", Value::Null).unwrap();
+        assert_eq!(spec.expires_in, Duration::from_secs(300));
+        assert!(spec.permit);
+        assert_eq!(spec.allowed, [DecisionWord::Approve, DecisionWord::Edit, DecisionWord::Deny]);
+    }
+
+    #[test]
+    fn each_bad_field_is_named() {
+        for (field, value) in [
+            ("tool", json!("rm -rf")),
+            ("tool", json!("")),
+            ("tool", json!("tööl")),
+            ("session", json!("")),
+            ("expires_in", json!("soon")),
+            ("expires_in", json!("0s")),
+            ("expires_in", json!("-5m")),
+            ("expires_in", json!("90000h")),
+            ("on_behalf_of", json!("ann smith")),
+            ("title", json!("a plan's field")),
+            ("question", json!("an input's field")),
+            ("arguments_schema", json!([])),
+        ] {
+            assert_eq!(action_with(field, value.clone()).unwrap_err(), format!("/{field}"), "{value}");
+        }
+        assert_eq!(action_with("allowed", json!(["approve", "deny"])).unwrap().allowed.len(), 2);
+    }
+
+    #[test]
+    fn a_no_is_always_possible() {
+        assert_eq!(action_with("allowed", json!(["approve"])).unwrap().allowed, [DecisionWord::Approve, DecisionWord::Deny]);
+        assert_eq!(action_with("allowed", json!([])).unwrap().allowed, [DecisionWord::Deny]);
+    }
+
+    #[test]
+    fn unknown_fields_and_words_are_refused_by_name() {
+        assert!(action_with("approved", json!(true)).unwrap_err().contains("`approved`"));
+        assert!(action_with("risk", json!("none")).unwrap_err().contains("`none`"));
+        assert!(check(json!({"kind":"wish","session":"s"})).unwrap_err().contains("`wish`"));
+    }
+
+    #[test]
+    fn plans_questions_and_confirmations_are_checked() {
+        let step = json!({"id":"a","action":"x","description":""});
+        assert!(check(json!({"kind":"plan","session":"s","title":"t","steps":[step]})).is_ok());
+        assert_eq!(check(json!({"kind":"plan","session":"s","title":"t","steps":[step, step]})).unwrap_err(), "/steps/1/id");
+        assert_eq!(check(json!({"kind":"plan","session":"s","title":"t","steps":[]})).unwrap_err(), "/steps");
+        assert_eq!(check(json!({"kind":"input","session":"s","question":"q","input":{"type":"choice"}})).unwrap_err(), "/input/options");
+        assert_eq!(check(json!({"kind":"input","session":"s","question":"q","input":{"type":"text","min":1}})).unwrap_err(), "/input/min");
+        assert_eq!(check(json!({"kind":"input","session":"s","question":"q","input":{"type":"number","min":2,"max":1}})).unwrap_err(), "/input/min");
+        assert_eq!(check(json!({"kind":"input","session":"s","question":"q","input":{"type":"date"},"default":"x"})).unwrap_err(), "/default");
+        assert_eq!(check(json!({"kind":"confirmation","session":"s"})).unwrap_err(), "/message");
+        assert_eq!(check(json!({"kind":"confirmation","session":"s","message":"m","permit":true})).unwrap_err(), "/permit");
+        assert_eq!(check(json!({"kind":"confirmation","session":"s","message":"m","allowed":["edit"]})).unwrap_err(), "/allowed/0");
+    }
+}

@@ -1,0 +1,247 @@
+//! What happened to a request: one event is one ledger entry and one new version.
+
+use std::{sync::Arc, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{Body, Content, DecisionWord, Digest, Kind, Needs, ProposalContent, ReportStatus, Risk, State, Time, Verdict, Vote};
+
+/// What happened: metadata and digests only, safe to keep for ever.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type")]
+pub enum Event {
+    /// An agent asked.
+    #[serde(rename = "request.created")]
+    Created(Box<Created>),
+    /// Somebody voted, and more votes are needed.
+    #[serde(rename = "request.voted")]
+    Voted {
+        /// The vote.
+        vote: Vote,
+        /// The replacement it put on the table, which voids earlier votes.
+        proposal: Option<ProposalMeta>,
+    },
+    /// The last vote that was needed.
+    #[serde(rename = "request.decided")]
+    Decided {
+        /// The vote.
+        vote: Vote,
+        /// The replacement it put on the table and decided at once.
+        proposal: Option<ProposalMeta>,
+        /// What was decided.
+        decision: DecisionWord,
+        /// By whom.
+        by: Vec<String>,
+        /// On what exactly.
+        digest: Digest,
+        /// Where that leads.
+        state: State,
+        /// Deadline for claiming.
+        claim_by: Option<Time>,
+    },
+    /// The permit was taken.
+    #[serde(rename = "request.claimed")]
+    Claimed {
+        /// SHA-256 of the permit.
+        permit: Digest,
+        /// SHA-256 of the claimant's secret.
+        claimant: Option<Digest>,
+        /// Deadline for reporting.
+        report_by: Time,
+    },
+    /// The executor said what became of it.
+    #[serde(rename = "request.reported")]
+    Reported {
+        /// What became of it.
+        status: ReportStatus,
+        /// The executor's digest of the result.
+        result_digest: Option<String>,
+    },
+    /// The owner withdrew it.
+    #[serde(rename = "request.cancelled")]
+    Cancelled {},
+    /// A reviewer took the approval back.
+    #[serde(rename = "request.revoked")]
+    Revoked {},
+    /// Other people are asked.
+    #[serde(rename = "request.reassigned")]
+    Reassigned {
+        /// Who.
+        to: Vec<String>,
+    },
+    /// Nobody decided in time.
+    #[serde(rename = "request.expired")]
+    Expired {},
+    /// Nobody claimed in time.
+    #[serde(rename = "request.lapsed")]
+    Lapsed {},
+    /// Nobody reported in time, or a restore cut the line to whoever would have.
+    #[serde(rename = "request.unknown")]
+    Unknown {},
+    /// A reviewer settled an unknown outcome.
+    #[serde(rename = "request.resolved")]
+    Resolved {
+        /// What became of it.
+        status: ReportStatus,
+    },
+}
+
+/// An agent asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Created {
+    /// What is asked for.
+    pub kind: Kind,
+    /// Who asks.
+    pub agent: String,
+    /// The agent's session.
+    pub session: String,
+    /// The tool of an action.
+    pub tool: Option<String>,
+    /// The pause it belongs to.
+    pub group: Option<String>,
+    /// The person behind the agent.
+    pub on_behalf_of: Option<String>,
+    /// Computed risk.
+    pub risk: Risk,
+    /// What policy said.
+    pub verdict: Verdict,
+    /// Whose yes is needed.
+    pub needs: Needs,
+    /// Which decisions are offered.
+    pub allowed: Vec<DecisionWord>,
+    /// Whether approval gives a permit.
+    pub permit: bool,
+    /// Digest of what the agent asked.
+    pub digest: Digest,
+    /// The time that went into the digest.
+    pub created_at: Time,
+    /// Deadline for deciding.
+    pub expires_at: Time,
+    /// Time for claiming.
+    pub claim_window: Duration,
+    /// Time for reporting.
+    pub report_window: Duration,
+    /// Pending, or approved or denied by policy.
+    pub state: State,
+    /// Deadline for claiming, when policy approved.
+    pub claim_by: Option<Time>,
+}
+
+/// A replacement put on the table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProposalMeta {
+    /// Its author.
+    pub by: String,
+    /// `edit`, `respond`, or `approve` with step decisions.
+    pub word: DecisionWord,
+    /// Digest of the request with the replacement in place.
+    pub digest: Digest,
+}
+
+/// What was written with an event: arguments, context, answers, reasons, notes. Erasable.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Payload {
+    /// The kind's own fields, with the event that created the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Value>,
+    /// Where the call comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Map<String, Value>>,
+    /// The agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// The salt of the digests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<String>,
+    /// A replacement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<ProposalContent>,
+    /// A reviewer's reason, or why something was withdrawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// An executor's note.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// What comes with an event: the content of a new request (shared, never copied), or anything written later.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Written {
+    /// Nothing.
+    Nothing,
+    /// The content of a new request.
+    Content(Arc<Content>),
+    /// Anything written later.
+    Later(Box<Payload>),
+}
+
+impl Written {
+    /// Reads a stored payload back.
+    pub fn from_payload(kind: Kind, payload: Payload) -> Result<Self, serde_json::Error> {
+        Ok(match payload {
+            Payload { body: Some(body), context, summary, nonce, .. } => Self::Content(Arc::new(Content {
+                body: Body::from_value(kind, body)?,
+                context: context.unwrap_or_default(),
+                summary,
+                nonce: nonce.unwrap_or_default(),
+            })),
+            later => Self::Later(Box::new(later)),
+        })
+    }
+
+    pub(crate) fn later(payload: Payload) -> Self {
+        if payload == Payload::default() { Self::Nothing } else { Self::Later(Box::new(payload)) }
+    }
+
+    pub(crate) fn reason(&self) -> Option<String> {
+        match self {
+            Self::Later(payload) => payload.reason.clone(),
+            _ => None,
+        }
+    }
+}
+
+impl Serialize for Written {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Fields<'a> {
+            body: &'a Body,
+            context: &'a Map<String, Value>,
+            nonce: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            summary: Option<&'a str>,
+        }
+        match self {
+            Self::Nothing => Payload::default().serialize(serializer),
+            Self::Later(payload) => payload.serialize(serializer),
+            Self::Content(content) => Fields {
+                body: &content.body,
+                context: &content.context,
+                nonce: &content.nonce,
+                summary: content.summary.as_deref(),
+            }
+            .serialize(serializer),
+        }
+    }
+}
+
+impl Event {
+    /// The name on the wire: `request.created` and so on.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Created(_) => "request.created",
+            Self::Voted { .. } => "request.voted",
+            Self::Decided { .. } => "request.decided",
+            Self::Claimed { .. } => "request.claimed",
+            Self::Reported { .. } => "request.reported",
+            Self::Cancelled {} => "request.cancelled",
+            Self::Revoked {} => "request.revoked",
+            Self::Reassigned { .. } => "request.reassigned",
+            Self::Expired {} => "request.expired",
+            Self::Lapsed {} => "request.lapsed",
+            Self::Unknown {} => "request.unknown",
+            Self::Resolved { .. } => "request.resolved",
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Folding events into a request: the one place where state is written, by the live path and by a rebuild alike.
+
+use std::sync::Arc;
+
+use crate::{ClaimState, Created, Decision, DecisionWord, Digest, Effect, Event, OutcomeState, Proposal, ProposalMeta, ReportStatus, Request, RequestId, State, Time, Vote, Written};
+
+/// An event that does not follow from the state before it: the ledger was tampered with, or the code is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EvolveError {
+    /// A request can be created once.
+    #[error("{0} is created twice")]
+    CreatedTwice(RequestId),
+    /// Something happens to a request that was never created.
+    #[error("{event} about {id}, which was never created")]
+    Missing {
+        /// The request.
+        id: RequestId,
+        /// What happened.
+        event: &'static str,
+    },
+    /// No such edge in the life cycle.
+    #[error("{event} cannot happen to {id} in the state {state}")]
+    NoEdge {
+        /// The request.
+        id: RequestId,
+        /// What happened.
+        event: &'static str,
+        /// Where it stood.
+        state: State,
+    },
+}
+
+/// The request after one more event, which is the ledger entry `seq` made at `at`.
+pub fn evolve(before: Option<Request>, id: RequestId, seq: u64, at: Time, by: &str, event: &Event, written: &Written) -> Result<Request, EvolveError> {
+    if let Event::Created(created) = event {
+        return match before {
+            None => Ok(create(id, seq, at, created, written)),
+            Some(_) => Err(EvolveError::CreatedTwice(id)),
+        };
+    }
+    let mut request = before.ok_or(EvolveError::Missing { id, event: event.name() })?;
+    if !edge(&request, event) {
+        return Err(EvolveError::NoEdge { id, event: event.name(), state: request.state });
+    }
+    request.version += 1;
+    match event {
+        Event::Created(_) => {}
+        Event::Voted { vote, proposal } => cast(&mut request, vote, proposal.as_ref(), at, written),
+        Event::Decided { vote, proposal, decision, by, digest, state, claim_by } => {
+            cast(&mut request, vote, proposal.as_ref(), at, written);
+            let approved = request.proposal.take().filter(|proposal| *decision != DecisionWord::Deny && proposal.digest == *digest);
+            request.decision = Some(Decision {
+                word: *decision,
+                by: by.clone(),
+                digest: *digest,
+                at,
+                version: request.version,
+                content_version: approved.as_ref().map(|proposal| proposal.version),
+                content: approved.and_then(|proposal| proposal.content),
+                reason: written.reason(),
+            });
+            request.claim_by = *claim_by;
+            enter(&mut request, *state);
+        }
+        Event::Claimed { permit, claimant, report_by } => {
+            request.claim = Some(ClaimState { at, permit: *permit, claimant: *claimant });
+            request.report_by = Some(*report_by);
+            enter(&mut request, State::Claimed);
+        }
+        Event::Reported { status, result_digest } => {
+            let note = match written {
+                Written::Later(payload) => payload.note.clone(),
+                _ => None,
+            };
+            settle(&mut request, *status, OutcomeState { status: *status, result_digest: result_digest.clone(), at, resolved_by: None, version: 0, note });
+        }
+        Event::Resolved { status } => {
+            let outcome = OutcomeState { status: *status, result_digest: None, at, resolved_by: Some(by.to_owned()), version: 0, note: written.reason() };
+            settle(&mut request, *status, outcome);
+        }
+        Event::Cancelled {} => enter(&mut request, State::Cancelled),
+        Event::Revoked {} => enter(&mut request, State::Revoked),
+        Event::Reassigned { to } => request.asked.clone_from(to),
+        Event::Expired {} => enter(&mut request, State::Expired),
+        Event::Lapsed {} => enter(&mut request, State::Lapsed),
+        Event::Unknown {} => enter(&mut request, State::Unknown),
+    }
+    Ok(request)
+}
+
+/// INVARIANT: these are the edges of the life cycle, and no other edge exists.
+fn edge(request: &Request, event: &Event) -> bool {
+    let claimable = request.state == State::Approved && request.permit;
+    match event {
+        Event::Created(_) => false,
+        Event::Voted { .. } | Event::Decided { .. } | Event::Reassigned { .. } | Event::Expired {} => request.state == State::Pending,
+        Event::Claimed { .. } | Event::Revoked {} | Event::Lapsed {} => claimable,
+        Event::Cancelled {} => request.state == State::Pending || claimable,
+        Event::Reported { .. } => matches!(request.state, State::Claimed | State::Unknown),
+        Event::Unknown {} => request.state == State::Claimed,
+        Event::Resolved { .. } => request.state == State::Unknown,
+    }
+}
+
+fn create(id: RequestId, seq: u64, at: Time, created: &Created, written: &Written) -> Request {
+    let created = created.clone();
+    let decision = decided_by_policy(created.state, created.digest, at, created.verdict.effect);
+    let content = match written {
+        Written::Content(content) => Some(content.clone()),
+        _ => None,
+    };
+    Request {
+        id,
+        seq,
+        version: 1,
+        material: 1,
+        state: created.state,
+        kind: created.kind,
+        agent: created.agent,
+        session: created.session,
+        tool: created.tool,
+        group: created.group,
+        on_behalf_of: created.on_behalf_of,
+        risk: created.risk,
+        verdict: created.verdict,
+        needs: created.needs,
+        allowed: created.allowed,
+        permit: created.permit,
+        digest: created.digest,
+        votes: Vec::new(),
+        proposal: None,
+        decision,
+        asked: Vec::new(),
+        created_at: created.created_at,
+        expires_at: created.expires_at,
+        claim_window: created.claim_window,
+        report_window: created.report_window,
+        claim_by: created.claim_by,
+        report_by: None,
+        claim: None,
+        outcome: None,
+        content,
+    }
+}
+
+fn decided_by_policy(state: State, digest: Digest, at: Time, effect: Effect) -> Option<Decision> {
+    let word = match (state, effect) {
+        (State::Approved, Effect::Allow) => DecisionWord::Approve,
+        (State::Denied, Effect::Deny) => DecisionWord::Deny,
+        _ => return None,
+    };
+    Some(Decision { word, by: Vec::new(), digest, at, version: 1, content_version: None, content: None, reason: None })
+}
+
+/// One live vote per person; a replacement on the table voids every vote before it.
+fn cast(request: &mut Request, vote: &Vote, proposal: Option<&ProposalMeta>, at: Time, written: &Written) {
+    if let Some(ProposalMeta { by, word, digest }) = proposal {
+        let content = match written {
+            Written::Later(payload) => payload.proposal.clone().map(Arc::new),
+            _ => None,
+        };
+        request.votes.clear();
+        request.material = request.version;
+        request.proposal = Some(Proposal { by: by.clone(), word: *word, digest: *digest, at, version: request.version, content });
+    }
+    request.votes.retain(|earlier| earlier.by != vote.by);
+    request.votes.push(vote.clone());
+}
+
+fn settle(request: &mut Request, status: ReportStatus, outcome: OutcomeState) {
+    request.outcome = Some(OutcomeState { version: request.version, ..outcome });
+    enter(request, match status {
+        ReportStatus::Succeeded => State::Succeeded,
+        ReportStatus::Failed => State::Failed,
+    });
+}
+
+fn enter(request: &mut Request, state: State) {
+    request.state = state;
+    request.material = request.version;
+}
+
+/// Puts a stored payload back where it belongs on a stored request.
+pub fn attach(request: &mut Request, version: u32, written: &Written) {
+    match written {
+        Written::Nothing => {}
+        Written::Content(content) => request.content = Some(content.clone()),
+        Written::Later(payload) => {
+            let shared = payload.proposal.clone().map(Arc::new);
+            if let Some(proposal) = request.proposal.as_mut().filter(|proposal| proposal.version == version) {
+                proposal.content.clone_from(&shared);
+            }
+            if let Some(decision) = &mut request.decision {
+                if decision.content_version == Some(version) {
+                    decision.content = shared;
+                }
+                if decision.version == version {
+                    decision.reason.clone_from(&payload.reason);
+                }
+            }
+            if let Some(outcome) = request.outcome.as_mut().filter(|outcome| outcome.version == version) {
+                outcome.note = payload.note.clone().or_else(|| payload.reason.clone());
+            }
+        }
+    }
+}

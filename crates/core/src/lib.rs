@@ -1,0 +1,56 @@
+//! Words and life cycle of a request: plain data and plain functions, without I/O, clock or randomness of their own.
+//!
+//! A command and the request it speaks of go into [`apply`]; out comes at most one [`Event`] (one ledger entry, one
+//! new version) and an answer. [`evolve`] folds events back into a [`Request`], so state can always be rebuilt.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::string_slice,
+        clippy::unreachable
+    )
+)]
+
+mod answer;
+mod apply;
+mod body;
+mod command;
+mod create;
+mod decide;
+mod digest;
+mod directory;
+mod display;
+mod event;
+mod evolve;
+mod id;
+mod needs;
+mod plan;
+mod record;
+mod refusal;
+mod request;
+mod time;
+mod words;
+
+pub use answer::{FILE_BYTES, check_answer};
+pub use apply::{Applied, Change, Context, apply};
+pub use body::{Action, Body, Confirmation, Input, InputSpec, InputType, Plan, Step};
+pub use command::{
+    Actor, Auth, Cancel, Claim, Command, Decide, Expire, Reassign, Report, ReportStatus, Resolve, Revoke, StepUp, Submit,
+};
+pub use create::{Create, Limits, Spec};
+pub use digest::Digest;
+pub use directory::{Agent, Directory, Key, Person, valid_name};
+pub use display::{Display, DisplayField, show};
+pub use event::{Created, Event, Payload, ProposalMeta, Written};
+pub use evolve::{EvolveError, attach, evolve};
+pub use id::{IdError, KeyId, OutboxId, RequestId};
+pub use needs::{AllOf, Needs, Seat};
+pub use plan::{StepDecision, check_steps};
+pub use record::{ClaimRecord, DecisionRecord, OutcomeRecord, ProposalRecord, Record, RecordView, VoteRecord};
+pub use refusal::{Invalid, Refusal};
+pub use request::{ClaimState, Content, Decision, OutcomeState, Proposal, ProposalContent, Request, Verdict, Vote};
+pub use time::Time;
+pub use words::{DecisionWord, Effect, Kind, Risk, Role, State};

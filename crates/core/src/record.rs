@@ -1,0 +1,379 @@
+//! The record: what every read, stream and door sees of a request.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{
+    Auth, Body, DecisionWord, Digest, Display, InputSpec, Kind, Needs, ReportStatus, Request, RequestId, Risk, State, Step, StepDecision, Time, Verdict,
+    display,
+};
+
+/// A request as the wire shows it. Every field the agent set is there, null when empty.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Record {
+    /// Its identifier.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "req_0698d3r3kvtg0i8s0c1g60o30c"))]
+    pub id: RequestId,
+    /// One more with every ledger entry about it.
+    pub version: u32,
+    /// What is asked for.
+    pub kind: Kind,
+    /// Where it stands.
+    pub state: State,
+    /// Who asks.
+    pub agent: String,
+    /// The agent's session.
+    pub session: String,
+    /// action: the tool.
+    pub tool: Option<String>,
+    /// action: what was proposed. What will run is `decision.arguments` after an edit, and what `claim` returns.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub arguments: Option<Map<String, Value>>,
+    /// action: JSON Schema that replacement arguments must fit.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub arguments_schema: Option<Value>,
+    /// plan: what it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// plan: the steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<Vec<Step>>,
+    /// plan: whether reviewers may edit and reorder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub can_modify: Option<bool>,
+    /// plan: the agent's estimate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated_duration: Option<String>,
+    /// input: the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    /// input: the type of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<InputSpec>,
+    /// input: whether an empty answer is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required: Option<bool>,
+    /// input: a suggestion for the reviewer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub default: Option<Value>,
+    /// confirmation: what is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// confirmation: more about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<String>,
+    /// confirmation: the word on the yes button.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirm_label: Option<String>,
+    /// confirmation: the word on the no button.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancel_label: Option<String>,
+    /// Where the call comes from.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub context: Option<Map<String, Value>>,
+    /// The agent's words: untrusted.
+    pub summary: Option<String>,
+    /// The person behind the agent.
+    pub on_behalf_of: Option<String>,
+    /// The pause it belongs to.
+    pub group: Option<String>,
+    /// The salt of the digest.
+    pub nonce: Option<String>,
+    /// Digest of what the agent asked.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub digest: Digest,
+    /// Computed risk.
+    pub risk: Risk,
+    /// Which decisions are offered.
+    pub allowed: Vec<DecisionWord>,
+    /// Whether approval gives a permit to claim; without one `approved` is final.
+    pub claimable: bool,
+    /// What policy said.
+    pub verdict: Verdict,
+    /// Whose yes is needed.
+    pub needs: Needs,
+    /// Live votes, one per person.
+    pub votes: Vec<VoteRecord>,
+    /// A replacement that is being voted on: vote on its digest.
+    pub proposal: Option<ProposalRecord>,
+    /// Who was asked by name.
+    pub asked: Vec<String>,
+    /// The outcome.
+    pub decision: Option<DecisionRecord>,
+    /// When it was made.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub created_at: Time,
+    /// Deciding must happen before this.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub expires_at: Time,
+    /// Claiming must happen before this.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub claim_by: Option<Time>,
+    /// Reporting should happen before this.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub report_by: Option<Time>,
+    /// The claim.
+    pub claim: Option<ClaimRecord>,
+    /// What became of it.
+    pub outcome: Option<OutcomeRecord>,
+    /// The page of this request.
+    pub url: String,
+    /// The exact text to show; for reviewers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display: Option<Display>,
+    /// The permit, when it was claimed in the same call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permit: Option<String>,
+}
+
+/// One reviewer's word.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct VoteRecord {
+    /// Who.
+    pub by: String,
+    /// What they said.
+    pub vote: DecisionWord,
+    /// About what.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub digest: Digest,
+    /// When.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub at: Time,
+    /// How they proved who they are.
+    pub auth: Auth,
+}
+
+/// A replacement that is being voted on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ProposalRecord {
+    /// Its author.
+    pub by: String,
+    /// `edit`, `respond`, or `approve` with step decisions.
+    pub decision: DecisionWord,
+    /// What a vote on it must carry.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub digest: Digest,
+    /// When.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub at: Time,
+    /// Whole replacement arguments.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub arguments: Option<Map<String, Value>>,
+    /// The answer.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub answer: Option<Value>,
+    /// Step decisions in order.
+    pub steps: Option<Vec<StepDecision>>,
+}
+
+/// The outcome of the votes, or of policy.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DecisionRecord {
+    /// What was decided.
+    pub decision: DecisionWord,
+    /// By whom; empty when policy decided.
+    pub by: Vec<String>,
+    /// Why.
+    pub reason: Option<String>,
+    /// The arguments that will run, after an edit.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub arguments: Option<Map<String, Value>>,
+    /// On what exactly.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub digest: Digest,
+    /// The answer.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub answer: Option<Value>,
+    /// Step decisions in the order approved.
+    pub steps: Option<Vec<StepDecision>>,
+    /// When.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub at: Time,
+}
+
+/// The claim of the permit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ClaimRecord {
+    /// By which agent.
+    pub by: String,
+    /// When.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub at: Time,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct OutcomeRecord {
+    /// Succeeded or failed.
+    pub status: ReportStatus,
+    /// The executor's digest of the result.
+    pub result_digest: Option<String>,
+    /// What the executor or the reviewer wrote.
+    pub note: Option<String>,
+    /// When.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub at: Time,
+    /// The reviewer who settled it, if the executor never did.
+    pub resolved_by: Option<String>,
+}
+
+/// A borrowed record: the same JSON as [`Record`] without copying what the agent wrote.
+#[derive(Debug, Serialize)]
+pub struct RecordView<'a> {
+    id: RequestId,
+    version: u32,
+    kind: Kind,
+    state: State,
+    agent: &'a str,
+    session: &'a str,
+    tool: Option<&'a str>,
+    arguments: Option<&'a Map<String, Value>>,
+    arguments_schema: Option<&'a Value>,
+    #[serde(flatten)]
+    own: Own<'a>,
+    context: Option<&'a Map<String, Value>>,
+    summary: Option<&'a str>,
+    on_behalf_of: Option<&'a str>,
+    group: Option<&'a str>,
+    nonce: Option<&'a str>,
+    digest: Digest,
+    risk: Risk,
+    allowed: &'a [DecisionWord],
+    claimable: bool,
+    verdict: &'a Verdict,
+    needs: &'a Needs,
+    votes: Vec<VoteRecord>,
+    proposal: Option<ProposalRecord>,
+    asked: &'a [String],
+    decision: Option<DecisionRecord>,
+    created_at: Time,
+    expires_at: Time,
+    claim_by: Option<Time>,
+    report_by: Option<Time>,
+    claim: Option<ClaimRecord>,
+    outcome: Option<OutcomeRecord>,
+    url: String,
+    /// The exact text to show; for reviewers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub display: Option<Display>,
+    /// The permit, when it was claimed in the same call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permit: Option<String>,
+}
+
+/// The fields that only one kind has. An action's stand on every record.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Own<'a> {
+    None {},
+    Plan { title: &'a str, steps: &'a [Step], can_modify: bool, estimated_duration: Option<&'a str> },
+    Input { question: &'a str, input: &'a InputSpec, required: bool, default: Option<&'a Value> },
+    Confirmation { message: &'a str, details: Option<&'a str>, confirm_label: &'a str, cancel_label: &'a str },
+}
+
+impl Request {
+    /// The record as it stands at this moment: a passed deadline counts, whether or not the timer came by.
+    pub fn view(&self, now: Time) -> RecordView<'_> {
+        let content = self.content.as_deref();
+        let action = match content.map(|content| &content.body) {
+            Some(Body::Action(action)) => Some(action),
+            _ => None,
+        };
+        RecordView {
+            id: self.id,
+            version: self.version,
+            kind: self.kind,
+            state: self.state_at(now),
+            agent: &self.agent,
+            session: &self.session,
+            tool: self.tool.as_deref(),
+            arguments: action.map(|action| &action.arguments),
+            arguments_schema: action.and_then(|action| action.arguments_schema.as_ref()),
+            own: own(content.map(|content| &content.body)),
+            context: content.map(|content| &content.context),
+            summary: content.and_then(|content| content.summary.as_deref()),
+            on_behalf_of: self.on_behalf_of.as_deref(),
+            group: self.group.as_deref(),
+            nonce: content.map(|content| content.nonce.as_str()),
+            digest: self.digest,
+            risk: self.risk,
+            allowed: &self.allowed,
+            claimable: self.permit,
+            verdict: &self.verdict,
+            needs: &self.needs,
+            votes: self.votes.iter().map(|vote| VoteRecord { by: vote.by.clone(), vote: vote.vote, digest: vote.digest, at: vote.at, auth: vote.auth }).collect(),
+            proposal: self.proposal.as_ref().map(|proposal| {
+                let content = proposal.content.as_deref().cloned().unwrap_or_default();
+                ProposalRecord {
+                    by: proposal.by.clone(),
+                    decision: proposal.word,
+                    digest: proposal.digest,
+                    at: proposal.at,
+                    arguments: content.arguments,
+                    answer: content.answer,
+                    steps: content.steps,
+                }
+            }),
+            asked: &self.asked,
+            decision: self.decision.as_ref().map(|decision| {
+                let content = decision.content.as_deref().cloned().unwrap_or_default();
+                DecisionRecord {
+                    decision: decision.word,
+                    by: decision.by.clone(),
+                    reason: decision.reason.clone(),
+                    arguments: content.arguments,
+                    digest: decision.digest,
+                    answer: content.answer,
+                    steps: content.steps,
+                    at: decision.at,
+                }
+            }),
+            created_at: self.created_at,
+            expires_at: self.expires_at,
+            claim_by: self.claim_by,
+            report_by: self.report_by,
+            claim: self.claim.as_ref().map(|claim| ClaimRecord { by: self.agent.clone(), at: claim.at }),
+            outcome: self.outcome.as_ref().map(|outcome| OutcomeRecord {
+                status: outcome.status,
+                result_digest: outcome.result_digest.clone(),
+                note: outcome.note.clone(),
+                at: outcome.at,
+                resolved_by: outcome.resolved_by.clone(),
+            }),
+            url: format!("/r/{}", self.id),
+            display: None,
+            permit: None,
+        }
+    }
+
+    /// Every value the agent wrote, safe to show.
+    pub fn display_fields(&self) -> Vec<crate::DisplayField> {
+        display::fields(self)
+    }
+}
+
+fn own(body: Option<&Body>) -> Own<'_> {
+    match body {
+        None | Some(Body::Action(_)) => Own::None {},
+        Some(Body::Plan(plan)) => Own::Plan {
+            title: &plan.title,
+            steps: &plan.steps,
+            can_modify: plan.can_modify,
+            estimated_duration: plan.estimated_duration.as_deref(),
+        },
+        Some(Body::Input(input)) => Own::Input { question: &input.question, input: &input.input, required: input.required, default: input.default.as_ref() },
+        Some(Body::Confirmation(confirmation)) => Own::Confirmation {
+            message: &confirmation.message,
+            details: confirmation.details.as_deref(),
+            confirm_label: &confirmation.confirm_label,
+            cancel_label: &confirmation.cancel_label,
+        },
+    }
+}

@@ -1,0 +1,111 @@
+//! Why a command was not applied: values, each with a stable code, never an error of the storage.
+
+/// A field that does not fit, named by a JSON pointer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Invalid {
+    /// JSON pointer to the field, empty for the whole body.
+    pub pointer: String,
+    /// What is wrong and how to mend it.
+    pub message: String,
+}
+
+impl Invalid {
+    /// A field that does not fit.
+    pub fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { pointer: pointer.into(), message: message.into() }
+    }
+}
+
+/// Why a command was refused. The request is left as it is, or has just expired.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// There is no such request for this caller: absent and foreign look alike.
+    #[error("no such request")]
+    NotFound,
+    /// The decision, the edit or the answer does not fit the request.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// The caller's key was revoked, or its role does not allow this.
+    #[error("the key was revoked or does not have the role this needs")]
+    Unauthorized,
+    /// Somebody decided before.
+    #[error("the request is already decided")]
+    AlreadyDecided,
+    /// The deadline for deciding has passed.
+    #[error("the request expired before it was decided")]
+    Expired,
+    /// The agent withdrew it.
+    #[error("the request was cancelled")]
+    Cancelled,
+    /// A reviewer took the approval back.
+    #[error("the approval was revoked")]
+    Revoked,
+    /// The digest is not the one that stands on the request now.
+    #[error("the digest is not the one on the request now: read it again and decide on what it says")]
+    StaleDigest,
+    /// Digest, needs or state changed since that version.
+    #[error("the request changed since that version: read it again and decide on what it says")]
+    StaleVersion,
+    /// Four eyes: this person stands behind the request or wrote the edit.
+    #[error("four eyes are needed: whoever owns, ordered or edited this cannot approve it")]
+    SelfApproval,
+    /// The decision needs a stronger proof of presence.
+    #[error("approving this needs the step-up `{0}`")]
+    StepUpRequired(String),
+    /// Not one of the people whose vote counts here.
+    #[error("this person's vote does not count here: the request asks for other people or teams")]
+    NotEligible,
+    /// Somebody else holds the permit.
+    #[error("the permit is already claimed")]
+    AlreadyClaimed,
+    /// There is nothing to claim, take back or withdraw.
+    #[error("the request is not approved, or its approval has no permit")]
+    NotApproved,
+    /// The deadline for claiming has passed.
+    #[error("the approval was not claimed in time")]
+    Lapsed,
+    /// Not the permit that was given out.
+    #[error("that is not the permit of this request")]
+    WrongPermit,
+    /// Nothing is claimed, so there is nothing to report.
+    #[error("the request is not claimed")]
+    NotClaimed,
+    /// Another outcome was reported before.
+    #[error("another outcome is already on record")]
+    AlreadyReported,
+    /// Only an unknown outcome can be resolved.
+    #[error("only a request whose outcome is unknown can be resolved")]
+    NotUnknown,
+    /// The agent has as many pending requests as it may have.
+    #[error("the agent has {0} pending requests, which is its limit: wait for decisions or cancel some")]
+    PendingCap(u64),
+}
+
+impl Refusal {
+    /// The stable code of the problem document.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotFound => "not_found",
+            Self::Invalid(_) => "invalid",
+            Self::Unauthorized => "unauthorized",
+            Self::AlreadyDecided => "already_decided",
+            Self::Expired => "expired",
+            Self::Cancelled => "cancelled",
+            Self::Revoked => "revoked",
+            Self::StaleDigest => "stale_digest",
+            Self::StaleVersion => "stale_version",
+            Self::SelfApproval => "self_approval",
+            Self::StepUpRequired(_) => "step_up_required",
+            Self::NotEligible => "not_eligible",
+            Self::AlreadyClaimed => "already_claimed",
+            Self::NotApproved => "not_approved",
+            Self::Lapsed => "lapsed",
+            Self::WrongPermit => "wrong_permit",
+            Self::NotClaimed => "not_claimed",
+            Self::AlreadyReported => "already_reported",
+            Self::NotUnknown => "not_unknown",
+            Self::PendingCap(_) => "pending_cap",
+        }
+    }
+}

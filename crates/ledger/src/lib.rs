@@ -1,0 +1,4 @@
+//! Strict JSON in, canonical bytes out.
+
+pub mod canonical;
+pub mod ijson;

@@ -1,0 +1,4 @@
+//! The strict reader and the canonical form, held to published vectors, to a corpus that other languages
+//! share, to other implementations and to properties.
+
+mod speed;

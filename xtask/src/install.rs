@@ -1,0 +1,167 @@
+//! Finds the programs the tests need, installs what is missing where it may, and otherwise says what to install.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{Workspace, find_program, note, succeed, works};
+
+/// Read by Debian's postgresql package when it is installed; without it the package would start a server of its own.
+const NO_MAIN_CLUSTER: &str = "/etc/postgresql-common/createcluster.d/placet-xtask.conf";
+
+/// Whether we may install packages of the operating system.
+pub(crate) fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").stdin(Stdio::null()).output();
+    id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+/// The folder with `initdb`, `pg_ctl` and `postgres`; installs Debian's package when there is none and we are root.
+pub(crate) fn postgres() -> Result<PathBuf> {
+    if let Some(bin) = find_postgres() {
+        return Ok(bin);
+    }
+    // We start a private cluster ourselves. The one Debian's package makes by default would listen on port 5432.
+    if is_root() {
+        let folder = PathBuf::from(NO_MAIN_CLUSTER).with_file_name("");
+        fs::create_dir_all(&folder)
+            .and_then(|()| fs::write(NO_MAIN_CLUSTER, "create_main_cluster = false\n"))
+            .with_context(|| format!("cannot write {NO_MAIN_CLUSTER}"))?;
+    }
+    let installed = apt(
+        "postgresql",
+        "PostgreSQL 14 or newer (Debian and Ubuntu: postgresql, Fedora: postgresql-server, Homebrew: postgresql@17)",
+    );
+    if is_root() {
+        let _ = fs::remove_file(NO_MAIN_CLUSTER); // it did its work; the machine's own rules apply again
+    }
+    installed?;
+    find_postgres().context("the package `postgresql` is installed, but `initdb` is in none of the usual folders: add its folder to PATH")
+}
+
+/// Debian keeps the server's programs out of `PATH`, one folder per version.
+fn find_postgres() -> Option<PathBuf> {
+    let complete = |bin: &PathBuf| {
+        ["initdb", "pg_ctl", "postgres"]
+            .iter()
+            .all(|name| bin.join(name).is_file())
+    };
+    let in_path = find_program("initdb").and_then(|file| file.parent().map(PathBuf::from));
+    if let Some(bin) = in_path.filter(complete) {
+        return Some(bin);
+    }
+    let homes = ["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt"];
+    let mut found: Vec<PathBuf> = homes
+        .iter()
+        .filter_map(|home| fs::read_dir(home).ok())
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path().join("bin")))
+        .chain([PathBuf::from("/usr/local/pgsql/bin")])
+        .filter(complete)
+        .collect();
+    found.sort_by_key(|bin| version(bin));
+    found.pop()
+}
+
+/// The number in `/usr/lib/postgresql/15/bin` or `…/postgresql@17/bin`, so that 9 comes before 15.
+fn version(bin: &std::path::Path) -> u32 {
+    let name = bin
+        .parent()
+        .and_then(|home| home.file_name())
+        .map(|name| name.to_string_lossy().into_owned());
+    let digits: String = name
+        .unwrap_or_default()
+        .chars()
+        .filter(char::is_ascii_digit)
+        .collect();
+    digits.parse().unwrap_or(0)
+}
+
+/// Everything `cargo xtask test` starts; returns whether nextest is there.
+pub(crate) fn everything(workspace: &Workspace) -> Result<bool> {
+    for (component, subcommand) in [("rustfmt", "fmt"), ("clippy", "clippy")] {
+        if !works(&mut workspace.cargo([subcommand, "--version"])) {
+            note(format!("`cargo {subcommand}` is not here: asking rustup for it"));
+            if !works(Command::new("rustup").args(["component", "add", component])) {
+                bail!("`cargo {subcommand}` is missing: install it with `rustup component add {component}`");
+            }
+        }
+        note(format!("cargo {subcommand}: here"));
+    }
+    note(format!("Postgres: {}", postgres()?.display()));
+    note(format!("strace: {}", strace()?.display()));
+    let nextest = nextest(workspace);
+    note(if nextest {
+        "cargo nextest: here"
+    } else {
+        "cargo nextest: not available, using `cargo test`"
+    });
+    Ok(nextest)
+}
+
+/// The recorder of the power-cut matrix.
+pub(crate) fn strace() -> Result<PathBuf> {
+    if let Some(file) = find_program("strace") {
+        return Ok(file);
+    }
+    apt("strace", "strace (its package has the same name everywhere)")?;
+    find_program("strace").context("the package `strace` is installed, but `strace` is not in PATH")
+}
+
+fn nextest(workspace: &Workspace) -> bool {
+    if works(&mut workspace.cargo(["nextest", "--version"])) {
+        return true;
+    }
+    note("cargo-nextest is not here: building it (some minutes, once)");
+    match succeed(&mut workspace.cargo(["install", "cargo-nextest", "--locked"])) {
+        Ok(()) => true,
+        Err(error) => {
+            note(format!("{error:#}"));
+            note("for better test output: `cargo install cargo-nextest --locked`");
+            false
+        }
+    }
+}
+
+/// Installs one Debian package, or says what to install by hand.
+fn apt(package: &str, by_hand: &str) -> Result<()> {
+    if find_program("apt-get").is_none() {
+        bail!("`{package}` is missing: please install {by_hand} and start this again");
+    }
+    if !is_root() {
+        bail!(
+            "`{package}` is missing: please install {by_hand}, here with `sudo apt-get install {package}`, and start this again"
+        );
+    }
+    note(format!("`{package}` is missing: installing it"));
+    let apt_get = |words: &[&str]| {
+        let mut command = Command::new("apt-get");
+        command
+            .args(words)
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .stdin(Stdio::null());
+        succeed(&mut command)
+    };
+    // A fresh container has no package lists; old lists name files that are gone.
+    apt_get(&["update", "-qq"])
+        .and_then(|()| apt_get(&["install", "-y", "-qq", "--no-install-recommends", package]))
+        .with_context(|| {
+            format!("could not install `{package}`; please install {by_hand} and start this again")
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn postgres_15_is_newer_than_postgres_9() {
+        let (old, new) = (
+            PathBuf::from("/usr/lib/postgresql/9/bin"),
+            PathBuf::from("/usr/lib/postgresql/15/bin"),
+        );
+        assert!(version(&old) < version(&new));
+        assert_eq!(version(&PathBuf::from("/opt/homebrew/opt/postgresql@17/bin")), 17);
+    }
+}

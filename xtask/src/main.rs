@@ -1,0 +1,130 @@
+//! The project's commands: `cargo xtask test`, `check`, `demo` and the rest; each starts other programs.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command line tool talks to its user"
+)]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "times what it runs; nothing here decides a deadline"
+)]
+
+mod check;
+mod cluster;
+mod evidence;
+mod install;
+mod leaks;
+mod process;
+mod steps;
+mod test;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand};
+
+use crate::cluster::Durability;
+use crate::evidence::Matrix;
+use crate::process::{Workspace, note};
+
+/// Build, test, measure and try Placet.
+#[derive(Parser)]
+#[command(
+    name = "cargo xtask",
+    bin_name = "cargo xtask",
+    disable_help_subcommand = true
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run everything a change must pass; installs what is missing (what `.ci/run` calls)
+    Test(test::TestArgs),
+    /// Formatting, clippy, documentation, licences and advisories, generated files, leaked paths
+    Check,
+    /// Start a private Postgres for tests; with a command, run it against that Postgres and stop
+    ///
+    /// The cluster lives in a temporary folder on a free loopback port and is gone afterwards,
+    /// however this command ends. Its address is in `PLACET_TEST_POSTGRES`:
+    ///
+    ///     cargo xtask postgres -- cargo nextest run -p placet-store
+    #[command(verbatim_doc_comment)]
+    Postgres(PostgresArgs),
+    /// Build the release binary and run `placet demo`: the service with a scripted agent
+    Demo(Passed),
+    /// Kill the server at random moments under load and check that nothing acknowledged was lost
+    ///
+    /// Builds the release binary first. Arguments go to the `crash` program: `cargo xtask crash -- --help`
+    /// lists them. With `--sabotage NAME` a binary with that planted bug is used, which must be caught.
+    Crash(Passed),
+    /// Open every disk image that a power cut could leave and check that nothing acknowledged was lost
+    ///
+    /// Builds the release binary first. Arguments go to the `powercut` program: `cargo xtask powercut -- --help`
+    /// lists them. With `--sabotage NAME` a binary with that planted bug is used, which must be caught.
+    Powercut(Passed),
+    /// Measure against baselines of the same run and print one table
+    ///
+    /// Builds the release binary first and starts a private Postgres with fsync on
+    /// (`PLACET_BENCH_POSTGRES`). Arguments go to the `bench` program: `cargo xtask bench -- --help` lists them.
+    Bench(Passed),
+    /// Write api/openapi.json anew from the code
+    Openapi,
+}
+
+#[derive(Args)]
+struct Passed {
+    /// Passed on as they are
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+    args: Vec<String>,
+}
+
+#[derive(Args)]
+struct PostgresArgs {
+    /// Keep fsync on, as a real installation would (slower; for measurements)
+    #[arg(long)]
+    fsync: bool,
+    /// What to run; without it, the cluster runs until Ctrl-C
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<String>,
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("\nerror: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<ExitCode> {
+    let workspace = Workspace::find()?;
+    match cli.command {
+        Command::Test(args) => test::run(&workspace, &args),
+        Command::Check => Ok(check::run(&workspace)),
+        Command::Postgres(PostgresArgs { fsync, command }) => {
+            let durability = if fsync {
+                Durability::Fsync
+            } else {
+                Durability::Throwaway
+            };
+            cluster::command(&workspace, durability, &command)
+        }
+        Command::Demo(Passed { args }) => evidence::demo(&workspace, &args),
+        Command::Crash(Passed { args }) => evidence::run(&workspace, Matrix::Crash, args),
+        Command::Powercut(Passed { args }) => evidence::run(&workspace, Matrix::Powercut, args),
+        Command::Bench(Passed { args }) => evidence::run(&workspace, Matrix::Bench, args),
+        Command::Openapi => {
+            note("writing api/openapi.json from the code (a test does it)");
+            let mut cargo = workspace.cargo(["test", "-p", "placet-server", "openapi"]);
+            cargo.env("UPDATE", "1");
+            process::succeed(&mut cargo)?;
+            note("done; look at `git diff api/openapi.json`");
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Starting programs, and knowing where the workspace and its build results are.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// Where the sources are and where cargo puts what it builds.
+pub(crate) struct Workspace {
+    pub(crate) root: PathBuf,
+    pub(crate) target: PathBuf,
+}
+
+impl Workspace {
+    /// Cargo names the folder of this crate when it runs it; the workspace is the folder above.
+    pub(crate) fn find() -> Result<Self> {
+        let here = env::var_os("CARGO_MANIFEST_DIR")
+            .map(PathBuf::from)
+            .context("start this tool as `cargo xtask …`, cargo then tells it where the sources are")?;
+        let root = here
+            .parent()
+            .context("the xtask folder has no parent folder")?
+            .to_path_buf();
+        // `CARGO_TARGET_DIR` or a configuration file may have moved it: cargo knows.
+        let metadata = metadata(&root, &["--no-deps"])?;
+        let target = metadata["target_directory"]
+            .as_str()
+            .context("cargo metadata names no target folder")?;
+        Ok(Self {
+            target: target.into(),
+            root,
+        })
+    }
+
+    /// A cargo command in the workspace.
+    pub(crate) fn cargo<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, args: I) -> Command {
+        let mut command = Command::new(cargo());
+        command.current_dir(&self.root).args(args).stdin(Stdio::null());
+        command
+    }
+
+    /// Where copies of the binaries under test are kept, so that a later build cannot replace them mid-run.
+    pub(crate) fn evidence(&self) -> PathBuf {
+        self.target.join("evidence")
+    }
+}
+
+fn cargo() -> std::ffi::OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+fn metadata(root: &Path, args: &[&str]) -> Result<serde_json::Value> {
+    let mut command = Command::new(cargo());
+    command
+        .current_dir(root)
+        .args(["metadata", "--format-version", "1"])
+        .args(args);
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cannot start cargo")?;
+    ensure!(output.status.success(), "`{}` failed", line(&command));
+    serde_json::from_slice(&output.stdout).context("cannot read the answer of cargo metadata")
+}
+
+/// One line saying what happens next.
+pub(crate) fn note(text: impl AsRef<str>) {
+    println!("   {}", text.as_ref());
+}
+
+/// The command as a person would type it.
+pub(crate) fn line(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let name = program
+        .file_name()
+        .unwrap_or(program.as_os_str())
+        .to_string_lossy()
+        .into_owned();
+    let words = command.get_args().map(|arg| {
+        let arg = arg.to_string_lossy();
+        if arg.contains([' ', '"', '$']) {
+            format!("'{arg}'")
+        } else {
+            arg.into_owned()
+        }
+    });
+    std::iter::once(name).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// Shows the command, runs it with its output visible and fails when it does.
+pub(crate) fn succeed(command: &mut Command) -> Result<()> {
+    let status = status(command)?;
+    ensure!(status.success(), "`{}` failed ({status})", line(command));
+    Ok(())
+}
+
+/// Shows the command and runs it with its output visible.
+pub(crate) fn status(command: &mut Command) -> Result<ExitStatus> {
+    println!("   $ {}", line(command));
+    command
+        .status()
+        .with_context(|| format!("cannot start `{}`", command.get_program().to_string_lossy()))
+}
+
+/// Like [`succeed`], but ends the program by its process id when it takes longer than `limit`.
+pub(crate) fn succeed_within(command: &mut Command, limit: Duration) -> Result<()> {
+    println!("   $ {}", line(command));
+    let mut child = command
+        .spawn()
+        .with_context(|| format!("cannot start `{}`", command.get_program().to_string_lossy()))?;
+    let begin = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if begin.elapsed() > limit {
+            child.kill()?;
+            child.wait()?;
+            bail!("`{}` did not end within {}", line(command), elapsed(limit));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    ensure!(status.success(), "`{}` failed ({status})", line(command));
+    Ok(())
+}
+
+/// Whether the program starts and says 0, without showing anything.
+pub(crate) fn works(command: &mut Command) -> bool {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// The exit code of a child as our own.
+pub(crate) fn exit_code(status: ExitStatus) -> ExitCode {
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    code.map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// The first folder of `PATH` that holds this program.
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|file| file.is_file())
+}
+
+/// Copies a program so that the copy may be running while the original is built anew, and the other way round.
+pub(crate) fn copy_program(from: &Path, to: &Path) -> Result<()> {
+    let folder = to.parent().context("a program's copy needs a folder")?;
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    // A running program cannot be written to, but its name can be given to another file.
+    let next = to.with_extension("next");
+    fs::copy(from, &next).with_context(|| format!("cannot copy {} to {}", from.display(), next.display()))?;
+    fs::rename(&next, to).with_context(|| format!("cannot create {}", to.display()))
+}
+
+/// A duration as people read it: `0.4 s`, `12 s`, `3 min 05 s`.
+pub(crate) fn elapsed(time: Duration) -> String {
+    match time.as_secs() {
+        0..10 => format!("{:.1} s", time.as_secs_f64()),
+        seconds @ 10..60 => format!("{seconds} s"),
+        seconds => format!("{} min {:02} s", seconds / 60, seconds % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_reads_well_at_every_size() {
+        assert_eq!(elapsed(Duration::from_millis(420)), "0.4 s");
+        assert_eq!(elapsed(Duration::from_secs(59)), "59 s");
+        assert_eq!(elapsed(Duration::from_secs(185)), "3 min 05 s");
+    }
+
+    #[test]
+    fn a_program_that_takes_too_long_is_ended_and_reported() {
+        let begin = Instant::now();
+        let error = succeed_within(Command::new("sleep").arg("30"), Duration::from_millis(200)).unwrap_err();
+        assert_eq!(error.to_string(), "`sleep 30` did not end within 0.2 s");
+        assert!(begin.elapsed() < Duration::from_secs(10));
+    }
+
+    #[test]
+    fn a_shown_command_names_the_program_without_its_folder() {
+        assert_eq!(
+            line(Command::new("/opt/rust/bin/cargo").args(["test", "two words"])),
+            "cargo test 'two words'"
+        );
+    }
+}
