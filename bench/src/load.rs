@@ -9,6 +9,7 @@ pub mod conn;
 pub mod figures;
 pub mod fill;
 pub mod list;
+pub mod on_postgres;
 pub mod parked;
 pub mod process;
 pub mod rows;

@@ -69,6 +69,9 @@ struct Options {
     /// Check the simulator itself, on a tiny writer whose faults are known.
     #[arg(long)]
     self_test: bool,
+    /// Broken cuts after which a run has seen enough.
+    #[arg(skip = 200_usize)]
+    enough: usize,
 }
 
 impl Options {
@@ -87,13 +90,16 @@ impl Options {
 
 /// Runs the program; true means that all is well.
 pub fn main(command: Command) -> Result<bool> {
-    let options = command.options;
+    let mut options = command.options;
     if let Some(Hidden::Tiny(tiny)) = command.hidden {
         tiny.run()?;
         return Ok(true);
     }
     if options.self_test {
         return selftest::run(&options);
+    }
+    if options.sabotage.is_some() {
+        options.enough = 20;
     }
     let bin = default_bin(options.bin.clone())?;
     let scratch = options.scratch()?;

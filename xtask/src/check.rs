@@ -13,26 +13,18 @@ pub(crate) fn run(workspace: &Workspace) -> ExitCode {
     let mut steps = Steps::new(6);
     let result = all(workspace, &mut steps);
     println!("{}", steps.summary(result.as_ref().err()));
-    if result.is_ok() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn all(workspace: &Workspace, steps: &mut Steps) -> Result<()> {
+    steps.run("leaks", "no package mirror and no path of this machine in any file", || {
+        leaks::check(workspace)
+    })?;
     steps.run("fmt", "formatting", || {
         succeed(&mut workspace.cargo(["fmt", "--all", "--check"]))
             .context("run `cargo fmt --all` and look at the difference")
     })?;
-    steps.run(
-        "leaks",
-        "no package mirror and no path of this machine in any file",
-        || leaks::check(workspace),
-    )?;
-    steps.run("clippy", "every target, a warning is an error", || {
-        succeed(&mut clippy(workspace))
-    })?;
+    steps.run("clippy", "every target, a warning is an error", || succeed(&mut clippy(workspace)))?;
     steps.run("doc", "the documentation builds, a warning is an error", || {
         let mut cargo = workspace.cargo(["doc", "--workspace", "--no-deps", "--document-private-items"]);
         succeed(cargo.env("RUSTDOCFLAGS", "-D warnings"))

@@ -37,15 +37,8 @@ impl Cluster {
     pub(crate) fn start(durability: Durability) -> Result<Self> {
         let bin = install::postgres()?;
         let user = Unprivileged::choose()?;
-        let fsync = if durability == Durability::Fsync {
-            "on"
-        } else {
-            "off"
-        };
-        note(format!(
-            "starting a private Postgres from {} (fsync {fsync})",
-            bin.display()
-        ));
+        let fsync = if durability == Durability::Fsync { "on" } else { "off" };
+        note(format!("starting a private Postgres from {} (fsync {fsync})", bin.display()));
         // Between our look and Postgres' bind somebody else may take the port: try another one then.
         for _ in 0..3 {
             if let Some(cluster) = Self::attempt(&bin, &user, durability, fsync)? {
@@ -57,37 +50,18 @@ impl Cluster {
     }
 
     fn attempt(bin: &Path, user: &Unprivileged, durability: Durability, fsync: &str) -> Result<Option<Self>> {
-        let port = TcpListener::bind("127.0.0.1:0")
-            .context("no loopback port is free")?
-            .local_addr()?
-            .port();
+        let port = TcpListener::bind("127.0.0.1:0").context("no loopback port is free")?.local_addr()?.port();
         let folder = user.folder(durability, port)?;
         let mut command = Command::new("sh");
-        command
-            .arg("-c")
-            .arg(KEEPER)
-            .arg("placet-postgres")
-            .args([&folder, bin]);
-        command
-            .args([port.to_string().as_str(), fsync])
-            .args(&user.prefix);
+        command.arg("-c").arg(KEEPER).arg("placet-postgres").args([&folder, bin]);
+        command.args([port.to_string().as_str(), fsync]).args(&user.prefix);
         // Settings of the developer's own Postgres must not reach this one.
-        for name in [
-            "PGDATA",
-            "PGHOST",
-            "PGPORT",
-            "PGUSER",
-            "PGDATABASE",
-            "PGOPTIONS",
-            "PGPASSWORD",
-            "PGSERVICE",
-        ] {
+        for name in
+            ["PGDATA", "PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGOPTIONS", "PGPASSWORD", "PGSERVICE"]
+        {
             command.env_remove(name);
         }
-        command
-            .env("LC_ALL", "C")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped());
+        command.env("LC_ALL", "C").stdin(Stdio::piped()).stdout(Stdio::piped());
         // Its own process group: Ctrl-C ends us, and the closing pipe tells the keeper.
         command.process_group(0);
         let mut keeper = command.spawn().context("cannot start `sh`")?;
@@ -99,10 +73,7 @@ impl Cluster {
             keeper.wait()?;
             return Ok(None);
         }
-        Ok(Some(Self {
-            url: format!("postgres://postgres@127.0.0.1:{port}/postgres"),
-            keeper,
-        }))
+        Ok(Some(Self { url: format!("postgres://postgres@127.0.0.1:{port}/postgres"), keeper }))
     }
 
     /// Where it listens.
@@ -130,10 +101,7 @@ struct Unprivileged {
 impl Unprivileged {
     fn choose() -> Result<Self> {
         if !install::is_root() {
-            return Ok(Self {
-                ids: None,
-                prefix: Vec::new(),
-            });
+            return Ok(Self { ids: None, prefix: Vec::new() });
         }
         let passwd = fs::read_to_string("/etc/passwd").context("cannot read /etc/passwd")?;
         let (name, uid, gid) = ["postgres", "nobody"].iter().find_map(|name| user(&passwd, name)).context(
@@ -147,31 +115,19 @@ impl Unprivileged {
                 "--clear-groups".to_owned(),
             ]
         } else if find_program("runuser").is_some() {
-            vec![
-                "runuser".to_owned(),
-                "-u".to_owned(),
-                name.to_owned(),
-                "--".to_owned(),
-            ]
+            vec!["runuser".to_owned(), "-u".to_owned(), name.to_owned(), "--".to_owned()]
         } else {
             bail!(
                 "Postgres does not run as root, and neither `setpriv` nor `runuser` is here: install util-linux"
             );
         };
-        Ok(Self {
-            ids: Some((uid, gid)),
-            prefix,
-        })
+        Ok(Self { ids: Some((uid, gid)), prefix })
     }
 
     /// A new folder that this user can work in.
     fn folder(&self, durability: Durability, port: u16) -> Result<PathBuf> {
         // /tmp is often in memory, where fsync costs nothing and a measurement would flatter us.
-        let first = if durability == Durability::Fsync {
-            "/var/tmp".into()
-        } else {
-            std::env::temp_dir()
-        };
+        let first = if durability == Durability::Fsync { "/var/tmp".into() } else { std::env::temp_dir() };
         for base in [first, "/tmp".into()] {
             let folder = base.join(format!("placet-postgres-{}-{port}", std::process::id()));
             match fs::create_dir(&folder) {

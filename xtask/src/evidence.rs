@@ -92,35 +92,21 @@ pub(crate) fn build(workspace: &Workspace, profile: Profile, variant: Variant) -
 }
 
 pub(crate) fn build_matrices(workspace: &Workspace, profile: Profile) -> Result<()> {
-    succeed(
-        workspace
-            .cargo(["build", "-p", "placet-bench", "--bins"])
-            .args(profile.flag()),
-    )
+    succeed(workspace.cargo(["build", "-p", "placet-bench", "--bins"]).args(profile.flag()))
 }
 
 /// `cargo xtask crash | powercut | bench`: the whole matrix, on the release binary.
 pub(crate) fn run(workspace: &Workspace, matrix: Matrix, args: Vec<String>) -> Result<ExitCode> {
     let help = args.iter().any(|arg| arg == "--help" || arg == "-h");
-    let has = |flag: &str| {
-        args.iter()
-            .any(|arg| arg == flag || arg.starts_with(&format!("{flag}=")))
-    };
+    let has = |flag: &str| args.iter().any(|arg| arg == flag || arg.starts_with(&format!("{flag}=")));
     let mut binary = Vec::new();
     if !help && !has("--bin") {
-        let variant = if has("--sabotage") {
-            Variant::Sabotage
-        } else {
-            Variant::Product
-        };
+        let variant = if has("--sabotage") { Variant::Sabotage } else { Variant::Product };
         note("building placet in release mode (several minutes the first time)");
         binary.push("--bin".into());
         binary.push(build(workspace, Profile::Release, variant)?.into_os_string());
     }
-    note(format!(
-        "building the `{}` program in release mode",
-        matrix.name()
-    ));
+    note(format!("building the `{}` program in release mode", matrix.name()));
     build_matrices(workspace, Profile::Release)?;
     if matrix == Matrix::Powercut && !help {
         install::strace()?;

@@ -42,11 +42,8 @@ pub(crate) fn postgres() -> Result<PathBuf> {
 
 /// Debian keeps the server's programs out of `PATH`, one folder per version.
 fn find_postgres() -> Option<PathBuf> {
-    let complete = |bin: &PathBuf| {
-        ["initdb", "pg_ctl", "postgres"]
-            .iter()
-            .all(|name| bin.join(name).is_file())
-    };
+    let complete =
+        |bin: &PathBuf| ["initdb", "pg_ctl", "postgres"].iter().all(|name| bin.join(name).is_file());
     let in_path = find_program("initdb").and_then(|file| file.parent().map(PathBuf::from));
     if let Some(bin) = in_path.filter(complete) {
         return Some(bin);
@@ -66,15 +63,8 @@ fn find_postgres() -> Option<PathBuf> {
 
 /// The number in `/usr/lib/postgresql/15/bin` or `…/postgresql@17/bin`, so that 9 comes before 15.
 fn version(bin: &std::path::Path) -> u32 {
-    let name = bin
-        .parent()
-        .and_then(|home| home.file_name())
-        .map(|name| name.to_string_lossy().into_owned());
-    let digits: String = name
-        .unwrap_or_default()
-        .chars()
-        .filter(char::is_ascii_digit)
-        .collect();
+    let name = bin.parent().and_then(|home| home.file_name()).map(|name| name.to_string_lossy().into_owned());
+    let digits: String = name.unwrap_or_default().chars().filter(char::is_ascii_digit).collect();
     digits.parse().unwrap_or(0)
 }
 
@@ -92,11 +82,7 @@ pub(crate) fn everything(workspace: &Workspace) -> Result<bool> {
     note(format!("Postgres: {}", postgres()?.display()));
     note(format!("strace: {}", strace()?.display()));
     let nextest = nextest(workspace);
-    note(if nextest {
-        "cargo nextest: here"
-    } else {
-        "cargo nextest: not available, using `cargo test`"
-    });
+    note(if nextest { "cargo nextest: here" } else { "cargo nextest: not available, using `cargo test`" });
     Ok(nextest)
 }
 
@@ -137,15 +123,14 @@ fn apt(package: &str, by_hand: &str) -> Result<()> {
     note(format!("`{package}` is missing: installing it"));
     let apt_get = |words: &[&str]| {
         let mut command = Command::new("apt-get");
-        command
-            .args(words)
-            .env("DEBIAN_FRONTEND", "noninteractive")
-            .stdin(Stdio::null());
+        command.args(words).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
         succeed(&mut command)
     };
     // A fresh container has no package lists; old lists name files that are gone.
     apt_get(&["update", "-qq"])
-        .and_then(|()| apt_get(&["install", "-y", "-qq", "--no-install-recommends", package]))
+        .and_then(|()| {
+            apt_get(&["install", "-y", "-qq", "-o", "Dpkg::Use-Pty=0", "--no-install-recommends", package])
+        })
         .with_context(|| {
             format!("could not install `{package}`; please install {by_hand} and start this again")
         })
@@ -157,10 +142,8 @@ mod tests {
 
     #[test]
     fn postgres_15_is_newer_than_postgres_9() {
-        let (old, new) = (
-            PathBuf::from("/usr/lib/postgresql/9/bin"),
-            PathBuf::from("/usr/lib/postgresql/15/bin"),
-        );
+        let (old, new) =
+            (PathBuf::from("/usr/lib/postgresql/9/bin"), PathBuf::from("/usr/lib/postgresql/15/bin"));
         assert!(version(&old) < version(&new));
         assert_eq!(version(&PathBuf::from("/opt/homebrew/opt/postgresql@17/bin")), 17);
     }

@@ -40,32 +40,13 @@ const PUBLIC: [&str; 9] = [
 ];
 
 /// Folders that many machines have, and documentation may name.
-const COMMON: [&str; 11] = [
-    "/",
-    "/tmp",
-    "/var",
-    "/var/tmp",
-    "/srv",
-    "/opt",
-    "/usr",
-    "/usr/local",
-    "/home",
-    "/mnt",
-    "/data",
-];
+const COMMON: [&str; 11] =
+    ["/", "/tmp", "/var", "/var/tmp", "/srv", "/opt", "/usr", "/usr/local", "/home", "/mnt", "/data"];
 
 /// Where each kind of lock file says a package came from, and the only source it may name.
 const LOCKS: [(&str, &str, &str); 2] = [
-    (
-        "Cargo.lock",
-        "source = \"",
-        "registry+https://github.com/rust-lang/crates.io-index",
-    ),
-    (
-        "package-lock.json",
-        "\"resolved\": \"",
-        "https://registry.npmjs.org/",
-    ),
+    ("Cargo.lock", "source = \"", "registry+https://github.com/rust-lang/crates.io-index"),
+    ("package-lock.json", "\"resolved\": \"", "https://registry.npmjs.org/"),
 ];
 
 /// Fails with every place found.
@@ -83,11 +64,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     );
     let words = forbidden(workspace);
     let (mut files, mut found) = (0, Vec::new());
-    for name in output
-        .stdout
-        .split(|byte| *byte == 0)
-        .filter(|name| !name.is_empty())
-    {
+    for name in output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         let name = String::from_utf8_lossy(name);
         // Deleted but not yet committed, or not text: nothing to read.
         let Ok(text) = fs::read_to_string(workspace.root.join(&*name)) else {
@@ -96,10 +73,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
         files += 1;
         found.extend(leaks(&name, &text, &words));
     }
-    note(format!(
-        "{files} files read, {} words of this machine looked for",
-        words.len()
-    ));
+    note(format!("{files} files read, {} words of this machine looked for", words.len()));
     if found.is_empty() {
         return Ok(());
     }
@@ -108,19 +82,14 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
 
 /// Words that only this machine would write: hosts of its mirrors, its home and source folders.
 fn forbidden(workspace: &Workspace) -> BTreeSet<String> {
-    let hosts = MIRRORS
-        .iter()
-        .filter_map(|name| env::var(name).ok())
-        .filter_map(|url| host(&url));
+    let hosts = MIRRORS.iter().filter_map(|name| env::var(name).ok()).filter_map(|url| host(&url));
     let folders = [Some(workspace.root.clone()), env::var_os("HOME").map(Into::into)];
     let folders = folders.into_iter().flatten().flat_map(|folder| {
         let parent = folder.parent().map(Path::to_path_buf);
         std::iter::once(folder).chain(parent)
     });
     let folders = folders.map(|folder| folder.to_string_lossy().into_owned());
-    let folders = folders
-        .filter(|folder| !COMMON.contains(&folder.as_str()))
-        .map(|folder| folder + "/");
+    let folders = folders.filter(|folder| !COMMON.contains(&folder.as_str())).map(|folder| folder + "/");
     hosts.chain(folders).collect()
 }
 
@@ -156,7 +125,7 @@ fn leaks(name: &str, text: &str, words: &BTreeSet<String>) -> Vec<String> {
     found
 }
 
-/// Whether `word` is in the line and is not the end of a longer path: `docs/work/` does not name `/work/`.
+/// Whether `word` is in the line and is not the end of a longer path: `docs/home/` does not name `/home/`.
 fn stands_alone(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let before = line.get(..at).and_then(|before| before.chars().next_back());
@@ -186,10 +155,7 @@ mod tests {
 
     #[test]
     fn the_host_of_a_mirror_is_a_forbidden_word_and_a_public_one_is_not() {
-        assert_eq!(
-            host("https://user:secret@mirror.example:8443/simple"),
-            Some("mirror.example".to_owned())
-        );
+        assert_eq!(host("https://user:secret@mirror.example:8443/simple"), Some("mirror.example".to_owned()));
         assert_eq!(host("https://pypi.org/simple"), None);
     }
 

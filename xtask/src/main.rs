@@ -1,13 +1,6 @@
 //! The project's commands: `cargo xtask test`, `check`, `demo` and the rest; each starts other programs.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command line tool talks to its user"
-)]
-#![expect(
-    clippy::disallowed_methods,
-    reason = "times what it runs; nothing here decides a deadline"
-)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks to its user")]
+#![expect(clippy::disallowed_methods, reason = "times what it runs; nothing here decides a deadline")]
 
 mod check;
 mod cluster;
@@ -29,11 +22,7 @@ use crate::process::{Workspace, note};
 
 /// Build, test, measure and try Placet.
 #[derive(Parser)]
-#[command(
-    name = "cargo xtask",
-    bin_name = "cargo xtask",
-    disable_help_subcommand = true
-)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -107,11 +96,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Test(args) => test::run(&workspace, &args),
         Command::Check => Ok(check::run(&workspace)),
         Command::Postgres(PostgresArgs { fsync, command }) => {
-            let durability = if fsync {
-                Durability::Fsync
-            } else {
-                Durability::Throwaway
-            };
+            let durability = if fsync { Durability::Fsync } else { Durability::Throwaway };
             cluster::command(&workspace, durability, &command)
         }
         Command::Demo(Passed { args }) => evidence::demo(&workspace, &args),

@@ -21,19 +21,12 @@ impl Workspace {
         let here = env::var_os("CARGO_MANIFEST_DIR")
             .map(PathBuf::from)
             .context("start this tool as `cargo xtask …`, cargo then tells it where the sources are")?;
-        let root = here
-            .parent()
-            .context("the xtask folder has no parent folder")?
-            .to_path_buf();
+        let root = here.parent().context("the xtask folder has no parent folder")?.to_path_buf();
         // `CARGO_TARGET_DIR` or a configuration file may have moved it: cargo knows.
         let metadata = metadata(&root, &["--no-deps"])?;
-        let target = metadata["target_directory"]
-            .as_str()
-            .context("cargo metadata names no target folder")?;
-        Ok(Self {
-            target: target.into(),
-            root,
-        })
+        let target =
+            metadata["target_directory"].as_str().context("cargo metadata names no target folder")?;
+        Ok(Self { target: target.into(), root })
     }
 
     /// A cargo command in the workspace.
@@ -55,14 +48,8 @@ fn cargo() -> std::ffi::OsString {
 
 fn metadata(root: &Path, args: &[&str]) -> Result<serde_json::Value> {
     let mut command = Command::new(cargo());
-    command
-        .current_dir(root)
-        .args(["metadata", "--format-version", "1"])
-        .args(args);
-    let output = command
-        .stderr(Stdio::inherit())
-        .output()
-        .context("cannot start cargo")?;
+    command.current_dir(root).args(["metadata", "--format-version", "1"]).args(args);
+    let output = command.stderr(Stdio::inherit()).output().context("cannot start cargo")?;
     ensure!(output.status.success(), "`{}` failed", line(&command));
     serde_json::from_slice(&output.stdout).context("cannot read the answer of cargo metadata")
 }
@@ -75,18 +62,10 @@ pub(crate) fn note(text: impl AsRef<str>) {
 /// The command as a person would type it.
 pub(crate) fn line(command: &Command) -> String {
     let program = Path::new(command.get_program());
-    let name = program
-        .file_name()
-        .unwrap_or(program.as_os_str())
-        .to_string_lossy()
-        .into_owned();
+    let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
     let words = command.get_args().map(|arg| {
         let arg = arg.to_string_lossy();
-        if arg.contains([' ', '"', '$']) {
-            format!("'{arg}'")
-        } else {
-            arg.into_owned()
-        }
+        if arg.contains([' ', '"', '$']) { format!("'{arg}'") } else { arg.into_owned() }
     });
     std::iter::once(name).chain(words).collect::<Vec<_>>().join(" ")
 }
@@ -101,9 +80,7 @@ pub(crate) fn succeed(command: &mut Command) -> Result<()> {
 /// Shows the command and runs it with its output visible.
 pub(crate) fn status(command: &mut Command) -> Result<ExitStatus> {
     println!("   $ {}", line(command));
-    command
-        .status()
-        .with_context(|| format!("cannot start `{}`", command.get_program().to_string_lossy()))
+    command.status().with_context(|| format!("cannot start `{}`", command.get_program().to_string_lossy()))
 }
 
 /// Like [`succeed`], but ends the program by its process id when it takes longer than `limit`.
@@ -147,9 +124,7 @@ pub(crate) fn exit_code(status: ExitStatus) -> ExitCode {
 /// The first folder of `PATH` that holds this program.
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
-    env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|file| file.is_file())
+    env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
 /// Copies a program so that the copy may be running while the original is built anew, and the other way round.

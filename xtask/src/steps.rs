@@ -30,11 +30,7 @@ impl Outcome {
 
 impl Steps {
     pub(crate) fn new(total: usize) -> Self {
-        Self {
-            begin: Instant::now(),
-            total,
-            done: Vec::new(),
-        }
+        Self { begin: Instant::now(), total, done: Vec::new() }
     }
 
     /// Runs one step; the caller stops at the first that fails.
@@ -48,19 +44,9 @@ impl Steps {
         let begin = Instant::now();
         let result = step();
         let time = begin.elapsed();
-        let outcome = if result.is_ok() {
-            Outcome::Passed
-        } else {
-            Outcome::Failed
-        };
+        let outcome = if result.is_ok() { Outcome::Passed } else { Outcome::Failed };
         self.done.push((name, outcome, time));
-        println!(
-            "== [{}/{}] {name}: {} in {}",
-            self.done.len(),
-            self.total,
-            outcome.word(),
-            elapsed(time)
-        );
+        println!("== [{}/{}] {name}: {} in {}", self.done.len(), self.total, outcome.word(), elapsed(time));
         result
     }
 
@@ -68,24 +54,14 @@ impl Steps {
     pub(crate) fn summary(&self, failure: Option<&Error>) -> String {
         let row = |name: &str, word: &str, time| format!("   {name:<22} {word:<8} {:>12}", elapsed(time));
         let mut lines = vec![String::new()];
-        lines.extend(
-            self.done
-                .iter()
-                .map(|(name, outcome, time)| row(name, outcome.word(), *time)),
-        );
+        lines.extend(self.done.iter().map(|(name, outcome, time)| row(name, outcome.word(), *time)));
         lines.push(row("all", "", self.begin.elapsed()));
         lines.push(String::new());
         if let (Some(error), Some((name, ..))) = (failure, self.done.last()) {
             let left = self.total - self.done.len();
-            lines.push(format!(
-                "step `{name}` failed, {left} more did not run: {error:#}"
-            ));
+            lines.push(format!("step `{name}` failed, {left} more did not run: {error:#}"));
         }
-        let failed = self
-            .done
-            .iter()
-            .filter(|(_, outcome, _)| *outcome == Outcome::Failed)
-            .count();
+        let failed = self.done.iter().filter(|(_, outcome, _)| *outcome == Outcome::Failed).count();
         lines.push(format!("{} passed, {failed} failed", self.done.len() - failed));
         lines.join("\n")
     }
@@ -99,14 +75,9 @@ mod tests {
     fn the_last_line_of_the_summary_counts_the_steps() {
         let mut steps = Steps::new(3);
         steps.run("one", "first", || Ok(())).unwrap();
-        let error = steps
-            .run("two", "second", || anyhow::bail!("no luck"))
-            .unwrap_err();
+        let error = steps.run("two", "second", || anyhow::bail!("no luck")).unwrap_err();
         let summary = steps.summary(Some(&error));
-        assert!(
-            summary.contains("step `two` failed, 1 more did not run: no luck\n"),
-            "{summary}"
-        );
+        assert!(summary.contains("step `two` failed, 1 more did not run: no luck\n"), "{summary}");
         assert!(summary.ends_with("\n1 passed, 1 failed"), "{summary}");
     }
 }

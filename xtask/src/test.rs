@@ -99,20 +99,14 @@ impl Step {
 
     fn about(self) -> String {
         let value = self.to_possible_value();
-        value
-            .and_then(|value| value.get_help().map(ToString::to_string))
-            .unwrap_or_default()
+        value.and_then(|value| value.get_help().map(ToString::to_string)).unwrap_or_default()
     }
 }
 
 /// The steps to run, in order: those asked for with what they need, or all; without those left out.
 fn choose(only: &[Step], skip: &[Step]) -> Vec<Step> {
     let mut chosen = BTreeSet::new();
-    let mut open = if only.is_empty() {
-        Step::value_variants().to_vec()
-    } else {
-        only.to_vec()
-    };
+    let mut open = if only.is_empty() { Step::value_variants().to_vec() } else { only.to_vec() };
     while let Some(step) = open.pop() {
         if !skip.contains(&step) && chosen.insert(step) {
             open.extend(step.needs());
@@ -134,21 +128,12 @@ pub(crate) fn run(workspace: &Workspace, args: &TestArgs) -> Result<ExitCode> {
     let chosen = choose(&args.only, &args.skip);
     ensure!(!chosen.is_empty(), "`--skip` leaves no step to run");
     let mut steps = Steps::new(chosen.len());
-    let mut run = Run {
-        workspace,
-        nextest: true,
-        cluster: None,
-    };
-    let result = chosen
-        .into_iter()
-        .try_for_each(|step| steps.run(step.name(), &step.about(), || run.step(step)));
+    let mut run = Run { workspace, nextest: true, cluster: None };
+    let result =
+        chosen.into_iter().try_for_each(|step| steps.run(step.name(), &step.about(), || run.step(step)));
     drop(run);
     println!("{}", steps.summary(result.as_ref().err()));
-    Ok(if result.is_ok() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 impl Run<'_> {
@@ -191,9 +176,7 @@ impl Run<'_> {
         if let Some(cluster) = &self.cluster {
             command.env("PLACET_TEST_POSTGRES", cluster.url());
         }
-        command
-            .env("PLACET_BIN", self.binary(Variant::Product))
-            .stdin(Stdio::null())
+        command.env("PLACET_BIN", self.binary(Variant::Product)).stdin(Stdio::null())
     }
 
     fn binary(&self, variant: Variant) -> PathBuf {
@@ -202,16 +185,14 @@ impl Run<'_> {
 
     fn twin(&self, matrix: Matrix, sabotage: &str) -> Result<()> {
         note(format!("the planted bug `{sabotage}` must be found"));
-        self.matrix(matrix, Variant::Sabotage, &["--sabotage", sabotage, "--short"])
+        // The bound of the search: a twin that is not caught by then was not caught.
+        let bound = if matrix == Matrix::Crash { ["--cycles", "200"] } else { ["--cuts", "300"] };
+        self.matrix(matrix, Variant::Sabotage, &["--sabotage", sabotage, "--short", bound[0], bound[1]])
     }
 
     fn matrix(&self, matrix: Matrix, variant: Variant, args: &[&str]) -> Result<()> {
         let mut command = Command::new(evidence::program(self.workspace, Profile::Dev, matrix));
-        command
-            .args(args)
-            .arg("--bin")
-            .arg(self.binary(variant))
-            .current_dir(&self.workspace.root);
+        command.args(args).arg("--bin").arg(self.binary(variant)).current_dir(&self.workspace.root);
         let mut durable = None;
         if matrix == Matrix::Bench {
             let cluster = Cluster::start(Durability::Fsync)?;
@@ -235,19 +216,13 @@ mod tests {
 
     #[test]
     fn only_brings_what_the_step_needs_in_the_order_of_the_run() {
-        assert_eq!(
-            choose(&[Step::Tests], &[]),
-            [Step::Tools, Step::Build, Step::Postgres, Step::Tests]
-        );
+        assert_eq!(choose(&[Step::Tests], &[]), [Step::Tools, Step::Build, Step::Postgres, Step::Tests]);
     }
 
     #[test]
     fn skip_leaves_out_what_only_the_skipped_step_needs() {
         assert_eq!(choose(&[Step::Fmt, Step::Crash], &[Step::Crash]), [Step::Fmt]);
-        assert_eq!(
-            choose(&[Step::Tests], &[Step::Postgres]),
-            [Step::Tools, Step::Build, Step::Tests]
-        );
+        assert_eq!(choose(&[Step::Tests], &[Step::Postgres]), [Step::Tools, Step::Build, Step::Tests]);
     }
 
     #[test]

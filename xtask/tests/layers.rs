@@ -32,25 +32,15 @@ type Graph = BTreeMap<String, BTreeSet<String>>;
 
 fn below(name: &str) -> Option<BTreeSet<&'static str>> {
     let (_, direct) = ORDER.iter().find(|(layer, _)| *layer == name)?;
-    Some(
-        direct
-            .iter()
-            .flat_map(|next| below(next).unwrap_or_default().into_iter().chain([*next]))
-            .collect(),
-    )
+    Some(direct.iter().flat_map(|next| below(next).unwrap_or_default().into_iter().chain([*next])).collect())
 }
 
 /// One sentence for every dependency of a workspace crate that the order does not have.
 fn wrong_edges(workspace: &Graph) -> Vec<String> {
     let mut wrong = Vec::new();
-    for (name, dependencies) in workspace
-        .iter()
-        .filter(|(name, _)| !OUTSIDE.contains(&name.as_str()))
-    {
+    for (name, dependencies) in workspace.iter().filter(|(name, _)| !OUTSIDE.contains(&name.as_str())) {
         let Some(allowed) = below(name) else {
-            wrong.push(format!(
-                "`{name}` has no place in the order: give it one in xtask/tests/layers.rs"
-            ));
+            wrong.push(format!("`{name}` has no place in the order: give it one in xtask/tests/layers.rs"));
             continue;
         };
         for dependency in dependencies.iter().filter(|name| workspace.contains_key(*name)) {
@@ -75,12 +65,7 @@ fn way_to_tokio(all: &Graph, from: &str) -> Option<String> {
         if *last == "tokio" {
             return Some(format!("`{from}` must build without tokio: {}", way.join(" -> ")));
         }
-        for next in all
-            .get(*last)
-            .into_iter()
-            .flatten()
-            .filter(|next| seen.insert(next.as_str()))
-        {
+        for next in all.get(*last).into_iter().flatten().filter(|next| seen.insert(next.as_str())) {
             ways.push(way.iter().copied().chain([next.as_str()]).collect());
         }
     }
@@ -91,16 +76,9 @@ fn way_to_tokio(all: &Graph, from: &str) -> Option<String> {
 fn metadata(args: &[&str]) -> Value {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command
-        .args(["metadata", "--format-version", "1", "--manifest-path"])
-        .arg(manifest)
-        .args(args);
+    command.args(["metadata", "--format-version", "1", "--manifest-path"]).arg(manifest).args(args);
     let output = command.output().expect("cargo starts");
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("cargo metadata writes JSON")
 }
 
@@ -118,13 +96,9 @@ fn workspace_graph() -> Graph {
     let packages = list(&metadata["packages"]).iter();
     packages
         .map(|package| {
-            let normal = list(&package["dependencies"])
-                .iter()
-                .filter(|dependency| dependency["kind"].is_null());
-            (
-                text(&package["name"]),
-                normal.map(|dependency| text(&dependency["name"])).collect(),
-            )
+            let normal =
+                list(&package["dependencies"]).iter().filter(|dependency| dependency["kind"].is_null());
+            (text(&package["name"]), normal.map(|dependency| text(&dependency["name"])).collect())
         })
         .collect()
 }
@@ -133,24 +107,17 @@ fn workspace_graph() -> Graph {
 fn whole_graph() -> Graph {
     let rustc = Command::new("rustc").arg("-vV").output().expect("rustc starts");
     let version = String::from_utf8_lossy(&rustc.stdout).into_owned();
-    let host = version
-        .lines()
-        .find_map(|line| line.strip_prefix("host: "))
-        .expect("rustc names its host");
+    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).expect("rustc names its host");
     let metadata = metadata(&["--filter-platform", host]);
     let packages = list(&metadata["packages"]).iter();
-    let names: BTreeMap<String, String> = packages
-        .map(|package| (text(&package["id"]), text(&package["name"])))
-        .collect();
+    let names: BTreeMap<String, String> =
+        packages.map(|package| (text(&package["id"]), text(&package["name"]))).collect();
     let mut graph = Graph::new();
     for node in list(&metadata["resolve"]["nodes"]) {
         // Two versions of a crate count as one: reaching either is reaching it.
         let dependencies = graph.entry(names[&text(&node["id"])].clone()).or_default();
         for dependency in list(&node["deps"]) {
-            if list(&dependency["dep_kinds"])
-                .iter()
-                .any(|kind| kind["kind"].is_null())
-            {
+            if list(&dependency["dep_kinds"]).iter().any(|kind| kind["kind"].is_null()) {
                 dependencies.insert(names[&text(&dependency["pkg"])].clone());
             }
         }
@@ -160,20 +127,13 @@ fn whole_graph() -> Graph {
 
 fn graph(edges: &[(&str, &[&str])]) -> Graph {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    edges
-        .iter()
-        .map(|(name, dependencies)| ((*name).to_owned(), owned(dependencies)))
-        .collect()
+    edges.iter().map(|(name, dependencies)| ((*name).to_owned(), owned(dependencies))).collect()
 }
 
 #[test]
 fn every_crate_knows_only_what_is_below_it() {
     let workspace = workspace_graph();
-    assert!(
-        workspace.len() > 5,
-        "cargo names too few crates: {:?}",
-        workspace.keys()
-    );
+    assert!(workspace.len() > 5, "cargo names too few crates: {:?}", workspace.keys());
     let wrong = wrong_edges(&workspace);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -181,10 +141,7 @@ fn every_crate_knows_only_what_is_below_it() {
 #[test]
 fn core_policy_and_ledger_build_without_tokio() {
     let all = whole_graph();
-    assert!(
-        all.contains_key("placet-core") && all.contains_key("tokio"),
-        "the graph is not whole"
-    );
+    assert!(all.contains_key("placet-core") && all.contains_key("tokio"), "the graph is not whole");
     let impure = impure(&all);
     assert!(impure.is_empty(), "{}", impure.join("\n"));
 }
@@ -222,23 +179,14 @@ fn a_dependency_upwards_or_sideways_is_named() {
 
 #[test]
 fn a_product_crate_with_the_testkit_in_it_is_named() {
-    let workspace = graph(&[
-        ("placet-server", &["placet-testkit"]),
-        ("placet-testkit", &["placet-server"]),
-    ]);
-    assert_eq!(
-        wrong_edges(&workspace),
-        ["`placet-server` must not depend on `placet-testkit`"]
-    );
+    let workspace = graph(&[("placet-server", &["placet-testkit"]), ("placet-testkit", &["placet-server"])]);
+    assert_eq!(wrong_edges(&workspace), ["`placet-server` must not depend on `placet-testkit`"]);
 }
 
 #[test]
 fn a_crate_without_a_place_in_the_order_is_named() {
     let found = wrong_edges(&graph(&[("placet-new", &[])]));
-    assert_eq!(
-        found,
-        ["`placet-new` has no place in the order: give it one in xtask/tests/layers.rs"]
-    );
+    assert_eq!(found, ["`placet-new` has no place in the order: give it one in xtask/tests/layers.rs"]);
 }
 
 #[test]

@@ -38,11 +38,16 @@ pub struct Bare {
 impl Bare {
     /// Starts this same program again as a bare server, so that it is built exactly as the client is.
     pub fn start(mode: Mode) -> Result<Self> {
+        Self::start_from(&std::env::current_exe()?, mode)
+    }
+
+    /// Starts the named `bench` program as a bare server.
+    pub fn start_from(program: &std::path::Path, mode: Mode) -> Result<Self> {
         let word = match mode {
             Mode::Post => "post",
             Mode::Poll => "poll",
         };
-        let mut child = Command::new(std::env::current_exe()?)
+        let mut child = Command::new(program)
             .args(["bare", word])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -56,12 +61,7 @@ impl Bare {
             .strip_prefix("listening on http://")
             .and_then(|addr| addr.parse().ok())
             .with_context(|| format!("the bare server said {line:?}"))?;
-        let target = Target {
-            addr,
-            agent: "bare".into(),
-            reviewer: "bare".into(),
-            pid: child.id(),
-        };
+        let target = Target { addr, agent: "bare".into(), reviewer: "bare".into(), pid: child.id() };
         Ok(Self { child, target })
     }
 
@@ -127,30 +127,15 @@ fn record(number: u64, version: u64, state: &str) -> impl IntoResponse + use<> {
 
 async fn answer(State(memory): State<Arc<Memory>>, Json(body): Json<Value>) -> impl IntoResponse {
     // Reading one member keeps the parse from being optimised away.
-    let state = if body["kind"] == "action" {
-        "pending"
-    } else {
-        "denied"
-    };
-    (
-        StatusCode::CREATED,
-        record(memory.next.fetch_add(1, Ordering::Relaxed), 1, state),
-    )
+    let state = if body["kind"] == "action" { "pending" } else { "denied" };
+    (StatusCode::CREATED, record(memory.next.fetch_add(1, Ordering::Relaxed), 1, state))
 }
 
 async fn create(State(memory): State<Arc<Memory>>, Json(body): Json<Value>) -> impl IntoResponse {
-    let state = if body["kind"] == "action" {
-        "pending"
-    } else {
-        "denied"
-    };
+    let state = if body["kind"] == "action" { "pending" } else { "denied" };
     let number = memory.next.fetch_add(1, Ordering::Relaxed);
     let slot = Arc::new(watch::Sender::new(false));
-    memory
-        .slots
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .insert(number, slot);
+    memory.slots.lock().unwrap_or_else(PoisonError::into_inner).insert(number, slot);
     (StatusCode::CREATED, record(number, 1, state))
 }
 
@@ -167,11 +152,7 @@ async fn wait(
     drop(slot);
     match tokio::time::timeout(Duration::from_secs(25), decided.wait_for(|decided| *decided)).await {
         Ok(_) => {
-            memory
-                .slots
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .remove(&number);
+            memory.slots.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
             Ok(record(number, 2, "approved"))
         }
         Err(_) => Ok(record(number, 1, "pending")),

@@ -23,25 +23,12 @@ impl Database {
     /// Makes an empty database in the cluster that `cluster` (a `postgres://` URL) points to.
     pub async fn make(cluster: &str) -> Result<Self> {
         static MADE: AtomicUsize = AtomicUsize::new(0);
-        let name = format!(
-            "placet_bench_{}_{}",
-            std::process::id(),
-            MADE.fetch_add(1, Ordering::Relaxed)
-        );
+        let name = format!("placet_bench_{}_{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         let session = connect(cluster).await?;
         // One may be left of a run that was broken off under the same process id.
-        session
-            .client
-            .batch_execute(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
-            .await?;
-        session
-            .client
-            .batch_execute(&format!("CREATE DATABASE {name}"))
-            .await?;
-        Ok(Self {
-            cluster: cluster.to_owned(),
-            name,
-        })
+        session.client.batch_execute(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await?;
+        session.client.batch_execute(&format!("CREATE DATABASE {name}")).await?;
+        Ok(Self { cluster: cluster.to_owned(), name })
     }
 
     /// The URL of this database: the cluster's with another path.
@@ -52,21 +39,15 @@ impl Database {
     /// Drops it, with whatever is still connected.
     pub async fn drop_it(self) -> Result<()> {
         let session = connect(&self.cluster).await?;
-        session
-            .client
-            .batch_execute(&format!("DROP DATABASE {} WITH (FORCE)", self.name))
-            .await?;
+        session.client.batch_execute(&format!("DROP DATABASE {} WITH (FORCE)", self.name)).await?;
         Ok(())
     }
 }
 
 fn with_database(url: &str, name: &str) -> Result<String> {
-    let (scheme, rest) = url
-        .split_once("://")
-        .context("PLACET_BENCH_POSTGRES is no postgres:// URL")?;
-    let (rest, query) = rest
-        .split_once('?')
-        .map_or((rest, String::new()), |(rest, query)| (rest, format!("?{query}")));
+    let (scheme, rest) = url.split_once("://").context("PLACET_BENCH_POSTGRES is no postgres:// URL")?;
+    let (rest, query) =
+        rest.split_once('?').map_or((rest, String::new()), |(rest, query)| (rest, format!("?{query}")));
     let host = rest.split_once('/').map_or(rest, |(host, _)| host);
     Ok(format!("{scheme}://{host}/{name}{query}"))
 }
@@ -78,18 +59,14 @@ struct Session {
 }
 
 async fn connect(url: &str) -> Result<Session> {
-    let (client, connection) = tokio_postgres::connect(url, NoTls)
-        .await
-        .context("cannot connect to PLACET_BENCH_POSTGRES")?;
+    let (client, connection) =
+        tokio_postgres::connect(url, NoTls).await.context("cannot connect to PLACET_BENCH_POSTGRES")?;
     let mut driver = JoinSet::new();
     driver.spawn(async move {
         // A broken connection shows as an error of the next statement.
         let _ = connection.await;
     });
-    Ok(Session {
-        client,
-        _driver: driver,
-    })
+    Ok(Session { client, _driver: driver })
 }
 
 type Value<'a> = &'a (dyn ToSql + Sync);
@@ -117,9 +94,8 @@ pub async fn run(url: &str, group: u32, measure: Duration) -> Result<Commits> {
              FROM UNNEST($1::text[], $2::text[], $3::text[], $4::bigint[]) AS row (id, session, digest, at)",
         )
         .await?;
-    let payloads = client
-        .prepare("INSERT INTO payloads SELECT * FROM UNNEST($1::text[], $2::text[])")
-        .await?;
+    let payloads =
+        client.prepare("INSERT INTO payloads SELECT * FROM UNNEST($1::text[], $2::text[])").await?;
     let ledger = client
         .prepare(
             "INSERT INTO ledger SELECT seq, id, seq, entry, hash
@@ -157,10 +133,7 @@ pub async fn run(url: &str, group: u32, measure: Duration) -> Result<Commits> {
     }
     let busy: Duration = recorded.iter().sum();
     let count = recorded.len() as f64 * f64::from(group);
-    Ok(Commits {
-        per_second: count / busy.as_secs_f64(),
-        latency: Latencies::new(recorded),
-    })
+    Ok(Commits { per_second: count / busy.as_secs_f64(), latency: Latencies::new(recorded) })
 }
 
 #[derive(Default)]
@@ -192,10 +165,7 @@ mod tests {
     fn the_database_in_a_url_is_replaced_and_the_rest_kept() {
         let url = with_database("postgres://ann@127.0.0.1:5432/postgres?connect_timeout=3", "x").unwrap();
         assert_eq!(url, "postgres://ann@127.0.0.1:5432/x?connect_timeout=3");
-        assert_eq!(
-            with_database("postgres://ann@h", "x").unwrap(),
-            "postgres://ann@h/x"
-        );
+        assert_eq!(with_database("postgres://ann@h", "x").unwrap(), "postgres://ann@h/x");
         assert!(with_database("nonsense", "x").is_err());
     }
 }

@@ -58,10 +58,7 @@ pub fn run(folder: &Path, group: u32, measure: Duration) -> Result<Commits> {
     }
     let busy: Duration = recorded.iter().sum();
     let count = recorded.len() as f64 * f64::from(group);
-    Ok(Commits {
-        per_second: count / busy.as_secs_f64(),
-        latency: Latencies::new(recorded),
-    })
+    Ok(Commits { per_second: count / busy.as_secs_f64(), latency: Latencies::new(recorded) })
 }
 
 /// The rows of one create after another: time-ordered ids, the chain carried along.
@@ -106,10 +103,7 @@ impl Row {
         let digits = format!("{number:010}");
         let body = CREATE_BODY.replace("##########", &digits);
         let id = format!("req_{number:026}");
-        let digest = format!(
-            "sha256:{}",
-            data_encoding::HEXLOWER.encode(&Sha256::digest(body.as_bytes()))
-        );
+        let digest = format!("sha256:{}", data_encoding::HEXLOWER.encode(&Sha256::digest(body.as_bytes())));
         let entry = format!(
             r#"{{"at":{number},"by":"bench","digest":"{digest}","event":"request.created","format":1,"id":"{id}","seq":{number},"version":1}}"#
         );
@@ -117,13 +111,7 @@ impl Row {
         chain.update(*head);
         chain.update(entry.as_bytes());
         *head = chain.finalize().into();
-        Self {
-            id,
-            session: format!("bench-{digits}"),
-            digest,
-            body,
-            entry,
-        }
+        Self { id, session: format!("bench-{digits}"), digest, body, entry }
     }
 }
 

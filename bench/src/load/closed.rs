@@ -59,10 +59,7 @@ pub enum Work {
 /// Runs `clients` clients, spread evenly over the targets.
 pub async fn run(targets: &[Target], clients: usize, work: Work, pace: Pace) -> Result<Rate> {
     let begin = Instant::now() + pace.warm_up;
-    let window = Window {
-        begin,
-        end: begin + pace.measure,
-    };
+    let window = Window { begin, end: begin + pace.measure };
     let mut tasks = JoinSet::new();
     for target in targets.iter().cycle().take(clients) {
         let target = Arc::new(target.clone());
@@ -116,10 +113,7 @@ fn cpu(targets: &[Target]) -> Result<Cpu> {
     for target in targets {
         servers += process::cpu_seconds(target.pid)?;
     }
-    Ok(Cpu {
-        servers,
-        client: process::cpu_seconds(std::process::id())?,
-    })
+    Ok(Cpu { servers, client: process::cpu_seconds(std::process::id())? })
 }
 
 async fn create_loop(target: Arc<Target>, window: Window, keyed: bool) -> Result<Vec<Duration>> {
@@ -128,9 +122,7 @@ async fn create_loop(target: Arc<Target>, window: Window, keyed: bool) -> Result
     let mut recorded = Vec::new();
     let mut sent = Instant::now();
     loop {
-        conn.call(create.fill(next_number()))
-            .await?
-            .expect(201, "create")?;
+        conn.call(create.fill(next_number())).await?.expect(201, "create")?;
         let answered = Instant::now();
         if answered >= window.end {
             return Ok(recorded);
@@ -153,13 +145,8 @@ async fn cycle_loop(target: Arc<Target>, window: Window) -> Result<Vec<Duration>
         answer.expect(201, "create")?;
         let held = Held::read(answer.body)?;
         // The wait is on the wire before the decision is, so the server has to park it.
-        agent
-            .send(&wire::get(target.addr, &wire::wait_path(&held.id), &target.agent))
-            .await?;
-        reviewer
-            .call(&wire::approve(target.addr, &target.reviewer, &held))
-            .await?
-            .expect(200, "decision")?;
+        agent.send(&wire::get(target.addr, &wire::wait_path(&held.id), &target.agent)).await?;
+        reviewer.call(&wire::approve(target.addr, &target.reviewer, &held)).await?.expect(200, "decision")?;
         let waited = agent.receive().await?;
         waited.expect(200, "wait")?;
         if wire::is_pending(waited.body) {

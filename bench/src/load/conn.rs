@@ -37,22 +37,14 @@ impl Answer<'_> {
 impl Conn {
     /// Connects, with Nagle's algorithm off as real clients have it.
     pub async fn open(addr: SocketAddr) -> Result<Self> {
-        let stream = TcpStream::connect(addr)
-            .await
-            .with_context(|| format!("cannot connect to {addr}"))?;
+        let stream = TcpStream::connect(addr).await.with_context(|| format!("cannot connect to {addr}"))?;
         stream.set_nodelay(true)?;
-        Ok(Self {
-            stream,
-            buffer: Vec::new(),
-        })
+        Ok(Self { stream, buffer: Vec::new() })
     }
 
     /// Writes one request.
     pub async fn send(&mut self, request: &[u8]) -> Result<()> {
-        self.stream
-            .write_all(request)
-            .await
-            .context("the connection broke while sending")
+        self.stream.write_all(request).await.context("the connection broke while sending")
     }
 
     /// Reads one answer.
@@ -62,11 +54,7 @@ impl Conn {
         loop {
             // Records are about 1 KiB: one read is the rule.
             self.buffer.reserve(2048);
-            let read = self
-                .stream
-                .read_buf(&mut self.buffer)
-                .await
-                .context("the connection broke")?;
+            let read = self.stream.read_buf(&mut self.buffer).await.context("the connection broke")?;
             if read == 0 {
                 bail!("the server closed the connection before answering");
             }
@@ -79,10 +67,7 @@ impl Conn {
                     bail!("the answer is longer than its content-length");
                 }
                 if self.buffer.len() == end {
-                    return Ok(Answer {
-                        status: head.status,
-                        body: &self.buffer[head.length..end],
-                    });
+                    return Ok(Answer { status: head.status, body: &self.buffer[head.length..end] });
                 }
             }
         }
@@ -119,15 +104,10 @@ impl Head {
             .skip(1)
             .find_map(|line| {
                 let (name, value) = line.split_once(':')?;
-                name.eq_ignore_ascii_case("content-length")
-                    .then(|| value.trim().parse().ok())?
+                name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
             })
             .context("the answer has no content-length")?;
-        Ok(Some(Self {
-            status,
-            length: at + 4,
-            content_length,
-        }))
+        Ok(Some(Self { status, length: at + 4, content_length }))
     }
 }
 

@@ -28,9 +28,7 @@ impl Latencies {
     /// The nearest-rank percentile in milliseconds; with fewer than 100 values p99 is the maximum.
     pub fn percentile_ms(&self, percent: usize) -> f64 {
         let rank = (self.0.len() * percent).div_ceil(100).max(1);
-        self.0
-            .get(rank - 1)
-            .map_or(f64::NAN, |value| value.as_secs_f64() * 1e3)
+        self.0.get(rank - 1).map_or(f64::NAN, |value| value.as_secs_f64() * 1e3)
     }
 
     /// The median in milliseconds.
@@ -86,10 +84,7 @@ mod tests {
     #[test]
     fn a_spread_is_median_and_range_and_needs_a_figure() {
         let spread = Spread::of([3.0, 1.0, 2.0]).unwrap();
-        assert_eq!(
-            (spread.median, spread.low, spread.high, spread.rounds),
-            (2.0, 1.0, 3.0, 3)
-        );
+        assert_eq!((spread.median, spread.low, spread.high, spread.rounds), (2.0, 1.0, 3.0, 3));
         assert_eq!(Spread::of([f64::NAN]), None);
     }
 }

@@ -58,9 +58,7 @@ pub async fn deny(target: &Target, held: Vec<Held>) -> Result<()> {
                 let Some(batch) = next else {
                     return anyhow::Ok(());
                 };
-                let answer = conn
-                    .call(&wire::deny_batch(target.addr, &target.reviewer, &batch))
-                    .await?;
+                let answer = conn.call(&wire::deny_batch(target.addr, &target.reviewer, &batch)).await?;
                 answer.expect(200, "batch decision")?;
                 if find(answer.body, b"\"state\":\"pending\"").is_some() {
                     bail!("a batch decision left a request pending");

@@ -13,11 +13,7 @@ use super::wire;
 /// The first page of the queue, `calls` times over.
 pub async fn pending(target: &Target, calls: usize) -> Result<Latencies> {
     let mut conn = Conn::open(target.addr).await?;
-    let request = wire::get(
-        target.addr,
-        "/v1/requests?state=pending&limit=50",
-        &target.reviewer,
-    );
+    let request = wire::get(target.addr, "/v1/requests?state=pending&limit=50", &target.reviewer);
     let mut recorded = Vec::with_capacity(calls);
     for call in 0..calls + 5 {
         let sent = Instant::now();

@@ -33,7 +33,7 @@ pub enum Protocol {
 /// Bytes of server memory per parked waiter: one waiter on each of `held`.
 pub async fn bytes_per_waiter(target: &Target, held: &[Held], protocol: Protocol) -> Result<f64> {
     read_all(target, held).await?;
-    process::settle(target.pid, Duration::from_secs(60)).await?;
+    process::settle(target.pid, Duration::from_mins(1)).await?;
     let before = process::resident(target.pid)?;
 
     let early = Arc::new(AtomicUsize::new(0));
@@ -43,7 +43,7 @@ pub async fn bytes_per_waiter(target: &Target, held: &[Held], protocol: Protocol
         Protocol::Http1 => park_http1(target, held, &early, &mut tasks).await?,
         Protocol::Http2 => park_http2(target, held, &early, &mut tasks).await?,
     }
-    process::settle(target.pid, Duration::from_secs(60)).await?;
+    process::settle(target.pid, Duration::from_mins(1)).await?;
     let after = process::resident(target.pid)?;
 
     if let Some(done) = tasks.try_join_next() {
@@ -52,10 +52,7 @@ pub async fn bytes_per_waiter(target: &Target, held: &[Held], protocol: Protocol
     }
     let early = early.load(Ordering::Relaxed);
     if early > 0 {
-        bail!(
-            "{early} waits ran out while parking took {} s",
-            begun.elapsed().as_secs()
-        );
+        bail!("{early} waits ran out while parking took {} s", begun.elapsed().as_secs());
     }
     tasks.shutdown().await;
     Ok((after as f64 - before as f64) / held.len() as f64)
@@ -66,9 +63,7 @@ async fn read_all(target: &Target, held: &[Held]) -> Result<()> {
     let mut conn = Conn::open(target.addr).await?;
     for held in held {
         let path = format!("/v1/requests/{}", held.id);
-        conn.call(&wire::get(target.addr, &path, &target.agent))
-            .await?
-            .expect(200, "read")?;
+        conn.call(&wire::get(target.addr, &path, &target.agent)).await?.expect(200, "read")?;
     }
     Ok(())
 }
@@ -81,8 +76,7 @@ async fn park_http1(
 ) -> Result<()> {
     for held in held {
         let mut conn = Conn::open(target.addr).await?;
-        conn.send(&wire::get(target.addr, &wire::wait_path(&held.id), &target.agent))
-            .await?;
+        conn.send(&wire::get(target.addr, &wire::wait_path(&held.id), &target.agent)).await?;
         let early = Arc::clone(early);
         tasks.spawn(async move {
             conn.receive().await?.expect(200, "wait")?;
@@ -115,17 +109,11 @@ async fn park_http2(
             let early = Arc::clone(early);
             tasks.spawn(async move {
                 sender.ready().await.context("no HTTP/2 stream to be had")?;
-                let answer = sender
-                    .send_request(request)
-                    .await
-                    .context("a parked HTTP/2 wait broke")?;
+                let answer = sender.send_request(request).await.context("a parked HTTP/2 wait broke")?;
                 let status = answer.status();
                 let body = answer.into_body().collect().await?.to_bytes();
                 if status != hyper::StatusCode::OK {
-                    bail!(
-                        "wait: expected status 200, got {status}: {}",
-                        String::from_utf8_lossy(&body)
-                    );
+                    bail!("wait: expected status 200, got {status}: {}", String::from_utf8_lossy(&body));
                 }
                 early.fetch_add(1, Ordering::Relaxed);
                 std::future::pending().await

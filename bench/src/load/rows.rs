@@ -79,10 +79,7 @@ impl Sizes {
     /// The sizes of the table.
     pub fn full(seconds: u64, history: usize) -> Self {
         Self {
-            pace: Pace {
-                warm_up: Duration::from_millis(500),
-                measure: Duration::from_secs(seconds),
-            },
+            pace: Pace { warm_up: Duration::from_millis(500), measure: Duration::from_secs(seconds) },
             decisions: 1_000,
             waiters: 200,
             crowd: 10_000,
@@ -98,10 +95,7 @@ impl Sizes {
     /// Just enough to see that every row can be measured; no figure of it means anything.
     pub fn short() -> Self {
         Self {
-            pace: Pace {
-                warm_up: Duration::from_millis(50),
-                measure: Duration::from_millis(250),
-            },
+            pace: Pace { warm_up: Duration::from_millis(50), measure: Duration::from_millis(250) },
             decisions: 50,
             waiters: 20,
             crowd: 300,

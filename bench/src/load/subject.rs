@@ -1,6 +1,6 @@
 //! The real binary under load: a fresh folder, two keys, and restarts on the same data.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
@@ -12,7 +12,7 @@ use crate::node::http::Http;
 use crate::node::{self, Node, NodeOptions};
 
 /// A debug build with a million requests may need this long to open.
-const START_WITHIN: Duration = Duration::from_secs(60);
+const START_WITHIN: Duration = Duration::from_mins(1);
 
 /// A running server with its keys; the process ends and the folder goes with this value.
 #[derive(Debug)]
@@ -24,25 +24,15 @@ pub struct Subject {
 }
 
 /// No limit that would meet the load before the server does.
-fn options(bin: &Path, data: &Path) -> NodeOptions {
-    let mut options = NodeOptions::new(bin, data);
-    options.settings = vec![
-        "limits.requests_per_second=0".into(),
-        "limits.pending_per_agent=2000000".into(),
-        "limits.waits_per_principal=30000".into(),
-    ];
-    options
-}
+pub(super) const SETTINGS: [&str; 3] =
+    ["limits.requests_per_second=0", "limits.pending_per_agent=2000000", "limits.waits_per_principal=30000"];
 
 impl Subject {
     /// Starts the binary on an empty SQLite folder under `dir` and makes an agent's and a reviewer's key.
     pub fn start(bin: &Path, dir: &Path) -> Result<Self> {
         let folder = tempfile::tempdir_in(dir).context("cannot make a data folder")?;
-        let options = options(bin, &folder.path().join("data"));
-        Self::first(options, folder)
-    }
-
-    fn first(options: NodeOptions, folder: TempDir) -> Result<Self> {
+        let mut options = NodeOptions::new(bin, &folder.path().join("data"));
+        options.settings = SETTINGS.map(str::to_owned).to_vec();
         let node = Node::start(&options, START_WITHIN)?;
         let addr = node.addr()?;
         let target = Target {
@@ -51,39 +41,7 @@ impl Subject {
             reviewer: node::new_key(addr, "reviewer", "bench-reviewer")?,
             pid: node.pid(),
         };
-        Ok(Self {
-            node: Some(node),
-            options,
-            target,
-            _folder: folder,
-        })
-    }
-
-    /// Starts the binary on an empty Postgres database; `dir` only takes its log.
-    pub fn start_on(bin: &Path, dir: &Path, database: &str) -> Result<Self> {
-        let folder = tempfile::tempdir_in(dir).context("cannot make a folder for the log")?;
-        let mut options = options(bin, &folder.path().join("data"));
-        options.settings.push(database.to_owned()); // TODO-DATABASE
-        Self::first(options, folder)
-    }
-
-    /// A second node on the same Postgres database, with the same keys.
-    pub fn beside(&self, dir: &Path) -> Result<Self> {
-        let folder = tempfile::tempdir_in(dir).context("cannot make a folder for the log")?;
-        let mut options = self.options.clone();
-        options.log = folder.path().join("data.log");
-        let node = Node::start(&options, START_WITHIN)?;
-        let target = Target {
-            addr: node.addr()?,
-            pid: node.pid(),
-            ..self.target.clone()
-        };
-        Ok(Self {
-            node: Some(node),
-            options,
-            target,
-            _folder: folder,
-        })
+        Ok(Self { node: Some(node), options, target, _folder: folder })
     }
 
     /// Where it is.
@@ -117,13 +75,7 @@ impl Subject {
 
     /// Size of its data on disk, for remarks.
     pub fn data_bytes(&self) -> u64 {
-        let entries = std::fs::read_dir(PathBuf::from(&self.options.data))
-            .into_iter()
-            .flatten()
-            .flatten();
-        entries
-            .filter_map(|entry| entry.metadata().ok())
-            .map(|data| data.len())
-            .sum()
+        let entries = std::fs::read_dir(&self.options.data).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.metadata().ok()).map(|data| data.len()).sum()
     }
 }

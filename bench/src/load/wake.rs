@@ -63,7 +63,7 @@ async fn park(target: &Target, count: usize) -> Result<Parked> {
         });
         waiters.push(Waiter { held, answered });
     }
-    process::settle(target.pid, Duration::from_secs(60)).await?;
+    process::settle(target.pid, Duration::from_mins(1)).await?;
     Ok(Parked { waiters, tasks })
 }
 
@@ -106,9 +106,7 @@ async fn lone(target: &Target, total: usize) -> Result<Wakes> {
     let mut reviewer = Conn::open(target.addr).await?;
     let mut times = Vec::with_capacity(total);
     for held in fill::create(target, total).await? {
-        agent
-            .send(&wire::get(target.addr, &wire::wait_path(&held.id), &target.agent))
-            .await?;
+        agent.send(&wire::get(target.addr, &wire::wait_path(&held.id), &target.agent)).await?;
         tokio::time::sleep(Duration::from_millis(5)).await;
         let request = wire::approve(target.addr, &target.reviewer, &held);
         let sent = Instant::now();
@@ -127,11 +125,7 @@ async fn lone(target: &Target, total: usize) -> Result<Wakes> {
                 anyhow::Ok(at)
             },
         );
-        times.push(Times {
-            sent,
-            acknowledged: acknowledged?,
-            answered: answered?,
-        });
+        times.push(Times { sent, acknowledged: acknowledged?, answered: answered? });
     }
     Ok(wakes(times))
 }
@@ -145,11 +139,7 @@ async fn decide(target: &Target, reviewer: &mut Conn, waiter: Waiter) -> Result<
         .await
         .with_context(|| format!("the waiter on {} was not answered in 10 s", waiter.held.id))?
         .with_context(|| format!("the waiter on {} gave up", waiter.held.id))?;
-    Ok(Times {
-        sent,
-        acknowledged,
-        answered,
-    })
+    Ok(Times { sent, acknowledged, answered })
 }
 
 /// Parks `count` waiters and decides them all at the same instant, each over its own reviewer connection.
@@ -211,11 +201,7 @@ mod tests {
         let sent = Instant::now();
         let answered = sent + Duration::from_millis(2);
         let acknowledged = sent + Duration::from_millis(3);
-        let wakes = wakes(vec![Times {
-            sent,
-            acknowledged,
-            answered,
-        }]);
+        let wakes = wakes(vec![Times { sent, acknowledged, answered }]);
         assert!(wakes.acknowledged_to_answered.p50().abs() < f64::EPSILON);
         assert!((wakes.sent_to_answered.p50() - 2.0).abs() < 1e-9);
         assert!((wakes.sent_to_acknowledged.p50() - 3.0).abs() < 1e-9);

@@ -26,12 +26,8 @@ impl Held {
     /// Reads the record of a create.
     pub fn read(record: &[u8]) -> Result<Self> {
         Ok(Self {
-            id: text_after(record, b"\"id\":\"")
-                .context("the record has no id")?
-                .to_owned(),
-            digest: text_after(record, b"\"digest\":\"")
-                .context("the record has no digest")?
-                .to_owned(),
+            id: text_after(record, b"\"id\":\"").context("the record has no id")?.to_owned(),
+            digest: text_after(record, b"\"digest\":\"").context("the record has no digest")?.to_owned(),
             version: number_after(record, b"\"version\":").context("the record has no version")?,
         })
     }
@@ -52,10 +48,7 @@ pub fn text_after<'a>(json: &'a [u8], key: &[u8]) -> Option<&'a str> {
 fn number_after(json: &[u8], key: &[u8]) -> Option<u64> {
     let start = find(json, key)? + key.len();
     let length = json[start..].iter().position(|byte| !byte.is_ascii_digit())?;
-    std::str::from_utf8(&json[start..start + length])
-        .ok()?
-        .parse()
-        .ok()
+    std::str::from_utf8(&json[start..start + length]).ok()?.parse().ok()
 }
 
 /// The create body, about 600 bytes, as an agent would send it. `##########` marks a counter.
@@ -78,11 +71,7 @@ pub struct Create {
 impl Create {
     /// The call for one agent on one server; `keyed` adds an idempotency key, another one each time.
     pub fn new(addr: SocketAddr, agent: &str, keyed: bool) -> Self {
-        let key = if keyed {
-            "idempotency-key: bench-##########\r\n"
-        } else {
-            ""
-        };
+        let key = if keyed { "idempotency-key: bench-##########\r\n" } else { "" };
         let bytes = post(addr, "/v1/requests", agent, key, CREATE_BODY.as_bytes());
         let mut slots = Vec::new();
         let mut from = 0;
@@ -133,18 +122,8 @@ pub fn wait_path(id: &str) -> String {
 pub fn approve(addr: SocketAddr, reviewer: &str, held: &Held) -> Vec<u8> {
     let mut body = Vec::with_capacity(160);
     // Writing to a Vec cannot fail.
-    let _ = write!(
-        body,
-        r#"{{"decision":"approve","digest":"{}","version":{}}}"#,
-        held.digest, held.version
-    );
-    post(
-        addr,
-        &format!("/v1/requests/{}/decision", held.id),
-        reviewer,
-        "",
-        &body,
-    )
+    let _ = write!(body, r#"{{"decision":"approve","digest":"{}","version":{}}}"#, held.digest, held.version);
+    post(addr, &format!("/v1/requests/{}/decision", held.id), reviewer, "", &body)
 }
 
 /// One batch that denies all of `held`.
@@ -156,13 +135,7 @@ pub fn deny_batch(addr: SocketAddr, reviewer: &str, held: &[Held]) -> Vec<u8> {
                 "decision": "deny", "reason": "not now"})
         })
         .collect();
-    post(
-        addr,
-        "/v1/decisions",
-        reviewer,
-        "",
-        serde_json::Value::from(items).to_string().as_bytes(),
-    )
+    post(addr, "/v1/decisions", reviewer, "", serde_json::Value::from(items).to_string().as_bytes())
 }
 
 #[cfg(test)]
@@ -194,10 +167,7 @@ mod tests {
     fn a_record_gives_id_digest_and_version() {
         let held =
             Held::read(br#"{"id":"req_1","version":12,"state":"pending","digest":"sha256:ab"}"#).unwrap();
-        assert_eq!(
-            (held.id.as_str(), held.digest.as_str(), held.version),
-            ("req_1", "sha256:ab", 12)
-        );
+        assert_eq!((held.id.as_str(), held.digest.as_str(), held.version), ("req_1", "sha256:ab", 12));
         assert!(Held::read(br#"{"version":1}"#).is_err());
     }
 }

@@ -329,12 +329,10 @@ impl<S: Subject> Shared<'_, S> {
                 write(&kept, image)?;
                 example.push_str(&format!(" [{}]", kept.display()));
             }
-            say(format!("  violation: {example}"));
             report.examples.push(example);
         }
         // Enough is enough: a caught twin needs no more, and an honest run is red already.
-        let enough = if self.options.sabotage.is_some() { 20 } else { 200 };
-        if report.violations() >= enough {
+        if report.violations() >= self.options.enough {
             self.stop.store(true, Ordering::Relaxed);
         }
         Ok(())

@@ -1,1 +1,49 @@
-//! Placeholder.
+//! The Rust client of Placet: ask, wait, claim, report, decide and listen, failing closed everywhere.
+//!
+//! ```no_run
+//! use placet_client::{Client, Gated};
+//! use placet_core::{Create, Kind};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let placet = Client::from_env()?;
+//! let mut create = Create::new(Kind::Action, "nightly-cleanup");
+//! create.tool = Some("delete_files".to_owned());
+//! create.arguments = serde_json::json!({"files": ["report.md"]}).as_object().cloned();
+//! // Runs only after a person said yes, with exactly the arguments they said yes to, once.
+//! let gated = placet
+//!     .run_gated(create, |arguments| async move { Ok::<_, std::io::Error>(arguments.len()) })
+//!     .await?;
+//! match gated {
+//!     Gated::Ran { value, .. } => println!("done: {value}"),
+//!     Gated::Refused(record) => println!("not done: {}", record.state),
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! No path turns an error into a yes: an unreachable server, a timeout, an answer that does not parse or a word this
+//! version does not know are all errors, and every call that matters carries an idempotency key, so that a lost
+//! answer can be asked for again.
+
+mod admin;
+mod agent;
+mod client;
+mod error;
+mod gated;
+mod http;
+mod retry;
+mod review;
+mod secret;
+mod sse;
+mod stream;
+mod wait;
+
+pub use admin::{Health, KeyInfo, LedgerPage, NewKey};
+pub use agent::{Claimed, CreateOptions, Report};
+pub use client::{Client, DEFAULT_URL};
+pub use error::{Error, Problem};
+pub use gated::{Gated, RunError};
+pub use review::{BatchItem, BatchResult, Decide, ListQuery, Page};
+pub use secret::{Claimant, Permit};
+pub use stream::{Event, EventStream, StreamItem};
+pub use wait::settled;

@@ -73,6 +73,8 @@ pub struct Submit {
     pub spec: Spec,
     /// What the agent wrote, shared with the record.
     pub content: Arc<Content>,
+    /// The same, in the canonical text that is stored; made once, beside the digest.
+    pub stored: Arc<str>,
     /// Its digest.
     pub digest: Digest,
     /// The time that went into the digest.

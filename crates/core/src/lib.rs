@@ -14,6 +14,7 @@
     )
 )]
 
+mod admin;
 mod answer;
 mod apply;
 mod body;
@@ -34,6 +35,7 @@ mod request;
 mod time;
 mod words;
 
+pub use admin::{AdminCommand, AdminEvent, AdminRefusal};
 pub use answer::{FILE_BYTES, check_answer};
 pub use apply::{Applied, Change, Context, apply};
 pub use body::{Action, Body, Confirmation, Input, InputSpec, InputType, Plan, Step};

@@ -1,4 +1,21 @@
-//! Strict JSON in, canonical bytes out.
+//! Strict JSON in, canonical bytes out; digests, the hash chain over them, and its offline verification.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::string_slice,
+        clippy::unreachable
+    )
+)]
 
 pub mod canonical;
+mod chain;
+mod digests;
 pub mod ijson;
+
+pub use canonical::{CanonicalError, canonical, canonical_string};
+pub use chain::{BadEntry, By, Chain, Data, Entry, Head, Sealed};
+pub use digests::{Canonical, Parts, display_digest, edit_digest, hash, payload_digest, proposal_digest};

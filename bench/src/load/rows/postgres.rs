@@ -6,7 +6,7 @@ use super::Bench;
 use super::throughput::{per_second, remark};
 use crate::baseline::postgres::{self, Database};
 use crate::load::closed::{self, Work};
-use crate::load::subject::Subject;
+use crate::load::on_postgres::PostgresNode;
 use crate::report::{Report, Row};
 
 const CLIENTS: usize = 64;
@@ -28,11 +28,7 @@ async fn rows(bench: &Bench, cluster: &str, what: &str) -> Result<Vec<Row>> {
     for round in 0..bench.rounds {
         bench.round(round, what);
         let database = Database::make(cluster).await?;
-        raw.push(
-            postgres::run(&database.url()?, 64, bench.sizes.pace.measure)
-                .await?
-                .per_second,
-        );
+        raw.push(postgres::run(&database.url()?, 64, bench.sizes.pace.measure).await?.per_second);
         database.drop_it().await?;
         one.push(nodes(bench, cluster, 1).await?);
         two.push(nodes(bench, cluster, 2).await?);
@@ -50,15 +46,16 @@ async fn rows(bench: &Bench, cluster: &str, what: &str) -> Result<Vec<Row>> {
 
 async fn nodes(bench: &Bench, cluster: &str, count: usize) -> Result<closed::Rate> {
     let database = Database::make(cluster).await?;
-    let first = Subject::start_on(&bench.bin, &bench.dir, &database.url()?)?;
-    let mut subjects = vec![first];
-    while subjects.len() < count {
-        let next = subjects[0].beside(&bench.dir)?;
-        subjects.push(next);
+    let url = database.url()?;
+    let first = PostgresNode::first(&bench.bin, &bench.dir, &url)?;
+    let mut nodes = vec![first];
+    while nodes.len() < count {
+        let next = PostgresNode::next(&bench.bin, &bench.dir, &url, nodes[0].target())?;
+        nodes.push(next);
     }
-    let targets: Vec<_> = subjects.iter().map(|subject| subject.target().clone()).collect();
+    let targets: Vec<_> = nodes.iter().map(|node| node.target().clone()).collect();
     let rate = closed::run(&targets, CLIENTS, Work::Create { keyed: false }, bench.sizes.pace).await;
-    drop(subjects);
+    drop(nodes);
     database.drop_it().await?;
     rate
 }

@@ -1,7 +1,5 @@
 //! What a large past costs: restarting with many pending requests, listing beside a long history.
 
-use std::path::Path;
-
 use anyhow::{Context as _, Result};
 use tokio::time::Instant;
 
@@ -14,11 +12,7 @@ use crate::report::{Goal, Report, Row};
 
 pub(super) async fn restart(bench: &Bench, report: &mut Report) {
     let what = format!("ready after SIGKILL with {} pending", bench.sizes.pending);
-    report.take(
-        "restart",
-        &what,
-        restart_row(bench, &what).await.map(|row| vec![row]),
-    );
+    report.take("restart", &what, restart_row(bench, &what).await.map(|row| vec![row]));
 }
 
 async fn restart_row(bench: &Bench, what: &str) -> Result<Row> {
@@ -50,21 +44,15 @@ pub(super) async fn listing(bench: &Bench, report: &mut Report) {
 async fn with_history(bench: &Bench, history: usize) -> Result<Subject> {
     // Denied in slices, so that the queue never holds the whole history.
     const SLICE: usize = 50_000;
-    let subject = Subject::start(&bench.bin, Path::new(&bench.dir))?;
+    let subject = bench.subject()?;
     let begun = Instant::now();
     let mut left = history;
     while left > 0 {
         let slice = left.min(SLICE);
         let held = fill::create(subject.target(), slice).await?;
-        fill::deny(subject.target(), held)
-            .await
-            .context("cannot make history")?;
+        fill::deny(subject.target(), held).await.context("cannot make history")?;
         left -= slice;
-        say(format!(
-            "history: {} of {history} after {} s",
-            history - left,
-            begun.elapsed().as_secs()
-        ));
+        say(format!("history: {} of {history} after {} s", history - left, begun.elapsed().as_secs()));
     }
     fill::create(subject.target(), bench.sizes.short_history).await?;
     Ok(subject)
@@ -88,9 +76,9 @@ async fn listing_rows(bench: &Bench) -> Result<Vec<Row>> {
             ];
             for (figure, (at, beside)) in taken.into_iter().zip(&mut figures) {
                 if at_short {
-                    beside.push(figure)
+                    beside.push(figure);
                 } else {
-                    at.push(figure)
+                    at.push(figure);
                 }
             }
         }
@@ -103,22 +91,12 @@ async fn listing_rows(bench: &Bench) -> Result<Vec<Row>> {
     };
     let (history, brief) = (sizes.history, sizes.short_history);
     Ok(vec![
-        row(
-            format!("first 50 of {brief} pending, {history} of history, p50"),
-            first,
-        )
-        .note(format!(
+        row(format!("first 50 of {brief} pending, {history} of history, p50"), first).note(format!(
             "history made over HTTP (creates, then batch denials); {} MB of data against {} MB",
             long.data_bytes() / 1_000_000,
             short.data_bytes() / 1_000_000
         )),
-        row(
-            format!("{pages} pages of 100 denied, {history} of history, p50"),
-            denied,
-        ),
-        row(
-            format!("{pages} pages of 100 of any state, {history} of history, p50"),
-            all,
-        ),
+        row(format!("{pages} pages of 100 denied, {history} of history, p50"), denied),
+        row(format!("{pages} pages of 100 of any state, {history} of history, p50"), all),
     ])
 }

@@ -6,6 +6,7 @@ use super::Bench;
 use crate::baseline::bare::{Bare, Mode};
 use crate::baseline::sqlite;
 use crate::load::closed::{self, Rate, Work};
+use crate::load::figures::{Latencies, Spread};
 use crate::load::wake;
 use crate::node::say;
 use crate::report::{Goal, Report, Row};
@@ -26,13 +27,7 @@ async fn creates_with(bench: &Bench, clients: usize, what: &str) -> Result<Vec<R
         bench.round(round, what);
         let server = Bare::start(Mode::Post)?;
         bare.push(
-            closed::run(
-                &[server.target().clone()],
-                clients,
-                Work::Create { keyed: false },
-                pace,
-            )
-            .await?,
+            closed::run(&[server.target().clone()], clients, Work::Create { keyed: false }, pace).await?,
         );
         drop(server);
 
@@ -43,33 +38,17 @@ async fn creates_with(bench: &Bench, clients: usize, what: &str) -> Result<Vec<R
 
         let subject = bench.subject()?;
         rates.push(
-            closed::run(
-                &[subject.target().clone()],
-                clients,
-                Work::Create { keyed: false },
-                pace,
-            )
-            .await?,
+            closed::run(&[subject.target().clone()], clients, Work::Create { keyed: false }, pace).await?,
         );
         if clients == 64 {
             let subject = bench.subject()?;
             keyed.push(
-                closed::run(
-                    &[subject.target().clone()],
-                    clients,
-                    Work::Create { keyed: true },
-                    pace,
-                )
-                .await?,
+                closed::run(&[subject.target().clone()], clients, Work::Create { keyed: true }, pace).await?,
             );
         }
     }
     let (bare, bare_note) = (per_second(&bare), remark(&bare));
-    let goal = if clients == 64 {
-        Goal::ShareOfBaseline(0.2)
-    } else {
-        Goal::None
-    };
+    let goal = if clients == 64 { Goal::ShareOfBaseline(0.2) } else { Goal::None };
     let aim = if clients == 64 { "aim 35 %; " } else { "" };
     let mut rows = vec![
         Row::new("creates", what, "/s", &per_second(&rates))
@@ -83,25 +62,15 @@ async fn creates_with(bench: &Bench, clients: usize, what: &str) -> Result<Vec<R
         _ => ("/s raw commits of 64", Goal::None),
     };
     rows.push(
-        Row::new(
-            "creates",
-            format!("{what} (same figure)"),
-            "/s",
-            &per_second(&rates),
-        )
-        .against(name, &raw)
-        .goal(goal),
+        Row::new("creates", format!("{what} (same figure)"), "/s", &per_second(&rates))
+            .against(name, &raw)
+            .goal(goal),
     );
     if !keyed.is_empty() {
         rows.push(
-            Row::new(
-                "creates",
-                format!("{what}, with idempotency keys"),
-                "/s",
-                &per_second(&keyed),
-            )
-            .against("/s bare server", &bare)
-            .note(remark(&keyed)),
+            Row::new("creates", format!("{what}, with idempotency keys"), "/s", &per_second(&keyed))
+                .against("/s bare server", &bare)
+                .note(remark(&keyed)),
         );
     }
     Ok(rows)
@@ -122,21 +91,9 @@ async fn cycles_with(bench: &Bench, clients: usize, what: &str) -> Result<Vec<Ro
         bare.push(closed::run(&[server.target().clone()], clients, Work::Cycle, bench.sizes.pace).await?);
         drop(server);
         let subject = bench.subject()?;
-        rates.push(
-            closed::run(
-                &[subject.target().clone()],
-                clients,
-                Work::Cycle,
-                bench.sizes.pace,
-            )
-            .await?,
-        );
+        rates.push(closed::run(&[subject.target().clone()], clients, Work::Cycle, bench.sizes.pace).await?);
     }
-    let goal = if clients == 64 {
-        Goal::ShareOfBaseline(0.2)
-    } else {
-        Goal::None
-    };
+    let goal = if clients == 64 { Goal::ShareOfBaseline(0.2) } else { Goal::None };
     Ok(vec![
         Row::new("cycles", what, "/s", &per_second(&rates))
             .against("/s bare long poll", &per_second(&bare))
@@ -163,42 +120,24 @@ async fn decide_rows(bench: &Bench) -> Result<Vec<Row>> {
         acknowledged.push(wake::acknowledgements(subject.target(), bench.sizes.decisions).await?);
     }
     say("decision acknowledged: done");
-    let p50 =
-        |rounds: &[crate::load::figures::Latencies]| rounds.iter().map(|r| r.p50()).collect::<Vec<f64>>();
-    let p99 =
-        |rounds: &[crate::load::figures::Latencies]| rounds.iter().map(|r| r.p99()).collect::<Vec<f64>>();
-    let bare_p50 = Row::new("decide", "", "ms", &p50(&bare))
-        .value
-        .map_or(f64::NAN, |spread| spread.median);
+    let p50 = |rounds: &[Latencies]| rounds.iter().map(Latencies::p50).collect::<Vec<f64>>();
+    let p99 = |rounds: &[Latencies]| rounds.iter().map(Latencies::p99).collect::<Vec<f64>>();
+    let bare_p50 = Spread::of(p50(&bare)).map_or(f64::NAN, |spread| spread.median);
     Ok(vec![
-        Row::new(
-            "decide",
-            "decision acknowledged, one by one, p50",
-            "ms",
-            &p50(&acknowledged),
-        )
-        .against("ms raw single commit", &p50(&raw))
-        .goal(Goal::TimesBaseline(2.0))
-        .note(format!(
-            "{} decisions a round; the same call on the bare server {bare_p50:.3} ms",
-            bench.sizes.decisions
-        )),
-        Row::new(
-            "decide",
-            "decision acknowledged, one by one, p99",
-            "ms",
-            &p99(&acknowledged),
-        )
-        .against("ms raw single commit", &p99(&raw)),
+        Row::new("decide", "decision acknowledged, one by one, p50", "ms", &p50(&acknowledged))
+            .against("ms raw single commit", &p50(&raw))
+            .goal(Goal::TimesBaseline(2.0))
+            .note(format!(
+                "{} decisions a round; the same call on the bare server {bare_p50:.3} ms",
+                bench.sizes.decisions
+            )),
+        Row::new("decide", "decision acknowledged, one by one, p99", "ms", &p99(&acknowledged))
+            .against("ms raw single commit", &p99(&raw)),
     ])
 }
 
 fn word(clients: usize) -> String {
-    if clients == 1 {
-        "1 client".to_owned()
-    } else {
-        format!("{clients} clients")
-    }
+    if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") }
 }
 
 pub(super) fn per_second(rates: &[Rate]) -> Vec<f64> {

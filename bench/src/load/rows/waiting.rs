@@ -60,19 +60,11 @@ async fn wake_rows(bench: &Bench, manner: Manner, what: &str) -> Result<Vec<Row>
     };
     let row = |words: &str, of: &dyn Fn(&Wakes) -> Latencies, percent: usize, goal: Goal| {
         let figures = |rounds: &[Wakes]| -> Vec<f64> {
-            rounds
-                .iter()
-                .map(|wakes| of(wakes).percentile_ms(percent))
-                .collect()
+            rounds.iter().map(|wakes| of(wakes).percentile_ms(percent)).collect()
         };
-        Row::new(
-            "wake",
-            format!("{words}, {what}, p{percent}"),
-            "ms",
-            &figures(&wakes),
-        )
-        .against("ms bare long poll", &figures(&bare))
-        .goal(goal)
+        Row::new("wake", format!("{words}, {what}, p{percent}"), "ms", &figures(&wakes))
+            .against("ms bare long poll", &figures(&bare))
+            .goal(goal)
     };
     Ok(vec![
         row("acknowledged to answered", &acknowledged, 50, p50),
@@ -97,11 +89,7 @@ pub(super) async fn memory(bench: &Bench, report: &mut Report) {
     ] {
         let what = format!("memory per parked waiter, {name}, {count} parked");
         let rows = memory_row(bench, protocol, count, &what).await;
-        report.take(
-            "memory",
-            &what,
-            rows.map(|row| vec![row.goal(Goal::AtMost(most))]),
-        );
+        report.take("memory", &what, rows.map(|row| vec![row.goal(Goal::AtMost(most))]));
     }
 }
 

@@ -1,0 +1,360 @@
+//! The callers: agents that ask, claim, report and withdraw, reviewers that decide, and waiters that outlive the server.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::board::{Board, Item, Target, Unanswered};
+use super::lines::{Line, Oracle};
+use crate::node::http::{Answer, Http, NoAnswer};
+use crate::node::rng::Rng;
+
+const IN_TIME: Duration = Duration::from_secs(20);
+
+/// What all callers of one data folder share.
+#[derive(Debug)]
+pub(super) struct World<'a> {
+    pub(super) addr: SocketAddr,
+    pub(super) oracle: &'a Oracle,
+    pub(super) board: &'a Mutex<Board>,
+    /// Operations, request numbers and secrets are counted over the whole run.
+    pub(super) counter: &'a AtomicU64,
+    pub(super) stop: &'a AtomicBool,
+}
+
+/// One caller with its credential.
+#[derive(Debug)]
+pub(super) struct Caller<'a> {
+    pub(super) world: &'a World<'a>,
+    pub(super) name: String,
+    http: Http,
+    pub(super) rng: Rng,
+}
+
+/// What became of an operation.
+enum Outcome {
+    Answered(Answer),
+    /// The server is gone: the caller ends.
+    Gone,
+}
+
+impl<'a> Caller<'a> {
+    pub(super) fn new(world: &'a World<'a>, name: &str, key: &str, rng: Rng) -> Self {
+        Self { world, name: name.to_owned(), http: Http::new(world.addr, key), rng }
+    }
+
+    fn board(&self) -> MutexGuard<'a, Board> {
+        self.world.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self) -> u64 {
+        self.world.counter.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Notes the intent, sends, notes the answer. An operation without an answer is kept for a retry.
+    fn send(&mut self, one: Unanswered) -> Result<Outcome> {
+        let op = self.count();
+        let body = one.body.clone();
+        self.world.oracle.note(&match &one.target {
+            Target::Create(claims) => Line::Create { op, agent: one.who.clone(), key: one.key.clone(), body, claims: *claims },
+            Target::Act { id, verb } => Line::Act { op, id: id.clone(), verb: verb.clone(), who: one.who.clone(), body },
+        })?;
+        match self.http.post(&one.path, Some(&one.key), &one.body, IN_TIME) {
+            Ok(answer) => {
+                let shown = answer.json().unwrap_or_else(|_| json!({"not_json": answer.text()}));
+                self.world.oracle.note(&Line::Answer { op, status: answer.status, body: shown.clone() })?;
+                if answer.status < 300 {
+                    self.board().learn(&shown);
+                } else if let Some(record) = shown.get("record") {
+                    self.board().learn(record);
+                }
+                Ok(Outcome::Answered(answer))
+            }
+            Err(NoAnswer::Maybe(error)) if error.kind() == std::io::ErrorKind::TimedOut => {
+                self.world.oracle.note(&Line::Hung { op, what: one.path.clone() })?;
+                Ok(Outcome::Gone)
+            }
+            Err(_) => {
+                self.board().unanswered.push(one);
+                Ok(Outcome::Gone)
+            }
+        }
+    }
+
+    fn act(&mut self, item: &Item, verb: &str, body: Value) -> Result<Outcome> {
+        let one = Unanswered {
+            who: self.name.clone(),
+            path: format!("/v1/requests/{}/{verb}", item.id),
+            key: format!("k{}", self.count()),
+            body,
+            target: Target::Act { id: item.id.clone(), verb: verb.to_owned() },
+        };
+        self.send(one)
+    }
+
+    /// Sends something again that was never answered: the same key, the same body.
+    fn again(&mut self, one: Unanswered) -> Result<Outcome> {
+        let target = one.target.clone();
+        let claimant = one.body.get("claimant").and_then(Value::as_str).map(str::to_owned);
+        let outcome = self.send(one)?;
+        if let (Outcome::Answered(answer), Target::Act { id, verb }) = (&outcome, &target)
+            && verb == "claim"
+        {
+            self.granted(id, claimant, answer)?;
+        }
+        Ok(outcome)
+    }
+
+    /// An agent at work until the server is gone.
+    pub(super) fn agent(&mut self) -> Result<()> {
+        while !self.world.stop.load(Ordering::Relaxed) {
+            let retry = if self.rng.percent(40) { self.board().take_unanswered(&self.name) } else { None };
+            let me = self.name.clone();
+            let mine = |item: &Item, state: &str| item.agent == me && item.state == state;
+            let choice = self.rng.below(100);
+            let board = self.board();
+            let outcome = if let Some(one) = retry {
+                drop(board);
+                self.again(one)?
+            } else if choice < 45 && board.creates_left > 0 {
+                drop(board);
+                self.create(false)?
+            } else if choice < 70 {
+                let item = board.pick(&mut self.rng, |item| mine(item, "approved") || (mine(item, "claimed") && item.permit.is_some()));
+                drop(board);
+                self.claim(item)?
+            } else if choice < 85 {
+                let item = board.pick(&mut self.rng, |item| mine(item, "claimed") && item.permit.is_some());
+                drop(board);
+                self.report(item)?
+            } else if choice < 91 {
+                let item = board.pick(&mut self.rng, |item| mine(item, "pending") || mine(item, "approved"));
+                drop(board);
+                match item {
+                    Some(item) => self.act(&item, "cancel", json!({}))?,
+                    None => idle(),
+                }
+            } else {
+                // What must never be granted: the oracle knows.
+                let item = board.pick(&mut self.rng, |item| item.agent == me && !matches!(item.state.as_str(), "approved" | "claimed"));
+                drop(board);
+                self.claim(item)?
+            };
+            if matches!(outcome, Outcome::Gone) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn create(&mut self, claims: bool) -> Result<Outcome> {
+        let n = self.count();
+        let expires = if self.rng.percent(6) { "1s" } else { "1h" };
+        let body = json!({"kind": "action", "tool": format!("shop/buy_{}", n % 7), "session": format!("s-{}", n % 11),
+            "arguments": {"n": n, "items": ["a", n % 5], "deep": {"z": null, "a": true}}, "summary": format!("number {n}"),
+            "context": {"call_id": format!("c-{n}")}, "expires_in": expires});
+        let left = &mut self.board().creates_left;
+        *left = left.saturating_sub(1);
+        let path = if claims { "/v1/requests?wait=10s&claim=true" } else { "/v1/requests" };
+        let key = format!("k{}", self.count());
+        let one = Unanswered { who: self.name.clone(), path: path.into(), key, body, target: Target::Create(claims) };
+        self.send(one)
+    }
+
+    fn claim(&mut self, item: Option<Item>) -> Result<Outcome> {
+        let Some(item) = item else { return Ok(idle()) };
+        // Mostly the secret this request was first claimed with, so that lost answers are asked for again;
+        // sometimes another, so that claimants race.
+        let claimant = match &item.claimant {
+            Some(claimant) if self.rng.percent(70) => claimant.clone(),
+            _ => format!("claimant-{}-0123456789abcdef", self.count()),
+        };
+        if let Some(item) = self.board().get_mut(&item.id) {
+            item.claimant.get_or_insert_with(|| claimant.clone());
+        }
+        let outcome = self.act(&item, "claim", json!({"claimant": claimant}))?;
+        if let Outcome::Answered(answer) = &outcome {
+            self.granted(&item.id, Some(claimant), answer)?;
+        }
+        Ok(outcome)
+    }
+
+    /// A granted claim is executed: the effect is noted at once.
+    fn granted(&self, id: &str, claimant: Option<String>, answer: &Answer) -> Result<()> {
+        if answer.status != 200 {
+            return Ok(());
+        }
+        let body = answer.json()?;
+        let text = |name: &str| body.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let permit = text("permit");
+        if permit.is_empty() {
+            return Ok(());
+        }
+        let (arguments, digest) = match body.get("decision").filter(|decision| !decision.is_null()) {
+            // Claimed within the create: the answer is the record with the permit in it.
+            Some(decision) => {
+                let edited = decision.get("arguments").filter(|arguments| !arguments.is_null());
+                (edited.or_else(|| body.get("arguments")), decision.get("digest").and_then(Value::as_str).unwrap_or_default().to_owned())
+            }
+            None => (body.get("arguments"), text("digest")),
+        };
+        let arguments = arguments.cloned().unwrap_or(Value::Null);
+        if let Some(item) = self.board().get_mut(id) {
+            item.permit = Some(permit.clone());
+            item.claimant.clone_from(&claimant);
+            if item.state == "approved" {
+                item.state = "claimed".into();
+            }
+        }
+        self.world.oracle.note(&Line::Effect { id: id.to_owned(), permit, claimant, arguments, digest })
+    }
+
+    fn report(&mut self, item: Option<Item>) -> Result<Outcome> {
+        let Some(item) = item else { return Ok(idle()) };
+        let status = if self.rng.percent(75) { "succeeded" } else { "failed" };
+        self.act(&item, "outcome", json!({"permit": item.permit, "status": status}))
+    }
+
+    /// A reviewer at work until the server is gone.
+    pub(super) fn reviewer(&mut self) -> Result<()> {
+        let mut after = 0;
+        while !self.world.stop.load(Ordering::Relaxed) {
+            let retry = if self.rng.percent(40) { self.board().take_unanswered(&self.name) } else { None };
+            let choice = self.rng.below(100);
+            let outcome = if let Some(one) = retry {
+                self.again(one)?
+            } else if choice < 68 {
+                let item = self.board().pick(&mut self.rng, |item| item.state == "pending");
+                self.decide(item)?
+            } else if choice < 75 {
+                let item = self.board().pick(&mut self.rng, |item| item.state == "approved");
+                match item {
+                    Some(item) => self.act(&item, "revoke", json!({"reason": "taken back"}))?,
+                    None => idle(),
+                }
+            } else if choice < 83 {
+                // Decided already: the answer must be 409, and nothing may change.
+                let item = self.board().pick(&mut self.rng, |item| item.state != "pending");
+                self.decide(item)?
+            } else if choice < 92 {
+                self.look(&mut after)?
+            } else {
+                self.list()?
+            };
+            if matches!(outcome, Outcome::Gone) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn decide(&mut self, item: Option<Item>) -> Result<Outcome> {
+        let Some(item) = item else { return Ok(idle()) };
+        let mut body = json!({"digest": item.digest, "version": item.version});
+        let word = match self.rng.below(100) {
+            0..55 => "approve",
+            55..70 => {
+                body["arguments"] = json!({"n": item.number, "items": ["edited"], "by": self.name});
+                "edit"
+            }
+            _ => {
+                body["reason"] = json!("not this one");
+                "deny"
+            }
+        };
+        body["decision"] = json!(word);
+        self.act(&item, "decision", body)
+    }
+
+    /// Decides whatever is still pending; used when a life ends.
+    pub(super) fn decide_all(&mut self) -> Result<bool> {
+        self.list()?;
+        let item = self.board().pick(&mut self.rng, |item| item.state == "pending");
+        let more = item.is_some();
+        self.decide(item)?;
+        Ok(more)
+    }
+
+    /// Sends everything again that was never answered; used when a life ends.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        loop {
+            let Some(one) = self.board().take_unanswered(&self.name) else { return Ok(()) };
+            self.again(one)?;
+        }
+    }
+
+    /// Reads the ledger's tail: what a reader saw must still be there after any kill.
+    fn look(&mut self, after: &mut u64) -> Result<Outcome> {
+        let Ok(answer) = self.http.get(&format!("/v1/ledger?after={after}"), IN_TIME) else { return Ok(Outcome::Gone) };
+        if let Ok(page) = answer.json() {
+            *after = super::chain::last(&page).unwrap_or(*after);
+            self.world.oracle.note(&Line::Ledger { page })?;
+        }
+        Ok(Outcome::Answered(answer))
+    }
+
+    fn list(&mut self) -> Result<Outcome> {
+        let Ok(answer) = self.http.get("/v1/requests?state=pending&limit=50", IN_TIME) else { return Ok(Outcome::Gone) };
+        if let Ok(page) = answer.json() {
+            let mut board = self.board();
+            for record in page.get("items").and_then(Value::as_array).into_iter().flatten() {
+                board.learn(record);
+            }
+        }
+        Ok(Outcome::Answered(answer))
+    }
+
+    /// A waiter: parks on one request, across kills, until it has learned the outcome; then takes another.
+    pub(super) fn waiter(&mut self, waiting: &mut Option<(u64, String)>) -> Result<()> {
+        while !self.world.stop.load(Ordering::Relaxed) {
+            if waiting.is_none() {
+                if self.rng.percent(15) && self.board().creates_left > 0 {
+                    let me = self.name.clone();
+                    if let Outcome::Answered(answer) = self.create(true)? {
+                        let id = answer.json().ok().and_then(|body| Some(body.get("id")?.as_str()?.to_owned()));
+                        self.granted(&id.unwrap_or_default(), None, &answer)?;
+                    } else {
+                        debug_assert_eq!(me, self.name);
+                        return Ok(());
+                    }
+                    continue;
+                }
+                let mut board = self.board();
+                let me = self.name.clone();
+                let item = board.pick(&mut self.rng, |item| item.agent == me && item.state == "pending" && !item.waited);
+                let Some(item) = item else {
+                    drop(board);
+                    idle();
+                    continue;
+                };
+                if let Some(item) = board.get_mut(&item.id) {
+                    item.waited = true;
+                }
+                drop(board);
+                let waiter = self.count();
+                self.world.oracle.note(&Line::Waits { waiter, id: item.id.clone() })?;
+                *waiting = Some((waiter, item.id));
+            }
+            let Some((waiter, id)) = waiting.clone() else { continue };
+            let Ok(answer) = self.http.get(&format!("/v1/requests/{id}?wait=10s"), IN_TIME) else { return Ok(()) };
+            let record = answer.json().unwrap_or_else(|_| json!({"not_json": answer.text()}));
+            if answer.status == 200 && record.get("state").and_then(Value::as_str) == Some("pending") {
+                continue;
+            }
+            self.world.oracle.note(&Line::Learned { waiter, record: record.clone() })?;
+            self.board().learn(&record);
+            *waiting = None;
+        }
+        Ok(())
+    }
+}
+
+/// Nothing to do just now.
+fn idle() -> Outcome {
+    std::thread::sleep(Duration::from_millis(2));
+    Outcome::Answered(Answer { status: 0, body: Vec::new() })
+}

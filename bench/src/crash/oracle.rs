@@ -1,0 +1,99 @@
+//! The other process: keeps its own fsynced file of what was intended, answered and executed, and judges the server by it.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+
+use super::book::Book;
+use super::chain::Chain;
+use super::lines::{Line, Verdict};
+use crate::node::http::Http;
+use crate::node::{create_file, print, thread};
+
+/// Reads lines until the load goes away.
+pub(super) fn run(path: &Path) -> Result<()> {
+    let mut file = create_file(path)?;
+    let (sender, lines) = channel();
+    // Read apart from the writing, so that the load never waits for our disk.
+    thread("oracle-input", move || {
+        for line in BufReader::new(std::io::stdin()).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    })?;
+    let mut book = Book::default();
+    let mut chain = Chain::default();
+    let (mut answers, mut effects, mut learned) = (0, 0, 0);
+    while let Ok(first) = lines.recv() {
+        let batch: Vec<String> = std::iter::once(first).chain(lines.try_iter()).collect();
+        write(&mut file, &batch)?;
+        for text in batch {
+            let line: Line = serde_json::from_str(&text).with_context(|| format!("the line {text}"))?;
+            match line {
+                Line::Life { .. } => {
+                    answers += book.answers;
+                    effects += book.effects;
+                    learned += book.learned;
+                    book = Book::default();
+                    chain = Chain::default();
+                }
+                Line::Ledger { page } => book.violations.extend(chain.seen(&page)),
+                Line::Judge { addr, auditor, end } => {
+                    let mut http = Http::new(addr.parse()?, &auditor);
+                    let records = records(&mut http)?;
+                    let entries = chain.read_back(&mut http)?;
+                    book.settle(&records, end);
+                    book.violations.extend(entries);
+                    book.violations.extend(chain.agrees(&records));
+                    let verdict = Verdict {
+                        violations: std::mem::take(&mut book.violations),
+                        requests: records.len(),
+                        entries: chain.len(),
+                        answers: answers + book.answers,
+                        effects: effects + book.effects,
+                        learned: learned + book.learned,
+                    };
+                    print(serde_json::to_string(&verdict)?);
+                }
+                line => book.note(line),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Everything that waited goes to the disk in one piece, before any of it is used for a judgement.
+fn write(file: &mut File, batch: &[String]) -> Result<()> {
+    let mut text = batch.join("\n");
+    text.push('\n');
+    file.write_all(text.as_bytes()).context("write the oracle's file")?;
+    file.sync_data().context("sync the oracle's file")
+}
+
+/// Every request the server has, in pages.
+fn records(http: &mut Http) -> Result<BTreeMap<String, Value>> {
+    let mut found = BTreeMap::new();
+    let mut cursor = String::new();
+    loop {
+        let answer = http.get(&format!("/v1/requests?limit=200{cursor}"), Duration::from_secs(30))?;
+        if answer.status != 200 {
+            bail!("GET /v1/requests answered {}: {}", answer.status, answer.text());
+        }
+        let page = answer.json()?;
+        for record in page.get("items").and_then(Value::as_array).context("`items` in a page of requests")? {
+            let id = record.get("id").and_then(Value::as_str).context("`id` of a record")?;
+            found.insert(id.to_owned(), record.clone());
+        }
+        match page.get("next_cursor").and_then(Value::as_str) {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => return Ok(found),
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! One call: send it, bound the answer, tell a refusal from an outage, and try again where that is safe.
+
+use std::time::Duration;
+
+use reqwest::{Method, Response, StatusCode, Url, header::RETRY_AFTER};
+use serde::{Serialize, de::DeserializeOwned};
+use tokio::time::sleep;
+
+use crate::{Client, Error, Problem, retry::Outage, secret};
+
+/// The largest answer that is read: a page of records, each of which may be a quarter of a megabyte.
+const ANSWER: usize = 64 * 1024 * 1024;
+/// How long an ordinary call may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One call, ready to be sent any number of times: it is a read, or it carries an idempotency key.
+pub(crate) struct Call {
+    method: Method,
+    pub(crate) url: Url,
+    body: Option<Vec<u8>>,
+    key: Option<String>,
+    patience: Duration,
+}
+
+impl Call {
+    pub(crate) fn get(url: Url) -> Self {
+        Self {
+            method: Method::GET,
+            url,
+            body: None,
+            key: None,
+            patience: PATIENCE,
+        }
+    }
+
+    pub(crate) fn delete(url: Url) -> Self {
+        Self {
+            method: Method::DELETE,
+            ..Self::get(url)
+        }
+    }
+
+    /// A POST with the given idempotency key, or a new one.
+    pub(crate) fn post<T: Serialize>(url: Url, body: &T, key: Option<String>) -> Result<Self, Error> {
+        let body = serde_json::to_vec(body)
+            .map_err(|error| Error::Config(format!("the body cannot be written as JSON: {error}")))?;
+        let key = key.map_or_else(secret::random, Ok)?;
+        Ok(Self {
+            method: Method::POST,
+            url,
+            body: Some(body),
+            key: Some(key),
+            patience: PATIENCE,
+        })
+    }
+
+    /// Adds one query parameter.
+    pub(crate) fn query(mut self, name: &str, value: &str) -> Self {
+        self.url.query_pairs_mut().append_pair(name, value);
+        self
+    }
+
+    /// Asks the server to hold the call for this long.
+    pub(crate) fn wait(mut self, wait: Option<Duration>) -> Self {
+        if let Some(wait) = wait {
+            self.patience = PATIENCE + wait;
+            return self.query("wait", &duration(wait));
+        }
+        self
+    }
+}
+
+/// A duration as the wire writes it.
+fn duration(duration: Duration) -> String {
+    if duration.subsec_nanos() == 0 {
+        return format!("{}s", duration.as_secs());
+    }
+    format!("{}ms", duration.as_millis())
+}
+
+/// How one attempt failed.
+pub(crate) enum Failure {
+    /// The answer is there, and it is no. Trying again would not help.
+    Final(Error),
+    /// Nobody knows whether the call arrived, or the server said to come back.
+    Again {
+        reason: String,
+        after: Option<Duration>,
+        problem: Option<Problem>,
+    },
+}
+
+impl Client {
+    /// Sends a call until it is answered or the outage budget is used up.
+    pub(crate) async fn send<T: DeserializeOwned>(&self, call: &Call) -> Result<T, Error> {
+        let mut outage = Outage::default();
+        loop {
+            match self.attempt(call).await {
+                Ok(value) => return Ok(value),
+                Err(failure) => sleep(self.after(failure, &mut outage)?).await,
+            }
+        }
+    }
+
+    /// What follows a failed attempt: a pause, or the error that ends it.
+    pub(crate) fn after(&self, failure: Failure, outage: &mut Outage) -> Result<Duration, Error> {
+        match failure {
+            Failure::Final(error) => Err(error),
+            Failure::Again {
+                reason,
+                after,
+                problem,
+            } => outage.pause(self.outage, after).ok_or_else(|| match problem {
+                // The server was there all the time and said no: its own words are the better answer.
+                Some(problem) => Error::Problem(Box::new(problem)),
+                None => Error::Unreachable {
+                    url: self.url().to_owned(),
+                    reason,
+                    tried: outage.lasted(),
+                },
+            }),
+        }
+    }
+
+    /// One attempt.
+    pub(crate) async fn attempt<T: DeserializeOwned>(&self, call: &Call) -> Result<T, Failure> {
+        let mut request = self
+            .http
+            .request(call.method.clone(), call.url.clone())
+            .timeout(call.patience);
+        if let Some(key) = &call.key {
+            request = request.header("Idempotency-Key", key);
+        }
+        if let Some(body) = &call.body {
+            request = request
+                .header("Content-Type", "application/json")
+                .body(body.clone());
+        }
+        let response = request.send().await.map_err(|error| again(&error))?;
+        let response = accepted(response, self).await?;
+        let body = bounded(response, self).await?;
+        // An empty answer (204) reads as null.
+        let body = if body.is_empty() { b"null".to_vec() } else { body };
+        serde_json::from_slice(&body).map_err(|error| Failure::Final(self.protocol(error.to_string())))
+    }
+
+    pub(crate) fn protocol(&self, reason: impl Into<String>) -> Error {
+        Error::Protocol {
+            url: self.url().to_owned(),
+            reason: reason.into(),
+        }
+    }
+}
+
+/// Lets a success through and turns everything else into a failure.
+pub(crate) async fn accepted(response: Response, client: &Client) -> Result<Response, Failure> {
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    if status.is_redirection() {
+        let reason = format!("it redirects ({status}), and a key is never carried elsewhere: check PLACET_URL");
+        return Err(Failure::Final(client.protocol(reason)));
+    }
+    let after = response
+        .headers()
+        .get(RETRY_AFTER)
+        .and_then(|value| value.to_str().ok()?.parse().ok());
+    let problem = Problem::read(status.as_u16(), &bounded(response, client).await?);
+    // A full inbox is the answer to this call; too many calls a second is not.
+    let busy = status == StatusCode::TOO_MANY_REQUESTS && problem.code != "pending_cap";
+    let away = matches!(
+        status,
+        StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT
+    );
+    if busy || away {
+        return Err(Failure::Again {
+            reason: problem.to_string(),
+            after: after.map(Duration::from_secs),
+            problem: Some(problem),
+        });
+    }
+    Err(Failure::Final(Error::Problem(Box::new(problem))))
+}
+
+async fn bounded(mut response: Response, client: &Client) -> Result<Vec<u8>, Failure> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| again(&error))? {
+        if body.len() + chunk.len() > ANSWER {
+            let reason = format!("it is larger than {ANSWER} bytes");
+            return Err(Failure::Final(client.protocol(reason)));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// A failure of the network: whatever was sent may or may not have arrived.
+pub(crate) fn again(error: &reqwest::Error) -> Failure {
+    Failure::Again {
+        reason: root_cause(error),
+        after: None,
+        problem: None,
+    }
+}
+
+/// The innermost cause is the one that says something: "connection refused" rather than "error sending request".
+pub(crate) fn root_cause(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return "it did not answer in time".to_owned();
+    }
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    cause.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_written_in_whole_units() {
+        assert_eq!(duration(Duration::from_secs(25)), "25s");
+        assert_eq!(duration(Duration::from_millis(1_500)), "1500ms");
+    }
+
+    #[test]
+    fn a_wait_lengthens_the_patience_by_itself() {
+        let url = Url::parse("http://x/v1/requests").unwrap();
+        let call = Call::get(url).wait(Some(Duration::from_secs(25))).query("q", "a b&c");
+        assert_eq!(call.url.query(), Some("wait=25s&q=a+b%26c"));
+        assert_eq!(call.patience, Duration::from_secs(55));
+    }
+}

@@ -1,0 +1,77 @@
+//! How long to wait between attempts: doubling, capped, with jitter so that many clients do not come back at once.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::secret::fraction;
+
+const FIRST: Duration = Duration::from_millis(100);
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// One outage, from its first failure on.
+#[derive(Debug, Default)]
+pub(crate) struct Outage {
+    began: Option<Instant>,
+    attempts: u32,
+}
+
+impl Outage {
+    /// The server answered: whatever was before is over.
+    pub(crate) fn over(&mut self) {
+        *self = Self::default();
+    }
+
+    /// How long it has lasted.
+    pub(crate) fn lasted(&self) -> Duration {
+        self.began.map_or(Duration::ZERO, |began| began.elapsed())
+    }
+
+    /// How often it was tried.
+    pub(crate) fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    /// One more failure: how long to pause before the next attempt, or nothing when the budget is used up.
+    pub(crate) fn pause(&mut self, budget: Duration, asked: Option<Duration>) -> Option<Duration> {
+        let began = *self.began.get_or_insert_with(Instant::now);
+        let doubled = FIRST.saturating_mul(2_u32.saturating_pow(self.attempts)).min(LONGEST);
+        self.attempts = self.attempts.saturating_add(1);
+        // Between a half and the whole; never before the server asked us to come back.
+        let jittered = doubled.mul_f64(0.5 + fraction() / 2.0);
+        let pause = jittered.max(asked.unwrap_or_default());
+        (began.elapsed() + pause <= budget).then_some(pause)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn pauses_grow_to_a_cap_and_end_with_the_budget() {
+        let mut outage = Outage::default();
+        let budget = Duration::from_secs(30);
+        let mut pauses = Vec::new();
+        while let Some(pause) = outage.pause(budget, None) {
+            tokio::time::sleep(pause).await;
+            pauses.push(pause);
+        }
+        assert!(pauses[0] >= Duration::from_millis(50) && pauses[0] <= Duration::from_millis(100));
+        assert!(pauses.iter().all(|pause| *pause <= LONGEST));
+        assert!(outage.lasted() > Duration::from_secs(24), "{:?}", outage.lasted());
+        assert!(outage.lasted() <= budget);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_budget_of_nothing_gives_no_second_attempt() {
+        assert_eq!(Outage::default().pause(Duration::ZERO, None), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_server_may_ask_for_a_longer_pause() {
+        let asked = Some(Duration::from_secs(7));
+        assert_eq!(Outage::default().pause(Duration::from_secs(30), asked), asked);
+        assert_eq!(Outage::default().pause(Duration::from_secs(5), asked), None);
+    }
+}

@@ -1,0 +1,321 @@
+//! Commands about keys and people, and what they do to the directory. They are ledgered like everything else.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Agent, Directory, Key, KeyId, Role, Time, directory::valid_name};
+
+/// A command about keys and people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AdminCommand {
+    /// Make a key, and its principal if that is new.
+    CreateKey {
+        /// Its identifier.
+        id: KeyId,
+        /// What it is for.
+        role: Role,
+        /// Whose it is.
+        name: String,
+        /// The person who answers for an agent.
+        owner: Option<String>,
+        /// SHA-256 of the secret. Stored, never ledgered.
+        secret: [u8; 32],
+    },
+    /// Stop a key from working.
+    RevokeKey {
+        /// Which.
+        id: KeyId,
+    },
+    /// Say what a person may do and where they belong.
+    PutPerson {
+        /// Who.
+        name: String,
+        /// All roles, not only new ones.
+        roles: BTreeSet<Role>,
+        /// All teams, not only new ones.
+        teams: BTreeSet<String>,
+    },
+    /// Remove a person; their keys are revoked.
+    RemovePerson {
+        /// Who.
+        name: String,
+    },
+}
+
+/// What happened to keys, people, or the whole database.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type")]
+pub enum AdminEvent {
+    /// The first entry of every ledger.
+    #[serde(rename = "ledger.opened")]
+    Opened {},
+    /// A backup was restored: a new epoch begins, and no old permit lives on.
+    #[serde(rename = "ledger.restored")]
+    Restored {
+        /// The epoch of the backup.
+        from: String,
+    },
+    /// A key was made.
+    #[serde(rename = "key.created")]
+    KeyCreated {
+        /// Which.
+        id: KeyId,
+        /// What it is for.
+        role: Role,
+        /// Whose it is.
+        name: String,
+        /// Who answers for the agent.
+        owner: Option<String>,
+    },
+    /// A key stopped working.
+    #[serde(rename = "key.revoked")]
+    KeyRevoked {
+        /// Which.
+        id: KeyId,
+    },
+    /// A person's roles and teams were set.
+    #[serde(rename = "person.put")]
+    PersonPut {
+        /// Who.
+        name: String,
+        /// All roles.
+        roles: BTreeSet<Role>,
+        /// All teams.
+        teams: BTreeSet<String>,
+    },
+    /// A person was removed.
+    #[serde(rename = "person.removed")]
+    PersonRemoved {
+        /// Who.
+        name: String,
+    },
+}
+
+/// Why a command about keys or people was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AdminRefusal {
+    /// A name that is not fit for a principal.
+    #[error("`{field}` must be 1 to 128 of letters, digits and ._@+-:/, beginning with a letter or digit")]
+    BadName {
+        /// Which field.
+        field: &'static str,
+    },
+    /// A person cannot be an agent, nor an agent a person.
+    #[error("`{0}` is already the name of another kind of principal")]
+    OtherKind(String),
+    /// Only agents have owners.
+    #[error("only an agent key has an owner")]
+    OwnerOfPerson,
+    /// There is no such key.
+    #[error("no such key")]
+    NoKey,
+    /// There is no such person.
+    #[error("no such person")]
+    NoPerson,
+    /// A person without a role is not a person here.
+    #[error("`roles` must name at least one of reviewer, admin, auditor")]
+    NoRoles,
+    /// The agent role is for programs.
+    #[error("a person cannot have the role `agent`")]
+    AgentRole,
+    /// Somebody must remain who can mend things.
+    #[error("this would leave nobody who can administer: make another admin key first")]
+    LastAdmin,
+    /// Secrets are random; the same one twice is a mistake.
+    #[error("that secret is already in use")]
+    SecretInUse,
+    /// The directory is held in memory and therefore bounded.
+    #[error("there are {0} keys, which is the limit: revoke some")]
+    TooMany(usize),
+}
+
+/// Most keys and people that a directory holds, revoked ones included.
+const MOST: usize = 100_000;
+
+impl Directory {
+    /// The event of a command about keys and people, if it is allowed.
+    pub fn apply(&self, command: &AdminCommand) -> Result<AdminEvent, AdminRefusal> {
+        match command {
+            AdminCommand::CreateKey { id, role, name, owner, secret } => {
+                self.may_create(*role, name, owner.as_deref(), secret)?;
+                Ok(AdminEvent::KeyCreated { id: *id, role: *role, name: name.clone(), owner: owner.clone() })
+            }
+            AdminCommand::RevokeKey { id } => {
+                let key = self.keys.get(id).filter(|key| key.revoked_at.is_none()).ok_or(AdminRefusal::NoKey)?;
+                if key.role == Role::Admin && self.live_admin_keys().all(|other| other == *id) {
+                    return Err(AdminRefusal::LastAdmin);
+                }
+                Ok(AdminEvent::KeyRevoked { id: *id })
+            }
+            AdminCommand::PutPerson { name, roles, teams } => {
+                if !valid_name(name) {
+                    return Err(AdminRefusal::BadName { field: "name" });
+                }
+                if !teams.iter().all(|team| valid_name(team)) {
+                    return Err(AdminRefusal::BadName { field: "teams" });
+                }
+                if self.agents.contains_key(name) {
+                    return Err(AdminRefusal::OtherKind(name.clone()));
+                }
+                if roles.is_empty() {
+                    return Err(AdminRefusal::NoRoles);
+                }
+                if roles.contains(&Role::Agent) {
+                    return Err(AdminRefusal::AgentRole);
+                }
+                if !roles.contains(&Role::Admin) && self.is_last_admin(name) {
+                    return Err(AdminRefusal::LastAdmin);
+                }
+                if self.people.len() >= MOST {
+                    return Err(AdminRefusal::TooMany(MOST));
+                }
+                Ok(AdminEvent::PersonPut { name: name.clone(), roles: roles.clone(), teams: teams.clone() })
+            }
+            AdminCommand::RemovePerson { name } => {
+                if !self.people.contains_key(name) {
+                    return Err(AdminRefusal::NoPerson);
+                }
+                if self.is_last_admin(name) {
+                    return Err(AdminRefusal::LastAdmin);
+                }
+                Ok(AdminEvent::PersonRemoved { name: name.clone() })
+            }
+        }
+    }
+
+    fn may_create(&self, role: Role, name: &str, owner: Option<&str>, secret: &[u8; 32]) -> Result<(), AdminRefusal> {
+        if !valid_name(name) {
+            return Err(AdminRefusal::BadName { field: "name" });
+        }
+        let other_kind = if role == Role::Agent { self.people.contains_key(name) } else { self.agents.contains_key(name) };
+        if other_kind {
+            return Err(AdminRefusal::OtherKind(name.to_owned()));
+        }
+        if let Some(owner) = owner {
+            if role != Role::Agent {
+                return Err(AdminRefusal::OwnerOfPerson);
+            }
+            if !valid_name(owner) {
+                return Err(AdminRefusal::BadName { field: "owner" });
+            }
+            if owner == name || self.agents.contains_key(owner) {
+                return Err(AdminRefusal::OtherKind(owner.to_owned()));
+            }
+        }
+        if self.by_secret.contains_key(secret) {
+            return Err(AdminRefusal::SecretInUse);
+        }
+        if self.keys.len() >= MOST {
+            return Err(AdminRefusal::TooMany(MOST));
+        }
+        Ok(())
+    }
+
+    fn live_admin_keys(&self) -> impl Iterator<Item = KeyId> {
+        self.keys.values().filter(|key| key.role == Role::Admin && self.live_key(key.id).is_some()).map(|key| key.id)
+    }
+
+    fn is_last_admin(&self, name: &str) -> bool {
+        let mut admins = self.live_admin_keys().filter_map(|id| self.keys.get(&id)).peekable();
+        admins.peek().is_some() && admins.all(|key| key.name == name)
+    }
+
+    /// Folds one event in. `secret` is known when the key is being made, and not on a rebuild.
+    pub fn evolve(&mut self, event: &AdminEvent, at: Time, secret: Option<[u8; 32]>) {
+        match event {
+            AdminEvent::Opened {} | AdminEvent::Restored { .. } => {}
+            AdminEvent::KeyCreated { id, role, name, owner } => {
+                let key = Key { id: *id, role: *role, name: name.clone(), created_at: at, revoked_at: None };
+                self.keys.insert(*id, Arc::new(key));
+                if let Some(secret) = secret {
+                    self.by_secret.insert(secret, *id);
+                }
+                if *role == Role::Agent {
+                    let agent: &mut Agent = self.agents.entry(name.clone()).or_default();
+                    if owner.is_some() {
+                        agent.owner.clone_from(owner);
+                    }
+                } else {
+                    self.people.entry(name.clone()).or_default().roles.insert(*role);
+                }
+            }
+            AdminEvent::KeyRevoked { id } => self.revoke(|key| key.id == *id, at),
+            AdminEvent::PersonPut { name, roles, teams } => {
+                let person = self.people.entry(name.clone()).or_default();
+                person.roles.clone_from(roles);
+                person.teams.clone_from(teams);
+            }
+            AdminEvent::PersonRemoved { name } => {
+                self.people.remove(name);
+                self.revoke(|key| key.name == *name, at);
+            }
+        }
+    }
+
+    fn revoke(&mut self, which: impl Fn(&Key) -> bool, at: Time) {
+        for key in self.keys.values_mut().filter(|key| key.revoked_at.is_none() && which(key)) {
+            Arc::make_mut(key).revoked_at = Some(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(n: u8) -> KeyId {
+        KeyId::new(u64::from(n), [n; 10])
+    }
+
+    fn make(directory: &mut Directory, n: u8, role: Role, name: &str) -> Result<(), AdminRefusal> {
+        let command = AdminCommand::CreateKey { id: id(n), role, name: name.to_owned(), owner: None, secret: [n; 32] };
+        let event = directory.apply(&command)?;
+        directory.evolve(&event, Time::from_micros(1), Some([n; 32]));
+        Ok(())
+    }
+
+    #[test]
+    fn no_principal_is_both_agent_and_person() {
+        let mut directory = Directory::default();
+        make(&mut directory, 1, Role::Agent, "bot").unwrap();
+        make(&mut directory, 2, Role::Reviewer, "ann").unwrap();
+        assert_eq!(make(&mut directory, 3, Role::Reviewer, "bot"), Err(AdminRefusal::OtherKind("bot".into())));
+        assert_eq!(make(&mut directory, 3, Role::Agent, "ann"), Err(AdminRefusal::OtherKind("ann".into())));
+    }
+
+    #[test]
+    fn a_second_key_is_rotation_and_a_second_role_widens_the_person() {
+        let mut directory = Directory::default();
+        make(&mut directory, 1, Role::Reviewer, "ann").unwrap();
+        make(&mut directory, 2, Role::Reviewer, "ann").unwrap();
+        make(&mut directory, 3, Role::Admin, "ann").unwrap();
+        assert_eq!(directory.live_keys_of("ann"), 3);
+        assert_eq!(directory.people["ann"].roles, [Role::Reviewer, Role::Admin].into());
+    }
+
+    #[test]
+    fn the_last_admin_cannot_be_locked_out() {
+        let mut directory = Directory::default();
+        make(&mut directory, 1, Role::Admin, "root").unwrap();
+        assert_eq!(directory.apply(&AdminCommand::RevokeKey { id: id(1) }), Err(AdminRefusal::LastAdmin));
+        assert_eq!(directory.apply(&AdminCommand::RemovePerson { name: "root".into() }), Err(AdminRefusal::LastAdmin));
+        let demote = AdminCommand::PutPerson { name: "root".into(), roles: [Role::Auditor].into(), teams: BTreeSet::new() };
+        assert_eq!(directory.apply(&demote), Err(AdminRefusal::LastAdmin));
+        make(&mut directory, 2, Role::Admin, "ann").unwrap();
+        assert!(directory.apply(&AdminCommand::RevokeKey { id: id(1) }).is_ok());
+    }
+
+    #[test]
+    fn a_removed_person_has_no_working_key_even_when_added_again() {
+        let mut directory = Directory::default();
+        make(&mut directory, 1, Role::Admin, "root").unwrap();
+        make(&mut directory, 2, Role::Reviewer, "ann").unwrap();
+        let event = directory.apply(&AdminCommand::RemovePerson { name: "ann".into() }).unwrap();
+        directory.evolve(&event, Time::from_micros(2), None);
+        assert!(directory.live_key(id(2)).is_none());
+        make(&mut directory, 3, Role::Reviewer, "ann").unwrap();
+        assert!(directory.live_key(id(2)).is_none());
+        assert!(directory.live_key(id(3)).is_some());
+    }
+}

@@ -1,0 +1,262 @@
+//! The hash chain: what an entry holds, how it is sealed to the one before, and how a reader checks it.
+
+use placet_core::{AdminEvent, Auth, Digest, Event, KeyId, RequestId, Role, Time};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    canonical::{CanonicalError, canonical_string},
+    digests::hash,
+};
+
+/// One ledger entry: metadata and digests, never content.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Format version.
+    pub v: u8,
+    /// Which life of the database this is; a restore begins a new one.
+    pub epoch: String,
+    /// Its number, without gaps.
+    pub seq: u64,
+    /// Hash of the entry before.
+    pub prev: Digest,
+    /// When.
+    pub at: Time,
+    /// Who did it.
+    pub by: By,
+    /// The request it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<RequestId>,
+    /// The request's version after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<u32>,
+    /// Salted digest of what was written with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Digest>,
+    /// What happened.
+    pub data: Data,
+}
+
+/// Who did it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct By {
+    /// The principal.
+    pub name: String,
+    /// In which role.
+    pub role: Role,
+    /// With which key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<KeyId>,
+    /// How it proved who it is.
+    pub auth: Auth,
+}
+
+/// What happened: to a request, or to keys, people and the ledger itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Data {
+    /// To a request.
+    Request(Event),
+    /// To keys, people or the ledger.
+    Admin(AdminEvent),
+}
+
+impl Data {
+    /// The name on the wire.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Request(event) => event.name(),
+            Self::Admin(AdminEvent::Opened {}) => "ledger.opened",
+            Self::Admin(AdminEvent::Restored { .. }) => "ledger.restored",
+            Self::Admin(AdminEvent::KeyCreated { .. }) => "key.created",
+            Self::Admin(AdminEvent::KeyRevoked { .. }) => "key.revoked",
+            Self::Admin(AdminEvent::PersonPut { .. }) => "person.put",
+            Self::Admin(AdminEvent::PersonRemoved { .. }) => "person.removed",
+        }
+    }
+}
+
+/// Where a chain ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// The current life of the database.
+    pub epoch: String,
+    /// Number of the last entry.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: Digest,
+}
+
+/// An entry as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sealed {
+    /// The canonical text that was hashed.
+    pub text: String,
+    /// Its hash.
+    pub hash: Digest,
+}
+
+impl Entry {
+    /// The format that this code writes.
+    pub const FORMAT: u8 = 1;
+
+    /// Writes the entry down for good.
+    pub fn seal(&self) -> Result<Sealed, CanonicalError> {
+        let text = canonical_string(self)?;
+        let hash = entry_hash(&text);
+        Ok(Sealed { text, hash })
+    }
+}
+
+fn entry_hash(text: &str) -> Digest {
+    hash("placet/entry/v1", &[text.as_bytes()])
+}
+
+/// What is wrong with the first bad entry.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("entry {seq} is bad: {what}")]
+pub struct BadEntry {
+    /// Which entry.
+    pub seq: u64,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+/// A reader that walks a chain from its beginning and stops at the first bad entry.
+#[derive(Debug, Clone, Default)]
+pub struct Chain {
+    seq: u64,
+    hash: Digest,
+    epoch: Option<String>,
+}
+
+impl Chain {
+    /// Continues after an entry that was checked before.
+    pub fn after(head: &Head) -> Self {
+        Self { seq: head.seq, hash: head.hash, epoch: Some(head.epoch.clone()) }
+    }
+
+    /// Checks the next stored entry and returns what it says.
+    pub fn check(&mut self, seq: u64, text: &str, stored: &Digest) -> Result<Entry, BadEntry> {
+        let bad = |what: String| BadEntry { seq, what };
+        let expected = self.seq.saturating_add(1);
+        if seq != expected {
+            return Err(bad(format!("entry {expected} should come next, so entries are missing or out of order")));
+        }
+        let hash = entry_hash(text);
+        if hash != *stored {
+            return Err(bad("its text does not have the stored hash, so one of the two was changed".to_owned()));
+        }
+        let entry: Entry = serde_json::from_str(text).map_err(|error| bad(format!("it cannot be read: {error}")))?;
+        if entry.v != Entry::FORMAT {
+            return Err(bad(format!("its format is {} and this program knows {}", entry.v, Entry::FORMAT)));
+        }
+        if entry.seq != seq {
+            return Err(bad(format!("it says it is entry {}", entry.seq)));
+        }
+        if entry.prev != self.hash {
+            return Err(bad("it does not follow from the entry before, so one of the two was changed".to_owned()));
+        }
+        let opens = match &entry.data {
+            Data::Admin(AdminEvent::Opened {}) => seq == 1,
+            Data::Admin(AdminEvent::Restored { from }) => self.epoch.as_ref() == Some(from) && self.epoch.as_ref() != Some(&entry.epoch),
+            _ => self.epoch.as_ref() == Some(&entry.epoch),
+        };
+        if !opens {
+            return Err(bad("it belongs to another epoch than the entry before".to_owned()));
+        }
+        self.seq = seq;
+        self.hash = hash;
+        self.epoch = Some(entry.epoch.clone());
+        Ok(entry)
+    }
+
+    /// Where the checked part ends.
+    pub fn head(&self) -> Head {
+        Head { epoch: self.epoch.clone().unwrap_or_default(), seq: self.seq, hash: self.hash }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn chain(length: u64) -> Vec<Sealed> {
+        let mut prev = Digest::default();
+        (1..=length)
+            .map(|seq| {
+                let data = if seq == 1 { AdminEvent::Opened {} } else { AdminEvent::PersonRemoved { name: format!("p{seq}") } };
+                let entry = Entry {
+                    v: Entry::FORMAT,
+                    epoch: "e1".into(),
+                    seq,
+                    prev,
+                    at: Time::from_micros(i64::try_from(seq).unwrap()),
+                    by: By { name: "root".into(), role: Role::Admin, key: None, auth: Auth::Token },
+                    request: None,
+                    version: None,
+                    payload: None,
+                    data: Data::Admin(data),
+                };
+                let sealed = entry.seal().unwrap();
+                prev = sealed.hash;
+                sealed
+            })
+            .collect()
+    }
+
+    fn verify(entries: &[Sealed]) -> Result<Head, u64> {
+        let mut chain = Chain::default();
+        for (index, sealed) in entries.iter().enumerate() {
+            chain.check(index as u64 + 1, &sealed.text, &sealed.hash).map_err(|bad| bad.seq)?;
+        }
+        Ok(chain.head())
+    }
+
+    #[test]
+    fn an_honest_chain_verifies() {
+        assert_eq!(verify(&chain(20)).unwrap().seq, 20);
+    }
+
+    #[test]
+    fn an_entry_read_back_seals_to_the_same_text() {
+        for sealed in chain(3) {
+            let entry: Entry = serde_json::from_str(&sealed.text).unwrap();
+            assert_eq!(entry.seal().unwrap(), sealed);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_changed_byte_is_found_at_its_entry(at in 0_usize..10, byte in any::<prop::sample::Index>(), flip in 1_u8..128) {
+            let mut entries = chain(10);
+            let mut text = entries[at].text.clone().into_bytes();
+            let position = byte.index(text.len());
+            text[position] ^= flip;
+            if let Ok(text) = String::from_utf8(text) {
+                entries[at].text = text;
+                prop_assert_eq!(verify(&entries).unwrap_err(), at as u64 + 1);
+            }
+        }
+
+        #[test]
+        fn a_rewritten_and_resealed_entry_breaks_the_next(at in 1_usize..9) {
+            let mut entries = chain(10);
+            let mut entry: Entry = serde_json::from_str(&entries[at].text).unwrap();
+            entry.by.name = "mallory".into();
+            entries[at] = entry.seal().unwrap();
+            prop_assert_eq!(verify(&entries).unwrap_err(), at as u64 + 2);
+        }
+
+        #[test]
+        fn removing_or_swapping_entries_is_found(at in 0_usize..8) {
+            let mut removed = chain(10);
+            removed.remove(at);
+            prop_assert_eq!(verify(&removed).unwrap_err(), at as u64 + 1);
+            let mut swapped = chain(10);
+            swapped.swap(at, at + 1);
+            prop_assert_eq!(verify(&swapped).unwrap_err(), at as u64 + 1);
+        }
+    }
+}

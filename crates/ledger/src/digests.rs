@@ -1,0 +1,171 @@
+//! What is hashed, and how: every digest has a domain of its own, so that none can stand in for another.
+
+use placet_core::{Body, Content, Digest, DisplayField, Kind, ProposalContent, Request, RequestId, Time};
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+
+use crate::canonical::{CanonicalError, canonical_string};
+
+/// SHA-256 over a domain and the parts that follow it.
+pub fn hash(domain: &str, parts: &[&[u8]]) -> Digest {
+    let mut hasher = Sha256::new();
+    hasher.update(domain.as_bytes());
+    hasher.update(b"\n");
+    for part in parts {
+        hasher.update(part);
+    }
+    Digest::new(hasher.finalize().into())
+}
+
+/// Everything that the digest of a request covers.
+#[derive(Debug)]
+pub struct Parts<'a> {
+    /// Its identifier.
+    pub id: RequestId,
+    /// Who asks.
+    pub agent: &'a str,
+    /// The agent's session.
+    pub session: &'a str,
+    /// The kind's own fields, whole.
+    pub body: &'a Body,
+    /// Where the call comes from.
+    pub context: &'a Map<String, Value>,
+    /// The agent's words: stored, not part of the digest.
+    pub summary: Option<&'a str>,
+    /// The person behind the agent.
+    pub on_behalf_of: Option<&'a str>,
+    /// When it was made.
+    pub created_at: Time,
+    /// The salt.
+    pub nonce: &'a str,
+}
+
+/// A request in canonical form: the digest, and the payload text that is stored.
+#[derive(Debug)]
+pub struct Canonical {
+    /// SHA-256 over `placet/request/v1` and the canonical request.
+    pub digest: Digest,
+    /// The canonical payload: body, context, nonce and summary.
+    pub payload: String,
+}
+
+impl Parts<'_> {
+    /// Puts the request into canonical form; the body is written once and used for both.
+    pub fn canonical(&self) -> Result<Canonical, CanonicalError> {
+        let body = canonical_string(self.body)?;
+        let context = canonical_string(self.context)?;
+        let nonce = canonical_string(self.nonce)?;
+        let digest = self.digest(self.body.kind(), &body, &context, &nonce)?;
+        let mut payload = String::with_capacity(body.len() + context.len() + nonce.len() + 64);
+        payload.push_str("{\"body\":");
+        payload.push_str(&body);
+        payload.push_str(",\"context\":");
+        payload.push_str(&context);
+        payload.push_str(",\"nonce\":");
+        payload.push_str(&nonce);
+        if let Some(summary) = self.summary {
+            payload.push_str(",\"summary\":");
+            payload.push_str(&canonical_string(summary)?);
+        }
+        payload.push('}');
+        Ok(Canonical { digest, payload })
+    }
+
+    /// The members in canonical order: agent, body, context, created_at, id, kind, nonce, on_behalf_of, session, space.
+    fn digest(&self, kind: Kind, body: &str, context: &str, nonce: &str) -> Result<Digest, CanonicalError> {
+        let agent = canonical_string(self.agent)?;
+        let session = canonical_string(self.session)?;
+        let on_behalf_of = canonical_string(&self.on_behalf_of)?;
+        let tail = format!(
+            ",\"created_at\":\"{}\",\"id\":\"{}\",\"kind\":\"{kind}\",\"nonce\":{nonce},\"on_behalf_of\":{on_behalf_of},\"session\":{session},\"space\":\"main\"}}",
+            self.created_at, self.id,
+        );
+        Ok(hash(
+            "placet/request/v1",
+            &[b"{\"agent\":", agent.as_bytes(), b",\"body\":", body.as_bytes(), b",\"context\":", context.as_bytes(), tail.as_bytes()],
+        ))
+    }
+}
+
+fn parts<'a>(request: &'a Request, content: &'a Content, body: &'a Body) -> Parts<'a> {
+    Parts {
+        id: request.id,
+        agent: &request.agent,
+        session: &request.session,
+        body,
+        context: &content.context,
+        summary: content.summary.as_deref(),
+        on_behalf_of: request.on_behalf_of.as_deref(),
+        created_at: request.created_at,
+        nonce: &content.nonce,
+    }
+}
+
+/// The digest of a stored request with other arguments in place: what an edit is a vote on.
+pub fn edit_digest(request: &Request, content: &Content, arguments: &Map<String, Value>) -> Result<Digest, CanonicalError> {
+    let mut body = content.body.clone();
+    if let Body::Action(action) = &mut body {
+        action.arguments.clone_from(arguments);
+    }
+    Ok(parts(request, content, &body).canonical()?.digest)
+}
+
+/// The digest of an answer or of step decisions: what a vote on them carries.
+pub fn proposal_digest(request: Digest, proposal: &ProposalContent) -> Result<Digest, CanonicalError> {
+    let text = canonical_string(proposal)?;
+    Ok(hash("placet/proposal/v1", &[request.to_string().as_bytes(), b"\n", text.as_bytes()]))
+}
+
+/// The digest of what was written with an entry, salted so that an erased payload cannot be guessed back.
+pub fn payload_digest(nonce: &str, payload: &str) -> Digest {
+    hash("placet/payload/v1", &[nonce.as_bytes(), b"\n", payload.as_bytes()])
+}
+
+/// The digest of what a page showed.
+pub fn display_digest(fields: &[DisplayField]) -> Result<Digest, CanonicalError> {
+    Ok(hash("placet/display/v1", &[canonical_string(fields)?.as_bytes()]))
+}
+
+#[cfg(test)]
+mod tests {
+    use placet_core::Action;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_digest_is_sha256_over_the_named_object_in_canonical_form() {
+        let body = Body::Action(Action {
+            tool: "delete_files".into(),
+            arguments: json!({"z":1.0,"files":["a"],"é":null}).as_object().unwrap().clone(),
+            arguments_schema: None,
+        });
+        let context = json!({"cwd":"/srv"}).as_object().unwrap().clone();
+        let parts = Parts {
+            id: RequestId::new(1, [2; 10]),
+            agent: "bot",
+            session: "s\"1",
+            body: &body,
+            context: &context,
+            summary: Some("hi"),
+            on_behalf_of: None,
+            created_at: Time::from_micros(0),
+            nonce: "n",
+        };
+        // The slow, obvious way: build the whole object and canonicalise it at once.
+        let whole = json!({
+            "space":"main","id":parts.id.to_string(),"agent":"bot","session":"s\"1","kind":"action",
+            "body":{"tool":"delete_files","arguments":{"z":1,"files":["a"],"é":null}},
+            "context":{"cwd":"/srv"},"on_behalf_of":null,"created_at":"1970-01-01T00:00:00.000000Z","nonce":"n"});
+        let made = parts.canonical().unwrap();
+        assert_eq!(made.digest, hash("placet/request/v1", &[canonical_string(&whole).unwrap().as_bytes()]));
+        let payload: Value = serde_json::from_str(&made.payload).unwrap();
+        assert_eq!(made.payload, canonical_string(&payload).unwrap());
+    }
+
+    #[test]
+    fn domains_keep_digests_apart() {
+        assert_ne!(hash("placet/payload/v1", &[b"x"]), hash("placet/display/v1", &[b"x"]));
+        assert_ne!(payload_digest("a", "b"), payload_digest("b", "b"));
+    }
+}
