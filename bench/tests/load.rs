@@ -20,7 +20,7 @@ async fn creates_and_cycles_are_counted() {
     let server = bare(Mode::Post);
     let targets = [server.target().clone()];
     let creates = closed::run(&targets, 4, Work::Create { keyed: true }, PACE).await.unwrap();
-    assert_eq!(creates.latency.len() as f64, (creates.per_second * 0.2).round());
+    assert!((creates.latency.len() as f64 - creates.per_second * 0.2).abs() < 0.5);
     drop(server);
 
     let server = bare(Mode::Poll);

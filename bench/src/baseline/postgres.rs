@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls};
 
-use super::sqlite::{Commits, Row};
+use super::sqlite::{Commits, Row, WINDOW};
 use crate::load::figures::Latencies;
 
 /// A database made for one measurement; call [`Database::drop_it`] at the end.
@@ -71,37 +71,35 @@ async fn connect(url: &str) -> Result<Session> {
 
 type Value<'a> = &'a (dyn ToSql + Sync);
 
-const SCHEMA: &str = "
-    CREATE TABLE requests (
-        id text PRIMARY KEY, version bigint NOT NULL, state text NOT NULL, agent text NOT NULL, session text NOT NULL,
-        tool text NOT NULL, digest text NOT NULL, created_at bigint NOT NULL, expires_at bigint NOT NULL
-    );
-    CREATE INDEX requests_pending ON requests (expires_at) WHERE state = 'pending';
-    CREATE TABLE payloads (request_id text PRIMARY KEY, body text NOT NULL);
-    CREATE TABLE ledger (
-        seq bigint PRIMARY KEY, request_id text NOT NULL, at bigint NOT NULL, entry text NOT NULL, hash bytea NOT NULL
-    );
-";
+/// The tables, indexes and triggers of the product itself.
+const SCHEMA: &str = include_str!("../../../crates/store/migrations/postgres/0001_gate.sql");
 
 /// Commits for `measure`, `group` creates to a commit, each table written with one statement.
 pub async fn run(url: &str, group: u32, measure: Duration) -> Result<Commits> {
     let mut session = connect(url).await?;
     let client = &mut session.client;
     client.batch_execute(SCHEMA).await?;
+    client.batch_execute("INSERT INTO head VALUES (1, 'bench', 0, '\\x00', 0)").await?;
     let requests = client
         .prepare(
-            "INSERT INTO requests SELECT id, 1, 'pending', 'bench', session, 'files.delete', digest, at, at + 300000
-             FROM UNNEST($1::text[], $2::text[], $3::text[], $4::bigint[]) AS row (id, session, digest, at)",
+            "INSERT INTO requests (seq, id, version, state, kind, agent, session, tool, risk, created_at, deadline, meta)
+             SELECT seq, id, 1, 'pending', 'action', 'bench-agent', session, 'files.delete', 'high', at, at + $6, meta
+             FROM UNNEST($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[]) AS row (seq, id, session, at, meta)",
         )
         .await?;
-    let payloads =
-        client.prepare("INSERT INTO payloads SELECT * FROM UNNEST($1::text[], $2::text[])").await?;
+    let payloads = client
+        .prepare(
+            "INSERT INTO payloads (seq, request, version, body)
+             SELECT seq, seq, 1, body FROM UNNEST($1::bigint[], $2::text[]) AS row (seq, body)",
+        )
+        .await?;
     let ledger = client
         .prepare(
-            "INSERT INTO ledger SELECT seq, id, seq, entry, hash
-             FROM UNNEST($1::bigint[], $2::text[], $3::text[], $4::bytea[]) AS row (seq, id, entry, hash)",
+            "INSERT INTO ledger (seq, request, entry, hash)
+             SELECT seq, seq, entry, hash FROM UNNEST($1::bigint[], $2::text[], $3::bytea[]) AS row (seq, entry, hash)",
         )
         .await?;
+    let ends = client.prepare("UPDATE head SET seq = $1, hash = $2 WHERE one = 1").await?;
     let warm_up = measure / 4;
     let begun = Instant::now();
     let mut recorded = Vec::new();
@@ -117,14 +115,17 @@ pub async fn run(url: &str, group: u32, measure: Duration) -> Result<Commits> {
             rows.push(Row::of(number, &mut head), &head);
         }
         let transaction = client.transaction().await?;
-        let first: [Value<'_>; 4] = [&rows.ids, &rows.sessions, &rows.digests, &numbers];
-        let second: [Value<'_>; 2] = [&rows.ids, &rows.bodies];
-        let third: [Value<'_>; 4] = [&numbers, &rows.ids, &rows.entries, &rows.hashes];
-        // Sent together, so that the three statements cost one round trip.
+        let hash = head.to_vec();
+        let first: [Value<'_>; 6] = [&numbers, &rows.ids, &rows.sessions, &rows.times, &rows.metas, &WINDOW];
+        let second: [Value<'_>; 2] = [&numbers, &rows.bodies];
+        let third: [Value<'_>; 3] = [&numbers, &rows.entries, &rows.hashes];
+        let fourth: [Value<'_>; 2] = [&number, &hash];
+        // Sent together, so that the statements cost one round trip.
         tokio::try_join!(
             transaction.execute(&requests, &first),
             transaction.execute(&payloads, &second),
             transaction.execute(&ledger, &third),
+            transaction.execute(&ends, &fourth),
         )?;
         transaction.commit().await?;
         if before >= begun + warm_up {
@@ -140,7 +141,8 @@ pub async fn run(url: &str, group: u32, measure: Duration) -> Result<Commits> {
 struct Columns {
     ids: Vec<String>,
     sessions: Vec<String>,
-    digests: Vec<String>,
+    times: Vec<i64>,
+    metas: Vec<String>,
     bodies: Vec<String>,
     entries: Vec<String>,
     hashes: Vec<Vec<u8>>,
@@ -150,7 +152,8 @@ impl Columns {
     fn push(&mut self, row: Row, head: &[u8; 32]) {
         self.ids.push(row.id);
         self.sessions.push(row.session);
-        self.digests.push(row.digest);
+        self.times.push(row.at);
+        self.metas.push(row.meta);
         self.bodies.push(row.body);
         self.entries.push(row.entry);
         self.hashes.push(head.to_vec());

@@ -20,24 +20,23 @@ pub struct Commits {
     pub latency: Latencies,
 }
 
-const SCHEMA: &str = "
+/// The tables, indexes and triggers of the product itself.
+const SCHEMA: &str = include_str!("../../../crates/store/migrations/sqlite/0001_gate.sql");
+
+/// And its way of opening them.
+const SETTINGS: &str = "
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;
-    CREATE TABLE requests (
-        id TEXT PRIMARY KEY, version INTEGER NOT NULL, state TEXT NOT NULL, agent TEXT NOT NULL, session TEXT NOT NULL,
-        tool TEXT NOT NULL, digest TEXT NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL
-    ) STRICT;
-    CREATE INDEX requests_pending ON requests (expires_at) WHERE state = 'pending';
-    CREATE TABLE payloads (request_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT;
-    CREATE TABLE ledger (
-        seq INTEGER PRIMARY KEY, request_id TEXT NOT NULL, at INTEGER NOT NULL, entry TEXT NOT NULL, hash BLOB NOT NULL
-    ) STRICT;
+    PRAGMA cache_size = -65536;
+    PRAGMA temp_store = MEMORY;
 ";
 
 /// Commits for `measure`, `group` creates to a commit, into a fresh database in `folder`.
 pub fn run(folder: &Path, group: u32, measure: Duration) -> Result<Commits> {
     let mut connection = Connection::open(folder.join("raw.db"))?;
+    connection.execute_batch(SETTINGS)?;
     connection.execute_batch(SCHEMA)?;
+    connection.execute("INSERT INTO head VALUES (1, 'bench', 0, x'00', 0)", [])?;
     let warm_up = measure / 4;
     let begun = Instant::now();
     let mut recorded = Vec::new();
@@ -51,6 +50,7 @@ pub fn run(folder: &Path, group: u32, measure: Duration) -> Result<Commits> {
         for _ in 0..group {
             rows.write(&transaction)?;
         }
+        rows.write_head(&transaction)?;
         transaction.commit()?;
         if before >= begun + warm_up {
             recorded.push(before.elapsed());
@@ -75,45 +75,75 @@ impl Rows {
         let row = Row::of(number, &mut self.head);
         connection
             .prepare_cached(
-                "INSERT INTO requests VALUES (?1, 1, 'pending', 'bench', ?2, 'files.delete', ?3, ?4, ?5)",
+                "INSERT INTO requests (seq, id, version, state, kind, agent, session, tool, risk, grp, created_at, deadline, meta)
+                 VALUES (?1, ?2, 1, 'pending', 'action', 'bench-agent', ?3, 'files.delete', 'high', NULL, ?4, ?5, ?6)",
             )?
-            .execute(params![row.id, row.session, row.digest, number, number + 300_000])?;
+            .execute(params![number, row.id, row.session, row.at, row.at + WINDOW, row.meta])?;
         connection
-            .prepare_cached("INSERT INTO payloads VALUES (?1, ?2)")?
-            .execute(params![row.id, row.body])?;
+            .prepare_cached("INSERT INTO payloads (seq, request, version, body) VALUES (?1, ?1, 1, ?2)")?
+            .execute(params![number, row.body])?;
         connection
-            .prepare_cached("INSERT INTO ledger VALUES (?1, ?2, ?3, ?4, ?5)")?
-            .execute(params![number, row.id, number, row.entry, self.head])?;
+            .prepare_cached("INSERT INTO ledger (seq, request, entry, hash) VALUES (?1, ?1, ?2, ?3)")?
+            .execute(params![number, row.entry, self.head])?;
+        Ok(())
+    }
+
+    /// Once a commit: where the ledger ends.
+    fn write_head(&self, connection: &Connection) -> Result<()> {
+        connection
+            .prepare_cached("UPDATE head SET seq = ?1, hash = ?2 WHERE one = 1")?
+            .execute(params![self.number, self.head])?;
         Ok(())
     }
 }
+
+/// Microseconds that a request may wait.
+pub(super) const WINDOW: i64 = 6 * 3_600_000_000;
 
 /// One create's values, shared with the Postgres baseline.
 pub(super) struct Row {
     pub(super) id: String,
     pub(super) session: String,
-    pub(super) digest: String,
+    pub(super) at: i64,
+    pub(super) meta: String,
     pub(super) body: String,
     pub(super) entry: String,
 }
 
 impl Row {
-    /// Computes digest and entry, and moves the chain's head on.
+    /// Fills in the texts, which are as long as the product's own, and moves the chain's head on.
     pub(super) fn of(number: i64, head: &mut [u8; 32]) -> Self {
         let digits = format!("{number:010}");
         let body = CREATE_BODY.replace("##########", &digits);
         let id = format!("req_{number:026}");
-        let digest = format!("sha256:{}", data_encoding::HEXLOWER.encode(&Sha256::digest(body.as_bytes())));
-        let entry = format!(
-            r#"{{"at":{number},"by":"bench","digest":"{digest}","event":"request.created","format":1,"id":"{id}","seq":{number},"version":1}}"#
-        );
+        let at = 1_780_000_000_000_000 + number * 100;
+        let digest = data_encoding::HEXLOWER.encode(&Sha256::digest(body.as_bytes()));
+        let meta = META.replace("##########", &digits).replace("$digest", &digest);
+        let entry = ENTRY.replace("##########", &digits).replace("$digest", &digest);
         let mut chain = Sha256::new();
         chain.update(*head);
         chain.update(entry.as_bytes());
         *head = chain.finalize().into();
-        Self { id, session: format!("bench-{digits}"), digest, body, entry }
+        Self { id, session: format!("bench-{digits}"), at, meta, body, entry }
     }
 }
+
+/// A request's own row.
+const META: &str = concat!(
+    r#"{"id":"req_0000000000000000##########","seq":##########,"version":1,"material":1,"state":"pending","kind":"action","#,
+    r#""agent":"bench-agent","session":"bench-##########","tool":"files.delete","group":null,"on_behalf_of":null,"risk":"high","#,
+    r#""verdict":{"effect":"hold","rule":"default","policy":null,"reasons":["every action is held"]},"#,
+    r#""needs":{"any":[{"all":[{"people":1,"team":null}]}],"four_eyes":false,"step_up":null},"allowed":["approve","edit","deny"],"#,
+    r#""permit":true,"digest":"sha256:$digest","votes":[],"proposal":null,"decision":null,"asked":[],"#,
+    r#""created_at":1780000000000000,"expires_at":1780021600000000,"claim_window":900000000,"report_window":3600000000,"#,
+    r#""claim_by":null,"report_by":null,"claim":null,"outcome":null}"#
+);
+
+/// A ledger entry.
+const ENTRY: &str = concat!(
+    r#"{"at":"2026-05-28T20:26:40.000000Z","by":{"name":"bench-agent","role":"agent"},"digest":"sha256:$digest","#,
+    r#""event":"request.created","format":1,"id":"req_0000000000000000##########","payload":"sha256:$digest","seq":##########,"version":1}"#
+);
 
 #[cfg(test)]
 mod tests {
@@ -127,7 +157,7 @@ mod tests {
         let connection = Connection::open(folder.path().join("raw.db")).unwrap();
         let (rows, hashes): (i64, i64) = connection
             .query_row(
-                "SELECT (SELECT count(*) FROM requests JOIN payloads ON id = request_id), count(DISTINCT hash) FROM ledger",
+                "SELECT (SELECT count(*) FROM requests JOIN payloads USING (seq)), count(DISTINCT hash) FROM ledger",
                 [],
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )

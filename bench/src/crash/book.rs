@@ -2,19 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::digest::of_action;
 use super::lines::Line;
-use crate::node::life::{may_follow, was_claimed};
-
-/// A command that was sent about a request; it may or may not have happened.
-#[derive(Debug)]
-struct Intent {
-    verb: String,
-    who: String,
-    body: Value,
-}
+use super::rules::{Effect, Intent, Known, decision, executed, origin, stable, text, version};
 
 /// A create that was sent.
 #[derive(Debug)]
@@ -26,26 +18,6 @@ struct Create {
     id: Option<String>,
     /// It was answered 201: a second 201 would be a second request.
     made: bool,
-}
-
-/// One permit that was granted and used.
-#[derive(Debug, Clone, PartialEq)]
-struct Effect {
-    permit: String,
-    claimant: Option<String>,
-    arguments: Value,
-    digest: String,
-}
-
-/// What is known of one request.
-#[derive(Debug, Default)]
-pub(super) struct Known {
-    /// The newest record anybody was shown.
-    last: Value,
-    intents: Vec<Intent>,
-    effects: Vec<Effect>,
-    /// A report was sent: from then on the same claimant need not get its permit again.
-    reported: bool,
 }
 
 /// What an operation was about.
@@ -71,26 +43,9 @@ pub(super) struct Book {
     pub(super) learned: u64,
 }
 
-fn text<'a>(value: &'a Value, name: &str) -> &'a str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn version(record: &Value) -> i64 {
-    record.get("version").and_then(Value::as_i64).unwrap_or(0)
-}
-
-fn decision(record: &Value) -> Option<&Value> {
-    record.get("decision").filter(|decision| !decision.is_null())
-}
-
 /// The unique number that the load puts into every request's arguments.
 pub(super) fn marker(arguments: Option<&Value>) -> Option<i64> {
     arguments?.get("n")?.as_i64()
-}
-
-/// A reader sees a passed deadline before the timer has written it down: the same version, one state further.
-fn overdue(version: &str, seen: &str) -> bool {
-    matches!((version, seen), ("pending", "expired") | ("approved", "lapsed") | ("claimed", "unknown"))
 }
 
 impl Book {
@@ -114,7 +69,9 @@ impl Book {
                 known.intents.push(Intent { verb, who, body });
             }
             Line::Answer { op, status, body } => self.answer(op, status, &body),
-            Line::Hung { op, what } => self.wrong(format!("operation {op} ({what}) got no answer from a living server")),
+            Line::Hung { op, what } => {
+                self.wrong(format!("operation {op} ({what}) got no answer from a living server"));
+            }
             Line::Effect { id, permit, claimant, arguments, digest } => {
                 self.effects += 1;
                 self.effect(&id, Effect { permit, claimant, arguments, digest });
@@ -126,10 +83,16 @@ impl Book {
                 self.learned += 1;
                 let expected = self.waiting.remove(&waiter);
                 if expected.as_deref() != Some(text(&record, "id")) {
-                    self.wrong(format!("waiter {waiter} asked about {expected:?} and was told about {}", text(&record, "id")));
+                    self.wrong(format!(
+                        "waiter {waiter} asked about {expected:?} and was told about {}",
+                        text(&record, "id")
+                    ));
                 }
                 if text(&record, "state") == "pending" {
-                    self.wrong(format!("waiter {waiter} was let go while {} is pending", text(&record, "id")));
+                    self.wrong(format!(
+                        "waiter {waiter} was let go while {} is pending",
+                        text(&record, "id")
+                    ));
                 }
                 self.observe(&record, "a waiter");
             }
@@ -139,7 +102,9 @@ impl Book {
 
     fn answer(&mut self, op: u64, status: u16, body: &Value) {
         self.answers += 1;
-        let Some(what) = self.ops.get(&op).cloned() else { return self.wrong(format!("an answer to operation {op}, which was never sent")) };
+        let Some(what) = self.ops.get(&op).cloned() else {
+            return self.wrong(format!("an answer to operation {op}, which was never sent"));
+        };
         if !matches!(status, 200 | 201 | 409 | 503) {
             return self.wrong(format!("{what:?} was answered {status}: {body}"));
         }
@@ -151,7 +116,9 @@ impl Book {
                 let twice = status == 201 && std::mem::replace(&mut create.made, true);
                 let key = format!("agent {}, key {}", create.agent, create.key);
                 if before != id || twice {
-                    self.wrong(format!("one idempotency key, two requests: {before} and {id} ({status}; {key})"));
+                    self.wrong(format!(
+                        "one idempotency key, two requests: {before} and {id} ({status}; {key})"
+                    ));
                 }
                 self.observe(body, "the answer to a create");
             }
@@ -168,7 +135,10 @@ impl Book {
         if verb == "claim" {
             let claimant = sent.get("claimant").and_then(Value::as_str);
             let Some(known) = self.requests.get(id) else { return };
-            let mine = known.effects.iter().find(|effect| effect.claimant.is_some() && effect.claimant.as_deref() == claimant);
+            let mine = known
+                .effects
+                .iter()
+                .find(|effect| effect.claimant.is_some() && effect.claimant.as_deref() == claimant);
             if status == 409 && mine.is_some() && !known.reported {
                 self.wrong(format!("{id}: the claimant that holds the permit was refused it: {body}"));
             }
@@ -180,14 +150,18 @@ impl Book {
         self.observe(body, &format!("the answer to {verb}"));
         let state = text(body, "state");
         let fits = match verb {
-            "decision" => decision(body).is_some_and(|decision| text(decision, "decision") == text(sent, "decision")),
+            "decision" => {
+                decision(body).is_some_and(|decision| text(decision, "decision") == text(sent, "decision"))
+            }
             "cancel" => state == "cancelled",
             "revoke" => state == "revoked",
             "outcome" => state == text(sent, "status"),
             _ => true,
         };
         if !fits {
-            self.wrong(format!("{id}: {verb} {sent} was answered with a record that does not show it: {body}"));
+            self.wrong(format!(
+                "{id}: {verb} {sent} was answered with a record that does not show it: {body}"
+            ));
         }
     }
 
@@ -215,7 +189,9 @@ impl Book {
         if known.last.is_null() || version(record) >= version(&known.last) {
             known.last = record.clone();
         }
-        let claims = marker(record.get("arguments")).and_then(|n| self.creates.get(&n)).is_some_and(|create| create.claims);
+        let claims = marker(record.get("arguments"))
+            .and_then(|n| self.creates.get(&n))
+            .is_some_and(|create| create.claims);
         if let Some(known) = self.requests.get(&id) {
             origin(known, record, claims, &mut wrong);
         }
@@ -235,7 +211,11 @@ impl Book {
         }
         for name in ["kind", "tool", "arguments", "session", "summary"] {
             if create.body.get(name) != record.get(name) {
-                wrong.push(format!("`{name}` was sent as {:?} and stands as {:?}", create.body.get(name), record.get(name)));
+                wrong.push(format!(
+                    "`{name}` was sent as {:?} and stands as {:?}",
+                    create.body.get(name),
+                    record.get(name)
+                ));
             }
         }
         if create.agent != text(record, "agent") {
@@ -258,13 +238,20 @@ impl Book {
                 continue;
             }
             let Some(record) = records.get(id) else {
-                wrong.push(format!("{id} was acknowledged at version {} ({}) and is gone", version(&known.last), text(&known.last, "state")));
+                wrong.push(format!(
+                    "{id} was acknowledged at version {} ({}) and is gone",
+                    version(&known.last),
+                    text(&known.last, "state")
+                ));
                 continue;
             };
             if version(record) < version(&known.last) {
                 wrong.push(format!(
                     "{id} was acknowledged at version {} ({}) and is back at version {} ({})",
-                    version(&known.last), text(&known.last, "state"), version(record), text(record, "state")
+                    version(&known.last),
+                    text(&known.last, "state"),
+                    version(record),
+                    text(record, "state")
                 ));
             }
             for effect in &known.effects {
@@ -278,85 +265,177 @@ impl Book {
     }
 }
 
-/// A later look at a request agrees with an earlier one.
-fn stable(before: &Value, now: &Value, wrong: &mut Vec<String>) {
-    let (older, newer) = if version(now) >= version(before) { (before, now) } else { (now, before) };
-    let (was, is) = (text(older, "state"), text(newer, "state"));
-    let same_version = version(older) == version(newer);
-    if same_version && was != is && !overdue(was, is) && !overdue(is, was) {
-        wrong.push(format!("version {} was shown as {was} and as {is}", version(newer)));
-    } else if !same_version && !may_follow(was, is) {
-        wrong.push(format!("{was} at version {}, then {is} at version {}", version(older), version(newer)));
-    }
-    for name in ["digest", "arguments", "nonce", "created_at", "agent"] {
-        if older.get(name) != newer.get(name) {
-            wrong.push(format!("`{name}` changed from {:?} to {:?}", older.get(name), newer.get(name)));
-        }
-    }
-    if let Some(first) = decision(older)
-        && decision(newer) != Some(first)
-    {
-        wrong.push(format!("decided as {first}, now {:?}", decision(newer)));
-    }
-}
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
 
-/// Everything on the record was asked for by somebody.
-fn origin(known: &Known, record: &Value, claims: bool, wrong: &mut Vec<String>) {
-    let state = text(record, "state");
-    let asked = |verb: &str| known.intents.iter().filter(move |intent| intent.verb == verb);
-    if let Some(decision) = decision(record) {
-        let word = text(decision, "decision");
-        let maker = asked("decision").find(|intent| {
-            let by = decision.get("by").and_then(Value::as_array).is_some_and(|by| by.contains(&json!(intent.who)));
-            let same = text(&intent.body, "decision") == word && intent.body.get("arguments").unwrap_or(&Value::Null) == decision.get("arguments").unwrap_or(&Value::Null);
-            by && same && intent.body.get("digest") == record.get("digest")
-        });
-        if maker.is_none() {
-            wrong.push(format!("nobody made this decision: {decision}"));
-        }
-        let ran = decision.get("arguments").filter(|edited| !edited.is_null()).or_else(|| record.get("arguments"));
-        let expected = ran.and_then(|ran| of_action(record, ran)).unwrap_or_default();
-        if expected != text(decision, "digest") {
-            wrong.push(format!("decided on {}, but those bytes give {expected}", text(decision, "digest")));
-        }
-        if text(decision, "at") > text(record, "expires_at") {
-            wrong.push(format!("decided at {}, after its deadline {}", text(decision, "at"), text(record, "expires_at")));
-        }
-    }
-    let decided = decision(record).map(|decision| text(decision, "decision"));
-    let fits = match state {
-        "pending" | "expired" => decided.is_none(),
-        "denied" => decided == Some("deny"),
-        "cancelled" => asked("cancel").next().is_some() && decided != Some("deny"),
-        "approved" => matches!(decided, Some("approve" | "edit")),
-        "revoked" => matches!(decided, Some("approve" | "edit")) && asked("revoke").next().is_some(),
-        "claimed" | "succeeded" | "failed" => {
-            let claimed = claims || asked("claim").next().is_some();
-            let reported = state == "claimed" || asked("outcome").any(|intent| text(&intent.body, "status") == state);
-            matches!(decided, Some("approve" | "edit")) && claimed && reported
-        }
-        // Their deadlines are a quarter of an hour away and more.
-        _ => false,
-    };
-    if !fits {
-        wrong.push(format!("`{state}` with the decision {decided:?}, which nobody asked for"));
-    }
-}
+    use serde_json::{Value, json};
 
-/// What was executed is what was decided, and was decided in favour.
-fn executed(id: &str, record: &Value, effect: &Effect, wrong: &mut Vec<String>) {
-    if !was_claimed(text(record, "state")) {
-        wrong.push(format!("{id} was executed, but its record says {}", text(record, "state")));
+    use super::super::digest::of_action;
+    use super::super::lines::Line;
+    use super::Book;
+
+    /// What the server would show for number 7 in this state.
+    fn record(version: i64, state: &str, decision: Option<&str>) -> Value {
+        let mut record = json!({"id": "req_7", "version": version, "state": state, "kind": "action", "agent": "bot", "session": "s",
+            "tool": "t", "arguments": {"n": 7}, "summary": "x", "context": {}, "on_behalf_of": null, "nonce": "o",
+            "created_at": "2026-01-01T00:00:00Z", "expires_at": "2026-01-01T01:00:00Z", "decision": null});
+        let digest = of_action(&record, &json!({"n": 7})).unwrap();
+        record["digest"] = json!(digest);
+        if let Some(word) = decision {
+            record["decision"] = json!({"decision": word, "by": ["ann"], "digest": digest, "arguments": null, "at": "2026-01-01T00:01:00Z"});
+        }
+        record
     }
-    let Some(decision) = decision(record) else {
-        return wrong.push(format!("{id} was executed without a decision"));
-    };
-    let decided = decision.get("arguments").filter(|edited| !edited.is_null()).or_else(|| record.get("arguments"));
-    if decided != Some(&effect.arguments) {
-        wrong.push(format!("{id}: decided {decided:?}, executed {}", effect.arguments));
+
+    fn create(book: &mut Book, op: u64, status: u16) {
+        let body =
+            json!({"kind": "action", "tool": "t", "session": "s", "summary": "x", "arguments": {"n": 7}});
+        book.note(Line::Create { op, agent: "bot".into(), key: "k".into(), body, claims: false });
+        book.note(Line::Answer { op, status, body: record(1, "pending", None) });
     }
-    let expected = of_action(record, &effect.arguments).unwrap_or_default();
-    if text(decision, "digest") != effect.digest || expected != effect.digest {
-        wrong.push(format!("{id}: decided on {}, executed under {}, bytes give {expected}", text(decision, "digest"), effect.digest));
+
+    fn act(book: &mut Book, op: u64, verb: &str, who: &str, body: Value) {
+        book.note(Line::Act { op, id: "req_7".into(), verb: verb.into(), who: who.into(), body });
+    }
+
+    fn decide(book: &mut Book, op: u64, word: &str) {
+        let digest = record(1, "pending", None)["digest"].clone();
+        act(book, op, "decision", "ann", json!({"decision": word, "digest": digest, "version": 1}));
+    }
+
+    /// A book in which number 7 was approved, and that was answered.
+    fn approved() -> Book {
+        let mut book = Book::default();
+        create(&mut book, 1, 201);
+        decide(&mut book, 2, "approve");
+        book.note(Line::Answer { op: 2, status: 200, body: record(2, "approved", Some("approve")) });
+        book
+    }
+
+    fn effect(permit: &str) -> Line {
+        let digest = record(1, "pending", None)["digest"].as_str().unwrap().to_owned();
+        Line::Effect {
+            id: "req_7".into(),
+            permit: permit.into(),
+            claimant: Some("c".into()),
+            arguments: json!({"n": 7}),
+            digest,
+        }
+    }
+
+    fn settle(book: &mut Book, found: Option<Value>) -> Vec<String> {
+        let records =
+            found.map(|record| ("req_7".to_owned(), record)).into_iter().collect::<BTreeMap<_, _>>();
+        book.settle(&records, true);
+        std::mem::take(&mut book.violations)
+    }
+
+    #[test]
+    fn an_honest_life_breaks_no_rule() {
+        let mut book = approved();
+        act(&mut book, 3, "claim", "bot", json!({"claimant": "c"}));
+        book.note(effect("p"));
+        book.note(effect("p"));
+        act(&mut book, 4, "outcome", "bot", json!({"permit": "p", "status": "succeeded"}));
+        assert_eq!(settle(&mut book, Some(record(4, "succeeded", Some("approve")))), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_acknowledged_request_that_is_gone_or_older_is_a_violation() {
+        assert_eq!(settle(&mut approved(), None).len(), 1);
+        assert!(!settle(&mut approved(), Some(record(1, "pending", None))).is_empty());
+    }
+
+    #[test]
+    fn an_unanswered_decision_may_have_happened_or_not_but_one_nobody_sent_may_not() {
+        for (found, honest) in [
+            (record(1, "pending", None), true),
+            (record(2, "denied", Some("deny")), true),
+            (record(2, "approved", Some("approve")), false),
+        ] {
+            let mut book = Book::default();
+            create(&mut book, 1, 201);
+            decide(&mut book, 2, "deny");
+            assert_eq!(settle(&mut book, Some(found)).is_empty(), honest);
+        }
+    }
+
+    #[test]
+    fn a_decision_that_changes_is_a_violation_even_if_both_were_sent() {
+        let mut book = approved();
+        decide(&mut book, 3, "deny");
+        assert!(!settle(&mut book, Some(record(3, "denied", Some("deny")))).is_empty());
+    }
+
+    #[test]
+    fn two_permits_for_one_request_are_two_executions() {
+        let mut book = approved();
+        act(&mut book, 3, "claim", "bot", json!({"claimant": "c"}));
+        book.note(effect("p"));
+        book.note(effect("q"));
+        assert_eq!(settle(&mut book, Some(record(3, "claimed", Some("approve")))).len(), 1);
+    }
+
+    #[test]
+    fn an_effect_without_a_claim_on_the_record_or_with_other_arguments_is_a_violation() {
+        let mut book = approved();
+        book.note(effect("p"));
+        assert!(!settle(&mut book, Some(record(2, "approved", Some("approve")))).is_empty());
+        let mut book = approved();
+        act(&mut book, 3, "claim", "bot", json!({"claimant": "c"}));
+        let Line::Effect { id, permit, claimant, digest, .. } = effect("p") else { unreachable!() };
+        book.note(Line::Effect { id, permit, claimant, digest, arguments: json!({"n": 7, "more": 1}) });
+        assert!(!settle(&mut book, Some(record(3, "claimed", Some("approve")))).is_empty());
+    }
+
+    #[test]
+    fn the_holder_of_a_permit_that_is_refused_it_again_is_noticed() {
+        let mut book = approved();
+        act(&mut book, 3, "claim", "bot", json!({"claimant": "c"}));
+        book.note(effect("p"));
+        act(&mut book, 4, "claim", "bot", json!({"claimant": "c"}));
+        book.note(Line::Answer { op: 4, status: 409, body: json!({"code": "already_claimed"}) });
+        assert_eq!(book.violations.len(), 1);
+    }
+
+    #[test]
+    fn a_key_that_makes_two_requests_is_noticed() {
+        let mut book = Book::default();
+        create(&mut book, 1, 201);
+        create(&mut book, 2, 200);
+        assert!(book.violations.is_empty(), "a replay is not");
+        create(&mut book, 3, 201);
+        assert_eq!(book.violations.len(), 1);
+    }
+
+    #[test]
+    fn changed_bytes_under_an_old_digest_and_a_digest_of_other_bytes_are_noticed() {
+        let mut book = Book::default();
+        create(&mut book, 1, 201);
+        let mut changed = record(1, "pending", None);
+        changed["session"] = json!("another");
+        assert!(!settle(&mut book, Some(changed)).is_empty());
+        let mut changed = record(1, "pending", None);
+        changed["digest"] = json!("sha256:00");
+        assert!(!settle(&mut book, Some(changed)).is_empty());
+    }
+
+    #[test]
+    fn a_waiter_that_never_learns_is_noticed_at_the_end() {
+        let mut book = approved();
+        book.note(Line::Waits { waiter: 9, id: "req_7".into() });
+        assert_eq!(settle(&mut book, Some(record(2, "approved", Some("approve")))).len(), 1);
+        book.note(Line::Learned { waiter: 9, record: record(2, "approved", Some("approve")) });
+        assert!(settle(&mut book, Some(record(2, "approved", Some("approve")))).is_empty());
+    }
+
+    #[test]
+    fn an_unexpected_status_is_a_violation() {
+        let mut book = Book::default();
+        create(&mut book, 1, 201);
+        decide(&mut book, 2, "approve");
+        book.note(Line::Answer { op: 2, status: 404, body: json!({}) });
+        assert_eq!(book.violations.len(), 1);
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::board::{Board, Item, Target, Unanswered};
 use super::lines::{Line, Oracle};
-use crate::node::http::{Answer, Http, NoAnswer};
+use crate::node::http::{Http, NoAnswer};
 use crate::node::rng::Rng;
 
 const IN_TIME: Duration = Duration::from_secs(20);
@@ -37,7 +37,8 @@ pub(super) struct Caller<'a> {
 
 /// What became of an operation.
 enum Outcome {
-    Answered(Answer),
+    /// There was an answer, or nothing to ask.
+    Answered,
     /// The server is gone: the caller ends.
     Gone,
 }
@@ -60,8 +61,12 @@ impl<'a> Caller<'a> {
         let op = self.count();
         let body = one.body.clone();
         self.world.oracle.note(&match &one.target {
-            Target::Create(claims) => Line::Create { op, agent: one.who.clone(), key: one.key.clone(), body, claims: *claims },
-            Target::Act { id, verb } => Line::Act { op, id: id.clone(), verb: verb.clone(), who: one.who.clone(), body },
+            Target::Create(claims) => {
+                Line::Create { op, agent: one.who.clone(), key: one.key.clone(), body, claims: *claims }
+            }
+            Target::Act { id, verb } => {
+                Line::Act { op, id: id.clone(), verb: verb.clone(), who: one.who.clone(), body }
+            }
         })?;
         match self.http.post(&one.path, Some(&one.key), &one.body, IN_TIME) {
             Ok(answer) => {
@@ -69,10 +74,11 @@ impl<'a> Caller<'a> {
                 self.world.oracle.note(&Line::Answer { op, status: answer.status, body: shown.clone() })?;
                 if answer.status < 300 {
                     self.board().learn(&shown);
+                    self.granted(&one, &shown)?;
                 } else if let Some(record) = shown.get("record") {
                     self.board().learn(record);
                 }
-                Ok(Outcome::Answered(answer))
+                Ok(Outcome::Answered)
             }
             Err(NoAnswer::Maybe(error)) if error.kind() == std::io::ErrorKind::TimedOut => {
                 self.world.oracle.note(&Line::Hung { op, what: one.path.clone() })?;
@@ -96,19 +102,6 @@ impl<'a> Caller<'a> {
         self.send(one)
     }
 
-    /// Sends something again that was never answered: the same key, the same body.
-    fn again(&mut self, one: Unanswered) -> Result<Outcome> {
-        let target = one.target.clone();
-        let claimant = one.body.get("claimant").and_then(Value::as_str).map(str::to_owned);
-        let outcome = self.send(one)?;
-        if let (Outcome::Answered(answer), Target::Act { id, verb }) = (&outcome, &target)
-            && verb == "claim"
-        {
-            self.granted(id, claimant, answer)?;
-        }
-        Ok(outcome)
-    }
-
     /// An agent at work until the server is gone.
     pub(super) fn agent(&mut self) -> Result<()> {
         while !self.world.stop.load(Ordering::Relaxed) {
@@ -119,12 +112,14 @@ impl<'a> Caller<'a> {
             let board = self.board();
             let outcome = if let Some(one) = retry {
                 drop(board);
-                self.again(one)?
+                self.send(one)?
             } else if choice < 45 && board.creates_left > 0 {
                 drop(board);
                 self.create(false)?
             } else if choice < 70 {
-                let item = board.pick(&mut self.rng, |item| mine(item, "approved") || (mine(item, "claimed") && item.permit.is_some()));
+                let item = board.pick(&mut self.rng, |item| {
+                    mine(item, "approved") || (mine(item, "claimed") && item.permit.is_some())
+                });
                 drop(board);
                 self.claim(item)?
             } else if choice < 85 {
@@ -140,7 +135,9 @@ impl<'a> Caller<'a> {
                 }
             } else {
                 // What must never be granted: the oracle knows.
-                let item = board.pick(&mut self.rng, |item| item.agent == me && !matches!(item.state.as_str(), "approved" | "claimed"));
+                let item = board.pick(&mut self.rng, |item| {
+                    item.agent == me && !matches!(item.state.as_str(), "approved" | "claimed")
+                });
                 drop(board);
                 self.claim(item)?
             };
@@ -157,11 +154,19 @@ impl<'a> Caller<'a> {
         let body = json!({"kind": "action", "tool": format!("shop/buy_{}", n % 7), "session": format!("s-{}", n % 11),
             "arguments": {"n": n, "items": ["a", n % 5], "deep": {"z": null, "a": true}}, "summary": format!("number {n}"),
             "context": {"call_id": format!("c-{n}")}, "expires_in": expires});
-        let left = &mut self.board().creates_left;
-        *left = left.saturating_sub(1);
+        {
+            let mut board = self.board();
+            board.creates_left = board.creates_left.saturating_sub(1);
+        }
         let path = if claims { "/v1/requests?wait=10s&claim=true" } else { "/v1/requests" };
         let key = format!("k{}", self.count());
-        let one = Unanswered { who: self.name.clone(), path: path.into(), key, body, target: Target::Create(claims) };
+        let one = Unanswered {
+            who: self.name.clone(),
+            path: path.into(),
+            key,
+            body,
+            target: Target::Create(claims),
+        };
         self.send(one)
     }
 
@@ -176,41 +181,41 @@ impl<'a> Caller<'a> {
         if let Some(item) = self.board().get_mut(&item.id) {
             item.claimant.get_or_insert_with(|| claimant.clone());
         }
-        let outcome = self.act(&item, "claim", json!({"claimant": claimant}))?;
-        if let Outcome::Answered(answer) = &outcome {
-            self.granted(&item.id, Some(claimant), answer)?;
-        }
-        Ok(outcome)
+        self.act(&item, "claim", json!({"claimant": claimant}))
     }
 
-    /// A granted claim is executed: the effect is noted at once.
-    fn granted(&self, id: &str, claimant: Option<String>, answer: &Answer) -> Result<()> {
-        if answer.status != 200 {
-            return Ok(());
-        }
-        let body = answer.json()?;
+    /// A permit that came with an answer is used at once: the effect is noted.
+    fn granted(&self, one: &Unanswered, body: &Value) -> Result<()> {
         let text = |name: &str| body.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let permit = text("permit");
         if permit.is_empty() {
             return Ok(());
         }
+        let id = match &one.target {
+            Target::Act { id, .. } => id.clone(),
+            Target::Create(_) => text("id"),
+        };
+        let claimant = one.body.get("claimant").and_then(Value::as_str).map(str::to_owned);
         let (arguments, digest) = match body.get("decision").filter(|decision| !decision.is_null()) {
             // Claimed within the create: the answer is the record with the permit in it.
             Some(decision) => {
                 let edited = decision.get("arguments").filter(|arguments| !arguments.is_null());
-                (edited.or_else(|| body.get("arguments")), decision.get("digest").and_then(Value::as_str).unwrap_or_default().to_owned())
+                (
+                    edited.or_else(|| body.get("arguments")),
+                    decision.get("digest").and_then(Value::as_str).unwrap_or_default().to_owned(),
+                )
             }
             None => (body.get("arguments"), text("digest")),
         };
         let arguments = arguments.cloned().unwrap_or(Value::Null);
-        if let Some(item) = self.board().get_mut(id) {
+        if let Some(item) = self.board().get_mut(&id) {
             item.permit = Some(permit.clone());
             item.claimant.clone_from(&claimant);
             if item.state == "approved" {
                 item.state = "claimed".into();
             }
         }
-        self.world.oracle.note(&Line::Effect { id: id.to_owned(), permit, claimant, arguments, digest })
+        self.world.oracle.note(&Line::Effect { id, permit, claimant, arguments, digest })
     }
 
     fn report(&mut self, item: Option<Item>) -> Result<Outcome> {
@@ -226,7 +231,7 @@ impl<'a> Caller<'a> {
             let retry = if self.rng.percent(40) { self.board().take_unanswered(&self.name) } else { None };
             let choice = self.rng.below(100);
             let outcome = if let Some(one) = retry {
-                self.again(one)?
+                self.send(one)?
             } else if choice < 68 {
                 let item = self.board().pick(&mut self.rng, |item| item.state == "pending");
                 self.decide(item)?
@@ -243,7 +248,7 @@ impl<'a> Caller<'a> {
             } else if choice < 92 {
                 self.look(&mut after)?
             } else {
-                self.list()?
+                self.list()
             };
             if matches!(outcome, Outcome::Gone) {
                 break;
@@ -270,91 +275,122 @@ impl<'a> Caller<'a> {
         self.act(&item, "decision", body)
     }
 
-    /// Decides whatever is still pending; used when a life ends.
+    /// Decides whatever the server still calls pending, a page of it; false when nothing is. Used when a life ends.
     pub(super) fn decide_all(&mut self) -> Result<bool> {
-        self.list()?;
-        let item = self.board().pick(&mut self.rng, |item| item.state == "pending");
-        let more = item.is_some();
-        self.decide(item)?;
-        Ok(more)
+        let answer = self.http.get("/v1/requests?state=pending&limit=50", IN_TIME)?;
+        let page = answer.json()?;
+        let pending: Vec<Value> = page.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
+        for record in &pending {
+            let id = record.get("id").and_then(Value::as_str).unwrap_or_default();
+            let item = {
+                let mut board = self.board();
+                board.learn(record);
+                board.get_mut(id).cloned()
+            };
+            self.decide(item)?;
+        }
+        Ok(!pending.is_empty())
     }
 
     /// Sends everything again that was never answered; used when a life ends.
     pub(super) fn settle(&mut self) -> Result<()> {
         loop {
-            let Some(one) = self.board().take_unanswered(&self.name) else { return Ok(()) };
-            self.again(one)?;
+            let Some(mut one) = self.board().take_unanswered(&self.name) else { return Ok(()) };
+            // Nobody decides just now, so waiting would be for nothing; the query is not part of the key.
+            one.path = one.path.replace("wait=10s&", "");
+            self.send(one)?;
         }
     }
 
     /// Reads the ledger's tail: what a reader saw must still be there after any kill.
     fn look(&mut self, after: &mut u64) -> Result<Outcome> {
-        let Ok(answer) = self.http.get(&format!("/v1/ledger?after={after}"), IN_TIME) else { return Ok(Outcome::Gone) };
+        let Ok(answer) = self.http.get(&format!("/v1/ledger?after={after}"), IN_TIME) else {
+            return Ok(Outcome::Gone);
+        };
         if let Ok(page) = answer.json() {
             *after = super::chain::last(&page).unwrap_or(*after);
             self.world.oracle.note(&Line::Ledger { page })?;
         }
-        Ok(Outcome::Answered(answer))
+        Ok(Outcome::Answered)
     }
 
-    fn list(&mut self) -> Result<Outcome> {
-        let Ok(answer) = self.http.get("/v1/requests?state=pending&limit=50", IN_TIME) else { return Ok(Outcome::Gone) };
+    fn list(&mut self) -> Outcome {
+        let Ok(answer) = self.http.get("/v1/requests?state=pending&limit=50", IN_TIME) else {
+            return Outcome::Gone;
+        };
         if let Ok(page) = answer.json() {
             let mut board = self.board();
             for record in page.get("items").and_then(Value::as_array).into_iter().flatten() {
                 board.learn(record);
             }
         }
-        Ok(Outcome::Answered(answer))
+        Outcome::Answered
     }
 
-    /// A waiter: parks on one request, across kills, until it has learned the outcome; then takes another.
+    /// A waiter until the server is gone: parks on one request, across kills, until it has learned the outcome,
+    /// then takes another. Now and then it asks and waits in one call.
     pub(super) fn waiter(&mut self, waiting: &mut Option<(u64, String)>) -> Result<()> {
         while !self.world.stop.load(Ordering::Relaxed) {
-            if waiting.is_none() {
-                if self.rng.percent(15) && self.board().creates_left > 0 {
-                    let me = self.name.clone();
-                    if let Outcome::Answered(answer) = self.create(true)? {
-                        let id = answer.json().ok().and_then(|body| Some(body.get("id")?.as_str()?.to_owned()));
-                        self.granted(&id.unwrap_or_default(), None, &answer)?;
-                    } else {
-                        debug_assert_eq!(me, self.name);
-                        return Ok(());
-                    }
-                    continue;
+            if waiting.is_none() && self.rng.percent(15) && self.board().creates_left > 0 {
+                if matches!(self.create(true)?, Outcome::Gone) {
+                    return Ok(());
                 }
-                let mut board = self.board();
-                let me = self.name.clone();
-                let item = board.pick(&mut self.rng, |item| item.agent == me && item.state == "pending" && !item.waited);
-                let Some(item) = item else {
-                    drop(board);
-                    idle();
-                    continue;
-                };
-                if let Some(item) = board.get_mut(&item.id) {
-                    item.waited = true;
+            } else if waiting.is_some() || self.take(waiting)? {
+                if matches!(self.park(waiting)?, Outcome::Gone) {
+                    return Ok(());
                 }
-                drop(board);
-                let waiter = self.count();
-                self.world.oracle.note(&Line::Waits { waiter, id: item.id.clone() })?;
-                *waiting = Some((waiter, item.id));
+            } else {
+                idle();
             }
-            let Some((waiter, id)) = waiting.clone() else { continue };
-            let Ok(answer) = self.http.get(&format!("/v1/requests/{id}?wait=10s"), IN_TIME) else { return Ok(()) };
-            let record = answer.json().unwrap_or_else(|_| json!({"not_json": answer.text()}));
-            if answer.status == 200 && record.get("state").and_then(Value::as_str) == Some("pending") {
-                continue;
-            }
-            self.world.oracle.note(&Line::Learned { waiter, record: record.clone() })?;
-            self.board().learn(&record);
-            *waiting = None;
         }
         Ok(())
+    }
+
+    /// Waits on until the outcome is known; used when a life ends.
+    pub(super) fn wait_out(&mut self, waiting: &mut Option<(u64, String)>) -> Result<()> {
+        while waiting.is_some() && !matches!(self.park(waiting)?, Outcome::Gone) {}
+        Ok(())
+    }
+
+    /// Chooses a request nobody waits for.
+    fn take(&mut self, waiting: &mut Option<(u64, String)>) -> Result<bool> {
+        let item = {
+            let mut board = self.board();
+            let me = &self.name;
+            let fits = |item: &Item| item.agent == *me && item.state == "pending" && !item.waited;
+            let item = board.pick(&mut self.rng, fits);
+            if let Some(item) = item.as_ref().and_then(|item| board.get_mut(&item.id)) {
+                item.waited = true;
+            }
+            item
+        };
+        let Some(item) = item else { return Ok(false) };
+        let waiter = self.count();
+        self.world.oracle.note(&Line::Waits { waiter, id: item.id.clone() })?;
+        *waiting = Some((waiter, item.id));
+        Ok(true)
+    }
+
+    fn park(&mut self, waiting: &mut Option<(u64, String)>) -> Result<Outcome> {
+        let Some((waiter, id)) = waiting.clone() else { return Ok(idle()) };
+        let Ok(answer) = self.http.get(&format!("/v1/requests/{id}?wait=10s"), IN_TIME) else {
+            return Ok(Outcome::Gone);
+        };
+        let record = answer.json().unwrap_or_else(|_| json!({"not_json": answer.text()}));
+        if answer.status == 503
+            || (answer.status == 200 && record.get("state").and_then(Value::as_str) == Some("pending"))
+        {
+            return Ok(Outcome::Answered);
+        }
+        self.world.oracle.note(&Line::Learned { waiter, record: record.clone() })?;
+        self.board().learn(&record);
+        *waiting = None;
+        Ok(Outcome::Answered)
     }
 }
 
 /// Nothing to do just now.
 fn idle() -> Outcome {
     std::thread::sleep(Duration::from_millis(2));
-    Outcome::Answered(Answer { status: 0, body: Vec::new() })
+    Outcome::Answered
 }

@@ -125,8 +125,16 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Measures one part.
+    /// Measures one part; what it has not measured after half an hour is missing.
     pub async fn run(&self, part: Part, report: &mut Report) {
+        const LIMIT: Duration = Duration::from_mins(30);
+        if tokio::time::timeout(LIMIT, self.measure(part, report)).await.is_err() {
+            let what = format!("the rest of {part:?}").to_lowercase();
+            report.take("unfinished", &what, Err(anyhow::anyhow!("not finished within 30 minutes")));
+        }
+    }
+
+    async fn measure(&self, part: Part, report: &mut Report) {
         match part {
             Part::Creates => throughput::creates(self, report).await,
             Part::Cycles => throughput::cycles(self, report).await,

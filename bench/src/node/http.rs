@@ -1,5 +1,6 @@
 //! A blocking HTTP/1.1 client that knows the one thing a crash test needs: whether an operation may have happened.
 
+use std::fmt::Write as _;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -52,11 +53,7 @@ pub struct Http {
 impl Http {
     /// A client; it connects when first used.
     pub fn new(addr: SocketAddr, token: &str) -> Self {
-        Self {
-            addr,
-            token: token.to_owned(),
-            stream: None,
-        }
+        Self { addr, token: token.to_owned(), stream: None }
     }
 
     /// Talks to another address from now on (a restarted server).
@@ -100,13 +97,10 @@ impl Http {
             self.addr, self.token
         );
         if method == "POST" {
-            head.push_str(&format!(
-                "content-type: application/json\r\ncontent-length: {}\r\n",
-                body.len()
-            ));
+            let _ = write!(head, "content-type: application/json\r\ncontent-length: {}\r\n", body.len());
         }
         if let Some(key) = key {
-            head.push_str(&format!("idempotency-key: {key}\r\n"));
+            let _ = write!(head, "idempotency-key: {key}\r\n");
         }
         head.push_str("\r\n");
         let mut message = head.into_bytes();
@@ -175,10 +169,7 @@ impl Parser {
     /// The next whole response, if there is one.
     pub fn take(&mut self) -> std::io::Result<Option<Answer>> {
         let bad = |what: &str| {
-            std::io::Error::new(
-                ErrorKind::InvalidData,
-                format!("not an HTTP/1.1 response: {what}"),
-            )
+            std::io::Error::new(ErrorKind::InvalidData, format!("not an HTTP/1.1 response: {what}"))
         };
         let Some(end) = self.bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
             return Ok(None);
@@ -207,11 +198,7 @@ impl Parser {
         let found = if chunked {
             chunks(rest).map_err(|()| bad("chunk size"))?
         } else {
-            let length = if status == 204 || status == 304 || status < 200 {
-                0
-            } else {
-                length.unwrap_or(0)
-            };
+            let length = if status == 204 || status == 304 || status < 200 { 0 } else { length.unwrap_or(0) };
             rest.get(..length).map(|body| (body.to_vec(), length))
         };
         let Some((body, used)) = found else {

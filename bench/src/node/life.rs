@@ -2,20 +2,14 @@
 
 /// Where each state may lead in one step. What is not here is final.
 const EDGES: &[(&str, &[&str])] = &[
-    (
-        "pending",
-        &["approved", "denied", "answered", "expired", "cancelled"],
-    ),
+    ("pending", &["approved", "denied", "answered", "expired", "cancelled"]),
     ("approved", &["claimed", "lapsed", "revoked", "cancelled"]),
     ("claimed", &["succeeded", "failed", "unknown"]),
     ("unknown", &["succeeded", "failed"]),
 ];
 
 fn next(state: &str) -> &'static [&'static str] {
-    EDGES
-        .iter()
-        .find(|(from, _)| *from == state)
-        .map_or(&[], |(_, to)| to)
+    EDGES.iter().find(|(from, _)| *from == state).map_or(&[], |(_, to)| to)
 }
 
 /// True if a request seen in `from` may later be seen in `to` (or still in `from`).

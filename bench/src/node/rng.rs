@@ -11,6 +11,7 @@ impl Rng {
     }
 
     /// An independent generator for a named part of the run.
+    #[must_use]
     pub fn fork(&self, part: u64) -> Self {
         let mut child = Self(self.0 ^ part.wrapping_mul(0xD1B5_4A32_D192_ED03));
         child.next();

@@ -1,6 +1,7 @@
 //! Makes the cuts: walks the recording, builds an image at each chosen place, opens it and compares it with what was promised.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -85,19 +86,12 @@ pub(super) fn answers(events: &[Timed]) -> Result<HashMap<usize, Vec<Answer>>> {
     let mut parsers: HashMap<&str, Parser> = HashMap::new();
     let mut found: HashMap<usize, Vec<Answer>> = HashMap::new();
     for index in order {
-        let Some(Timed {
-            event: Event::Send(socket, bytes),
-            ..
-        }) = events.get(index)
-        else {
+        let Some(Timed { event: Event::Send(socket, bytes), .. }) = events.get(index) else {
             continue;
         };
         let parser = parsers.entry(socket).or_default();
         parser.feed(bytes);
-        while let Some(answer) = parser
-            .take()
-            .with_context(|| format!("what was sent on {socket}"))?
-        {
+        while let Some(answer) = parser.take().with_context(|| format!("what was sent on {socket}"))? {
             found.entry(index).or_default().push(answer);
         }
     }
@@ -115,11 +109,7 @@ fn plan(all: &[Step], answers: &HashMap<usize, Vec<Answer>>, options: &Options) 
         .collect();
     let mut cuts: Vec<(usize, u64)> = (0..options.cuts)
         .map(|_| {
-            let place = if rng.percent(50) {
-                rng.pick(&behind).copied()
-            } else {
-                None
-            };
+            let place = if rng.percent(50) { rng.pick(&behind).copied() } else { None };
             (place.unwrap_or_else(|| rng.index(all.len() + 1)), rng.next())
         })
         .collect();
@@ -176,17 +166,16 @@ pub(super) fn run<S: Subject>(
         for worker in 0..workers {
             let mine: Vec<(usize, u64)> = cuts.iter().skip(worker).step_by(workers).copied().collect();
             let shared = &shared;
-            handles.push(
-                std::thread::Builder::new()
-                    .name(format!("cut-{worker}"))
-                    .spawn_scoped(scope, move || {
-                        let result = shared.work(worker, &mine);
-                        if result.is_err() {
-                            shared.stop.store(true, Ordering::Relaxed);
-                        }
-                        result
-                    })?,
-            );
+            handles.push(std::thread::Builder::new().name(format!("cut-{worker}")).spawn_scoped(
+                scope,
+                move || {
+                    let result = shared.work(worker, &mine);
+                    if result.is_err() {
+                        shared.stop.store(true, Ordering::Relaxed);
+                    }
+                    result
+                },
+            )?);
         }
         let mut said = Instant::now();
         while handles.iter().any(|handle| !handle.is_finished()) {
@@ -204,9 +193,7 @@ pub(super) fn run<S: Subject>(
             }
         }
         for handle in handles {
-            handle
-                .join()
-                .map_err(|_| anyhow::anyhow!("a worker panicked"))??;
+            handle.join().map_err(|_| anyhow::anyhow!("a worker panicked"))??;
         }
         Ok(())
     })?;
@@ -302,9 +289,7 @@ impl<S: Subject> Shared<'_, S> {
         let Opened::Rows(rows) = opened else { return opened };
         let mut hasher = DefaultHasher::new();
         rows.hash(&mut hasher);
-        Opened::Rows(Arc::clone(
-            lock(&self.interned).entry(hasher.finish()).or_insert(rows),
-        ))
+        Opened::Rows(Arc::clone(lock(&self.interned).entry(hasher.finish()).or_insert(rows)))
     }
 
     fn broken(&self, kind: &str, place: usize, seed: u64, words: &[String], image: &Image) -> Result<()> {
@@ -316,18 +301,15 @@ impl<S: Subject> Shared<'_, S> {
         }
         let first = words.first().map_or("", String::as_str);
         if report.examples.len() < 5 {
-            let mut example = format!(
-                "{kind} at step {place} of {} (seed {seed}): {first}",
-                self.all.len()
-            );
+            let mut example = format!("{kind} at step {place} of {} (seed {seed}): {first}", self.all.len());
             if words.len() > 1 {
-                example.push_str(&format!(" (and {} more)", words.len() - 1));
+                let _ = write!(example, " (and {} more)", words.len() - 1);
             }
             if self.options.keep && self.options.sabotage.is_none() {
                 // Written again, as the disk was before anybody opened it.
                 let kept = self.scratch.join(format!("broken-{place}-{seed}"));
                 write(&kept, image)?;
-                example.push_str(&format!(" [{}]", kept.display()));
+                let _ = write!(example, " [{}]", kept.display());
             }
             report.examples.push(example);
         }

@@ -96,15 +96,10 @@ impl Recording {
     pub(super) fn add(&mut self, run: usize, calls: &[Call]) -> Result<()> {
         self.offsets.clear();
         for call in calls {
-            if let Some(event) = self
-                .event(run, call)
-                .with_context(|| format!("{} at {}", call.name, call.start))?
+            if let Some(event) =
+                self.event(run, call).with_context(|| format!("{} at {}", call.name, call.start))?
             {
-                self.events.push(Timed {
-                    start: call.start,
-                    end: call.end,
-                    event,
-                });
+                self.events.push(Timed { start: call.start, end: call.end, event });
             }
         }
         Ok(())
@@ -115,11 +110,7 @@ impl Recording {
         let path = PathBuf::from(String::from_utf8_lossy(path).into_owned());
         let name = path.strip_prefix(&self.folder).ok()?.to_path_buf();
         let text = name.to_string_lossy();
-        if text.is_empty() || text.ends_with("-shm") {
-            None
-        } else {
-            Some(name)
-        }
+        if text.is_empty() || text.ends_with("-shm") { None } else { Some(name) }
     }
 
     fn known(&self, name: &Path) -> Result<Inode> {
@@ -139,7 +130,7 @@ impl Recording {
 
     fn event(&mut self, run: usize, call: &Call) -> Result<Option<Event>> {
         match call.name.as_str() {
-            "open" | "creat" | "openat" => self.opened(call),
+            "open" | "creat" | "openat" => Ok(self.opened(call)),
             "openat2" | "io_uring_setup" | "sync" | "syncfs" => bail!("the model does not know this call"),
             "lseek" => {
                 let (number, _) = call.descriptor(0)?;
@@ -151,17 +142,13 @@ impl Recording {
                     return Ok(None);
                 };
                 let inode = self.known(&name)?;
-                let at = if call.name == "pwrite64" || call.name == "pwritev" {
-                    3
-                } else {
-                    4
-                };
+                let at = if call.name == "pwrite64" || call.name == "pwritev" { 3 } else { 4 };
                 Ok(Some(self.write(inode, call.number(at)?, call.data(1)?)))
             }
             "write" | "writev" | "sendto" | "sendmsg" => self.written(run, call),
             "fsync" | "fdatasync" => {
                 let path = call.descriptor(0)?.1;
-                if PathBuf::from(String::from_utf8_lossy(&path).into_owned()) == self.folder {
+                if Path::new(String::from_utf8_lossy(&path).as_ref()) == self.folder {
                     return Ok(Some(Event::SyncFolder));
                 }
                 let Some(name) = self.inside(&path) else {
@@ -170,11 +157,7 @@ impl Recording {
                 Ok(Some(Event::Sync(self.known(&name)?)))
             }
             "ftruncate" | "fallocate" | "truncate" => {
-                let path = if call.name == "truncate" {
-                    call.path(0)?
-                } else {
-                    call.descriptor(0)?.1
-                };
+                let path = if call.name == "truncate" { call.path(0)? } else { call.descriptor(0)?.1 };
                 let Some(name) = self.inside(&path) else {
                     return Ok(None);
                 };
@@ -194,10 +177,8 @@ impl Recording {
                 let (from, to) = if call.name == "rename" { (0, 1) } else { (1, 3) };
                 match (self.inside(&call.path(from)?), self.inside(&call.path(to)?)) {
                     (Some(from), Some(to)) => {
-                        let inode = self
-                            .live
-                            .remove(&from)
-                            .context("a renamed file that was never opened")?;
+                        let inode =
+                            self.live.remove(&from).context("a renamed file that was never opened")?;
                         self.live.insert(to.clone(), inode);
                         Ok(Some(Event::Name(Naming::Rename(from, to))))
                     }
@@ -216,54 +197,42 @@ impl Recording {
             "link" | "linkat" | "symlink" | "symlinkat" | "copy_file_range" | "sendfile" | "mkdir"
             | "mkdirat" => {
                 let touches = (0..call.arguments.len()).any(|index| {
-                    let path = call
-                        .path(index)
-                        .or_else(|_| call.descriptor(index).map(|(_, path)| path));
+                    let path = call.path(index).or_else(|_| call.descriptor(index).map(|(_, path)| path));
                     path.is_ok_and(|path| self.inside(&path).is_some())
                 });
                 if touches {
-                    bail!("the model does not know this call on the data folder")
-                } else {
-                    Ok(None)
+                    bail!("the model does not know this call on the data folder");
                 }
+                Ok(None)
             }
             _ => Ok(None),
         }
     }
 
-    fn opened(&mut self, call: &Call) -> Result<Option<Event>> {
-        let Some(name) = call.opened.as_deref().and_then(|path| self.inside(path)) else {
-            return Ok(None);
-        };
-        let flags = call
-            .arguments
-            .iter()
-            .find(|text| text.starts_with("O_"))
-            .map_or("", String::as_str);
+    fn opened(&mut self, call: &Call) -> Option<Event> {
+        let name = call.opened.as_deref().and_then(|path| self.inside(path))?;
+        let flags = call.arguments.iter().find(|text| text.starts_with("O_")).map_or("", String::as_str);
         if flags.contains("O_DIRECTORY") {
-            return Ok(None);
+            return None;
         }
         let append = flags.contains("O_APPEND");
         let known = self.live.get(&name).copied();
-        let length = known
-            .and_then(|inode| self.lengths.get(inode).copied())
-            .unwrap_or(0);
-        self.offsets
-            .insert(call.result.to_string(), if append { length } else { 0 });
+        let length = known.and_then(|inode| self.lengths.get(inode).copied()).unwrap_or(0);
+        self.offsets.insert(call.result.to_string(), if append { length } else { 0 });
         if let Some(inode) = known {
             if flags.contains("O_TRUNC") || call.name == "creat" {
                 if let Some(length) = self.lengths.get_mut(inode) {
                     *length = 0;
                 }
-                return Ok(Some(Event::Change(inode, Change::Resize(0))));
+                return Some(Event::Change(inode, Change::Resize(0)));
             }
-            return Ok(None);
+            return None;
         }
         let inode = self.inodes;
         self.inodes += 1;
         self.lengths.push(0);
         self.live.insert(name.clone(), inode);
-        Ok(Some(Event::Name(Naming::Create(name, inode))))
+        Some(Event::Name(Naming::Create(name, inode)))
     }
 
     fn written(&mut self, run: usize, call: &Call) -> Result<Option<Event>> {
@@ -337,28 +306,16 @@ impl Disk {
         let Some(timed) = all.get(index) else { return };
         let returned = |event: &usize| all.get(*event).is_some_and(|other| other.end < timed.start);
         match &timed.event {
-            Event::Change(inode, change) => self
-                .loose
-                .entry(*inode)
-                .or_default()
-                .push((index, change.clone())),
+            Event::Change(inode, change) => {
+                self.loose.entry(*inode).or_default().push((index, change.clone()));
+            }
             Event::Name(naming) => self.loose_names.push((index, naming.clone())),
             Event::Sync(inode) => {
-                let events = self
-                    .loose
-                    .get(inode)
-                    .into_iter()
-                    .flatten()
-                    .map(|(event, _)| *event);
+                let events = self.loose.get(inode).into_iter().flatten().map(|(event, _)| *event);
                 self.saving.insert(index, events.filter(returned).collect());
             }
             Event::SyncFolder => {
-                let events = self
-                    .loose_names
-                    .iter()
-                    .map(|(event, _)| *event)
-                    .filter(returned)
-                    .collect();
+                let events = self.loose_names.iter().map(|(event, _)| *event).filter(returned).collect();
                 self.saving.insert(index, events);
             }
             Event::Send(..) => {}

@@ -53,18 +53,9 @@ pub(super) fn build(disk: &Disk, rng: &mut Rng) -> Image {
     let mut image = Image::new();
     for (name, inode) in names {
         let safe = disk.safe.get(&inode).cloned().unwrap_or_default();
-        let fate = if rng.percent(70) {
-            common
-        } else {
-            Fate::choose(rng)
-        };
-        let changes: Vec<&Change> = disk
-            .loose
-            .get(&inode)
-            .into_iter()
-            .flatten()
-            .map(|(_, change)| change)
-            .collect();
+        let fate = if rng.percent(70) { common } else { Fate::choose(rng) };
+        let changes: Vec<&Change> =
+            disk.loose.get(&inode).into_iter().flatten().map(|(_, change)| change).collect();
         image.insert(name, contents(safe, &changes, fate, rng));
     }
     image
@@ -102,10 +93,7 @@ pub(super) fn contents(safe: Vec<u8>, changes: &[&Change], fate: Fate, rng: &mut
                     let noise = fate == Fate::Noise && rng.percent(25);
                     if noise {
                         let range = from.max(sector)..to.min(sector + SECTOR);
-                        let bytes = range
-                            .clone()
-                            .map(|_| rng.next().to_le_bytes()[0])
-                            .collect::<Vec<u8>>();
+                        let bytes = range.clone().map(|_| rng.next().to_le_bytes()[0]).collect::<Vec<u8>>();
                         apply(&mut left, &Change::Write(range.start as u64, bytes.into()));
                     } else if whole.unwrap_or_else(|| rng.percent(60)) {
                         let range = sector..(sector + SECTOR).min(seen.len());
@@ -137,18 +125,11 @@ mod tests {
     /// Every image that many cuts after the last line produce.
     fn images(lines: &[&str]) -> BTreeSet<Image> {
         let numbered = |line: &&str| {
-            if line.starts_with("2 ") {
-                format!("{line}\n")
-            } else {
-                format!("1 {line}\n")
-            }
+            if line.starts_with("2 ") { format!("{line}\n") } else { format!("1 {line}\n") }
         };
         let text: String = lines.iter().map(numbered).collect();
-        let hex = |name: &str| {
-            name.bytes()
-                .map(|byte| format!("\\x{byte:02x}"))
-                .collect::<String>()
-        };
+        let hex =
+            |name: &str| name.bytes().fold(String::new(), |text, byte| text + &format!("\\x{byte:02x}"));
         let text = text
             .replace("/d/a", &hex("/d/a"))
             .replace("/d/b", &hex("/d/b"))
@@ -165,10 +146,7 @@ mod tests {
     }
 
     fn image(files: &[(&str, &[u8])]) -> Image {
-        files
-            .iter()
-            .map(|(name, bytes)| (PathBuf::from(name), bytes.to_vec()))
-            .collect()
+        files.iter().map(|(name, bytes)| (PathBuf::from(name), bytes.to_vec())).collect()
     }
 
     const OPEN: &str = "openat(AT_FDCWD<\\x2f>, \"/d/a\", O_RDWR|O_CREAT, 0644) = 3</d/a>";
@@ -177,12 +155,7 @@ mod tests {
 
     #[test]
     fn a_synced_write_in_a_synced_folder_is_in_every_image() {
-        let found = images(&[
-            OPEN,
-            "pwrite64(3</d/a>, \"\\x41\\x42\", 2, 0) = 2",
-            SYNC,
-            SYNC_FOLDER,
-        ]);
+        let found = images(&[OPEN, "pwrite64(3</d/a>, \"\\x41\\x42\", 2, 0) = 2", SYNC, SYNC_FOLDER]);
         assert_eq!(found, BTreeSet::from([image(&[("a", b"AB")])]));
     }
 
@@ -216,19 +189,10 @@ mod tests {
         let found = images(&[OPEN, SYNC_FOLDER, &line]);
         let mut second_only = vec![0; 512];
         second_only.extend(vec![b'A'; 512]);
-        assert!(
-            found.contains(&image(&[("a", &second_only)])),
-            "the first sector lost, the second kept"
-        );
-        assert!(
-            found.contains(&image(&[("a", &[b'A'; 512])])),
-            "the second sector lost with its length"
-        );
+        assert!(found.contains(&image(&[("a", &second_only)])), "the first sector lost, the second kept");
+        assert!(found.contains(&image(&[("a", &[b'A'; 512])])), "the second sector lost with its length");
         assert!(found.contains(&image(&[("a", b"")])));
-        assert!(
-            found.contains(&image(&[("a", &[0; 1024])])),
-            "the length kept, the bytes not"
-        );
+        assert!(found.contains(&image(&[("a", &[0; 1024])])), "the length kept, the bytes not");
     }
 
     #[test]
@@ -271,11 +235,7 @@ mod tests {
             "2 fsync(3</d/a> <unfinished ...>",
             "2 <... fsync resumed>) = 0",
         ]);
-        assert_eq!(
-            found,
-            BTreeSet::from([image(&[("a", b"A")])]),
-            "and one that began after it does"
-        );
+        assert_eq!(found, BTreeSet::from([image(&[("a", b"A")])]), "and one that began after it does");
     }
 
     #[test]
@@ -310,10 +270,7 @@ mod tests {
             SYNC_FOLDER,
             "rename(\"/d/b\", \"/d/a\") = 0",
         ]);
-        assert_eq!(
-            found,
-            BTreeSet::from([image(&[("a", b"A"), ("b", b"B")]), image(&[("a", b"B")])])
-        );
+        assert_eq!(found, BTreeSet::from([image(&[("a", b"A"), ("b", b"B")]), image(&[("a", b"B")])]));
     }
 
     #[test]

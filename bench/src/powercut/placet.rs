@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::Options;
 use super::cuts::{Opened, Subject};
-use super::promise::{Promises, Row, Rows, learn};
+use super::promise::{Promise, Promises, Row, Rows, decided, learn};
 use super::record::Recorded;
 use crate::node::http::{Answer, Http};
 use crate::node::{Node, NodeOptions, verify};
@@ -65,10 +65,10 @@ impl Subject for Placet<'_> {
             return;
         }
         let Ok(body) = answer.json() else { return };
-        if let Some(id) = body
-            .get("permit")
-            .and_then(Value::as_str)
-            .and_then(|permit| self.permits.get(permit))
+        if let (Some(id), Some(_)) = (body.get("id").and_then(Value::as_str), body.get("key")) {
+            promises.insert(key(id), Promise { version: 1, state: "live".into(), ..Promise::default() });
+        } else if let Some(id) =
+            body.get("permit").and_then(Value::as_str).and_then(|permit| self.permits.get(permit))
         {
             promises.entry(id.clone()).or_default().claimed = true;
         } else {
@@ -114,17 +114,32 @@ fn integrity(database: &Path) -> Result<(), String> {
 
 fn rows(database: &Path) -> Result<Rows> {
     let connection = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    let mut statement = connection.prepare("SELECT id, version, state FROM requests")?;
-    let rows = statement.query_map([], |row| {
-        Ok((
-            row.get::<_, String>(0)?,
-            Row {
-                version: row.get(1)?,
-                state: row.get(2)?,
-                digest: None,
-                decision: None,
-            },
-        ))
-    })?;
-    Ok(rows.collect::<rusqlite::Result<Rows>>()?)
+    let mut rows = Rows::new();
+    let mut statement = connection.prepare("SELECT id, version, state, meta FROM requests")?;
+    let mut found = statement.query([])?;
+    while let Some(row) = found.next()? {
+        let meta: Value = serde_json::from_str(&row.get::<_, String>(3)?)?;
+        let decision = meta.get("decision").filter(|decision| !decision.is_null());
+        let read = Row {
+            version: row.get(1)?,
+            state: row.get(2)?,
+            digest: meta.get("digest").and_then(Value::as_str).map(str::to_owned),
+            decision: decision.map(|decision| decided(decision, "word")),
+        };
+        rows.insert(row.get(0)?, read);
+    }
+    let mut statement = connection.prepare("SELECT id FROM keys WHERE revoked_at IS NULL")?;
+    let mut found = statement.query([])?;
+    while let Some(row) = found.next()? {
+        rows.insert(
+            key(&row.get::<_, String>(0)?),
+            Row { version: 1, state: "live".into(), digest: None, decision: None },
+        );
+    }
+    Ok(rows)
+}
+
+/// Keys are promises too; they stand among the requests under this name.
+fn key(id: &str) -> String {
+    format!("key {id}")
 }

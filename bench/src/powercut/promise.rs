@@ -12,8 +12,8 @@ pub(super) struct Promise {
     pub(super) version: i64,
     pub(super) state: String,
     pub(super) digest: Option<String>,
-    /// The decision object, once one was shown.
-    pub(super) decision: Option<Value>,
+    /// The decision, once one was shown: word, people, digest.
+    pub(super) decision: Option<String>,
     /// A permit was handed out.
     pub(super) claimed: bool,
 }
@@ -33,9 +33,15 @@ pub(super) fn learn(promises: &mut Promises, record: &Value) {
         promise.state = text("state").unwrap_or_default();
         promise.digest = text("digest").or(promise.digest.take());
         if let Some(decision) = record.get("decision").filter(|decision| !decision.is_null()) {
-            promise.decision = Some(decision.clone());
+            promise.decision = Some(decided(decision, "decision"));
         }
     }
+}
+
+/// A decision in one line; `word` names the field that holds its word.
+pub(super) fn decided(decision: &Value, word: &str) -> String {
+    let field = |name: &str| decision.get(name).unwrap_or(&Value::Null);
+    format!("{} by {} on {}", field(word), field("by"), field("digest"))
 }
 
 /// One request as an opened image has it.
@@ -44,7 +50,7 @@ pub(super) struct Row {
     pub(super) version: i64,
     pub(super) state: String,
     pub(super) digest: Option<String>,
-    /// The decision word, if there is a decision.
+    /// The decision, if there is one: word, people, digest.
     pub(super) decision: Option<String>,
 }
 
@@ -62,47 +68,26 @@ pub(super) fn lost(promises: &Promises, rows: &Rows) -> Vec<String> {
             ));
             continue;
         };
-        let told = format!(
-            "{id} was acknowledged at version {} as {}",
-            promise.version, promise.state
-        );
+        let told = format!("{id} was acknowledged at version {} as {}", promise.version, promise.state);
         if row.version < promise.version {
-            out.push(format!(
-                "{told}, the disk has version {} ({})",
-                row.version, row.state
-            ));
+            out.push(format!("{told}, the disk has version {} ({})", row.version, row.state));
         } else if row.version == promise.version && row.state != promise.state {
-            out.push(format!(
-                "{told}, the disk says {} for the same version",
-                row.state
-            ));
+            out.push(format!("{told}, the disk says {} for the same version", row.state));
         } else if !may_follow(&promise.state, &row.state) {
-            out.push(format!(
-                "{told}, the disk says {}, which cannot follow",
-                row.state
-            ));
+            out.push(format!("{told}, the disk says {}, which cannot follow", row.state));
         }
         if promise.claimed && !may_follow("claimed", &row.state) {
-            out.push(format!(
-                "{id}: a permit was handed out, the disk says {}",
-                row.state
-            ));
+            out.push(format!("{id}: a permit was handed out, the disk says {}", row.state));
         }
         if let (Some(told), Some(has)) = (&promise.digest, &row.digest)
             && told != has
         {
             out.push(format!("{id}: the digest shown was {told}, the disk has {has}"));
         }
-        if let Some(word) = promise
-            .decision
-            .as_ref()
-            .and_then(|decision| decision.get("decision"))
-            .and_then(Value::as_str)
-            && row.decision.as_deref() != Some(word)
-        {
+        if promise.decision.is_some() && promise.decision != row.decision {
             out.push(format!(
-                "{id}: the decision `{word}` was acknowledged, the disk has {:?}",
-                row.decision
+                "{id}: the decision {:?} was acknowledged, the disk has {:?}",
+                promise.decision, row.decision
             ));
         }
     }
@@ -113,44 +98,26 @@ pub(super) fn lost(promises: &Promises, rows: &Rows) -> Vec<String> {
 mod tests {
     use serde_json::json;
 
-    use super::{Promises, Row, Rows, learn, lost};
+    use super::{Promises, Row, Rows, decided, learn, lost};
 
     fn row(version: i64, state: &str) -> Rows {
-        let decision = (state == "denied").then(|| "deny".to_owned());
-        Rows::from([(
-            "r".to_owned(),
-            Row {
-                version,
-                state: state.to_owned(),
-                digest: None,
-                decision,
-            },
-        )])
+        let decision = (state == "denied")
+            .then(|| decided(&json!({"word": "deny", "by": ["ann"], "digest": "d"}), "word"));
+        Rows::from([("r".to_owned(), Row { version, state: state.to_owned(), digest: None, decision })])
     }
 
     #[test]
     fn a_missing_older_or_contradicting_row_is_a_loss_and_a_later_one_is_not() {
         let mut promises = Promises::new();
-        learn(
-            &mut promises,
-            &json!({"id": "r", "version": 2, "state": "approved", "decision": null}),
-        );
+        learn(&mut promises, &json!({"id": "r", "version": 2, "state": "approved", "decision": null}));
         assert_eq!(lost(&promises, &Rows::new()).len(), 1);
         assert_eq!(lost(&promises, &row(1, "pending")).len(), 1);
         assert_eq!(lost(&promises, &row(2, "denied")).len(), 1);
-        assert_eq!(
-            lost(&promises, &row(3, "denied")).len(),
-            1,
-            "a denial cannot follow an approval"
-        );
+        assert_eq!(lost(&promises, &row(3, "denied")).len(), 1, "a denial cannot follow an approval");
         assert!(lost(&promises, &row(2, "approved")).is_empty());
         assert!(lost(&promises, &row(3, "claimed")).is_empty());
         promises.get_mut("r").unwrap().claimed = true;
-        assert_eq!(
-            lost(&promises, &row(2, "approved")).len(),
-            1,
-            "the permit was handed out"
-        );
+        assert_eq!(lost(&promises, &row(2, "approved")).len(), 1, "the permit was handed out");
     }
 
     #[test]
@@ -158,7 +125,7 @@ mod tests {
         let mut promises = Promises::new();
         learn(
             &mut promises,
-            &json!({"id": "r", "version": 2, "state": "denied", "decision": {"decision": "deny"}}),
+            &json!({"id": "r", "version": 2, "state": "denied", "decision": {"decision": "deny", "by": ["ann"], "digest": "d", "at": "now"}}),
         );
         assert!(lost(&promises, &row(2, "denied")).is_empty());
         let mut rows = row(2, "denied");
@@ -169,17 +136,8 @@ mod tests {
     #[test]
     fn an_older_answer_that_arrives_late_takes_nothing_back() {
         let mut promises = Promises::new();
-        learn(
-            &mut promises,
-            &json!({"id": "r", "version": 3, "state": "claimed"}),
-        );
-        learn(
-            &mut promises,
-            &json!({"id": "r", "version": 2, "state": "approved"}),
-        );
-        assert_eq!(
-            (promises["r"].version, promises["r"].state.as_str()),
-            (3, "claimed")
-        );
+        learn(&mut promises, &json!({"id": "r", "version": 3, "state": "claimed"}));
+        learn(&mut promises, &json!({"id": "r", "version": 2, "state": "approved"}));
+        assert_eq!((promises["r"].version, promises["r"].state.as_str()), (3, "claimed"));
     }
 }

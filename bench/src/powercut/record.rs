@@ -24,21 +24,10 @@ use crate::node::{Node, NodeOptions, new_key, say};
 /// The command line of the recorder; the program follows it. The tracer stands aside (`-D`), so that the
 /// process we start, signal and wait for is the server itself.
 pub(super) fn strace(trace: &Path) -> Vec<OsString> {
-    let mut command: Vec<OsString> = [
-        "strace",
-        "-D",
-        "-f",
-        "--seccomp-bpf",
-        "-qq",
-        "-y",
-        "-xx",
-        "-s",
-        "2097152",
-        "-e",
-        "signal=none",
-    ]
-    .map(Into::into)
-    .to_vec();
+    let mut command: Vec<OsString> =
+        ["strace", "-D", "-f", "--seccomp-bpf", "-qq", "-y", "-xx", "-s", "2097152", "-e", "signal=none"]
+            .map(Into::into)
+            .to_vec();
     command.push("-e".into());
     command.push(format!("trace={TRACED}").into());
     command.push("-o".into());
@@ -52,9 +41,7 @@ pub(super) fn read_trace(path: &Path, base: usize) -> Result<(Vec<Call>, usize)>
     let deadline = Instant::now() + Duration::from_secs(30);
     let mut last = None;
     loop {
-        let length = std::fs::metadata(path)
-            .with_context(|| format!("the trace {}", path.display()))?
-            .len();
+        let length = std::fs::metadata(path).with_context(|| format!("the trace {}", path.display()))?.len();
         if last == Some(length) && length > 0 {
             break;
         }
@@ -106,7 +93,7 @@ pub(super) fn record(bin: &Path, options: &Options, scratch: &Path) -> Result<Re
         if let Some(name) = &options.sabotage {
             node.env.push(("PLACET_SABOTAGE".into(), name.clone()));
         }
-        let node = Node::start(&node, Duration::from_secs(60))
+        let node = Node::start(&node, Duration::from_mins(1))
             .context("start the server under strace (is it installed?)")?;
         let addr = node.addr()?;
         if run == 0 {
@@ -135,12 +122,7 @@ pub(super) fn record(bin: &Path, options: &Options, scratch: &Path) -> Result<Re
                 .try_for_each(|thread| thread.join().map_err(|_| anyhow::anyhow!("a caller panicked"))?)
         })?;
         received += callers.answers.into_inner();
-        permits.extend(
-            callers
-                .permits
-                .into_inner()
-                .unwrap_or_else(PoisonError::into_inner),
-        );
+        permits.extend(callers.permits.into_inner().unwrap_or_else(PoisonError::into_inner));
         if run == 0 {
             let status = node.terminate(Duration::from_secs(30))?;
             say(format!("  first run stopped in good order ({status})"));
@@ -157,24 +139,10 @@ pub(super) fn record(bin: &Path, options: &Options, scratch: &Path) -> Result<Re
     if recorded != received {
         bail!("the recording is not whole: callers got {received} answers, the trace has {recorded}");
     }
-    let syncs = recording
-        .events
-        .iter()
-        .filter(|timed| matches!(timed.event, Event::Sync(_)))
-        .count();
-    let writes = recording
-        .events
-        .iter()
-        .filter(|timed| matches!(timed.event, Event::Change(..)))
-        .count();
-    say(format!(
-        "recorded {recorded} answers, {writes} writes, {syncs} syncs over three runs"
-    ));
-    Ok(Recorded {
-        events: recording.events,
-        permits,
-        reviewer,
-    })
+    let syncs = recording.events.iter().filter(|timed| matches!(timed.event, Event::Sync(_))).count();
+    let writes = recording.events.iter().filter(|timed| matches!(timed.event, Event::Change(..))).count();
+    say(format!("recorded {recorded} answers, {writes} writes, {syncs} syncs over three runs"));
+    Ok(Recorded { events: recording.events, permits, reviewer })
 }
 
 impl Callers {
@@ -191,11 +159,7 @@ impl Callers {
         if !expected.contains(&answer.status) {
             bail!("POST {path} answered {}: {}", answer.status, answer.text());
         }
-        Ok(if answer.status < 300 {
-            Some(answer.json()?)
-        } else {
-            None
-        })
+        Ok(if answer.status < 300 { Some(answer.json()?) } else { None })
     }
 
     /// Asks for one action, decides it one way or another, and executes what was approved.
@@ -206,16 +170,8 @@ impl Callers {
         let note = "x".repeat(rng.index(3000));
         let create = json!({"kind": "action", "tool": "files/delete", "session": format!("s-{caller}"),
             "arguments": {"n": round, "note": note}, "summary": "a recorded call"});
-        let record = self
-            .call(&mut agent, "/v1/requests", &key, &create, &[201])?
-            .context("a record")?;
-        let text = |name: &str| {
-            record
-                .get(name)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
-        };
+        let record = self.call(&mut agent, "/v1/requests", &key, &create, &[201])?.context("a record")?;
+        let text = |name: &str| record.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (id, digest) = (text("id"), text("digest"));
         let path = |verb: &str| format!("/v1/requests/{id}/{verb}");
         let mut decision = json!({"decision": "approve", "digest": digest, "version": record.get("version")});
@@ -242,13 +198,7 @@ impl Callers {
             return Ok(());
         }
         if fate == 5 {
-            self.call(
-                &mut reviewer,
-                &path("revoke"),
-                &key,
-                &json!({"reason": "changed my mind"}),
-                &[200],
-            )?;
+            self.call(&mut reviewer, &path("revoke"), &key, &json!({"reason": "changed my mind"}), &[200])?;
             return Ok(());
         }
         let claim = self.call(
@@ -264,10 +214,7 @@ impl Callers {
             .and_then(Value::as_str)
             .context("a permit")?
             .to_owned();
-        self.permits
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(permit.clone(), id.clone());
+        self.permits.lock().unwrap_or_else(PoisonError::into_inner).insert(permit.clone(), id.clone());
         if fate != 6 {
             let status = if rng.percent(80) { "succeeded" } else { "failed" };
             self.call(

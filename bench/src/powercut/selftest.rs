@@ -61,10 +61,8 @@ impl Tiny {
         };
         for version in 1..=self.count {
             connection.execute_batch("BEGIN IMMEDIATE")?;
-            connection.execute(
-                "UPDATE state SET version = ?1, pad = randomblob(3000) WHERE id = 1",
-                [version],
-            )?;
+            connection
+                .execute("UPDATE state SET version = ?1, pad = randomblob(3000) WHERE id = 1", [version])?;
             connection.execute("INSERT INTO audit VALUES (?1, randomblob(1500))", [version])?;
             if self.early {
                 acknowledge(version)?;
@@ -101,9 +99,7 @@ impl Subject for TinySubject {
                 return Ok((check, None));
             }
             let count = "SELECT version, (SELECT count(*) FROM audit) FROM state";
-            let row = connection
-                .query_row(count, [], |row| Ok((row.get(0)?, row.get(1)?)))
-                .optional()?;
+            let row = connection.query_row(count, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
             Ok((check, row))
         };
         Ok(match read() {
@@ -114,12 +110,7 @@ impl Subject for TinySubject {
                 Opened::Mismatch(format!("state {version}, audit {audit}"))
             }
             Ok((_, Some((version, _)))) => {
-                let row = Row {
-                    version,
-                    state: "pending".into(),
-                    digest: None,
-                    decision: None,
-                };
+                let row = Row { version, state: "pending".into(), digest: None, decision: None };
                 Opened::Rows(Arc::new(BTreeMap::from([("tiny".to_owned(), row)])))
             }
         })
@@ -144,9 +135,7 @@ pub(super) fn run(options: &Options) -> Result<bool> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let mut command: Vec<std::ffi::OsString> = strace(&trace);
         command.push(std::env::current_exe()?.into());
-        let [program, arguments @ ..] = command.as_slice() else {
-            bail!("a command")
-        };
+        let [program, arguments @ ..] = command.as_slice() else { bail!("a command") };
         let mut tiny = Command::new(program);
         tiny.args(arguments)
             .args(["tiny", "--synchronous", synchronous, "--count", "300", "--data"])
@@ -161,7 +150,7 @@ pub(super) fn run(options: &Options) -> Result<bool> {
             .spawn()
             .context("start strace (is it installed?)")?;
         let (mut socket, _) = listener.accept()?;
-        socket.set_read_timeout(Some(Duration::from_secs(120)))?;
+        socket.set_read_timeout(Some(Duration::from_mins(2)))?;
         let mut received = Vec::new();
         socket.read_to_end(&mut received)?;
         if !child.wait()?.success() {
@@ -170,33 +159,16 @@ pub(super) fn run(options: &Options) -> Result<bool> {
         let mut recording = disk::Recording::new(&data.canonicalize()?);
         let (calls, _) = read_trace(&trace, 0)?;
         recording.add(0, &calls)?;
-        let name = format!(
-            "synchronous={synchronous}{}",
-            if early {
-                ", acknowledging before commit"
-            } else {
-                ""
-            }
-        );
-        let options = Options {
-            cuts: options.cuts.min(3000),
-            keep: false,
-            enough: usize::MAX,
-            ..options.clone()
-        };
+        let name =
+            format!("synchronous={synchronous}{}", if early { ", acknowledging before commit" } else { "" });
+        let options =
+            Options { cuts: options.cuts.min(3000), keep: false, enough: usize::MAX, ..options.clone() };
         let report = cuts::run(&TinySubject, &recording.events, &options, scratch.path())?;
         say(format!("tiny writer with {name}:"));
         report.print();
         let broken = report.corrupt + report.mismatches > 0;
         let as_expected = loses == (report.lost > 0) && corrupts == broken && report.answers == 300;
-        print(format!(
-            "{name}: {}",
-            if as_expected {
-                "judged rightly"
-            } else {
-                "JUDGED WRONGLY"
-            }
-        ));
+        print(format!("{name}: {}", if as_expected { "judged rightly" } else { "JUDGED WRONGLY" }));
         right &= as_expected;
     }
     if !right {

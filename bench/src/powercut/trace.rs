@@ -34,13 +34,9 @@ pub(super) fn read(trace: impl BufRead, base: usize) -> Result<(Vec<Call>, usize
     let mut place = base;
     for line in trace.lines() {
         let line = line.context("read the trace")?;
-        let (pid, rest) = line
-            .trim_start()
-            .split_once(' ')
-            .with_context(|| format!("no process id in {:.80}", line))?;
-        let pid: u32 = pid
-            .parse()
-            .with_context(|| format!("process id in {:.80}", line))?;
+        let (pid, rest) =
+            line.trim_start().split_once(' ').with_context(|| format!("no process id in {line:.80}"))?;
+        let pid: u32 = pid.parse().with_context(|| format!("process id in {line:.80}"))?;
         let rest = rest.trim_start();
         if rest.starts_with("+++") || rest.starts_with("---") || rest.starts_with("strace:") {
             place += 1;
@@ -49,12 +45,10 @@ pub(super) fn read(trace: impl BufRead, base: usize) -> Result<(Vec<Call>, usize
         if let Some(begun) = rest.strip_suffix("<unfinished ...>") {
             open.insert(pid, (place, begun.to_owned()));
         } else if let Some(resumed) = rest.strip_prefix("<... ") {
-            let (start, begun) = open
-                .remove(&pid)
-                .with_context(|| format!("a call ends that never began: {:.120}", line))?;
-            let (_, tail) = resumed
-                .split_once("resumed>")
-                .with_context(|| format!("`resumed>` in {:.120}", line))?;
+            let (start, begun) =
+                open.remove(&pid).with_context(|| format!("a call ends that never began: {line:.120}"))?;
+            let (_, tail) =
+                resumed.split_once("resumed>").with_context(|| format!("`resumed>` in {line:.120}"))?;
             calls.extend(parse(&(begun + tail), start, place)?);
         } else {
             calls.extend(parse(rest, place, place)?);
@@ -75,16 +69,11 @@ pub(super) fn read(trace: impl BufRead, base: usize) -> Result<(Vec<Call>, usize
 
 /// One line without its process id; calls that failed are none.
 fn parse(text: &str, start: usize, end: usize) -> Result<Option<Call>> {
-    let (head, result) = text
-        .rsplit_once(" = ")
-        .with_context(|| format!("no result in {text:.120}"))?;
+    let (head, result) = text.rsplit_once(" = ").with_context(|| format!("no result in {text:.120}"))?;
     let head = head.trim_end();
-    let (name, arguments) = head
-        .split_once('(')
-        .with_context(|| format!("no arguments in {text:.120}"))?;
-    let arguments = arguments
-        .strip_suffix(')')
-        .with_context(|| format!("no closing bracket in {text:.120}"))?;
+    let (name, arguments) = head.split_once('(').with_context(|| format!("no arguments in {text:.120}"))?;
+    let arguments =
+        arguments.strip_suffix(')').with_context(|| format!("no closing bracket in {text:.120}"))?;
     let number = result.split([' ', '<']).next().unwrap_or_default();
     if number == "?" {
         return Ok(None);
@@ -98,14 +87,7 @@ fn parse(text: &str, start: usize, end: usize) -> Result<Option<Call>> {
         return Ok(None);
     }
     let opened = angle(result).map(unescape).transpose()?;
-    Ok(Some(Call {
-        start,
-        end,
-        name: name.to_owned(),
-        arguments: split(arguments),
-        result: value,
-        opened,
-    }))
+    Ok(Some(Call { start, end, name: name.to_owned(), arguments: split(arguments), result: value, opened }))
 }
 
 /// Splits an argument list at its top-level commas.
@@ -172,16 +154,14 @@ impl Call {
     /// A number argument.
     pub(super) fn number(&self, index: usize) -> Result<u64> {
         let text = self.argument(index)?;
-        text.parse()
-            .with_context(|| format!("number {text:?} in {}", self.name))
+        text.parse().with_context(|| format!("number {text:?} in {}", self.name))
     }
 
     /// A descriptor argument: its number, and the file or socket behind it.
     pub(super) fn descriptor(&self, index: usize) -> Result<(String, Vec<u8>)> {
         let text = self.argument(index)?;
-        let (number, _) = text
-            .split_once('<')
-            .with_context(|| format!("no file behind {text:?} in {}", self.name))?;
+        let (number, _) =
+            text.split_once('<').with_context(|| format!("no file behind {text:?} in {}", self.name))?;
         let name = angle(text).with_context(|| format!("no file behind {text:?} in {}", self.name))?;
         Ok((number.to_owned(), unescape(name)?))
     }
@@ -197,10 +177,7 @@ impl Call {
     pub(super) fn data(&self, index: usize) -> Result<Vec<u8>> {
         let text = self.argument(index)?;
         if text.contains("\"...") {
-            bail!(
-                "strace cut a buffer short in {}: record with a larger -s",
-                self.name
-            );
+            bail!("strace cut a buffer short in {}: record with a larger -s", self.name);
         }
         let mut out = Vec::new();
         // Every odd part of a text split at quotes is inside them.
@@ -234,10 +211,7 @@ mod tests {
         let found = calls(
             "7 fdatasync(9<\\x2f\\x64> <unfinished ...>\n8 sendto(3<\\x73>, \"\\x41\\x42\", 2, MSG_NOSIGNAL, NULL, 0) = 2\n7 <... fdatasync resumed>) = 0\n",
         );
-        assert_eq!(
-            found.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(),
-            ["sendto", "fdatasync"]
-        );
+        assert_eq!(found.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), ["sendto", "fdatasync"]);
         assert_eq!((found[1].start, found[1].end), (0, 2));
     }
 

@@ -33,11 +33,7 @@ impl Client {
     /// A client of the server at `url`. An empty token sends none, as agents of a `--dev` server do.
     pub fn new(url: &str, token: &str) -> Result<Self, Error> {
         let base = base(url)?;
-        Ok(Self {
-            http: build(&base, token)?,
-            base,
-            outage: OUTAGE,
-        })
+        Ok(Self { http: build(&base, token)?, base, outage: OUTAGE })
     }
 
     /// A client of the server that `PLACET_URL` names (or the default) with the key in `PLACET_TOKEN`.
@@ -69,10 +65,7 @@ impl Client {
 
 fn base(url: &str) -> Result<Url, Error> {
     let wrong = |reason: &str| {
-        Error::Config(format!(
-            "`{}` is not the address of a server: {reason}",
-            url.escape_debug()
-        ))
+        Error::Config(format!("`{}` is not the address of a server: {reason}", url.escape_debug()))
     };
     let base = Url::parse(url).map_err(|_| wrong("expected something like http://127.0.0.1:4000"))?;
     if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
@@ -88,10 +81,7 @@ fn base(url: &str) -> Result<Url, Error> {
 }
 
 /// The only place that builds an HTTP client: bounded connects, no redirects, the key on every call.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the constructor that everybody else is sent to"
-)]
+#[expect(clippy::disallowed_methods, reason = "this is the constructor that everybody else is sent to")]
 fn build(base: &Url, token: &str) -> Result<reqwest::Client, Error> {
     let mut headers = HeaderMap::new();
     if !token.is_empty() {
@@ -110,9 +100,7 @@ fn build(base: &Url, token: &str) -> Result<reqwest::Client, Error> {
     if loopback(base) {
         builder = builder.no_proxy();
     }
-    builder
-        .build()
-        .map_err(|error| Error::Config(format!("no HTTP client: {error}")))
+    builder.build().map_err(|error| Error::Config(format!("no HTTP client: {error}")))
 }
 
 /// Whether the server is on this machine, where a proxy has no business.
@@ -135,10 +123,7 @@ mod tests {
     #[test]
     fn a_path_before_ours_is_kept() {
         let client = Client::new("https://example.com/placet/", "").unwrap();
-        assert_eq!(
-            client.at("/v1/requests").as_str(),
-            "https://example.com/placet/v1/requests"
-        );
+        assert_eq!(client.at("/v1/requests").as_str(), "https://example.com/placet/v1/requests");
     }
 
     #[test]

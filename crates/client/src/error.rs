@@ -114,18 +114,12 @@ mod tests {
         let body = br#"{"type":"about:blank","title":"Unprocessable","status":422,"code":"invalid",
             "detail":"the kind `action` needs `tool`","pointer":"/tool"}"#;
         let problem = Problem::read(422, body);
-        assert_eq!(
-            problem.to_string(),
-            "the kind `action` needs `tool` (at `/tool`) [invalid]"
-        );
+        assert_eq!(problem.to_string(), "the kind `action` needs `tool` (at `/tool`) [invalid]");
     }
 
     #[test]
     fn a_refusal_without_a_document_is_still_a_refusal() {
         let problem = Problem::read(502, b"<html>Bad Gateway</html>");
-        assert_eq!(
-            (problem.code.as_str(), problem.detail.as_str()),
-            ("http_502", "the server answered 502")
-        );
+        assert_eq!((problem.code.as_str(), problem.detail.as_str()), ("http_502", "the server answered 502"));
     }
 }

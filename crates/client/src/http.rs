@@ -24,20 +24,11 @@ pub(crate) struct Call {
 
 impl Call {
     pub(crate) fn get(url: Url) -> Self {
-        Self {
-            method: Method::GET,
-            url,
-            body: None,
-            key: None,
-            patience: PATIENCE,
-        }
+        Self { method: Method::GET, url, body: None, key: None, patience: PATIENCE }
     }
 
     pub(crate) fn delete(url: Url) -> Self {
-        Self {
-            method: Method::DELETE,
-            ..Self::get(url)
-        }
+        Self { method: Method::DELETE, ..Self::get(url) }
     }
 
     /// A POST with the given idempotency key, or a new one.
@@ -45,13 +36,7 @@ impl Call {
         let body = serde_json::to_vec(body)
             .map_err(|error| Error::Config(format!("the body cannot be written as JSON: {error}")))?;
         let key = key.map_or_else(secret::random, Ok)?;
-        Ok(Self {
-            method: Method::POST,
-            url,
-            body: Some(body),
-            key: Some(key),
-            patience: PATIENCE,
-        })
+        Ok(Self { method: Method::POST, url, body: Some(body), key: Some(key), patience: PATIENCE })
     }
 
     /// Adds one query parameter.
@@ -83,11 +68,7 @@ pub(crate) enum Failure {
     /// The answer is there, and it is no. Trying again would not help.
     Final(Error),
     /// Nobody knows whether the call arrived, or the server said to come back.
-    Again {
-        reason: String,
-        after: Option<Duration>,
-        problem: Option<Problem>,
-    },
+    Again { reason: String, after: Option<Duration>, problem: Option<Problem> },
 }
 
 impl Client {
@@ -106,35 +87,24 @@ impl Client {
     pub(crate) fn after(&self, failure: Failure, outage: &mut Outage) -> Result<Duration, Error> {
         match failure {
             Failure::Final(error) => Err(error),
-            Failure::Again {
-                reason,
-                after,
-                problem,
-            } => outage.pause(self.outage, after).ok_or_else(|| match problem {
-                // The server was there all the time and said no: its own words are the better answer.
-                Some(problem) => Error::Problem(Box::new(problem)),
-                None => Error::Unreachable {
-                    url: self.url().to_owned(),
-                    reason,
-                    tried: outage.lasted(),
-                },
-            }),
+            Failure::Again { reason, after, problem } => {
+                outage.pause(self.outage, after).ok_or_else(|| match problem {
+                    // The server was there all the time and said no: its own words are the better answer.
+                    Some(problem) => Error::Problem(Box::new(problem)),
+                    None => Error::Unreachable { url: self.url().to_owned(), reason, tried: outage.lasted() },
+                })
+            }
         }
     }
 
     /// One attempt.
     pub(crate) async fn attempt<T: DeserializeOwned>(&self, call: &Call) -> Result<T, Failure> {
-        let mut request = self
-            .http
-            .request(call.method.clone(), call.url.clone())
-            .timeout(call.patience);
+        let mut request = self.http.request(call.method.clone(), call.url.clone()).timeout(call.patience);
         if let Some(key) = &call.key {
             request = request.header("Idempotency-Key", key);
         }
         if let Some(body) = &call.body {
-            request = request
-                .header("Content-Type", "application/json")
-                .body(body.clone());
+            request = request.header("Content-Type", "application/json").body(body.clone());
         }
         let response = request.send().await.map_err(|error| again(&error))?;
         let response = accepted(response, self).await?;
@@ -145,10 +115,7 @@ impl Client {
     }
 
     pub(crate) fn protocol(&self, reason: impl Into<String>) -> Error {
-        Error::Protocol {
-            url: self.url().to_owned(),
-            reason: reason.into(),
-        }
+        Error::Protocol { url: self.url().to_owned(), reason: reason.into() }
     }
 }
 
@@ -159,13 +126,11 @@ pub(crate) async fn accepted(response: Response, client: &Client) -> Result<Resp
         return Ok(response);
     }
     if status.is_redirection() {
-        let reason = format!("it redirects ({status}), and a key is never carried elsewhere: check PLACET_URL");
+        let reason =
+            format!("it redirects ({status}), and a key is never carried elsewhere: check PLACET_URL");
         return Err(Failure::Final(client.protocol(reason)));
     }
-    let after = response
-        .headers()
-        .get(RETRY_AFTER)
-        .and_then(|value| value.to_str().ok()?.parse().ok());
+    let after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
     let problem = Problem::read(status.as_u16(), &bounded(response, client).await?);
     // A full inbox is the answer to this call; too many calls a second is not.
     let busy = status == StatusCode::TOO_MANY_REQUESTS && problem.code != "pending_cap";
@@ -197,11 +162,7 @@ async fn bounded(mut response: Response, client: &Client) -> Result<Vec<u8>, Fai
 
 /// A failure of the network: whatever was sent may or may not have arrived.
 pub(crate) fn again(error: &reqwest::Error) -> Failure {
-    Failure::Again {
-        reason: root_cause(error),
-        after: None,
-        problem: None,
-    }
+    Failure::Again { reason: root_cause(error), after: None, problem: None }
 }
 
 /// The innermost cause is the one that says something: "connection refused" rather than "error sending request".

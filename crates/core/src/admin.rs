@@ -142,7 +142,8 @@ impl Directory {
                 Ok(AdminEvent::KeyCreated { id: *id, role: *role, name: name.clone(), owner: owner.clone() })
             }
             AdminCommand::RevokeKey { id } => {
-                let key = self.keys.get(id).filter(|key| key.revoked_at.is_none()).ok_or(AdminRefusal::NoKey)?;
+                let key =
+                    self.keys.get(id).filter(|key| key.revoked_at.is_none()).ok_or(AdminRefusal::NoKey)?;
                 if key.role == Role::Admin && self.live_admin_keys().all(|other| other == *id) {
                     return Err(AdminRefusal::LastAdmin);
                 }
@@ -184,11 +185,18 @@ impl Directory {
         }
     }
 
-    fn may_create(&self, role: Role, name: &str, owner: Option<&str>, secret: &[u8; 32]) -> Result<(), AdminRefusal> {
+    fn may_create(
+        &self,
+        role: Role,
+        name: &str,
+        owner: Option<&str>,
+        secret: &[u8; 32],
+    ) -> Result<(), AdminRefusal> {
         if !valid_name(name) {
             return Err(AdminRefusal::BadName { field: "name" });
         }
-        let other_kind = if role == Role::Agent { self.people.contains_key(name) } else { self.agents.contains_key(name) };
+        let other_kind =
+            if role == Role::Agent { self.people.contains_key(name) } else { self.agents.contains_key(name) };
         if other_kind {
             return Err(AdminRefusal::OtherKind(name.to_owned()));
         }
@@ -213,7 +221,10 @@ impl Directory {
     }
 
     fn live_admin_keys(&self) -> impl Iterator<Item = KeyId> {
-        self.keys.values().filter(|key| key.role == Role::Admin && self.live_key(key.id).is_some()).map(|key| key.id)
+        self.keys
+            .values()
+            .filter(|key| key.role == Role::Admin && self.live_key(key.id).is_some())
+            .map(|key| key.id)
     }
 
     fn is_last_admin(&self, name: &str) -> bool {
@@ -269,7 +280,8 @@ mod tests {
     }
 
     fn make(directory: &mut Directory, n: u8, role: Role, name: &str) -> Result<(), AdminRefusal> {
-        let command = AdminCommand::CreateKey { id: id(n), role, name: name.to_owned(), owner: None, secret: [n; 32] };
+        let command =
+            AdminCommand::CreateKey { id: id(n), role, name: name.to_owned(), owner: None, secret: [n; 32] };
         let event = directory.apply(&command)?;
         directory.evolve(&event, Time::from_micros(1), Some([n; 32]));
         Ok(())
@@ -280,7 +292,10 @@ mod tests {
         let mut directory = Directory::default();
         make(&mut directory, 1, Role::Agent, "bot").unwrap();
         make(&mut directory, 2, Role::Reviewer, "ann").unwrap();
-        assert_eq!(make(&mut directory, 3, Role::Reviewer, "bot"), Err(AdminRefusal::OtherKind("bot".into())));
+        assert_eq!(
+            make(&mut directory, 3, Role::Reviewer, "bot"),
+            Err(AdminRefusal::OtherKind("bot".into()))
+        );
         assert_eq!(make(&mut directory, 3, Role::Agent, "ann"), Err(AdminRefusal::OtherKind("ann".into())));
     }
 
@@ -299,8 +314,15 @@ mod tests {
         let mut directory = Directory::default();
         make(&mut directory, 1, Role::Admin, "root").unwrap();
         assert_eq!(directory.apply(&AdminCommand::RevokeKey { id: id(1) }), Err(AdminRefusal::LastAdmin));
-        assert_eq!(directory.apply(&AdminCommand::RemovePerson { name: "root".into() }), Err(AdminRefusal::LastAdmin));
-        let demote = AdminCommand::PutPerson { name: "root".into(), roles: [Role::Auditor].into(), teams: BTreeSet::new() };
+        assert_eq!(
+            directory.apply(&AdminCommand::RemovePerson { name: "root".into() }),
+            Err(AdminRefusal::LastAdmin)
+        );
+        let demote = AdminCommand::PutPerson {
+            name: "root".into(),
+            roles: [Role::Auditor].into(),
+            teams: BTreeSet::new(),
+        };
         assert_eq!(directory.apply(&demote), Err(AdminRefusal::LastAdmin));
         make(&mut directory, 2, Role::Admin, "ann").unwrap();
         assert!(directory.apply(&AdminCommand::RevokeKey { id: id(1) }).is_ok());

@@ -20,8 +20,12 @@ pub fn check_answer(input: &Input, answer: &Value, at: &str) -> Result<(), Inval
     match input.input.kind {
         InputType::Text => match answer.as_str() {
             None => wrong("expected text".to_owned()),
-            Some(text) if input.required && text.is_empty() => wrong("the question needs an answer, not empty text".to_owned()),
-            Some(text) if text.chars().count() > TEXT_CHARS => wrong(format!("the text is longer than {TEXT_CHARS} characters")),
+            Some(text) if input.required && text.is_empty() => {
+                wrong("the question needs an answer, not empty text".to_owned())
+            }
+            Some(text) if text.chars().count() > TEXT_CHARS => {
+                wrong(format!("the text is longer than {TEXT_CHARS} characters"))
+            }
             Some(_) => Ok(()),
         },
         InputType::Number => {
@@ -52,9 +56,13 @@ pub fn check_answer(input: &Input, answer: &Value, at: &str) -> Result<(), Inval
                 return wrong("the question needs at least one option".to_owned());
             }
             for (index, choice) in choices.iter().enumerate() {
-                let known = choice.as_str().is_some_and(|choice| options.iter().any(|option| option == choice));
+                let known =
+                    choice.as_str().is_some_and(|choice| options.iter().any(|option| option == choice));
                 if !known {
-                    return Err(Invalid::new(format!("{at}/{index}"), "not one of the options, which must be spelled exactly"));
+                    return Err(Invalid::new(
+                        format!("{at}/{index}"),
+                        "not one of the options, which must be spelled exactly",
+                    ));
                 }
                 if choices.iter().take(index).any(|earlier| earlier == choice) {
                     return Err(Invalid::new(format!("{at}/{index}"), "the option is chosen twice"));
@@ -63,7 +71,10 @@ pub fn check_answer(input: &Input, answer: &Value, at: &str) -> Result<(), Inval
             Ok(())
         }
         InputType::Date => {
-            let date = answer.as_str().filter(|text| text.len() == 10).and_then(|text| text.parse::<jiff::civil::Date>().ok());
+            let date = answer
+                .as_str()
+                .filter(|text| text.len() == 10)
+                .and_then(|text| text.parse::<jiff::civil::Date>().ok());
             if date.is_some() { Ok(()) } else { wrong("expected a date such as 2026-11-15".to_owned()) }
         }
         InputType::File => check_file(answer, at),
@@ -74,13 +85,21 @@ fn check_file(answer: &Value, at: &str) -> Result<(), Invalid> {
     let Some(file) = answer.as_object() else {
         return Err(Invalid::new(at, "expected a file: {name, media_type, content_base64}"));
     };
-    if let Some(extra) = file.keys().find(|key| !["name", "media_type", "content_base64"].contains(&key.as_str())) {
+    if let Some(extra) =
+        file.keys().find(|key| !["name", "media_type", "content_base64"].contains(&key.as_str()))
+    {
         return Err(Invalid::new(format!("{at}/{}", escape(extra)), "unknown field of a file"));
     }
     let text = |field: &str, most: usize| {
-        file.get(field).and_then(Value::as_str).filter(|text| !text.is_empty() && text.len() <= most).ok_or_else(|| {
-            Invalid::new(format!("{at}/{field}"), format!("a file needs `{field}`: text of 1 to {most} bytes"))
-        })
+        file.get(field)
+            .and_then(Value::as_str)
+            .filter(|text| !text.is_empty() && text.len() <= most)
+            .ok_or_else(|| {
+                Invalid::new(
+                    format!("{at}/{field}"),
+                    format!("a file needs `{field}`: text of 1 to {most} bytes"),
+                )
+            })
     };
     let name = text("name", 255)?;
     if name.contains(['/', '\\', '\0']) || name == "." || name == ".." {
@@ -91,7 +110,10 @@ fn check_file(answer: &Value, at: &str) -> Result<(), Invalid> {
     let content = file.get("content_base64").and_then(Value::as_str);
     match content.map(|content| BASE64.decode(content.as_bytes())) {
         Some(Ok(bytes)) if bytes.len() <= FILE_BYTES => Ok(()),
-        Some(Ok(_)) => Err(Invalid::new(format!("{at}/content_base64"), format!("the file is larger than {FILE_BYTES} bytes"))),
+        Some(Ok(_)) => Err(Invalid::new(
+            format!("{at}/content_base64"),
+            format!("the file is larger than {FILE_BYTES} bytes"),
+        )),
         _ => Err(Invalid::new(format!("{at}/content_base64"), "expected padded standard base64")),
     }
 }
@@ -140,7 +162,13 @@ mod tests {
     #[test]
     fn numbers_are_bounded_on_both_sides_inclusively() {
         let spec = json!({"type":"number","min":1,"max":10});
-        for (answer, expected) in [(json!(1), true), (json!(10), true), (json!(0.999), false), (json!(10.001), false), (json!("5"), false)] {
+        for (answer, expected) in [
+            (json!(1), true),
+            (json!(10), true),
+            (json!(0.999), false),
+            (json!(10.001), false),
+            (json!("5"), false),
+        ] {
             assert_eq!(fits(spec.clone(), answer.clone()), expected, "{answer}");
         }
     }
@@ -162,7 +190,8 @@ mod tests {
 
     #[test]
     fn files_are_bounded_and_cannot_name_paths() {
-        let file = |name: &str, content: String| json!({"name":name,"media_type":"x/y","content_base64":content});
+        let file =
+            |name: &str, content: String| json!({"name":name,"media_type":"x/y","content_base64":content});
         assert!(fits(json!({"type":"file"}), file("a", BASE64.encode(&vec![0; FILE_BYTES]))));
         assert!(!fits(json!({"type":"file"}), file("a", BASE64.encode(&vec![0; FILE_BYTES + 1]))));
         assert!(!fits(json!({"type":"file"}), file("../a", String::new())));

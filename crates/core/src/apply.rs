@@ -1,8 +1,9 @@
 //! What a command does to a request: at most one event, and an answer. Nothing here knows a clock or a database.
 
 use crate::{
-    Action, Actor, Auth, Body, Cancel, Claim, Command, Created, Directory, Effect, Event, Kind, Payload, Reassign, Refusal, Report, ReportStatus, Request,
-    Resolve, Revoke, Role, State, Submit, Time, Written, decide::decide,
+    Action, Actor, Auth, Body, Cancel, Claim, Command, Created, Directory, Effect, Event, Kind, Payload,
+    Reassign, Refusal, Report, ReportStatus, Request, Resolve, Revoke, Role, State, Submit, Time, Written,
+    decide::decide,
 };
 
 /// What a command is checked against, read inside the transaction that will hold its result.
@@ -50,7 +51,10 @@ impl Applied {
 
     /// The deadline has passed: it takes effect, and the command is refused.
     pub(crate) fn overdue(state: State, refusal: Refusal) -> Self {
-        Self { change: Some(Change { event: overdue_event(state), written: Written::Nothing }), answer: Err(refusal) }
+        Self {
+            change: Some(Change { event: overdue_event(state), written: Written::Nothing }),
+            answer: Err(refusal),
+        }
     }
 }
 
@@ -68,7 +72,7 @@ pub fn apply(request: Option<&Request>, command: &Command, actor: &Actor, cx: &C
         return self::submit(submit, actor, cx);
     }
     let Some(request) = request else { return Applied::refused(Refusal::NotFound) };
-    match command {
+    let applied = match command {
         Command::Submit(_) => Applied::refused(Refusal::NotFound),
         Command::Decide(command) => decide(request, command, actor, cx),
         Command::Claim(command) => claim(request, command, actor, cx),
@@ -81,6 +85,19 @@ pub fn apply(request: Option<&Request>, command: &Command, actor: &Actor, cx: &C
             Some(state) => Applied::done(overdue_event(state), Written::Nothing),
             None => Applied::repeated(),
         },
+    };
+    noticed(applied, request, cx.now)
+}
+
+/// A refused command that finds a deadline past lets it take effect, whatever it was refused for. Strangers notice nothing.
+fn noticed(applied: Applied, request: &Request, now: Time) -> Applied {
+    match (applied, request.overdue(now)) {
+        (Applied { change: None, answer: Err(refusal) }, Some(state))
+            if !matches!(refusal, Refusal::NotFound | Refusal::Unauthorized) =>
+        {
+            Applied::overdue(state, refusal)
+        }
+        (applied, _) => applied,
     }
 }
 
@@ -119,7 +136,9 @@ fn submit(submit: &Submit, actor: &Actor, cx: &Context<'_>) -> Applied {
     if state == State::Pending && cx.pending >= submit.pending_cap {
         return Applied::refused(Refusal::PendingCap(submit.pending_cap));
     }
-    let claim_by = (state == State::Approved && spec.permit).then(|| cx.now.plus(submit.claim_window));
+    // Only an action has a permit, whoever built the spec.
+    let permit = spec.permit && kind == Kind::Action;
+    let claim_by = (state == State::Approved && permit).then(|| cx.now.plus(submit.claim_window));
     let tool = match &spec.body {
         Body::Action(Action { tool, .. }) => Some(tool.clone()),
         _ => None,
@@ -135,7 +154,7 @@ fn submit(submit: &Submit, actor: &Actor, cx: &Context<'_>) -> Applied {
         verdict: submit.verdict.clone(),
         needs: submit.needs.clone(),
         allowed: spec.allowed.clone(),
-        permit: spec.permit,
+        permit,
         digest: submit.digest,
         created_at: submit.created_at,
         expires_at: cx.now.plus(spec.expires_in),
@@ -167,17 +186,24 @@ fn claim(request: &Request, claim: &Claim, actor: &Actor, cx: &Context<'_>) -> A
         (State::Approved, _) if request.permit => match request.overdue(cx.now) {
             Some(state) => Applied::overdue(state, Refusal::Lapsed),
             None => Applied::done(
-                Event::Claimed { permit: claim.permit, claimant: claim.claimant, report_by: cx.now.plus(request.report_window) },
+                Event::Claimed {
+                    permit: claim.permit,
+                    claimant: claim.claimant,
+                    report_by: cx.now.plus(request.report_window),
+                },
                 Written::Nothing,
             ),
         },
         // A lost response: the same claimant gets the same permit until it reports, even late.
-        (State::Claimed | State::Unknown, Some(held)) if held.claimant.is_some() && held.claimant == claim.claimant && held.permit == claim.permit => {
+        (State::Claimed | State::Unknown, Some(held))
+            if held.claimant.is_some() && held.claimant == claim.claimant && held.permit == claim.permit =>
+        {
             Applied::repeated()
         }
-        (State::Claimed | State::Unknown | State::Succeeded | State::Failed, _) => Applied::refused(Refusal::AlreadyClaimed),
+        (State::Claimed | State::Unknown | State::Succeeded | State::Failed, _) => {
+            Applied::refused(Refusal::AlreadyClaimed)
+        }
         (State::Lapsed, _) => Applied::refused(Refusal::Lapsed),
-        (State::Pending, _) if request.overdue(cx.now).is_some() => Applied::overdue(State::Expired, Refusal::NotApproved),
         _ => Applied::refused(Refusal::NotApproved),
     }
 }
@@ -222,8 +248,11 @@ fn cancel(request: &Request, cancel: &Cancel, actor: &Actor, cx: &Context<'_>) -
         (State::Pending, Some(state)) => Applied::overdue(state, Refusal::Expired),
         (State::Approved, Some(state)) => Applied::overdue(state, Refusal::Lapsed),
         (State::Pending, None) => Applied::done(Event::Cancelled {}, because(cancel.reason.as_ref())),
-        (State::Approved, None) if request.permit => Applied::done(Event::Cancelled {}, because(cancel.reason.as_ref())),
+        (State::Approved, None) if request.permit => {
+            Applied::done(Event::Cancelled {}, because(cancel.reason.as_ref()))
+        }
         (State::Claimed | State::Unknown, _) => Applied::refused(Refusal::AlreadyClaimed),
+        (State::Lapsed, _) => Applied::refused(Refusal::Lapsed),
         (state, _) => Applied::refused(too_late(state)),
     }
 }
@@ -234,11 +263,14 @@ fn revoke(request: &Request, revoke: &Revoke, actor: &Actor, cx: &Context<'_>) -
     }
     match (request.state, request.overdue(cx.now)) {
         (State::Approved, Some(state)) => Applied::overdue(state, Refusal::Lapsed),
-        (State::Approved, None) if request.permit => Applied::done(Event::Revoked {}, because(revoke.reason.as_ref())),
-        (State::Claimed | State::Unknown | State::Succeeded | State::Failed, _) => Applied::refused(Refusal::AlreadyClaimed),
+        (State::Approved, None) if request.permit => {
+            Applied::done(Event::Revoked {}, because(revoke.reason.as_ref()))
+        }
+        (State::Claimed | State::Unknown | State::Succeeded | State::Failed, _) => {
+            Applied::refused(Refusal::AlreadyClaimed)
+        }
         (State::Revoked, _) => Applied::refused(Refusal::Revoked),
         (State::Lapsed, _) => Applied::refused(Refusal::Lapsed),
-        (State::Pending, Some(state)) => Applied::overdue(state, Refusal::NotApproved),
         _ => Applied::refused(Refusal::NotApproved),
     }
 }
@@ -248,11 +280,16 @@ fn reassign(request: &Request, reassign: &Reassign, actor: &Actor, cx: &Context<
         return Applied::refused(Refusal::Unauthorized);
     }
     if let Some(index) = reassign.to.iter().position(|who| !known(who, cx.directory)) {
-        return Applied::refused(crate::Invalid::new(format!("/to/{index}"), "expected a reviewer's name, or `team:` and the name of a team that has reviewers"));
+        return Applied::refused(crate::Invalid::new(
+            format!("/to/{index}"),
+            "expected a reviewer's name, or `team:` and the name of a team that has reviewers",
+        ));
     }
     match (request.state, request.overdue(cx.now)) {
         (State::Pending, Some(state)) => Applied::overdue(state, Refusal::Expired),
-        (State::Pending, None) => Applied::done(Event::Reassigned { to: reassign.to.clone() }, because(reassign.reason.as_ref())),
+        (State::Pending, None) => {
+            Applied::done(Event::Reassigned { to: reassign.to.clone() }, because(reassign.reason.as_ref()))
+        }
         (state, _) => Applied::refused(too_late(state)),
     }
 }
@@ -260,7 +297,10 @@ fn reassign(request: &Request, reassign: &Reassign, actor: &Actor, cx: &Context<
 /// Whether there is anybody behind this name.
 fn known(who: &str, directory: &Directory) -> bool {
     match who.strip_prefix("team:") {
-        Some(team) => directory.people.values().any(|person| person.roles.contains(&Role::Reviewer) && person.teams.contains(team)),
+        Some(team) => directory
+            .people
+            .values()
+            .any(|person| person.roles.contains(&Role::Reviewer) && person.teams.contains(team)),
         None => directory.person(who, Role::Reviewer).is_some(),
     }
 }
@@ -269,12 +309,11 @@ fn resolve(request: &Request, resolve: &Resolve, actor: &Actor, cx: &Context<'_>
     if !may(actor, Role::Reviewer, cx) {
         return Applied::refused(Refusal::Unauthorized);
     }
-    match (request.state, request.overdue(cx.now)) {
-        (State::Unknown, _) => Applied::done(
+    match request.state {
+        State::Unknown => Applied::done(
             Event::Resolved { status: resolve.status },
             Written::later(Payload { reason: Some(resolve.reason.clone()), ..Payload::default() }),
         ),
-        (_, Some(state)) => Applied::overdue(state, Refusal::NotUnknown),
         _ => Applied::refused(Refusal::NotUnknown),
     }
 }

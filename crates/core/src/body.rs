@@ -88,9 +88,11 @@ pub struct InputSpec {
     pub kind: InputType,
     /// Smallest number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>))]
     pub min: Option<serde_json::Number>,
     /// Largest number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>))]
     pub max: Option<serde_json::Number>,
     /// The choices.
     #[serde(default, skip_serializing_if = "Option::is_none")]

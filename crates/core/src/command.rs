@@ -4,7 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Content, DecisionWord, Digest, KeyId, Needs, ProposalContent, RequestId, Risk, Role, Spec, Time, Verdict};
+use crate::{
+    Content, DecisionWord, Digest, KeyId, Needs, ProposalContent, RequestId, Risk, Role, Spec, Time, Verdict,
+};
 
 /// Who gives a command.
 #[derive(Debug, Clone, PartialEq, Eq)]

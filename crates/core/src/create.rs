@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Action, Body, Confirmation, DecisionWord, Input, InputSpec, InputType, Invalid, Kind, Plan, Risk, Step, answer::check_answer,
-    directory::valid_name,
+    Action, Body, Confirmation, DecisionWord, Input, InputSpec, InputType, Invalid, Kind, Plan, Risk, Step,
+    answer::check_answer, directory::valid_name,
 };
 
 /// The body of a create call: common fields, and those of one kind.
@@ -105,7 +105,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { expires_in: Duration::from_secs(300), expires_in_max: Duration::from_secs(30 * 24 * 3600) }
+        Self { expires_in: Duration::from_mins(5), expires_in_max: Duration::from_hours(30 * 24) }
     }
 }
 
@@ -180,20 +180,26 @@ impl Create {
         if let Some(name) = &self.on_behalf_of
             && !valid_name(name)
         {
-            return Err(Invalid::new("/on_behalf_of", "expected the name of a person: 1 to 128 of letters, digits and ._@+-:/"));
+            return Err(Invalid::new(
+                "/on_behalf_of",
+                "expected the name of a person: 1 to 128 of letters, digits and ._@+-:/",
+            ));
         }
         let expires_in = expires_in(self.expires_in.as_deref(), limits)?;
         let (kind, permit) = (self.kind, self.permit);
         if kind != Kind::Action && permit == Some(true) {
             return Err(Invalid::new("/permit", "only an action has a permit"));
         }
-        let (session, summary, risk, group, on_behalf_of) = (self.session, self.summary, self.risk, self.group, self.on_behalf_of);
+        let (session, summary, risk, group, on_behalf_of) =
+            (self.session, self.summary, self.risk, self.group, self.on_behalf_of);
         let (context, allowed) = (self.context.unwrap_or_default(), self.allowed);
         let body = match kind {
             Kind::Action => action(self.tool, self.arguments, self.arguments_schema)?,
             Kind::Plan => plan(self.title, self.steps, self.can_modify, self.estimated_duration)?,
             Kind::Input => input(self.question, self.input, self.required, self.default)?,
-            Kind::Confirmation => confirmation(self.message, self.details, self.confirm_label, self.cancel_label)?,
+            Kind::Confirmation => {
+                confirmation(self.message, self.details, self.confirm_label, self.cancel_label)?
+            }
         };
         let allowed = allowed_words(&body, allowed)?;
         let permit = kind == Kind::Action && permit.unwrap_or(true);
@@ -219,9 +225,10 @@ impl Create {
             (Kind::Confirmation, "cancel_label", self.cancel_label.is_some()),
         ];
         match fields.into_iter().find(|(kind, _, there)| *there && *kind != self.kind) {
-            Some((kind, field, _)) => {
-                Err(Invalid::new(format!("/{field}"), format!("`{field}` belongs to the kind `{kind}`, and this is `{}`", self.kind)))
-            }
+            Some((kind, field, _)) => Err(Invalid::new(
+                format!("/{field}"),
+                format!("`{field}` belongs to the kind `{kind}`, and this is `{}`", self.kind),
+            )),
             None => Ok(()),
         }
     }
@@ -254,11 +261,18 @@ fn expires_in(text: Option<&str>, limits: &Limits) -> Result<Duration, Invalid> 
     Ok(duration)
 }
 
-fn action(tool: Option<String>, arguments: Option<Map<String, Value>>, arguments_schema: Option<Value>) -> Result<Body, Invalid> {
+fn action(
+    tool: Option<String>,
+    arguments: Option<Map<String, Value>>,
+    arguments_schema: Option<Value>,
+) -> Result<Body, Invalid> {
     let tool = tool.ok_or_else(|| missing("tool", Kind::Action))?;
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_./:-".contains(&byte);
     if !(1..=200).contains(&tool.len()) || !tool.bytes().all(allowed) {
-        return Err(Invalid::new("/tool", "a tool is named by 1 to 200 of the characters A-Z a-z 0-9 _ . / : -"));
+        return Err(Invalid::new(
+            "/tool",
+            "a tool is named by 1 to 200 of the characters A-Z a-z 0-9 _ . / : -",
+        ));
     }
     let arguments = arguments.ok_or_else(|| missing("arguments", Kind::Action))?;
     match &arguments_schema {
@@ -268,7 +282,12 @@ fn action(tool: Option<String>, arguments: Option<Map<String, Value>>, arguments
     Ok(Body::Action(Action { tool, arguments, arguments_schema }))
 }
 
-fn plan(title: Option<String>, steps: Option<Vec<Step>>, can_modify: Option<bool>, estimated_duration: Option<String>) -> Result<Body, Invalid> {
+fn plan(
+    title: Option<String>,
+    steps: Option<Vec<Step>>,
+    can_modify: Option<bool>,
+    estimated_duration: Option<String>,
+) -> Result<Body, Invalid> {
     let title = title.ok_or_else(|| missing("title", Kind::Plan))?;
     bounded("/title", &title, 1, TEXT)?;
     optional("/estimated_duration", estimated_duration.as_deref(), LABEL)?;
@@ -287,7 +306,12 @@ fn plan(title: Option<String>, steps: Option<Vec<Step>>, can_modify: Option<bool
     Ok(Body::Plan(Plan { title, steps, can_modify: can_modify.unwrap_or(false), estimated_duration }))
 }
 
-fn input(question: Option<String>, spec: Option<InputSpec>, required: Option<bool>, default: Option<Value>) -> Result<Body, Invalid> {
+fn input(
+    question: Option<String>,
+    spec: Option<InputSpec>,
+    required: Option<bool>,
+    default: Option<Value>,
+) -> Result<Body, Invalid> {
     let question = question.ok_or_else(|| missing("question", Kind::Input))?;
     bounded("/question", &question, 1, TEXT)?;
     let spec = spec.ok_or_else(|| missing("input", Kind::Input))?;
@@ -302,14 +326,18 @@ fn input(question: Option<String>, spec: Option<InputSpec>, required: Option<boo
             for (index, option) in options.iter().enumerate() {
                 bounded(&format!("/input/options/{index}"), option, 1, LABEL)?;
                 if options.iter().take(index).any(|earlier| earlier == option) {
-                    return Err(Invalid::new(format!("/input/options/{index}"), "the option is listed twice"));
+                    return Err(Invalid::new(
+                        format!("/input/options/{index}"),
+                        "the option is listed twice",
+                    ));
                 }
             }
         }
         (None, false) => {}
     }
     if spec.kind != InputType::Number
-        && let Some(field) = [("min", &spec.min), ("max", &spec.max)].iter().find(|(_, bound)| bound.is_some())
+        && let Some(field) =
+            [("min", &spec.min), ("max", &spec.max)].iter().find(|(_, bound)| bound.is_some())
     {
         return Err(Invalid::new(format!("/input/{}", field.0), "only a number has bounds"));
     }
@@ -325,7 +353,12 @@ fn input(question: Option<String>, spec: Option<InputSpec>, required: Option<boo
     Ok(Body::Input(input))
 }
 
-fn confirmation(message: Option<String>, details: Option<String>, confirm: Option<String>, cancel: Option<String>) -> Result<Body, Invalid> {
+fn confirmation(
+    message: Option<String>,
+    details: Option<String>,
+    confirm: Option<String>,
+    cancel: Option<String>,
+) -> Result<Body, Invalid> {
     let message = message.ok_or_else(|| missing("message", Kind::Confirmation))?;
     bounded("/message", &message, 1, TEXT)?;
     optional("/details", details.as_deref(), TEXT)?;
@@ -347,7 +380,10 @@ fn allowed_words(body: &Body, asked: Option<Vec<DecisionWord>>) -> Result<Vec<De
     };
     let asked = asked.unwrap_or_else(|| usual.to_vec());
     if let Some(index) = asked.iter().position(|word| !possible.contains(word)) {
-        return Err(Invalid::new(format!("/allowed/{index}"), format!("a request of the kind `{}` cannot be decided that way", body.kind())));
+        return Err(Invalid::new(
+            format!("/allowed/{index}"),
+            format!("a request of the kind `{}` cannot be decided that way", body.kind()),
+        ));
     }
     Ok(possible.iter().copied().filter(|word| *word == Deny || asked.contains(word)).collect())
 }
@@ -372,7 +408,7 @@ mod tests {
     #[test]
     fn a_plain_action_waits_five_minutes_and_has_a_permit() {
         let spec = action_with("summary", Value::Null).unwrap();
-        assert_eq!(spec.expires_in, Duration::from_secs(300));
+        assert_eq!(spec.expires_in, Duration::from_mins(5));
         assert!(spec.permit);
         assert_eq!(spec.allowed, [DecisionWord::Approve, DecisionWord::Edit, DecisionWord::Deny]);
     }
@@ -400,7 +436,10 @@ mod tests {
 
     #[test]
     fn a_no_is_always_possible() {
-        assert_eq!(action_with("allowed", json!(["approve"])).unwrap().allowed, [DecisionWord::Approve, DecisionWord::Deny]);
+        assert_eq!(
+            action_with("allowed", json!(["approve"])).unwrap().allowed,
+            [DecisionWord::Approve, DecisionWord::Deny]
+        );
         assert_eq!(action_with("allowed", json!([])).unwrap().allowed, [DecisionWord::Deny]);
     }
 
@@ -415,14 +454,41 @@ mod tests {
     fn plans_questions_and_confirmations_are_checked() {
         let step = json!({"id":"a","action":"x","description":""});
         assert!(check(json!({"kind":"plan","session":"s","title":"t","steps":[step]})).is_ok());
-        assert_eq!(check(json!({"kind":"plan","session":"s","title":"t","steps":[step, step]})).unwrap_err(), "/steps/1/id");
+        assert_eq!(
+            check(json!({"kind":"plan","session":"s","title":"t","steps":[step, step]})).unwrap_err(),
+            "/steps/1/id"
+        );
         assert_eq!(check(json!({"kind":"plan","session":"s","title":"t","steps":[]})).unwrap_err(), "/steps");
-        assert_eq!(check(json!({"kind":"input","session":"s","question":"q","input":{"type":"choice"}})).unwrap_err(), "/input/options");
-        assert_eq!(check(json!({"kind":"input","session":"s","question":"q","input":{"type":"text","min":1}})).unwrap_err(), "/input/min");
-        assert_eq!(check(json!({"kind":"input","session":"s","question":"q","input":{"type":"number","min":2,"max":1}})).unwrap_err(), "/input/min");
-        assert_eq!(check(json!({"kind":"input","session":"s","question":"q","input":{"type":"date"},"default":"x"})).unwrap_err(), "/default");
+        assert_eq!(
+            check(json!({"kind":"input","session":"s","question":"q","input":{"type":"choice"}}))
+                .unwrap_err(),
+            "/input/options"
+        );
+        assert_eq!(
+            check(json!({"kind":"input","session":"s","question":"q","input":{"type":"text","min":1}}))
+                .unwrap_err(),
+            "/input/min"
+        );
+        assert_eq!(
+            check(
+                json!({"kind":"input","session":"s","question":"q","input":{"type":"number","min":2,"max":1}})
+            )
+            .unwrap_err(),
+            "/input/min"
+        );
+        assert_eq!(
+            check(json!({"kind":"input","session":"s","question":"q","input":{"type":"date"},"default":"x"}))
+                .unwrap_err(),
+            "/default"
+        );
         assert_eq!(check(json!({"kind":"confirmation","session":"s"})).unwrap_err(), "/message");
-        assert_eq!(check(json!({"kind":"confirmation","session":"s","message":"m","permit":true})).unwrap_err(), "/permit");
-        assert_eq!(check(json!({"kind":"confirmation","session":"s","message":"m","allowed":["edit"]})).unwrap_err(), "/allowed/0");
+        assert_eq!(
+            check(json!({"kind":"confirmation","session":"s","message":"m","permit":true})).unwrap_err(),
+            "/permit"
+        );
+        assert_eq!(
+            check(json!({"kind":"confirmation","session":"s","message":"m","allowed":["edit"]})).unwrap_err(),
+            "/allowed/0"
+        );
     }
 }

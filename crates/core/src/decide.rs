@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    Actor, Applied, Auth, Body, Context, Decide, DecisionWord, Digest, Event, Invalid, Payload, ProposalContent, ProposalMeta, Refusal, Request,
-    Role, State, Vote, Written,
+    Actor, Applied, Auth, Body, Context, Decide, DecisionWord, Event, Invalid, Payload, ProposalContent,
+    ProposalMeta, Refusal, Request, Role, State, Vote, Written,
     answer::check_answer,
     apply::{may, too_late},
     plan::check_steps,
@@ -51,7 +51,9 @@ fn check(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
     }
     match &request.needs.step_up {
         // Fail closed: a step-up we do not know is one that nobody has passed.
-        Some(step_up) if step_up != "code" || actor.auth < Auth::Code => Err(Refusal::StepUpRequired(step_up.clone())),
+        Some(step_up) if step_up != "code" || actor.auth < Auth::Code => {
+            Err(Refusal::StepUpRequired(step_up.clone()))
+        }
         _ => Ok(()),
     }
 }
@@ -59,17 +61,27 @@ fn check(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
 /// Whether the word is offered here, and what comes with it fits.
 fn offered(request: &Request, decide: &Decide) -> Result<(), Invalid> {
     use DecisionWord::{Approve, Deny, Edit, Respond};
-    // A proposal is approved with `approve`, also where the agent offers only `respond`.
-    let seconding = decide.word == Approve && request.proposal.is_some();
+    // A proposal is approved with `approve`, also where the agent offers only `respond`; a new one is not.
+    let seconding = decide.word == Approve && decide.proposal.is_none() && request.proposal.is_some();
     if decide.word != Deny && !seconding && !request.allowed.contains(&decide.word) {
         return Err(Invalid::new("/decision", format!("`{}` is not offered for this request", decide.word)));
     }
     let nothing = ProposalContent::default();
     let given = decide.proposal.as_ref().map_or(&nothing, |(content, _)| content);
     let body = request.content.as_ref().map(|content| &content.body);
-    let extra = |field: &str| Err(Invalid::new(format!("/{field}"), format!("`{field}` does not go with `{}` here", decide.word)));
+    if decide.proposal.is_some() && *given == nothing {
+        // Its digest would stand for nothing that anybody could be shown.
+        return Err(Invalid::new("", "the replacement is empty"));
+    }
+    let erased = || Err(Invalid::new("", "the content was erased: it can only be denied"));
+    if decide.word != Deny && request.proposal.as_ref().is_some_and(|proposal| proposal.content.is_none()) {
+        return erased();
+    }
+    let extra = |field: &str| {
+        Err(Invalid::new(format!("/{field}"), format!("`{field}` does not go with `{}` here", decide.word)))
+    };
     match (decide.word, body) {
-        (_, None) => Err(Invalid::new("", "the content of the request was erased")),
+        (Approve | Edit | Respond, None) => erased(),
         (Edit, Some(Body::Action(_))) => {
             if given.arguments.is_none() {
                 return Err(Invalid::new("/arguments", "an edit needs the whole replacement arguments"));
@@ -88,7 +100,9 @@ fn offered(request: &Request, decide: &Decide) -> Result<(), Invalid> {
             }
             match &given.steps {
                 Some(steps) => check_steps(plan, steps, "/steps"),
-                None if decide.word == Edit => Err(Invalid::new("/steps", "editing a plan needs a decision for every step")),
+                None if decide.word == Edit => {
+                    Err(Invalid::new("/steps", "editing a plan needs a decision for every step"))
+                }
                 None => Ok(()),
             }
         }
@@ -107,7 +121,7 @@ fn offered(request: &Request, decide: &Decide) -> Result<(), Invalid> {
                 _ => Ok(()),
             }
         }
-        (Approve | Deny | Edit, Some(_)) => {
+        (Approve | Edit, Some(_)) | (Deny, _) => {
             if given.arguments.is_some() {
                 return extra("arguments");
             }
@@ -127,8 +141,19 @@ fn stands_behind(request: &Request, name: &str, cx: &Context<'_>) -> bool {
 /// The event of a vote that passed the checks: the last one needed, or one of several.
 fn count(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) -> Event {
     let digest = decide.proposal.as_ref().map_or_else(|| request.current_digest(), |(_, digest)| *digest);
-    let vote = Vote { by: actor.name.clone(), vote: decide.word, digest, at: cx.now, auth: actor.auth, display: decide.display };
-    let proposal = decide.proposal.as_ref().map(|(_, digest)| ProposalMeta { by: actor.name.clone(), word: decide.word, digest: *digest });
+    let vote = Vote {
+        by: actor.name.clone(),
+        vote: decide.word,
+        digest,
+        at: cx.now,
+        auth: actor.auth,
+        display: decide.display,
+    };
+    let proposal = decide.proposal.as_ref().map(|(_, digest)| ProposalMeta {
+        by: actor.name.clone(),
+        word: decide.word,
+        digest: *digest,
+    });
     if decide.word == DecisionWord::Deny {
         return Event::Decided {
             vote,
@@ -140,8 +165,13 @@ fn count(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
             claim_by: None,
         };
     }
-    let author = proposal.as_ref().map(|proposal| proposal.by.as_str()).or_else(|| request.proposal.as_ref().map(|proposal| proposal.by.as_str()));
-    let approvers = approvers(request, &vote, digest, author, cx);
+    let author = proposal
+        .as_ref()
+        .map(|proposal| proposal.by.as_str())
+        .or_else(|| request.proposal.as_ref().map(|proposal| proposal.by.as_str()));
+    // A replacement voids every vote before it, also where it has the digest that they were about.
+    let earlier = if proposal.is_some() { &[] } else { request.votes.as_slice() };
+    let approvers = approvers(request, earlier, &vote, author, cx);
     let least = if request.needs.four_eyes && cx.directory.owner(&request.agent).is_none() { 2 } else { 1 };
     if !request.needs.met(&approvers, least, cx.directory) {
         return Event::Voted { vote, proposal };
@@ -158,16 +188,23 @@ fn count(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
 }
 
 /// The people whose yes to this digest counts now: roles, teams and four eyes are looked up afresh.
-fn approvers<'a>(request: &'a Request, vote: &'a Vote, digest: Digest, author: Option<&str>, cx: &Context<'_>) -> BTreeSet<&'a str> {
-    request
-        .votes
+fn approvers<'a>(
+    request: &Request,
+    earlier: &'a [Vote],
+    vote: &'a Vote,
+    author: Option<&str>,
+    cx: &Context<'_>,
+) -> BTreeSet<&'a str> {
+    earlier
         .iter()
         .filter(|earlier| earlier.by != vote.by)
         .chain([vote])
-        .filter(|vote| vote.vote != DecisionWord::Deny && vote.digest == digest)
+        .filter(|counted| counted.vote != DecisionWord::Deny && counted.digest == vote.digest)
         .map(|vote| vote.by.as_str())
         .filter(|name| request.needs.eligible(name, cx.directory))
-        .filter(|name| !request.needs.four_eyes || (author != Some(name) && !stands_behind(request, name, cx)))
+        .filter(|name| {
+            !request.needs.four_eyes || (author != Some(name) && !stands_behind(request, name, cx))
+        })
         .collect()
 }
 

@@ -83,7 +83,9 @@ impl Directory {
 /// Whether a name is fit for a principal or a team: short, printable, without spaces or tricks.
 pub fn valid_name(name: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._@+-:/".contains(&byte);
-    (1..=128).contains(&name.len()) && name.bytes().all(allowed) && name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric())
+    (1..=128).contains(&name.len())
+        && name.bytes().all(allowed)
+        && name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric())
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The exact text to show for everything an agent wrote: no character that hides, reorders or imitates gets through.
 
+use std::fmt::Write;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -98,13 +100,18 @@ fn object(out: &mut Vec<DisplayField>, pointer: &str, object: &Map<String, Value
 fn value(out: &mut Vec<DisplayField>, pointer: &str, value_: &Value) {
     match value_ {
         Value::Object(inner) => object(out, pointer, inner),
-        Value::Array(items) if items.is_empty() => out.push(DisplayField { pointer: pointer.to_owned(), text: "[]".to_owned() }),
+        Value::Array(items) if items.is_empty() => {
+            out.push(DisplayField { pointer: pointer.to_owned(), text: "[]".to_owned() })
+        }
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
                 value(out, &format!("{pointer}/{index}"), item);
             }
         }
-        Value::String(string) => out.push(DisplayField { pointer: pointer.to_owned(), text: format!("\"{}\"", show(string).replace('"', "\\\"")) }),
+        Value::String(string) => out.push(DisplayField {
+            pointer: pointer.to_owned(),
+            text: format!("\"{}\"", show(string).replace('"', "\\\"")),
+        }),
         other => out.push(DisplayField { pointer: pointer.to_owned(), text: other.to_string() }),
     }
 }
@@ -121,9 +128,8 @@ pub fn show(text: &str) -> String {
             '\t' => out.push_str("\\t"),
             plain if visible(plain) => out.push(plain),
             hidden => {
-                out.push_str("\\u{");
-                out.push_str(&format!("{:04x}", u32::from(hidden)));
-                out.push('}');
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\u{{{:04x}}}", u32::from(hidden));
             }
         }
     }
@@ -165,7 +171,12 @@ mod tests {
 
     #[test]
     fn every_control_bidi_and_zero_width_character_is_drawn() {
-        for code in (0..0x20).chain(0x7f..0xa0).chain([0x61c, 0x200b, 0x200c, 0x200d, 0x200e, 0x200f, 0x2060, 0xfeff, 0xad]).chain(0x202a..0x202f).chain(0x2066..0x206a) {
+        for code in (0..0x20)
+            .chain(0x7f..0xa0)
+            .chain([0x61c, 0x200b, 0x200c, 0x200d, 0x200e, 0x200f, 0x2060, 0xfeff, 0xad])
+            .chain(0x202a..0x202f)
+            .chain(0x2066..0x206a)
+        {
             let character = char::from_u32(code).unwrap();
             assert!(!show(&character.to_string()).contains(character), "{code:x}");
         }

@@ -5,7 +5,10 @@ use std::{sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Body, Content, DecisionWord, Digest, Kind, Needs, ProposalContent, ReportStatus, Risk, State, Time, Verdict, Vote};
+use crate::{
+    Body, Content, DecisionWord, Digest, Kind, Needs, ProposalContent, ReportStatus, Risk, State, Time,
+    Verdict, Vote,
+};
 
 /// What happened: metadata and digests only, safe to keep for ever.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

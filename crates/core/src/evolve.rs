@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::{ClaimState, Created, Decision, DecisionWord, Digest, Effect, Event, OutcomeState, Proposal, ProposalMeta, ReportStatus, Request, RequestId, State, Time, Vote, Written};
+use crate::{
+    ClaimState, Created, Decision, DecisionWord, Digest, Effect, Event, Kind, OutcomeState, Proposal,
+    ProposalMeta, ReportStatus, Request, RequestId, State, Time, Vote, Written,
+};
 
 /// An event that does not follow from the state before it: the ledger was tampered with, or the code is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -18,7 +21,7 @@ pub enum EvolveError {
         /// What happened.
         event: &'static str,
     },
-    /// No such edge in the life cycle.
+    /// No such edge in the life cycle; for a new request, no way to begin.
     #[error("{event} cannot happen to {id} in the state {state}")]
     NoEdge {
         /// The request.
@@ -31,10 +34,19 @@ pub enum EvolveError {
 }
 
 /// The request after one more event, which is the ledger entry `seq` made at `at`.
-pub fn evolve(before: Option<Request>, id: RequestId, seq: u64, at: Time, by: &str, event: &Event, written: &Written) -> Result<Request, EvolveError> {
+pub fn evolve(
+    before: Option<Request>,
+    id: RequestId,
+    seq: u64,
+    at: Time,
+    by: &str,
+    event: &Event,
+    written: &Written,
+) -> Result<Request, EvolveError> {
     if let Event::Created(created) = event {
         return match before {
-            None => Ok(create(id, seq, at, created, written)),
+            None if begins(created) => Ok(create(id, seq, at, created, written)),
+            None => Err(EvolveError::NoEdge { id, event: event.name(), state: created.state }),
             Some(_) => Err(EvolveError::CreatedTwice(id)),
         };
     }
@@ -48,7 +60,10 @@ pub fn evolve(before: Option<Request>, id: RequestId, seq: u64, at: Time, by: &s
         Event::Voted { vote, proposal } => cast(&mut request, vote, proposal.as_ref(), at, written),
         Event::Decided { vote, proposal, decision, by, digest, state, claim_by } => {
             cast(&mut request, vote, proposal.as_ref(), at, written);
-            let approved = request.proposal.take().filter(|proposal| *decision != DecisionWord::Deny && proposal.digest == *digest);
+            let approved = request
+                .proposal
+                .take()
+                .filter(|proposal| *decision != DecisionWord::Deny && proposal.digest == *digest);
             request.decision = Some(Decision {
                 word: *decision,
                 by: by.clone(),
@@ -72,10 +87,28 @@ pub fn evolve(before: Option<Request>, id: RequestId, seq: u64, at: Time, by: &s
                 Written::Later(payload) => payload.note.clone(),
                 _ => None,
             };
-            settle(&mut request, *status, OutcomeState { status: *status, result_digest: result_digest.clone(), at, resolved_by: None, version: 0, note });
+            settle(
+                &mut request,
+                *status,
+                OutcomeState {
+                    status: *status,
+                    result_digest: result_digest.clone(),
+                    at,
+                    resolved_by: None,
+                    version: 0,
+                    note,
+                },
+            );
         }
         Event::Resolved { status } => {
-            let outcome = OutcomeState { status: *status, result_digest: None, at, resolved_by: Some(by.to_owned()), version: 0, note: written.reason() };
+            let outcome = OutcomeState {
+                status: *status,
+                result_digest: None,
+                at,
+                resolved_by: Some(by.to_owned()),
+                version: 0,
+                note: written.reason(),
+            };
             settle(&mut request, *status, outcome);
         }
         Event::Cancelled {} => enter(&mut request, State::Cancelled),
@@ -93,12 +126,38 @@ fn edge(request: &Request, event: &Event) -> bool {
     let claimable = request.state == State::Approved && request.permit;
     match event {
         Event::Created(_) => false,
-        Event::Voted { .. } | Event::Decided { .. } | Event::Reassigned { .. } | Event::Expired {} => request.state == State::Pending,
+        Event::Voted { .. } | Event::Reassigned { .. } | Event::Expired {} => request.state == State::Pending,
+        Event::Decided { decision, state, .. } => {
+            request.state == State::Pending && leads(request.kind, *decision, *state)
+        }
         Event::Claimed { .. } | Event::Revoked {} | Event::Lapsed {} => claimable,
         Event::Cancelled {} => request.state == State::Pending || claimable,
         Event::Reported { .. } => matches!(request.state, State::Claimed | State::Unknown),
         Event::Unknown {} => request.state == State::Claimed,
         Event::Resolved { .. } => request.state == State::Unknown,
+    }
+}
+
+/// Whether a request can begin like this: policy said so, and a question is never allowed by policy.
+fn begins(created: &Created) -> bool {
+    match created.state {
+        State::Pending => {
+            created.verdict.effect == Effect::Hold
+                || (created.verdict.effect == Effect::Allow && created.kind == Kind::Input)
+        }
+        State::Approved => created.verdict.effect == Effect::Allow && created.kind != Kind::Input,
+        State::Denied => created.verdict.effect == Effect::Deny,
+        _ => false,
+    }
+}
+
+/// Whether this decision on a request of this kind leads to this state.
+fn leads(kind: Kind, decision: DecisionWord, state: State) -> bool {
+    match decision {
+        DecisionWord::Deny => state == State::Denied,
+        DecisionWord::Respond => state == State::Answered && matches!(kind, Kind::Action | Kind::Input),
+        DecisionWord::Approve => state == State::Approved && kind != Kind::Input,
+        DecisionWord::Edit => state == State::Approved && matches!(kind, Kind::Action | Kind::Plan),
     }
 }
 
@@ -149,7 +208,16 @@ fn decided_by_policy(state: State, digest: Digest, at: Time, effect: Effect) -> 
         (State::Denied, Effect::Deny) => DecisionWord::Deny,
         _ => return None,
     };
-    Some(Decision { word, by: Vec::new(), digest, at, version: 1, content_version: None, content: None, reason: None })
+    Some(Decision {
+        word,
+        by: Vec::new(),
+        digest,
+        at,
+        version: 1,
+        content_version: None,
+        content: None,
+        reason: None,
+    })
 }
 
 /// One live vote per person; a replacement on the table voids every vote before it.
@@ -161,7 +229,14 @@ fn cast(request: &mut Request, vote: &Vote, proposal: Option<&ProposalMeta>, at:
         };
         request.votes.clear();
         request.material = request.version;
-        request.proposal = Some(Proposal { by: by.clone(), word: *word, digest: *digest, at, version: request.version, content });
+        request.proposal = Some(Proposal {
+            by: by.clone(),
+            word: *word,
+            digest: *digest,
+            at,
+            version: request.version,
+            content,
+        });
     }
     request.votes.retain(|earlier| earlier.by != vote.by);
     request.votes.push(vote.clone());
@@ -169,10 +244,13 @@ fn cast(request: &mut Request, vote: &Vote, proposal: Option<&ProposalMeta>, at:
 
 fn settle(request: &mut Request, status: ReportStatus, outcome: OutcomeState) {
     request.outcome = Some(OutcomeState { version: request.version, ..outcome });
-    enter(request, match status {
-        ReportStatus::Succeeded => State::Succeeded,
-        ReportStatus::Failed => State::Failed,
-    });
+    enter(
+        request,
+        match status {
+            ReportStatus::Succeeded => State::Succeeded,
+            ReportStatus::Failed => State::Failed,
+        },
+    );
 }
 
 fn enter(request: &mut Request, state: State) {

@@ -40,7 +40,8 @@ pub use answer::{FILE_BYTES, check_answer};
 pub use apply::{Applied, Change, Context, apply};
 pub use body::{Action, Body, Confirmation, Input, InputSpec, InputType, Plan, Step};
 pub use command::{
-    Actor, Auth, Cancel, Claim, Command, Decide, Expire, Reassign, Report, ReportStatus, Resolve, Revoke, StepUp, Submit,
+    Actor, Auth, Cancel, Claim, Command, Decide, Expire, Reassign, Report, ReportStatus, Resolve, Revoke,
+    StepUp, Submit,
 };
 pub use create::{Create, Limits, Spec};
 pub use digest::Digest;
@@ -51,8 +52,12 @@ pub use evolve::{EvolveError, attach, evolve};
 pub use id::{IdError, KeyId, OutboxId, RequestId};
 pub use needs::{AllOf, Needs, Seat};
 pub use plan::{StepDecision, check_steps};
-pub use record::{ClaimRecord, DecisionRecord, OutcomeRecord, ProposalRecord, Record, RecordView, VoteRecord};
+pub use record::{
+    ClaimRecord, DecisionRecord, OutcomeRecord, ProposalRecord, Record, RecordView, VoteRecord,
+};
 pub use refusal::{Invalid, Refusal};
-pub use request::{ClaimState, Content, Decision, OutcomeState, Proposal, ProposalContent, Request, Verdict, Vote};
+pub use request::{
+    ClaimState, Content, Decision, OutcomeState, Proposal, ProposalContent, Request, Verdict, Vote,
+};
 pub use time::Time;
 pub use words::{DecisionWord, Effect, Kind, Risk, Role, State};

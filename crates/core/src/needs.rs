@@ -39,7 +39,11 @@ pub struct Seat {
 impl Default for Needs {
     /// One reviewer, whoever it is.
     fn default() -> Self {
-        Self { any: vec![AllOf { all: vec![Seat { people: 1, team: None }] }], four_eyes: false, step_up: None }
+        Self {
+            any: vec![AllOf { all: vec![Seat { people: 1, team: None }] }],
+            four_eyes: false,
+            step_up: None,
+        }
     }
 }
 
@@ -69,17 +73,27 @@ impl AllOf {
         if wanted > people.len() as u64 {
             return false;
         }
-        let seats: Vec<&Seat> = self.all.iter().flat_map(|seat| std::iter::repeat_n(seat, seat.people as usize)).collect();
+        let seats: Vec<&Seat> =
+            self.all.iter().flat_map(|seat| std::iter::repeat_n(seat, seat.people as usize)).collect();
         let mut holder: Vec<Option<usize>> = vec![None; seats.len()];
-        let seated = (0..people.len()).filter(|person| seat_one(*person, people, &seats, &mut holder, &mut vec![false; seats.len()])).count();
+        let seated = (0..people.len())
+            .filter(|person| seat_one(*person, people, &seats, &mut holder, &mut vec![false; seats.len()]))
+            .count();
         seated == seats.len() && !seats.is_empty()
     }
 }
 
 /// Gives this person a seat, moving others if that helps.
-fn seat_one(person: usize, people: &[&BTreeSet<String>], seats: &[&Seat], holder: &mut [Option<usize>], tried: &mut [bool]) -> bool {
+fn seat_one(
+    person: usize,
+    people: &[&BTreeSet<String>],
+    seats: &[&Seat],
+    holder: &mut [Option<usize>],
+    tried: &mut [bool],
+) -> bool {
     for (index, seat) in seats.iter().enumerate() {
-        let free_to_try = tried.get(index) == Some(&false) && people.get(person).is_some_and(|teams| fits(seat, teams));
+        let free_to_try =
+            tried.get(index) == Some(&false) && people.get(person).is_some_and(|teams| fits(seat, teams));
         if !free_to_try {
             continue;
         }
@@ -112,7 +126,10 @@ mod tests {
         let people = people
             .iter()
             .map(|(name, teams)| {
-                let person = Person { roles: [Role::Reviewer].into(), teams: teams.iter().map(|team| (*team).to_owned()).collect() };
+                let person = Person {
+                    roles: [Role::Reviewer].into(),
+                    teams: teams.iter().map(|team| (*team).to_owned()).collect(),
+                };
                 ((*name).to_owned(), person)
             })
             .collect();
@@ -122,7 +139,12 @@ mod tests {
     fn needs(any: &[&[(u32, Option<&str>)]]) -> Needs {
         let any = any
             .iter()
-            .map(|all| AllOf { all: all.iter().map(|(people, team)| Seat { people: *people, team: team.map(str::to_owned) }).collect() })
+            .map(|all| AllOf {
+                all: all
+                    .iter()
+                    .map(|(people, team)| Seat { people: *people, team: team.map(str::to_owned) })
+                    .collect(),
+            })
             .collect();
         Needs { any, ..Needs::default() }
     }

@@ -32,7 +32,10 @@ pub fn check_steps(plan: &Plan, steps: &[StepDecision], at: &str) -> Result<(), 
             return Err(Invalid::new(here("id"), "the step is decided twice"));
         }
         if previous.is_some_and(|previous| position < previous) && !plan.can_modify {
-            return Err(Invalid::new(here("id"), "the steps are in another order, and this plan cannot be modified"));
+            return Err(Invalid::new(
+                here("id"),
+                "the steps are in another order, and this plan cannot be modified",
+            ));
         }
         previous = Some(position);
         match (step.decision, &step.arguments) {
@@ -40,17 +43,31 @@ pub fn check_steps(plan: &Plan, steps: &[StepDecision], at: &str) -> Result<(), 
             (DecisionWord::Deny, None) => {}
             (DecisionWord::Edit, Some(_)) if plan.can_modify => approved = true,
             (DecisionWord::Edit, Some(_)) => {
-                return Err(Invalid::new(here("decision"), "this plan cannot be modified: approve or deny the step"));
+                return Err(Invalid::new(
+                    here("decision"),
+                    "this plan cannot be modified: approve or deny the step",
+                ));
             }
-            (DecisionWord::Edit, None) => return Err(Invalid::new(here("arguments"), "an edited step needs its replacement arguments")),
+            (DecisionWord::Edit, None) => {
+                return Err(Invalid::new(
+                    here("arguments"),
+                    "an edited step needs its replacement arguments",
+                ));
+            }
             (DecisionWord::Approve | DecisionWord::Deny, Some(_)) => {
                 return Err(Invalid::new(here("arguments"), "only an edited step carries arguments"));
             }
-            (DecisionWord::Respond, _) => return Err(Invalid::new(here("decision"), "a step takes approve, edit or deny")),
+            (DecisionWord::Respond, _) => {
+                return Err(Invalid::new(here("decision"), "a step takes approve, edit or deny"));
+            }
         }
     }
-    if let Some(missing) = plan.steps.iter().find(|proposed| !steps.iter().any(|step| step.id == proposed.id)) {
-        return Err(Invalid::new(at, format!("step `{}` is not decided: name every step of the plan", missing.id.escape_debug())));
+    if let Some(missing) = plan.steps.iter().find(|proposed| !steps.iter().any(|step| step.id == proposed.id))
+    {
+        return Err(Invalid::new(
+            at,
+            format!("step `{}` is not decided: name every step of the plan", missing.id.escape_debug()),
+        ));
     }
     if !approved {
         return Err(Invalid::new(at, "no step is approved: deny the plan instead"));
@@ -77,10 +94,19 @@ mod tests {
 
     #[test]
     fn every_step_must_be_named_exactly_once() {
-        assert_eq!(check(true, json!([{"id":"a","decision":"approve"},{"id":"b","decision":"deny"}])), Ok(()));
+        assert_eq!(
+            check(true, json!([{"id":"a","decision":"approve"},{"id":"b","decision":"deny"}])),
+            Ok(())
+        );
         assert_eq!(check(true, json!([{"id":"a","decision":"approve"}])), Err("/steps".into()));
-        assert_eq!(check(true, json!([{"id":"a","decision":"approve"},{"id":"a","decision":"deny"}])), Err("/steps/1/id".into()));
-        assert_eq!(check(true, json!([{"id":"a","decision":"approve"},{"id":"z","decision":"deny"}])), Err("/steps/1/id".into()));
+        assert_eq!(
+            check(true, json!([{"id":"a","decision":"approve"},{"id":"a","decision":"deny"}])),
+            Err("/steps/1/id".into())
+        );
+        assert_eq!(
+            check(true, json!([{"id":"a","decision":"approve"},{"id":"z","decision":"deny"}])),
+            Err("/steps/1/id".into())
+        );
     }
 
     #[test]
@@ -95,12 +121,21 @@ mod tests {
 
     #[test]
     fn a_plan_without_an_approved_step_is_not_an_approval() {
-        assert_eq!(check(true, json!([{"id":"a","decision":"deny"},{"id":"b","decision":"deny"}])), Err("/steps".into()));
+        assert_eq!(
+            check(true, json!([{"id":"a","decision":"deny"},{"id":"b","decision":"deny"}])),
+            Err("/steps".into())
+        );
     }
 
     #[test]
     fn arguments_belong_to_edits_alone() {
-        assert_eq!(check(true, json!([{"id":"a","decision":"approve","arguments":{}},{"id":"b","decision":"deny"}])), Err("/steps/0/arguments".into()));
-        assert_eq!(check(true, json!([{"id":"a","decision":"edit"},{"id":"b","decision":"deny"}])), Err("/steps/0/arguments".into()));
+        assert_eq!(
+            check(true, json!([{"id":"a","decision":"approve","arguments":{}},{"id":"b","decision":"deny"}])),
+            Err("/steps/0/arguments".into())
+        );
+        assert_eq!(
+            check(true, json!([{"id":"a","decision":"edit"},{"id":"b","decision":"deny"}])),
+            Err("/steps/0/arguments".into())
+        );
     }
 }

@@ -1,15 +1,17 @@
 //! The record: what every read, stream and door sees of a request.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Auth, Body, DecisionWord, Digest, Display, InputSpec, Kind, Needs, ReportStatus, Request, RequestId, Risk, State, Step, StepDecision, Time, Verdict,
-    display,
+    Auth, Body, DecisionWord, Digest, Display, InputSpec, Kind, Needs, ReportStatus, Request, RequestId,
+    Risk, State, Step, StepDecision, Time, Verdict, display,
 };
 
 /// A request as the wire shows it. Every field the agent set is there, null when empty.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Record {
     /// Its identifier.
@@ -225,7 +227,9 @@ pub struct OutcomeRecord {
 }
 
 /// A borrowed record: the same JSON as [`Record`] without copying what the agent wrote.
-#[derive(Debug, Serialize)]
+///
+/// This is the only place where the shape is written: a [`Record`] is written through it, so the two cannot differ.
+#[derive(Debug, Clone, Serialize)]
 pub struct RecordView<'a> {
     id: RequestId,
     version: u32,
@@ -249,17 +253,17 @@ pub struct RecordView<'a> {
     claimable: bool,
     verdict: &'a Verdict,
     needs: &'a Needs,
-    votes: Vec<VoteRecord>,
-    proposal: Option<ProposalRecord>,
+    votes: Cow<'a, [VoteRecord]>,
+    proposal: Option<Cow<'a, ProposalRecord>>,
     asked: &'a [String],
-    decision: Option<DecisionRecord>,
+    decision: Option<Cow<'a, DecisionRecord>>,
     created_at: Time,
     expires_at: Time,
     claim_by: Option<Time>,
     report_by: Option<Time>,
-    claim: Option<ClaimRecord>,
-    outcome: Option<OutcomeRecord>,
-    url: String,
+    claim: Option<Cow<'a, ClaimRecord>>,
+    outcome: Option<Cow<'a, OutcomeRecord>>,
+    url: Cow<'a, str>,
     /// The exact text to show; for reviewers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub display: Option<Display>,
@@ -269,7 +273,7 @@ pub struct RecordView<'a> {
 }
 
 /// The fields that only one kind has. An action's stand on every record.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 enum Own<'a> {
     None {},
@@ -308,10 +312,20 @@ impl Request {
             claimable: self.permit,
             verdict: &self.verdict,
             needs: &self.needs,
-            votes: self.votes.iter().map(|vote| VoteRecord { by: vote.by.clone(), vote: vote.vote, digest: vote.digest, at: vote.at, auth: vote.auth }).collect(),
+            votes: self
+                .votes
+                .iter()
+                .map(|vote| VoteRecord {
+                    by: vote.by.clone(),
+                    vote: vote.vote,
+                    digest: vote.digest,
+                    at: vote.at,
+                    auth: vote.auth,
+                })
+                .collect(),
             proposal: self.proposal.as_ref().map(|proposal| {
                 let content = proposal.content.as_deref().cloned().unwrap_or_default();
-                ProposalRecord {
+                Cow::Owned(ProposalRecord {
                     by: proposal.by.clone(),
                     decision: proposal.word,
                     digest: proposal.digest,
@@ -319,12 +333,12 @@ impl Request {
                     arguments: content.arguments,
                     answer: content.answer,
                     steps: content.steps,
-                }
+                })
             }),
             asked: &self.asked,
             decision: self.decision.as_ref().map(|decision| {
                 let content = decision.content.as_deref().cloned().unwrap_or_default();
-                DecisionRecord {
+                Cow::Owned(DecisionRecord {
                     decision: decision.word,
                     by: decision.by.clone(),
                     reason: decision.reason.clone(),
@@ -333,21 +347,26 @@ impl Request {
                     answer: content.answer,
                     steps: content.steps,
                     at: decision.at,
-                }
+                })
             }),
             created_at: self.created_at,
             expires_at: self.expires_at,
             claim_by: self.claim_by,
             report_by: self.report_by,
-            claim: self.claim.as_ref().map(|claim| ClaimRecord { by: self.agent.clone(), at: claim.at }),
-            outcome: self.outcome.as_ref().map(|outcome| OutcomeRecord {
-                status: outcome.status,
-                result_digest: outcome.result_digest.clone(),
-                note: outcome.note.clone(),
-                at: outcome.at,
-                resolved_by: outcome.resolved_by.clone(),
+            claim: self
+                .claim
+                .as_ref()
+                .map(|claim| Cow::Owned(ClaimRecord { by: self.agent.clone(), at: claim.at })),
+            outcome: self.outcome.as_ref().map(|outcome| {
+                Cow::Owned(OutcomeRecord {
+                    status: outcome.status,
+                    result_digest: outcome.result_digest.clone(),
+                    note: outcome.note.clone(),
+                    at: outcome.at,
+                    resolved_by: outcome.resolved_by.clone(),
+                })
             }),
-            url: format!("/r/{}", self.id),
+            url: format!("/r/{}", self.id).into(),
             display: None,
             permit: None,
         }
@@ -356,6 +375,74 @@ impl Request {
     /// Every value the agent wrote, safe to show.
     pub fn display_fields(&self) -> Vec<crate::DisplayField> {
         display::fields(self)
+    }
+}
+
+impl Serialize for Record {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.view().serialize(serializer)
+    }
+}
+
+impl Record {
+    fn view(&self) -> RecordView<'_> {
+        RecordView {
+            id: self.id,
+            version: self.version,
+            kind: self.kind,
+            state: self.state,
+            agent: &self.agent,
+            session: &self.session,
+            tool: self.tool.as_deref(),
+            arguments: self.arguments.as_ref(),
+            arguments_schema: self.arguments_schema.as_ref(),
+            own: self.own(),
+            context: self.context.as_ref(),
+            summary: self.summary.as_deref(),
+            on_behalf_of: self.on_behalf_of.as_deref(),
+            group: self.group.as_deref(),
+            nonce: self.nonce.as_deref(),
+            digest: self.digest,
+            risk: self.risk,
+            allowed: &self.allowed,
+            claimable: self.claimable,
+            verdict: &self.verdict,
+            needs: &self.needs,
+            votes: Cow::Borrowed(&self.votes),
+            proposal: self.proposal.as_ref().map(Cow::Borrowed),
+            asked: &self.asked,
+            decision: self.decision.as_ref().map(Cow::Borrowed),
+            created_at: self.created_at,
+            expires_at: self.expires_at,
+            claim_by: self.claim_by,
+            report_by: self.report_by,
+            claim: self.claim.as_ref().map(Cow::Borrowed),
+            outcome: self.outcome.as_ref().map(Cow::Borrowed),
+            url: Cow::Borrowed(&self.url),
+            display: self.display.clone(),
+            permit: self.permit.clone(),
+        }
+    }
+
+    /// The fields of this kind, null where empty; none of them once the content was erased.
+    fn own(&self) -> Own<'_> {
+        if let (Some(title), Some(steps), Some(can_modify)) = (&self.title, &self.steps, self.can_modify) {
+            return Own::Plan {
+                title,
+                steps,
+                can_modify,
+                estimated_duration: self.estimated_duration.as_deref(),
+            };
+        }
+        if let (Some(question), Some(input), Some(required)) = (&self.question, &self.input, self.required) {
+            return Own::Input { question, input, required, default: self.default.as_ref() };
+        }
+        match (&self.message, &self.confirm_label, &self.cancel_label) {
+            (Some(message), Some(confirm_label), Some(cancel_label)) => {
+                Own::Confirmation { message, details: self.details.as_deref(), confirm_label, cancel_label }
+            }
+            _ => Own::None {},
+        }
     }
 }
 
@@ -368,7 +455,12 @@ fn own(body: Option<&Body>) -> Own<'_> {
             can_modify: plan.can_modify,
             estimated_duration: plan.estimated_duration.as_deref(),
         },
-        Some(Body::Input(input)) => Own::Input { question: &input.question, input: &input.input, required: input.required, default: input.default.as_ref() },
+        Some(Body::Input(input)) => Own::Input {
+            question: &input.question,
+            input: &input.input,
+            required: input.required,
+            default: input.default.as_ref(),
+        },
         Some(Body::Confirmation(confirmation)) => Own::Confirmation {
             message: &confirmation.message,
             details: confirmation.details.as_deref(),

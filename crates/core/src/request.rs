@@ -5,7 +5,10 @@ use std::{sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Auth, Body, DecisionWord, Digest, Effect, Kind, Needs, ReportStatus, RequestId, Risk, State, StepDecision, Time};
+use crate::{
+    Auth, Body, DecisionWord, Digest, Effect, Kind, Needs, ReportStatus, RequestId, Risk, State,
+    StepDecision, Time,
+};
 
 /// A request as it stands. Fields marked `skip` come from the payloads table and may have been erased.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -155,6 +158,7 @@ mod some_value {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use serde_json::Value;
 
+    #[expect(clippy::ref_option, reason = "the signature that serde calls")]
     pub(super) fn serialize<S: Serializer>(value: &Option<Value>, serializer: S) -> Result<S::Ok, S::Error> {
         value.serialize(serializer)
     }
@@ -257,10 +261,13 @@ impl Request {
         }
     }
 
-    /// The arguments that will run: the approved replacement, or what was proposed.
+    /// The arguments that will run: the approved replacement, or what was proposed. `None` once erased.
     pub fn effective_arguments(&self) -> Option<&Map<String, Value>> {
-        let edited = self.decision.as_ref().and_then(|decision| decision.content.as_ref()).and_then(|content| content.arguments.as_ref());
-        edited.or_else(|| self.content.as_ref()?.body.arguments())
+        match &self.decision {
+            // An erased replacement must not fall back to what it replaced.
+            Some(Decision { word: DecisionWord::Edit, content, .. }) => content.as_ref()?.arguments.as_ref(),
+            _ => self.content.as_ref()?.body.arguments(),
+        }
     }
 
     /// The digest of what will run.

@@ -1,9 +1,9 @@
 //! The one sequence of bytes for a value (RFC 8785), which is what digests are taken over.
 //!
-//! Our own writer rather than the `serde_json_canonicalizer` crate, for two reasons found in its tests
-//! and ours: below the top level that crate writes a NaN as `null` and an integer beyond ±(2^53−1) as its
-//! neighbour, so that different values share a digest; and it costs about ten times as much, because
-//! it buffers every member and reads every key back to sort it. It stays as a witness in the tests.
+//! Our own writer rather than the `serde_json_canonicalizer` crate, for two reasons. Below the top level
+//! that crate writes a NaN as `null`, and anywhere an integer beyond ±(2^53−1) as its neighbour, so that
+//! different values share a digest. And it costs six times as much for an ordinary request, because it
+//! buffers every member and reads every key back to sort it. It stays as a witness in the tests.
 //!
 //! INVARIANT: whatever is written here is accepted by [`crate::ijson::parse`] (given the limits) and
 //! reads back as the same value. What has no such form is an error, never an approximation.

@@ -140,13 +140,18 @@ impl Chain {
         let bad = |what: String| BadEntry { seq, what };
         let expected = self.seq.saturating_add(1);
         if seq != expected {
-            return Err(bad(format!("entry {expected} should come next, so entries are missing or out of order")));
+            return Err(bad(format!(
+                "entry {expected} should come next, so entries are missing or out of order"
+            )));
         }
         let hash = entry_hash(text);
         if hash != *stored {
-            return Err(bad("its text does not have the stored hash, so one of the two was changed".to_owned()));
+            return Err(bad(
+                "its text does not have the stored hash, so one of the two was changed".to_owned()
+            ));
         }
-        let entry: Entry = serde_json::from_str(text).map_err(|error| bad(format!("it cannot be read: {error}")))?;
+        let entry: Entry =
+            serde_json::from_str(text).map_err(|error| bad(format!("it cannot be read: {error}")))?;
         if entry.v != Entry::FORMAT {
             return Err(bad(format!("its format is {} and this program knows {}", entry.v, Entry::FORMAT)));
         }
@@ -154,11 +159,15 @@ impl Chain {
             return Err(bad(format!("it says it is entry {}", entry.seq)));
         }
         if entry.prev != self.hash {
-            return Err(bad("it does not follow from the entry before, so one of the two was changed".to_owned()));
+            return Err(bad(
+                "it does not follow from the entry before, so one of the two was changed".to_owned()
+            ));
         }
         let opens = match &entry.data {
             Data::Admin(AdminEvent::Opened {}) => seq == 1,
-            Data::Admin(AdminEvent::Restored { from }) => self.epoch.as_ref() == Some(from) && self.epoch.as_ref() != Some(&entry.epoch),
+            Data::Admin(AdminEvent::Restored { from }) => {
+                self.epoch.as_ref() == Some(from) && self.epoch.as_ref() != Some(&entry.epoch)
+            }
             _ => self.epoch.as_ref() == Some(&entry.epoch),
         };
         if !opens {
@@ -186,7 +195,11 @@ mod tests {
         let mut prev = Digest::default();
         (1..=length)
             .map(|seq| {
-                let data = if seq == 1 { AdminEvent::Opened {} } else { AdminEvent::PersonRemoved { name: format!("p{seq}") } };
+                let data = if seq == 1 {
+                    AdminEvent::Opened {}
+                } else {
+                    AdminEvent::PersonRemoved { name: format!("p{seq}") }
+                };
                 let entry = Entry {
                     v: Entry::FORMAT,
                     epoch: "e1".into(),

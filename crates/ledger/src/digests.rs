@@ -82,7 +82,15 @@ impl Parts<'_> {
         );
         Ok(hash(
             "placet/request/v1",
-            &[b"{\"agent\":", agent.as_bytes(), b",\"body\":", body.as_bytes(), b",\"context\":", context.as_bytes(), tail.as_bytes()],
+            &[
+                b"{\"agent\":",
+                agent.as_bytes(),
+                b",\"body\":",
+                body.as_bytes(),
+                b",\"context\":",
+                context.as_bytes(),
+                tail.as_bytes(),
+            ],
         ))
     }
 }
@@ -102,7 +110,11 @@ fn parts<'a>(request: &'a Request, content: &'a Content, body: &'a Body) -> Part
 }
 
 /// The digest of a stored request with other arguments in place: what an edit is a vote on.
-pub fn edit_digest(request: &Request, content: &Content, arguments: &Map<String, Value>) -> Result<Digest, CanonicalError> {
+pub fn edit_digest(
+    request: &Request,
+    content: &Content,
+    arguments: &Map<String, Value>,
+) -> Result<Digest, CanonicalError> {
     let mut body = content.body.clone();
     if let Body::Action(action) = &mut body {
         action.arguments.clone_from(arguments);

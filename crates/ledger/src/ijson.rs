@@ -38,11 +38,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            bytes: 256 * 1024,
-            depth: 64,
-            nodes: 10_000,
-        }
+        Self { bytes: 256 * 1024, depth: 64, nodes: 10_000 }
     }
 }
 
@@ -69,10 +65,7 @@ pub fn parse(text: &[u8], limits: &Limits) -> Result<Value, JsonError> {
 
 /// Locates a byte that is not UTF-8: the good text before it is read only to learn where it stops.
 fn not_utf8(text: &[u8], offset: usize, limits: &Limits) -> JsonError {
-    let before = text
-        .get(..offset)
-        .and_then(|good| std::str::from_utf8(good).ok())
-        .unwrap_or_default();
+    let before = text.get(..offset).and_then(|good| std::str::from_utf8(good).ok()).unwrap_or_default();
     let pointer = match Parser::new(before, limits).document() {
         Err(error) if error.code() == Fault::Truncated.code() => error.pointer().to_owned(),
         _ => String::new(),

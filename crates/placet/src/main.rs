@@ -1,1 +1,95 @@
-fn main() {}
+//! `placet`: the server, and the command line for agents, reviewers and operators.
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+mod cli;
+mod demo;
+mod exit;
+mod offline;
+mod output;
+mod serve;
+mod verbs;
+mod watch;
+
+use cli::{Cli, Colour, Command, Global, KeyCommand, LedgerCommand};
+use verbs::Context;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match cli.global.color {
+        Colour::Auto => {}
+        Colour::Always => anstream::ColorChoice::Always.write_global(),
+        Colour::Never => anstream::ColorChoice::Never.write_global(),
+    }
+    let json = cli.global.json;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let result = match runtime {
+        Ok(runtime) => runtime.block_on(run(cli)),
+        Err(error) => Err(error.into()),
+    };
+    result.unwrap_or_else(|error| exit::failed(&error, json))
+}
+
+async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    let Cli { command, global } = cli;
+    let json = global.json;
+    // What works on this machine's files or starts a server; the rest speaks to one.
+    match command {
+        Command::Serve(mut args) => {
+            args.json = json;
+            serve::run(args).await
+        }
+        Command::Demo(args) => demo::run(args, json).await,
+        Command::Key(KeyCommand::New(mut args)) => {
+            args.json = json;
+            offline::key_new(args).await
+        }
+        Command::Ledger(LedgerCommand::Verify(mut args)) => {
+            args.json = json;
+            offline::ledger_verify(args).await
+        }
+        Command::Backup(mut args) => {
+            args.json = json;
+            offline::backup(args).await
+        }
+        Command::Restore(mut args) => {
+            args.json = json;
+            offline::restore(args).await
+        }
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "placet", &mut std::io::stdout());
+            Ok(ExitCode::SUCCESS)
+        }
+        other => remote(other, &global).await,
+    }
+}
+
+async fn remote(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
+    let context = Context::new(global)?;
+    let code = match command {
+        Command::Request(args) => verbs::request::run(&context, *args).await?,
+        Command::Cancel(args) => verbs::later::cancel(&context, args).await?,
+        Command::Inbox(args) if args.watch => watch::run(&context, &args.filters).await?,
+        Command::Inbox(args) => verbs::inbox::run(&context, *args).await?,
+        Command::Show(args) => verbs::show::run(&context, args).await?,
+        Command::Approve(args) => verbs::decide::approve(&context, args).await?,
+        Command::Edit(args) => verbs::decide::edit(&context, args).await?,
+        Command::Deny(args) => verbs::decide::deny(&context, args).await?,
+        Command::Answer(args) => verbs::decide::answer(&context, args).await?,
+        Command::Revoke(args) => verbs::later::revoke(&context, args).await?,
+        Command::Reassign(args) => verbs::later::reassign(&context, args).await?,
+        Command::Resolve(args) => verbs::later::resolve(&context, args).await?,
+        Command::Key(KeyCommand::List) => verbs::keys::list(&context).await?,
+        Command::Key(KeyCommand::Revoke { id }) => verbs::keys::revoke(&context, &id).await?,
+        Command::Serve(_)
+        | Command::Demo(_)
+        | Command::Key(KeyCommand::New(_))
+        | Command::Ledger(_)
+        | Command::Backup(_)
+        | Command::Restore(_)
+        | Command::Completions { .. } => anyhow::bail!("this command does not speak to a server"),
+    };
+    Ok(ExitCode::from(code))
+}

@@ -1,1 +1,16 @@
-//! Placeholder.
+//! HTTP: the doors through which agents and people come in. A door translates and does nothing else.
+
+mod call;
+mod guard;
+mod health;
+mod limits;
+mod listener;
+mod openapi;
+mod problem;
+mod state;
+mod v1;
+
+pub use guard::Hosts;
+pub use listener::{Closing, ListenLimits, run};
+pub use openapi::document;
+pub use state::{Settings, State, router};

@@ -1,1 +1,34 @@
-//! Placeholder.
+//! All SQL: one store over two thin backends, a group-commit writer, and an ordered tail of what was committed.
+//!
+//! Everything that thinks is shared and written once. Commands enter a bounded [`queue`]; the [`writer`] takes all
+//! that queued while the last commit was being written, applies it in memory ([`batch`]) and commits it in one
+//! transaction; only then are the callers answered and the [`tail`] told.
+
+mod backend;
+mod batch;
+mod clock;
+mod error;
+mod migrations;
+mod outbox;
+mod postgres;
+mod queue;
+mod read;
+mod restore;
+mod rows;
+mod sabotage;
+mod sqlite;
+mod store;
+mod tail;
+mod verify;
+mod work;
+mod writer;
+
+pub use clock::{Clock, SystemClock};
+pub use error::StoreError;
+pub use outbox::{AttemptResult, Delivery};
+pub use read::{Filter, LedgerRow, Listed, Order};
+pub use restore::{RestoreReport, backup, restore, verify_file, verify_postgres};
+pub use store::{Durability, Location, Options, Store};
+pub use tail::{News, Tail};
+pub use verify::{Progress, Verified, VerifyError};
+pub use work::{Done, Idempotency, Lane, Outcome, Work};

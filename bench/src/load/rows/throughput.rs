@@ -62,7 +62,7 @@ async fn creates_with(bench: &Bench, clients: usize, what: &str) -> Result<Vec<R
         _ => ("/s raw commits of 64", Goal::None),
     };
     rows.push(
-        Row::new("creates", format!("{what} (same figure)"), "/s", &per_second(&rates))
+        Row::new("creates", format!("{what}, beside raw commits"), "/s", &per_second(&rates))
             .against(name, &raw)
             .goal(goal),
     );

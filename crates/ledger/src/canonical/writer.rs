@@ -77,11 +77,7 @@ impl Writer {
 
     fn begin_list(&mut self) -> Result<List<'_>, CanonicalError> {
         self.open('[')?;
-        Ok(List {
-            writer: self,
-            empty: true,
-            wrapped: false,
-        })
+        Ok(List { writer: self, empty: true, wrapped: false })
     }
 
     fn begin_object(&mut self) -> Result<Object<'_>, CanonicalError> {
@@ -222,12 +218,7 @@ impl Object<'_> {
         let key = writer.keys.get(key_from..).ok_or_else(lost)?;
         write_text(&mut writer.out, key)?;
         writer.out.push(':');
-        writer.members.push(Member {
-            key_from,
-            key_to: writer.keys.len(),
-            text_from,
-            text_to: text_from,
-        });
+        writer.members.push(Member { key_from, key_to: writer.keys.len(), text_from, text_to: text_from });
         Ok(())
     }
 

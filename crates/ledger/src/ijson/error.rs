@@ -17,11 +17,7 @@ pub struct JsonError {
 
 impl JsonError {
     pub(super) fn new(fault: Fault, offset: usize, pointer: String) -> Self {
-        Self {
-            fault,
-            offset,
-            pointer,
-        }
+        Self { fault, offset, pointer }
     }
 
     pub(super) fn at_root(fault: Fault, offset: usize) -> Self {
@@ -34,7 +30,7 @@ impl JsonError {
     }
 
     /// The RFC 6901 pointer to the value at fault, or to the innermost value that holds it; `""` is the
-    /// root.
+    /// root. It repeats keys of the document, so it is as untrusted, and can be about as long.
     pub fn pointer(&self) -> &str {
         &self.pointer
     }
@@ -115,11 +111,7 @@ struct Route {
 
 impl Trace {
     pub(super) fn new(fault: Fault, offset: usize) -> Self {
-        Self(Box::new(Route {
-            fault,
-            offset,
-            steps: Vec::new(),
-        }))
+        Self(Box::new(Route { fault, offset, steps: Vec::new() }))
     }
 
     pub(super) fn within_index(mut self, index: usize) -> Self {

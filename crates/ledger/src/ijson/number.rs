@@ -11,8 +11,8 @@ pub(crate) const MAX_SAFE_INTEGER: u64 = 9_007_199_254_740_991;
 /// RFC 8785 writes doubles from here on with an exponent, and smaller integral ones digit by digit.
 const FIRST_WITH_EXPONENT: f64 = 1e21;
 
-/// What a finite double is in canonical form: `Ok(Some)` an integer, `Ok(None)` a number with a fraction
-/// or an exponent.
+/// What a double is in canonical form: `Ok(Some)` an integer, `Ok(None)` a number with a fraction or an
+/// exponent (or, not being finite, nothing at all).
 ///
 /// A double is refused if RFC 8785 would write it as an integer beyond ±(2^53−1), `1e20` for one: its
 /// canonical form would be a document that the reader refuses. Larger ones such as `1e30` are accepted;
@@ -59,17 +59,13 @@ impl Parser<'_> {
             self.digits("a digit in the exponent")?;
         }
         // The standard library rounds correctly, to even, and flushes what is too small to zero, as
-        // every reader of doubles does.
-        let double = self
-            .text
-            .get(start..self.at)
-            .and_then(|token| token.parse::<f64>().ok());
-        let Some(double) = double.filter(|double| double.is_finite()) else {
-            return Err(Trace::new(Fault::NumberRange, start));
-        };
+        // every reader of doubles does. What is too large becomes infinite, for which there is no `Number`.
+        let out_of_range = || Trace::new(Fault::NumberRange, start);
+        let token = self.text.get(start..self.at).unwrap_or_default();
+        let double: f64 = token.parse().map_err(|_| out_of_range())?;
         match safe_integer(double) {
             Ok(Some(integer)) => Ok(Number::from(integer)),
-            Ok(None) => Number::from_f64(double).ok_or_else(|| Trace::new(Fault::NumberRange, start)),
+            Ok(None) => Number::from_f64(double).ok_or_else(out_of_range),
             Err(Unsafe) => Err(Trace::new(Fault::IntegerRange, start)),
         }
     }
@@ -85,9 +81,7 @@ impl Parser<'_> {
         let mut magnitude = 0_u64;
         let first_at = self.at;
         while let Some(digit @ b'0'..=b'9') = self.peek() {
-            magnitude = magnitude
-                .saturating_mul(10)
-                .saturating_add(u64::from(digit - b'0'));
+            magnitude = magnitude.saturating_mul(10).saturating_add(u64::from(digit - b'0'));
             self.at += 1;
         }
         if self.at == first_at {

@@ -27,11 +27,7 @@ pub(crate) fn plain_prefix(bytes: &[u8]) -> usize {
         }
         plain += 8;
     }
-    plain
-        + rest
-            .iter()
-            .take_while(|&&byte| byte >= 0x20 && byte != b'"' && byte != b'\\')
-            .count()
+    plain + rest.iter().take_while(|&&byte| byte >= 0x20 && byte != b'"' && byte != b'\\').count()
 }
 
 impl<'a> Parser<'a> {

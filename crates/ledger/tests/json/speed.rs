@@ -12,6 +12,7 @@ const BODY: &str = r#"{"kind":"action","tool":"delete_files","arguments":{"files
  "context":{"cwd":"/srv/projects/billing","call_id":"adk-7d2f6c1e-9f1b-4d7e-8a55-0c6d1c6f2b11","invocation_id":"e-1234567890","lineage":["planner","worker"]},
  "allowed":["approve","edit","deny"],"expires_in":"5m","on_behalf_of":"ann","group":"g-42","permit":true}"#;
 
+#[expect(clippy::disallowed_methods, reason = "a stopwatch, which decides nothing")]
 fn quickest(mut work: impl FnMut()) -> Duration {
     const ROUNDS: u32 = 2_000;
     (0..20)
@@ -26,7 +27,6 @@ fn quickest(mut work: impl FnMut()) -> Duration {
 
 #[test]
 #[ignore = "a measurement, of use in release only: --release -- --ignored --nocapture"]
-#[expect(clippy::print_stderr, reason = "the figures are the point")]
 fn a_body_of_600_bytes_is_read_in_under_10_us_and_written_in_under_10_us() {
     assert!((550..700).contains(&BODY.len()), "{}", BODY.len());
     let limits = Limits::default();
@@ -38,7 +38,9 @@ fn a_body_of_600_bytes_is_read_in_under_10_us_and_written_in_under_10_us() {
         black_box(canonical(black_box(&value)).expect("a form"));
     });
     let lenient = quickest(|| {
-        black_box(serde_json::from_slice::<serde_json::Value>(black_box(BODY.as_bytes())).expect("a document"));
+        black_box(
+            serde_json::from_slice::<serde_json::Value>(black_box(BODY.as_bytes())).expect("a document"),
+        );
     });
     let witness = quickest(|| {
         black_box(serde_json_canonicalizer::to_vec(black_box(&value)).expect("a form"));
@@ -46,6 +48,8 @@ fn a_body_of_600_bytes_is_read_in_under_10_us_and_written_in_under_10_us() {
     let plain = quickest(|| {
         black_box(serde_json::to_vec(black_box(&value)).expect("a form"));
     });
-    eprintln!("read: {reading:?} (serde_json {lenient:?}); write: {writing:?} (serde_json, not canonical {plain:?}; serde_json_canonicalizer {witness:?})");
+    eprintln!(
+        "read: {reading:?} (serde_json {lenient:?}); write: {writing:?} (serde_json, not canonical {plain:?}; serde_json_canonicalizer {witness:?})"
+    );
     assert!(reading < Duration::from_micros(10) && writing < Duration::from_micros(10));
 }

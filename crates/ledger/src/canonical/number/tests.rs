@@ -75,10 +75,7 @@ fn published_samples() -> impl Iterator<Item = u64> {
     let random = std::iter::repeat_with(move || {
         block = Sha256::digest(block).into();
         let (words, _) = block.as_chunks::<8>();
-        words
-            .iter()
-            .map(|word| u64::from_le_bytes(*word))
-            .collect::<Vec<_>>()
+        words.iter().map(|word| u64::from_le_bytes(*word)).collect::<Vec<_>>()
     })
     .flatten()
     .filter(|&bits| f64::from_bits(bits).is_finite() && f64::from_bits(bits) != 0.0);

@@ -1,0 +1,138 @@
+//! What an agent does: ask, look, claim, report, withdraw.
+
+use std::time::Duration;
+
+use placet_core::{Create, Digest, Record, ReportStatus, RequestId, Time};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::{Claimant, Client, Error, Permit, http::Call, wait::POLL};
+
+/// How to ask.
+#[derive(Debug, Clone, Default)]
+pub struct CreateOptions {
+    /// The same key gives the same request, however often it is sent. A new one each time unless given.
+    pub idempotency_key: Option<String>,
+    /// Wait for a decision in the same call, at most 25 s; use [`Client::wait_decided`] for longer.
+    pub wait: Option<Duration>,
+    /// If it is approved by then, claim it in the same call: the record then carries the permit. When that answer is
+    /// lost the permit is lost with it, so prefer [`Client::claim`] for anything that must not end `unknown`.
+    pub claim: bool,
+}
+
+/// A claimed permit and what it allows.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Claimed {
+    /// The right to run it, once.
+    pub permit: Permit,
+    /// What to run: these arguments and no others.
+    pub arguments: Map<String, Value>,
+    /// The digest of what was approved.
+    pub digest: Digest,
+    /// Say what became of it before this.
+    pub report_by: Time,
+}
+
+/// What became of an execution.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// Whether it worked.
+    pub status: ReportStatus,
+    /// A digest of the result, by the executor's own rule.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_digest: Option<String>,
+    /// In the executor's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl Report {
+    /// It worked.
+    pub fn succeeded() -> Self {
+        Self { status: ReportStatus::Succeeded, result_digest: None, note: None }
+    }
+
+    /// It did not.
+    pub fn failed(note: impl Into<String>) -> Self {
+        Self { status: ReportStatus::Failed, result_digest: None, note: Some(note.into()) }
+    }
+}
+
+impl Client {
+    /// Asks. Sent again with the same idempotency key when an answer is lost, so there is one request, not two.
+    pub async fn create(&self, create: &Create, options: CreateOptions) -> Result<Record, Error> {
+        let mut call = Call::post(self.at("/v1/requests"), create, options.idempotency_key)?
+            .wait(options.wait.map(|wait| wait.min(POLL)));
+        if options.claim {
+            call = call.query("claim", "true");
+        }
+        self.send(&call).await
+    }
+
+    /// The request as it stands now.
+    pub async fn get(&self, id: RequestId) -> Result<Record, Error> {
+        self.get_after(id, None, None).await
+    }
+
+    /// The request when its version is no longer `version` (without one: when it is no longer pending), or when the
+    /// wait ends.
+    pub async fn get_after(
+        &self,
+        id: RequestId,
+        wait: Option<Duration>,
+        version: Option<u32>,
+    ) -> Result<Record, Error> {
+        self.send(&self.get_call(id, wait, version)).await
+    }
+
+    pub(crate) fn get_call(&self, id: RequestId, wait: Option<Duration>, version: Option<u32>) -> Call {
+        let call = Call::get(self.at(&format!("/v1/requests/{id}"))).wait(wait.map(|wait| wait.min(POLL)));
+        match version {
+            Some(version) => call.query("version", &version.to_string()),
+            None => call,
+        }
+    }
+
+    /// Takes the permit of an approved action. A lost answer is asked for again as the same claimant.
+    pub async fn claim(&self, id: RequestId) -> Result<Claimed, Error> {
+        self.claim_as(id, &Claimant::new()?).await
+    }
+
+    /// Takes the permit as a claimant the caller keeps, to be able to ask again later.
+    pub async fn claim_as(&self, id: RequestId, claimant: &Claimant) -> Result<Claimed, Error> {
+        let body = json!({ "claimant": claimant });
+        // The permit is not kept by the server in the clear, so the claimant, not the key, makes this repeatable.
+        let call = Call::post(self.at(&format!("/v1/requests/{id}/claim")), &body, None)?;
+        self.send(&call).await
+    }
+
+    /// Says what became of the execution.
+    pub async fn report(&self, id: RequestId, permit: &Permit, report: &Report) -> Result<Record, Error> {
+        #[derive(Serialize)]
+        struct Body<'a> {
+            permit: &'a Permit,
+            #[serde(flatten)]
+            report: &'a Report,
+        }
+        let call =
+            Call::post(self.at(&format!("/v1/requests/{id}/outcome")), &Body { permit, report }, None)?;
+        self.send(&call).await
+    }
+
+    /// Withdraws a request that is pending, or approved and not yet claimed.
+    pub async fn cancel(&self, id: RequestId, reason: Option<&str>) -> Result<Record, Error> {
+        self.reasoned(id, "cancel", reason).await
+    }
+
+    /// A POST whose only field is an optional reason.
+    pub(crate) async fn reasoned(
+        &self,
+        id: RequestId,
+        verb: &str,
+        reason: Option<&str>,
+    ) -> Result<Record, Error> {
+        let body = reason.map_or_else(|| json!({}), |reason| json!({ "reason": reason }));
+        let call = Call::post(self.at(&format!("/v1/requests/{id}/{verb}")), &body, None)?;
+        self.send(&call).await
+    }
+}

@@ -1,0 +1,247 @@
+//! What a reviewer does: list, decide, take back, hand over, settle.
+
+use placet_core::{DecisionWord, Digest, Record, ReportStatus, RequestId, Risk, State, StepDecision, StepUp};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::{Client, Error, Problem, http::Call};
+
+/// A decision on exactly what one record showed: made from the record, it carries its digest and version.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Decide {
+    decision: DecisionWord,
+    digest: Digest,
+    version: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<Map<String, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps: Option<Vec<StepDecision>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step_up: Option<StepUp>,
+}
+
+impl Decide {
+    fn on(record: &Record, decision: DecisionWord) -> Self {
+        // When somebody put a replacement on the table, that is what is being decided.
+        let digest = record.proposal.as_ref().map_or(record.digest, |proposal| proposal.digest);
+        Self {
+            decision,
+            digest,
+            version: record.version,
+            reason: None,
+            arguments: None,
+            answer: None,
+            steps: None,
+            step_up: None,
+        }
+    }
+
+    /// Yes, exactly as shown.
+    pub fn approve(record: &Record) -> Self {
+        Self::on(record, DecisionWord::Approve)
+    }
+
+    /// Yes, with these whole arguments instead.
+    pub fn edit(record: &Record, arguments: Map<String, Value>) -> Self {
+        Self { arguments: Some(arguments), ..Self::on(record, DecisionWord::Edit) }
+    }
+
+    /// No.
+    pub fn deny(record: &Record, reason: impl Into<String>) -> Self {
+        Self::on(record, DecisionWord::Deny).with_reason(reason)
+    }
+
+    /// Here is the answer.
+    pub fn respond(record: &Record, answer: Value) -> Self {
+        Self { answer: Some(answer), ..Self::on(record, DecisionWord::Respond) }
+    }
+
+    /// Every step of a plan decided, in the order to be approved.
+    pub fn steps(record: &Record, steps: Vec<StepDecision>) -> Self {
+        Self { steps: Some(steps), ..Self::on(record, DecisionWord::Approve) }
+    }
+
+    /// Says why.
+    #[must_use]
+    pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
+        self.reason = Some(reason.into()).filter(|reason| !reason.is_empty());
+        self
+    }
+
+    /// Adds the short code from the detail view, where a step-up is needed.
+    #[must_use]
+    pub fn with_code(mut self, code: impl Into<String>) -> Self {
+        self.step_up = Some(StepUp { code: code.into() });
+        self
+    }
+
+    /// What is said.
+    pub fn word(&self) -> DecisionWord {
+        self.decision
+    }
+}
+
+/// Which requests to list.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ListQuery {
+    /// In this state.
+    pub state: Option<State>,
+    /// By this agent.
+    pub agent: Option<String>,
+    /// For this tool.
+    pub tool: Option<String>,
+    /// In this session.
+    pub session: Option<String>,
+    /// Of this risk.
+    pub risk: Option<Risk>,
+    /// Of this pause.
+    pub group: Option<String>,
+    /// With this text.
+    pub q: Option<String>,
+    /// After the page that gave this cursor.
+    pub cursor: Option<String>,
+    /// So many at most.
+    pub limit: Option<u32>,
+}
+
+/// One page of a list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Page {
+    /// The requests.
+    pub items: Vec<Record>,
+    /// Where the next page starts, if there is one.
+    #[serde(default)]
+    pub next_cursor: Option<String>,
+    /// The point in the stream this was read at; a stream from here has no hole.
+    #[serde(deserialize_with = "text_or_number")]
+    pub seq: String,
+}
+
+/// An opaque position is written as text; a bare number is taken for its text.
+pub(crate) fn text_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::String(text) => Ok(text),
+        Value::Number(number) => Ok(number.to_string()),
+        _ => Err(serde::de::Error::custom("expected a position in the stream")),
+    }
+}
+
+/// One decision of a batch.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BatchItem {
+    /// On which request.
+    pub id: RequestId,
+    /// What.
+    #[serde(flatten)]
+    pub decide: Decide,
+}
+
+/// What became of one decision of a batch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BatchResult {
+    /// Of which request.
+    pub id: RequestId,
+    /// The record afterwards, or the refusal.
+    pub result: Result<Box<Record>, Problem>,
+}
+
+impl Client {
+    /// One page of requests.
+    pub async fn list(&self, query: &ListQuery) -> Result<Page, Error> {
+        let mut call = Call::get(self.at("/v1/requests"));
+        let limit = query.limit.map(|limit| limit.to_string());
+        let pairs = [
+            ("state", query.state.map(State::as_str)),
+            ("agent", query.agent.as_deref()),
+            ("tool", query.tool.as_deref()),
+            ("session", query.session.as_deref()),
+            ("risk", query.risk.map(Risk::as_str)),
+            ("group", query.group.as_deref()),
+            ("q", query.q.as_deref()),
+            ("cursor", query.cursor.as_deref()),
+            ("limit", limit.as_deref()),
+        ];
+        for (name, value) in pairs {
+            if let Some(value) = value {
+                call = call.query(name, value);
+            }
+        }
+        self.send(&call).await
+    }
+
+    /// Decides one request.
+    pub async fn decide(&self, id: RequestId, decide: &Decide) -> Result<Record, Error> {
+        let call = Call::post(self.at(&format!("/v1/requests/{id}/decision")), decide, None)?;
+        self.send(&call).await
+    }
+
+    /// Decides several, each for itself or, with `atomic`, all or none.
+    pub async fn decide_batch(&self, items: &[BatchItem], atomic: bool) -> Result<Vec<BatchResult>, Error> {
+        let mut call = Call::post(self.at("/v1/decisions"), &items, None)?;
+        if atomic {
+            call = call.query("atomic", "true");
+        }
+        let answer: Value = self.send(&call).await?;
+        let results = batch(&answer).map_err(|reason| self.protocol(reason))?;
+        // Results are matched by id, never by position; one that is missing must not pass for a success.
+        let complete = items.len() == results.len()
+            && items.iter().all(|item| results.iter().any(|result| result.id == item.id));
+        if complete {
+            Ok(results)
+        } else {
+            Err(self.protocol("the results are not those of the decisions sent"))
+        }
+    }
+
+    /// Takes an approval back that is not yet claimed.
+    pub async fn revoke(&self, id: RequestId, reason: Option<&str>) -> Result<Record, Error> {
+        self.reasoned(id, "revoke", reason).await
+    }
+
+    /// Changes who is asked: people by name, teams as `team:NAME`. What is needed stays the same.
+    pub async fn reassign(
+        &self,
+        id: RequestId,
+        to: &[String],
+        reason: Option<&str>,
+    ) -> Result<Record, Error> {
+        let mut body = json!({ "to": to });
+        if let Some(reason) = reason {
+            body["reason"] = json!(reason);
+        }
+        let call = Call::post(self.at(&format!("/v1/requests/{id}/reassign")), &body, None)?;
+        self.send(&call).await
+    }
+
+    /// Settles an unknown outcome.
+    pub async fn resolve(&self, id: RequestId, status: ReportStatus, reason: &str) -> Result<Record, Error> {
+        let body = json!({ "status": status, "reason": reason });
+        let call = Call::post(self.at(&format!("/v1/requests/{id}/resolve")), &body, None)?;
+        self.send(&call).await
+    }
+}
+
+/// Reads the results of a batch: a list, or an object with the list under `results`.
+fn batch(answer: &Value) -> Result<Vec<BatchResult>, String> {
+    let list = answer.get("results").unwrap_or(answer).as_array();
+    list.ok_or("expected a list of results")?.iter().map(one).collect()
+}
+
+fn one(item: &Value) -> Result<BatchResult, String> {
+    let id = item.get("id").and_then(Value::as_str).and_then(|id| id.parse().ok());
+    let id = id.ok_or("a result has no id")?;
+    let status = item.get("status").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
+    // A success is a 2xx with a record; anything else is a refusal.
+    if status.is_none_or(|status| (200..300).contains(&status))
+        && let Some(record) = item.get("record").filter(|_| item.get("problem").is_none())
+    {
+        let record: Record = serde_json::from_value(record.clone()).map_err(|error| error.to_string())?;
+        return Ok(BatchResult { id, result: Ok(Box::new(record)) });
+    }
+    let problem = item.get("problem").or_else(|| item.get("error")).unwrap_or(item);
+    Ok(BatchResult { id, result: Err(Problem::from_value(status.unwrap_or(409), problem)) })
+}

@@ -1,0 +1,70 @@
+//! Waiting for people: long polls that survive restarts and dropped connections, until a deadline or an outage ends them.
+
+use std::time::Duration;
+
+use placet_core::{Record, RequestId, State};
+use tokio::time::{Instant, sleep};
+
+use crate::{Client, Error, retry::Outage};
+
+/// One long poll. Shorter than what proxies cut off, long enough to cost nothing.
+pub(crate) const POLL: Duration = Duration::from_secs(25);
+
+/// An answer without news sooner than this was not waited for.
+const HASTE: Duration = Duration::from_millis(250);
+
+/// Whether nothing more will come of it by itself: final, or `unknown` and in need of a person.
+pub fn settled(record: &Record) -> bool {
+    match record.state {
+        State::Pending | State::Claimed => false,
+        State::Approved => !record.claimable,
+        _ => true,
+    }
+}
+
+impl Client {
+    /// The request once it is no longer pending. Fails with [`Error::Timeout`] at the caller's deadline, and with
+    /// [`Error::Unreachable`] when the server was away for longer than the outage budget: neither is a decision.
+    pub async fn wait_decided(&self, id: RequestId, within: Option<Duration>) -> Result<Record, Error> {
+        self.wait_until(id, within, |record| record.state != State::Pending).await
+    }
+
+    /// The request once nothing more will come of it.
+    pub async fn wait_settled(&self, id: RequestId, within: Option<Duration>) -> Result<Record, Error> {
+        self.wait_until(id, within, settled).await
+    }
+
+    async fn wait_until(
+        &self,
+        id: RequestId,
+        within: Option<Duration>,
+        done: impl Fn(&Record) -> bool,
+    ) -> Result<Record, Error> {
+        let deadline = within.map(|within| Instant::now() + within);
+        let left = || deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let (mut outage, mut version, mut state) = (Outage::default(), None, State::Pending);
+        // The first look does not wait: it may be decided already, and it tells which version to wait beyond.
+        let mut wait = None;
+        loop {
+            let began = Instant::now();
+            let pause = match self.attempt::<Record>(&self.get_call(id, wait, version)).await {
+                Ok(record) if record.id != id => return Err(self.protocol("it is about another request")),
+                Ok(record) if done(&record) => return Ok(record),
+                Ok(record) => {
+                    outage.over();
+                    let unchanged = wait.is_some() && version == Some(record.version);
+                    (version, state) = (Some(record.version), record.state);
+                    // A server (or a proxy) that does not hold the call must not be asked in a hot loop.
+                    if unchanged && began.elapsed() < HASTE { HASTE } else { Duration::ZERO }
+                }
+                Err(failure) => self.after(failure, &mut outage)?,
+            };
+            let left = left();
+            if left.is_some_and(|left| left <= pause) {
+                return Err(Error::Timeout { id, state: state.as_str() });
+            }
+            sleep(pause).await;
+            wait = Some(left.map_or(POLL, |left| left.saturating_sub(pause).min(POLL)));
+        }
+    }
+}

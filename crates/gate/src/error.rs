@@ -1,0 +1,59 @@
+//! Why the gate did not do what it was asked. None of these is a yes.
+
+use std::sync::Arc;
+
+use placet_core::{AdminRefusal, Invalid, Refusal, Request};
+use placet_store::StoreError;
+
+/// Why the gate did not do what it was asked.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum GateError {
+    /// A command was refused. The record, if the caller may see it, says how things stand.
+    #[error("{refusal}")]
+    Refused {
+        /// Why.
+        refusal: Refusal,
+        /// How things stand.
+        request: Option<Arc<Request>>,
+    },
+    /// A command about keys or people was refused.
+    #[error(transparent)]
+    Admin(#[from] AdminRefusal),
+    /// The caller's role does not include this.
+    #[error("a key with the role `{0}` cannot do this")]
+    Forbidden(placet_core::Role),
+    /// The key was revoked while it was waiting.
+    #[error("the key was revoked")]
+    KeyRevoked,
+    /// This caller has as many waits open as it may have.
+    #[error("too many waits are open: let some end first")]
+    TooManyWaits,
+    /// The store could not do it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The gate is closing; ask again in a moment.
+    #[error("the server is shutting down: connect again")]
+    Closing,
+}
+
+impl GateError {
+    pub(crate) fn refused(refusal: impl Into<Refusal>) -> Self {
+        Self::Refused { refusal: refusal.into(), request: None }
+    }
+
+    pub(crate) fn not_found() -> Self {
+        Self::refused(Refusal::NotFound)
+    }
+}
+
+impl From<Invalid> for GateError {
+    fn from(invalid: Invalid) -> Self {
+        Self::refused(invalid)
+    }
+}
+
+impl From<placet_ledger::CanonicalError> for GateError {
+    fn from(error: placet_ledger::CanonicalError) -> Self {
+        Self::refused(Invalid::new("", error.to_string()))
+    }
+}

@@ -1,0 +1,211 @@
+//! The gate itself: what it holds, how it starts and stops, and the reads that every door shares.
+
+use std::{ops::Deref, sync::Arc, time::Duration};
+
+use placet_core::{Actor, Display, Limits, Needs, Request, RequestId, Role, Time};
+use placet_ledger::display_digest;
+use placet_store::{Clock, Done, Filter, LedgerRow, Listed, News, Outcome, Store, Work};
+use tokio::sync::broadcast;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{Entropy, Feed, GateError, hub, permit, timer, timer::Timer, waiters::Waiters};
+
+/// What can be set.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Bounds on what an agent may ask for.
+    pub limits: Limits,
+    /// How many pending requests an agent may have.
+    pub pending_per_agent: u64,
+    /// How long claiming may take after approval.
+    pub claim_window: Duration,
+    /// How long reporting may take after the claim.
+    pub report_window: Duration,
+    /// Whose yes a held request needs.
+    pub needs: Needs,
+    /// How many waits one principal may have open.
+    pub waits_per_principal: usize,
+    /// How many waits this node holds open.
+    pub waits: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            pending_per_agent: 500,
+            claim_window: Duration::from_secs(15 * 60),
+            report_window: Duration::from_secs(3600),
+            needs: Needs::default(),
+            waits_per_principal: 5_000,
+            waits: 50_000,
+        }
+    }
+}
+
+/// How many entries a slow stream may lag behind before it reads the database instead.
+const STREAM_MEMORY: usize = 4096;
+
+/// The engine. Cheap to clone; all clones are one.
+#[derive(Clone)]
+pub struct Gate(Arc<Inner>);
+
+/// What the gate holds.
+pub struct Inner {
+    pub(crate) store: Arc<Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) settings: Settings,
+    pub(crate) waiters: Arc<Waiters>,
+    pub(crate) timer: Timer,
+    // Every entry once, for the streams. Bounded: a stream that lags reads the database instead.
+    pub(crate) news: broadcast::Sender<News>,
+    pub(crate) cancel: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Deref for Gate {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Gate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gate").field("waiters", &self.waiters.len()).finish_non_exhaustive()
+    }
+}
+
+impl Gate {
+    /// Starts the engine on an open store: the hub from the head on, and the timer.
+    pub async fn start(store: Arc<Store>, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>, settings: Settings) -> Result<Self, GateError> {
+        let tail = store.tail(None).await?;
+        let gate = Self(Arc::new(Inner {
+            store,
+            clock,
+            entropy,
+            waiters: Arc::new(Waiters::new(settings.waits_per_principal, settings.waits)),
+            settings,
+            timer: Timer::default(),
+            news: broadcast::channel(STREAM_MEMORY).0,
+            cancel: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        }));
+        gate.tasks.spawn(hub::run(gate.0.clone(), tail));
+        gate.tasks.spawn(timer::run(gate.0.clone()));
+        Ok(gate)
+    }
+
+    /// First stage of closing: every wait ends, so that clients connect elsewhere or again.
+    pub fn end_waits(&self) {
+        self.waiters.end_all();
+    }
+
+    /// Second stage: no more news, what is queued is written, the store is closed.
+    pub async fn close(&self) {
+        self.waiters.end_all();
+        self.cancel.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+        self.store.close().await;
+    }
+
+    /// Now, by the clock that rules over deadlines here.
+    pub fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    /// The store underneath, for health and figures.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// How many waits are open.
+    pub fn waiting(&self) -> usize {
+        self.waiters.len()
+    }
+
+    /// Lets every passed deadline take effect now. The timer does this by itself.
+    pub async fn sweep(&self) -> Result<usize, GateError> {
+        Ok(timer::sweep(&self.0).await?)
+    }
+
+    /// One request, if the caller may see it. Unknown and foreign ids answer alike.
+    pub async fn get(&self, actor: &Actor, id: RequestId) -> Result<Arc<Request>, GateError> {
+        let found = self.store.get(id).await?;
+        found.filter(|request| may_see(actor, request)).map(Arc::new).ok_or_else(GateError::not_found)
+    }
+
+    /// A page of requests.
+    pub async fn list(&self, actor: &Actor, filter: &Filter, limit: u32) -> Result<Listed, GateError> {
+        require(actor, &[Role::Reviewer, Role::Auditor])?;
+        Ok(self.store.list(filter, limit, self.now()).await?)
+    }
+
+    /// A page of the ledger.
+    pub async fn ledger(&self, actor: &Actor, after: u64, limit: u32) -> Result<Vec<LedgerRow>, GateError> {
+        require(actor, &[Role::Reviewer, Role::Auditor])?;
+        Ok(self.store.ledger(after, limit).await?)
+    }
+
+    /// Follows the ledger after an entry, or from now. The caller filters by [`Gate::may_see`].
+    pub async fn feed(&self, after: Option<u64>) -> Result<Feed, GateError> {
+        let live = self.news.subscribe();
+        let cursor = match after {
+            Some(after) => after,
+            None => self.store.head().await?.1,
+        };
+        Ok(Feed::new(self.store.clone(), live, cursor))
+    }
+
+    /// Whether this caller may see this request.
+    pub fn may_see(actor: &Actor, request: &Request) -> bool {
+        may_see(actor, request)
+    }
+
+    /// The exact text to show a reviewer, with its digest, and the step-up code where one is needed.
+    pub fn display(&self, request: &Request) -> Option<Display> {
+        let fields = request.display_fields();
+        let digest = display_digest(&fields).ok()?;
+        let code = request.needs.step_up.as_ref().map(|_| permit::code(&self.store.secret(), request.current_digest()));
+        Some(Display { digest, fields, code })
+    }
+
+    /// Gives one command to the store and turns a refusal into an error.
+    pub(crate) async fn command(
+        &self,
+        actor: &Actor,
+        command: placet_core::Command,
+        idempotency: Option<placet_store::Idempotency>,
+    ) -> Result<Outcome, GateError> {
+        let work = Work::Commands { actor: actor.clone(), commands: vec![(command, idempotency)], atomic: false };
+        let mut outcomes = self.commands(work).await?;
+        let outcome = outcomes.pop().ok_or(placet_store::StoreError::Unknown)?;
+        match outcome.answer {
+            Ok(()) => Ok(outcome),
+            Err(refusal) => Err(GateError::Refused { refusal, request: outcome.request }),
+        }
+    }
+
+    pub(crate) async fn commands(&self, work: Work) -> Result<Vec<Outcome>, GateError> {
+        match self.store.run(work).await? {
+            Done::Commands(outcomes) => Ok(outcomes),
+            _ => Err(placet_store::StoreError::Unknown.into()),
+        }
+    }
+}
+
+fn may_see(actor: &Actor, request: &Request) -> bool {
+    match actor.role {
+        Role::Agent => request.agent == actor.name,
+        Role::Reviewer | Role::Auditor => true,
+        Role::Admin => false,
+    }
+}
+
+/// Refuses callers whose role is not one of these.
+pub(crate) fn require(actor: &Actor, roles: &[Role]) -> Result<(), GateError> {
+    if roles.contains(&actor.role) { Ok(()) } else { Err(GateError::Forbidden(actor.role)) }
+}

@@ -1,0 +1,44 @@
+//! The one reader of the tail: takes every entry once, in order, and tells waiters, streams and the timer.
+
+use std::{sync::Arc, time::Duration};
+
+use placet_store::{News, StoreError, Tail};
+
+use crate::gate::Inner;
+
+/// Runs until the gate closes.
+pub(crate) async fn run(inner: Arc<Inner>, mut tail: Tail) {
+    loop {
+        let news = tokio::select! {
+            news = tail.next() => news,
+            () = inner.cancel.cancelled() => return,
+        };
+        match news {
+            Ok(news) => tell(&inner, news).await,
+            Err(StoreError::Stopped(_)) => return,
+            Err(error) => {
+                // The cursor stays where it is: nothing is lost, only late.
+                tracing::warn!(%error, "the tail cannot be read; trying again");
+                tokio::time::sleep(Duration::from_millis(500)).await;
+            }
+        }
+    }
+}
+
+async fn tell(inner: &Inner, news: News) {
+    metrics::counter!("placet_events_total", "type" => news.name).increment(1);
+    if let Some(request) = &news.request {
+        inner.waiters.wake(request);
+        if let Some(deadline) = request.deadline() {
+            inner.timer.expect(deadline);
+        }
+    }
+    if news.admin.is_some() {
+        match inner.store.refresh_directory().await {
+            Ok(directory) => inner.waiters.wake_revoked(&directory),
+            Err(error) => tracing::warn!(%error, "keys and people could not be read again"),
+        }
+    }
+    // No stream is open: nobody to tell.
+    let _ = inner.news.send(news);
+}

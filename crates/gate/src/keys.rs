@@ -1,0 +1,144 @@
+//! Who is there: authentication by key, and the management of keys and people.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use data_encoding::BASE32_DNSSEC;
+use placet_core::{Actor, AdminCommand, AdminRefusal, Auth, Directory, Key, KeyId, Role};
+use placet_store::{Done, Idempotency, StoreError, Work};
+use sha2::{Digest as _, Sha256};
+
+use crate::{Gate, GateError, gate::require};
+
+/// A key to be made.
+#[derive(Debug, Clone)]
+pub struct NewKey {
+    /// What it is for.
+    pub role: Role,
+    /// Whose it is.
+    pub name: String,
+    /// The person who answers for an agent.
+    pub owner: Option<String>,
+}
+
+/// A key that was made.
+#[derive(Debug, Clone)]
+pub struct MadeKey {
+    /// Its identifier.
+    pub id: KeyId,
+    /// The secret, shown once; `None` when an idempotency key says that it was shown before.
+    pub secret: Option<String>,
+}
+
+/// What a person may do and where they belong.
+#[derive(Debug, Clone)]
+pub struct PersonSpec {
+    /// All roles.
+    pub roles: BTreeSet<Role>,
+    /// All teams.
+    pub teams: BTreeSet<String>,
+}
+
+fn hashed(secret: &str) -> [u8; 32] {
+    Sha256::digest(secret.as_bytes()).into()
+}
+
+impl Gate {
+    /// Who this token belongs to, if it works. Another node's new keys are looked up.
+    pub async fn authenticate(&self, token: &str) -> Result<Option<Actor>, GateError> {
+        let secret = hashed(token);
+        if let Some(actor) = known(&self.store.directory(), &secret) {
+            return Ok(Some(actor));
+        }
+        let directory = self.store.refresh_directory().await?;
+        Ok(known(&directory, &secret))
+    }
+
+    /// Whether an actor's key still works, as far as this node knows. Commands check again at commit.
+    pub fn still_works(&self, actor: &Actor) -> bool {
+        actor.key.is_none_or(|key| self.store.directory().live_key(key).is_some())
+    }
+
+    /// Whether nobody can administer yet.
+    pub fn is_new(&self) -> bool {
+        self.store.directory().keys.is_empty()
+    }
+
+    /// Makes a key.
+    pub async fn create_key(&self, actor: &Actor, new: NewKey, idempotency: Option<Idempotency>) -> Result<MadeKey, GateError> {
+        let mut bytes = [0_u8; 32];
+        self.entropy.fill(&mut bytes);
+        let secret = format!("plk_{}_{}", new.role, BASE32_DNSSEC.encode(&bytes));
+        self.install_key(actor, new, secret, idempotency).await
+    }
+
+    /// Makes the first admin's key from a secret that was given, if nobody has any key yet.
+    pub async fn bootstrap(&self, secret: String) -> Result<bool, GateError> {
+        let directory = self.store.refresh_directory().await?;
+        if !directory.keys.is_empty() {
+            return Ok(false);
+        }
+        let new = NewKey { role: Role::Admin, name: "bootstrap".to_owned(), owner: None };
+        match self.install_key(&Actor::system(), new, secret, None).await {
+            Ok(_) => Ok(true),
+            // Another node was quicker with the same secret.
+            Err(GateError::Admin(AdminRefusal::SecretInUse)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn install_key(&self, actor: &Actor, new: NewKey, secret: String, idempotency: Option<Idempotency>) -> Result<MadeKey, GateError> {
+        require(actor, &[Role::Admin])?;
+        let mut random = [0_u8; 10];
+        self.entropy.fill(&mut random);
+        let id = KeyId::new(self.now().millis(), random);
+        let command = AdminCommand::CreateKey { id, role: new.role, name: new.name, owner: new.owner, secret: hashed(&secret) };
+        match self.admin(actor, command, idempotency).await? {
+            None => Ok(MadeKey { id, secret: Some(secret) }),
+            Some(id) => Ok(MadeKey { id, secret: None }),
+        }
+    }
+
+    /// Stops a key at once, waits in flight included.
+    pub async fn revoke_key(&self, actor: &Actor, id: KeyId) -> Result<(), GateError> {
+        require(actor, &[Role::Admin])?;
+        self.admin(actor, AdminCommand::RevokeKey { id }, None).await.map(drop)
+    }
+
+    /// Sets a person's roles and teams.
+    pub async fn put_person(&self, actor: &Actor, name: String, person: PersonSpec, idempotency: Option<Idempotency>) -> Result<(), GateError> {
+        require(actor, &[Role::Admin])?;
+        let command = AdminCommand::PutPerson { name, roles: person.roles, teams: person.teams };
+        self.admin(actor, command, idempotency).await.map(drop)
+    }
+
+    /// Removes a person; their keys stop at once.
+    pub async fn remove_person(&self, actor: &Actor, name: String) -> Result<(), GateError> {
+        require(actor, &[Role::Admin])?;
+        self.admin(actor, AdminCommand::RemovePerson { name }, None).await.map(drop)
+    }
+
+    /// Keys and people.
+    pub async fn directory(&self, actor: &Actor) -> Result<Arc<Directory>, GateError> {
+        require(actor, &[Role::Admin])?;
+        Ok(self.store.refresh_directory().await?)
+    }
+
+    /// Applies a command about keys or people. A replayed one answers with the key it made.
+    async fn admin(&self, actor: &Actor, command: AdminCommand, idempotency: Option<Idempotency>) -> Result<Option<KeyId>, GateError> {
+        let done = self.store.run(Work::Admin { actor: actor.clone(), command, idempotency }).await?;
+        match done {
+            Done::Admin(Ok(())) => {
+                self.waiters.wake_revoked(&self.store.directory());
+                Ok(None)
+            }
+            Done::Admin(Err(refusal)) => Err(refusal.into()),
+            Done::Replayed(key) => Ok(key),
+            _ => Err(StoreError::Unknown.into()),
+        }
+    }
+}
+
+fn known(directory: &Directory, secret: &[u8; 32]) -> Option<Actor> {
+    let key: &Arc<Key> = directory.live_key(*directory.by_secret.get(secret)?)?;
+    Some(Actor { name: key.name.clone(), role: key.role, key: Some(key.id), auth: Auth::Token })
+}

@@ -1,0 +1,91 @@
+//! The deadline timer: sleeps until the nearest deadline and lets it take effect. Only a tidier; every command checks
+//! deadlines itself.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use placet_core::{Actor, Command, Expire, Time};
+use placet_store::{StoreError, Work};
+use tokio::sync::Notify;
+
+use crate::gate::Inner;
+
+/// How many deadlines take effect in one transaction.
+const AT_ONCE: u32 = 256;
+/// Longest sleep: the wall clock may be set, and another node may have added a deadline.
+const LONGEST: Duration = Duration::from_secs(1);
+/// How often old answers are forgotten.
+const PRUNE_EVERY: Duration = Duration::from_secs(600);
+/// How long answers are kept after their request is final.
+const KEEP_ANSWERS: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// The nearest deadline that is known, and the bell that says it came nearer.
+#[derive(Debug, Default)]
+pub(crate) struct Timer {
+    nearest: Mutex<Option<Time>>,
+    // Rung only when a new deadline is nearer than the known one.
+    bell: Notify,
+}
+
+impl Timer {
+    /// A deadline has been set.
+    pub(crate) fn expect(&self, deadline: Time) {
+        let mut nearest = self.nearest.lock().unwrap_or_else(PoisonError::into_inner);
+        if nearest.is_none_or(|known| deadline < known) {
+            *nearest = Some(deadline);
+            drop(nearest);
+            self.bell.notify_one();
+        }
+    }
+
+    fn nearest(&self) -> Option<Time> {
+        *self.nearest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, deadline: Option<Time>) {
+        *self.nearest.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
+    }
+}
+
+/// Runs until the gate closes.
+pub(crate) async fn run(inner: Arc<Inner>) {
+    let mut pruned = tokio::time::Instant::now();
+    loop {
+        if let Err(error) = sweep(&inner).await {
+            // Nothing is decided wrongly meanwhile: commands and reads check deadlines themselves.
+            tracing::warn!(%error, "deadlines could not be tidied up; trying again");
+        }
+        if pruned.elapsed() >= PRUNE_EVERY {
+            pruned = tokio::time::Instant::now();
+            let before = Time::from_micros(inner.clock.now().micros().saturating_sub(i64::try_from(KEEP_ANSWERS.as_micros()).unwrap_or(i64::MAX)));
+            if let Err(error) = inner.store.run(Work::Prune { before }).await {
+                tracing::warn!(%error, "old answers could not be forgotten");
+            }
+        }
+        let pause = inner.timer.nearest().map_or(LONGEST, |deadline| deadline.since(inner.clock.now()).min(LONGEST));
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = inner.timer.bell.notified() => {}
+            () = inner.cancel.cancelled() => return,
+        }
+    }
+}
+
+/// Lets every passed deadline take effect, and looks up the next one. Returns how many there were.
+pub(crate) async fn sweep(inner: &Inner) -> Result<usize, StoreError> {
+    let mut done = 0;
+    loop {
+        let due = inner.store.due(inner.clock.now(), AT_ONCE).await?;
+        if due.is_empty() {
+            inner.timer.set(inner.store.next_deadline().await?);
+            return Ok(done);
+        }
+        done += due.len();
+        for chunk in due.chunks(AT_ONCE as usize) {
+            let commands = chunk.iter().map(|id| (Command::Expire(Expire { id: *id }), None)).collect();
+            inner.store.run(Work::Commands { actor: Actor::system(), commands, atomic: false }).await?;
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! The command line as it is typed: every command, its options, and the help that explains them.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use clap::{Args, Parser, Subcommand, ValueEnum, builder::Styles};
+use placet_core::{Kind, Role};
+
+mod agent;
+mod reviewer;
+
+pub(crate) use agent::{CancelArgs, RequestArgs};
+pub(crate) use reviewer::{
+    AnswerArgs, ApproveArgs, DenyArgs, EditArgs, Filters, InboxArgs, ReassignArgs, ResolveArgs, RevokeArgs,
+    ShowArgs, StateFilter,
+};
+
+const STYLES: Styles = Styles::styled()
+    .header(anstyle::AnsiColor::Green.on_default().bold())
+    .usage(anstyle::AnsiColor::Green.on_default().bold())
+    .literal(anstyle::AnsiColor::Cyan.on_default().bold())
+    .placeholder(anstyle::AnsiColor::Cyan.on_default());
+
+const AFTER: &str = "\
+Environment:
+  PLACET_URL    where the server is [default: http://127.0.0.1:4000]
+  PLACET_TOKEN  your key, as `placet key new` printed it
+  NO_COLOR      set to anything for plain text
+
+Exit codes:
+  0  done; for `request`: approved or answered
+  1  an error, such as an unreachable server or a decision that came too late
+  2  bad input: the message names the field and the fix, and nothing was written
+  3  denied
+  4  expired: nobody decided in time
+  5  cancelled, revoked or lapsed
+  6  still pending when the wait ended
+
+Try it: `placet demo` starts a server and an agent that asks one of everything.";
+
+/// Holds what an AI agent is about to do until the right person has said yes.
+#[derive(Debug, Parser)]
+#[command(name = "placet", version, after_help = AFTER, styles = STYLES, max_term_width = 110)]
+#[command(disable_help_subcommand = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) global: Global,
+}
+
+/// Options that every command has.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Global {
+    /// Print JSON for programs instead of text for people
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Where the server is
+    #[arg(long, global = true, env = "PLACET_URL", hide_env = true, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// When to use colour: auto, always or never
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    pub(crate) color: Colour,
+}
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Colour {
+    /// On a terminal that wants it.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the server
+    Serve(ServeArgs),
+    /// Try everything: a server, and an agent that asks one of each kind
+    Demo(DemoArgs),
+    /// Make, list and revoke keys
+    #[command(subcommand)]
+    Key(KeyCommand),
+    /// Ask for approval from a shell, and wait for the decision
+    Request(Box<RequestArgs>),
+    /// Withdraw a request you made
+    Cancel(CancelArgs),
+    /// List what is waiting for a decision, or watch and decide live
+    Inbox(Box<InboxArgs>),
+    /// Show one request in full
+    Show(ShowArgs),
+    /// Say yes, to exactly what is shown
+    Approve(ApproveArgs),
+    /// Say yes, with other arguments
+    Edit(EditArgs),
+    /// Say no
+    Deny(DenyArgs),
+    /// Answer a question
+    Answer(AnswerArgs),
+    /// Take back an approval that is not yet claimed
+    Revoke(RevokeArgs),
+    /// Ask other people; what is needed stays the same
+    Reassign(ReassignArgs),
+    /// Settle an outcome that nobody reported
+    Resolve(ResolveArgs),
+    /// Check the ledger
+    #[command(subcommand)]
+    Ledger(LedgerCommand),
+    /// Write a consistent copy of the database to a file
+    Backup(BackupArgs),
+    /// Put a backup in place, in a new epoch: no old permit lives twice
+    Restore(RestoreArgs),
+    /// Print completions for a shell
+    #[command(
+        after_help = "Example: placet completions bash > ~/.local/share/bash-completion/completions/placet"
+    )]
+    Completions {
+        /// For which shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Run the server.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  placet serve                                    data in ./placet-data, on 127.0.0.1:4000
+  placet serve --data /var/lib/placet --listen 0.0.0.0:4000
+  placet serve --database postgres://placet@db/placet
+  placet serve --set limits.pending_per_agent=50")]
+pub(crate) struct ServeArgs {
+    /// Folder of the embedded database
+    #[arg(long, value_name = "DIR", conflicts_with = "database")]
+    pub(crate) data: Option<PathBuf>,
+    /// A Postgres database instead
+    #[arg(long, value_name = "URL", env = "PLACET_DATABASE", hide_env_values = true)]
+    pub(crate) database: Option<String>,
+    /// Where to listen [default: 127.0.0.1:4000]
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Configuration file (TOML)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Override one configuration key; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Policy: a file, or preset:NAME
+    #[arg(long, value_name = "FILE|preset:NAME")]
+    pub(crate) policy: Option<String>,
+    /// For development on this machine: agents may come in without a key, as `local`
+    #[arg(long)]
+    pub(crate) dev: bool,
+    /// How logs are written: text or json
+    #[arg(long, value_name = "FORMAT", default_value = "text", hide_possible_values = true)]
+    pub(crate) log_format: LogFormat,
+    /// Set from the global option.
+    #[arg(skip)]
+    pub(crate) json: bool,
+}
+
+/// How logs are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Lines for people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Keys.
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeyCommand {
+    /// Make a key and print it, once
+    New(KeyNewArgs),
+    /// List keys, without their secrets (needs an admin key)
+    List,
+    /// Make a key stop working, at once and everywhere (needs an admin key)
+    Revoke {
+        /// The key's id, as `placet key list` shows it
+        id: String,
+    },
+}
+
+/// Make a key.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  placet key new --role reviewer --name ann
+  placet key new --role agent --name billing-bot --owner ann --data /var/lib/placet")]
+pub(crate) struct KeyNewArgs {
+    /// What the key is for: agent, reviewer, admin or auditor
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: Role,
+    /// Whose it is
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: String,
+    /// The person who answers for an agent
+    #[arg(long, value_name = "PERSON")]
+    pub(crate) owner: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Set from the global option.
+    #[arg(skip)]
+    pub(crate) json: bool,
+}
+
+/// Where the database is.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Place {
+    /// Folder of the embedded database
+    #[arg(long, value_name = "DIR", conflicts_with = "database")]
+    pub(crate) data: Option<PathBuf>,
+    /// A Postgres database instead
+    #[arg(long, value_name = "URL", env = "PLACET_DATABASE", hide_env_values = true)]
+    pub(crate) database: Option<String>,
+}
+
+/// The ledger.
+#[derive(Debug, Subcommand)]
+pub(crate) enum LedgerCommand {
+    /// Check every link of the ledger and name the first bad entry
+    Verify(LedgerVerifyArgs),
+}
+
+/// Check the ledger.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LedgerVerifyArgs {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// An exported ledger or a backup
+    #[arg(value_name = "FILE", conflicts_with_all = ["data", "database"])]
+    pub(crate) file: Option<PathBuf>,
+    /// Set from the global option.
+    #[arg(skip)]
+    pub(crate) json: bool,
+}
+
+/// Back up.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct BackupArgs {
+    /// Where to write the copy
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Set from the global option.
+    #[arg(skip)]
+    pub(crate) json: bool,
+}
+
+/// Restore.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RestoreArgs {
+    /// The backup
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Set from the global option.
+    #[arg(skip)]
+    pub(crate) json: bool,
+}
+
+/// Try everything.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Nothing is kept: the data lives in a temporary folder that goes with the demo.
+
+Examples:
+  placet demo            then follow what it says, in a second terminal
+  placet demo --auto     decides everything by itself and ends")]
+pub(crate) struct DemoArgs {
+    /// Port to listen on; without it 4000, or a free one when 4000 is taken
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Option<u16>,
+    /// Decide everything without a person, then end
+    #[arg(long)]
+    pub(crate) auto: bool,
+}
+
+/// A duration such as `30s`, `5m` or `2h`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{}` is not a duration: write 30s, 5m or 2h", text.escape_debug());
+    let span: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
+    Duration::try_from(span).map_err(|_| "a duration cannot be negative".to_owned())
+}
+
+/// The kinds, for completions and help.
+pub(crate) fn kind(text: &str) -> Result<Kind, String> {
+    text.parse()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definitions_hold_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn durations_are_read_and_nonsense_is_named() {
+        assert_eq!(duration("5m"), Ok(Duration::from_mins(5)));
+        assert_eq!(duration("0s"), Ok(Duration::ZERO));
+        assert!(duration("soon").unwrap_err().contains("30s, 5m or 2h"));
+        assert!(duration("-5m").unwrap_err().contains("negative"));
+    }
+}

@@ -1,0 +1,228 @@
+//! What a reviewer types.
+
+use clap::{Args, ValueEnum};
+use placet_core::{ReportStatus, Risk, State};
+
+/// List what is waiting.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  placet inbox                     what is pending, the nearest deadline first
+  placet inbox --watch             live: j/k move, a approve, d deny, e edit, r respond, ? help
+  placet inbox --state denied --agent billing-bot --limit 20")]
+pub(crate) struct InboxArgs {
+    /// Keep watching, and decide with one key
+    #[arg(long, short)]
+    pub(crate) watch: bool,
+    #[command(flatten)]
+    pub(crate) filters: Filters,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) limit: u32,
+    /// Continue after the page that gave this cursor
+    #[arg(long, value_name = "CURSOR", conflicts_with = "watch")]
+    pub(crate) cursor: Option<String>,
+}
+
+/// Which requests.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Filters {
+    /// In this state, or `all` [default: pending]
+    #[arg(long, value_name = "STATE", value_parser = state)]
+    pub(crate) state: Option<StateFilter>,
+    /// By this agent
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+    /// For this tool
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) tool: Option<String>,
+    /// In this session
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+    /// Of this risk
+    #[arg(long, value_name = "RISK")]
+    pub(crate) risk: Option<Risk>,
+    /// Of this group
+    #[arg(long, value_name = "GROUP")]
+    pub(crate) group: Option<String>,
+    /// Containing this text
+    #[arg(long, short, value_name = "TEXT")]
+    pub(crate) query: Option<String>,
+}
+
+/// One state, or all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StateFilter {
+    /// Whatever the state.
+    All,
+    /// This one.
+    Only(State),
+}
+
+fn state(text: &str) -> Result<StateFilter, String> {
+    if text == "all" {
+        return Ok(StateFilter::All);
+    }
+    text.parse().map(StateFilter::Only)
+}
+
+/// Show one request.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ShowArgs {
+    /// Its id, or the beginning or end of it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+}
+
+/// Say yes.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  placet approve 0c1g60o
+  placet approve 0c1g60o --yes --reason 'checked with finance'
+  placet approve 0c1g60o --only fetch,report          a plan: these steps, the others denied
+  placet approve 0c1g60o --steps '[{\"id\":\"fetch\",\"decision\":\"approve\"},{\"id\":\"purge\",\"decision\":\"deny\"}]'")]
+pub(crate) struct ApproveArgs {
+    /// Its id, or the beginning or end of it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// A plan: a decision for every step, in the order approved, as a JSON list or @FILE
+    #[arg(long, value_name = "JSON", conflicts_with = "only")]
+    pub(crate) steps: Option<String>,
+    /// A plan: approve these steps, in this order, and deny the others
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    pub(crate) only: Option<Vec<String>>,
+    /// The short code that `placet show` prints, where a step-up is needed
+    #[arg(long, value_name = "CODE")]
+    pub(crate) code: Option<String>,
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}
+
+/// Say yes with other arguments.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+The replacement is whole, never merged, and cannot change the tool.
+
+Examples:
+  placet edit 0c1g60o --args '{\"files\":[\"draft.md\"]}'
+  placet edit 0c1g60o --args @new.json --yes
+  placet edit 0c1g60o                                 opens $EDITOR")]
+pub(crate) struct EditArgs {
+    /// Its id, or the beginning or end of it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// The whole new arguments: a JSON object, @FILE, or - for standard input; without it $EDITOR opens
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    pub(crate) args: Option<String>,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// The short code that `placet show` prints, where a step-up is needed
+    #[arg(long, value_name = "CODE")]
+    pub(crate) code: Option<String>,
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}
+
+/// Say no.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DenyArgs {
+    /// Its id, or the beginning or end of it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// Why: the agent is told
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+}
+
+/// Answer a question.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+The value is read by the type of the question:
+  text          placet answer 0c1g60o 'use the blue one'
+  number        placet answer 0c1g60o 42.5
+  choice        placet answer 0c1g60o eu              or the number of the option
+  multi_choice  placet answer 0c1g60o eu,us           or several values
+  date          placet answer 0c1g60o 2026-11-15
+  file          placet answer 0c1g60o @invoice.pdf
+  confirmation  placet answer 0c1g60o yes             or its label")]
+pub(crate) struct AnswerArgs {
+    /// Its id, or the beginning or end of it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// The answer
+    #[arg(value_name = "VALUE", required_unless_present = "nothing", allow_hyphen_values = true)]
+    pub(crate) values: Vec<String>,
+    /// Answer with nothing, where the question allows it
+    #[arg(long, conflicts_with = "values")]
+    pub(crate) nothing: bool,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// The short code that `placet show` prints, where a step-up is needed
+    #[arg(long, value_name = "CODE")]
+    pub(crate) code: Option<String>,
+}
+
+/// Take an approval back.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RevokeArgs {
+    /// Its id, or the beginning or end of it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+}
+
+/// Ask other people.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ReassignArgs {
+    /// Its id, or the beginning or end of it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// People by name, or team:NAME
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
+    pub(crate) to: Vec<String>,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+}
+
+/// Settle an outcome.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ResolveArgs {
+    /// Its id, or the beginning or end of it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// What became of it: succeeded or failed
+    #[arg(long, value_name = "STATUS", hide_possible_values = true)]
+    pub(crate) status: Resolution,
+    /// How you know
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: String,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Resolution {
+    /// It worked.
+    Succeeded,
+    /// It did not.
+    Failed,
+}
+
+impl From<Resolution> for ReportStatus {
+    fn from(resolution: Resolution) -> Self {
+        match resolution {
+            Resolution::Succeeded => Self::Succeeded,
+            Resolution::Failed => Self::Failed,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! `placet demo`: a server in a temporary folder and a scripted agent that asks one of everything.
+
+use std::{net::SocketAddr, process::ExitCode};
+
+use anyhow::Context as _;
+use data_encoding::BASE32_DNSSEC;
+use placet_client::Client;
+use placet_core::Role;
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use crate::{
+    cli::DemoArgs,
+    output::{self, NAME, STRONG, json_line, paint},
+    serve::{self, Running, StartOptions},
+};
+
+mod agent;
+mod auto;
+mod script;
+
+const PORT: u16 = 4000;
+
+/// Runs until Ctrl-C, or with `--auto` until everything is decided.
+pub(crate) async fn run(args: DemoArgs, json: bool) -> anyhow::Result<ExitCode> {
+    let folder = tempfile::Builder::new().prefix("placet-demo-").tempdir().context("no temporary folder")?;
+    let bootstrap = secret()?;
+    let running = start(&args, folder.path(), &bootstrap).await?;
+    // However it ends, the server is stopped before its folder goes.
+    let result = tokio::select! {
+        result = play(&running.url, &bootstrap, args.auto, json) => result,
+        _ = tokio::signal::ctrl_c() => Ok(()),
+    };
+    running.stop().await;
+    if !json && !args.auto {
+        output::line("\nStopped. The demo's data is gone with it.")?;
+    }
+    result.map(|()| ExitCode::SUCCESS)
+}
+
+/// Starts the server: on the port asked for, or on 4000, or on a free one when 4000 is taken.
+async fn start(args: &DemoArgs, data: &std::path::Path, bootstrap: &str) -> anyhow::Result<Running> {
+    let at = |port: u16| StartOptions {
+        data: data.to_owned(),
+        listen: SocketAddr::from(([127, 0, 0, 1], port)),
+        bootstrap_token: bootstrap.to_owned(),
+    };
+    if let Some(port) = args.port { serve::start(at(port)).await } else {
+        let taken = tokio::net::TcpListener::bind(("127.0.0.1", PORT)).await.is_err();
+        serve::start(at(if taken { 0 } else { PORT })).await
+    }
+}
+
+/// The whole play.
+async fn play(url: &str, bootstrap: &str, auto: bool, json: bool) -> anyhow::Result<()> {
+    let admin = Client::new(url, bootstrap)?;
+    let reviewer = admin.create_key(Role::Reviewer, "you", None).await?;
+    let robot = admin.create_key(Role::Agent, "demo-agent", None).await?;
+    if json {
+        let ready = json!({"event": "ready", "url": url, "reviewer": reviewer.key, "agent": robot.key});
+        output::line(&json_line(&ready))?;
+    } else {
+        welcome(url, &reviewer.key, &robot.key, auto)?;
+    }
+    let robot = Client::new(url, &robot.key)?;
+    // Dropping the set ends the reviewer that plays along.
+    let mut helpers = JoinSet::new();
+    if auto {
+        helpers.spawn(auto::review(Client::new(url, &reviewer.key)?));
+    }
+    let story = agent::Story { client: robot, json };
+    if !auto {
+        story.for_ever().await?;
+        return Ok(());
+    }
+    let decided = story.once().await?;
+    if !json {
+        output::line(&format!("\nAll {decided} requests were decided, and what was approved ran once."))?;
+    }
+    Ok(())
+}
+
+fn welcome(url: &str, reviewer: &str, robot: &str, auto: bool) -> anyhow::Result<()> {
+    let head = |text: &str| paint(STRONG, text);
+    output::line(&head("Placet demo"))?;
+    output::line(&format!("A server runs at {url}, with nothing in it but this demo."))?;
+    if auto {
+        output::line("A reviewer who plays along decides everything.\n")?;
+        return Ok(());
+    }
+    output::line(&format!("\n{}", head("In a second terminal, be the reviewer:")))?;
+    for line in [
+        format!("export PLACET_URL={url}"),
+        format!("export PLACET_TOKEN={reviewer}"),
+        "placet inbox --watch      # j/k to move, a to approve, d to deny, ? for all keys".to_owned(),
+    ] {
+        output::line(&format!("  {}", paint(NAME, &line)))?;
+    }
+    output::line("or one by one:")?;
+    for line in [
+        "placet inbox",
+        "placet show ID",
+        "placet approve ID",
+        "placet answer ID VALUE",
+        "placet deny ID --reason 'not today'",
+    ] {
+        output::line(&format!("  {}", paint(NAME, line)))?;
+    }
+    output::line(&format!("\n{}", head("Or be an agent yourself, in a third:")))?;
+    let ask = "placet request --tool send_mail --args '{\"to\":\"ann@example.com\"}'";
+    output::line(&format!("  {}", paint(NAME, &format!("PLACET_URL={url} PLACET_TOKEN={robot} {ask}"))))?;
+    output::line(&format!("\n{} (Ctrl-C ends the demo)\n", head("What the agent does:")))?;
+    Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "the demo's own credential is made before there is a gate")]
+fn secret() -> anyhow::Result<String> {
+    let mut bytes = [0_u8; 25];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| anyhow::anyhow!("the operating system gave no randomness: {error}"))?;
+    Ok(BASE32_DNSSEC.encode(&bytes))
+}

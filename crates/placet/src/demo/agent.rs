@@ -1,0 +1,107 @@
+//! The demo's agent: asks, waits, runs what was approved (harmlessly: it prints), and reports.
+
+use std::{convert::Infallible, time::Duration};
+
+use placet_client::{Client, CreateOptions, Gated};
+use placet_core::{Kind, Record, State, show};
+use serde_json::{Map, Value, json};
+use tokio::task::JoinSet;
+
+use super::script::{self, Ask};
+use crate::output::{self, DIM, GOOD, NAME, headline, json_line, oneline, paint, short, state_style};
+
+/// How many things may wait at once before the agent stops asking more.
+const WAITING: usize = 15;
+/// Between two small things.
+const PACE: Duration = Duration::from_secs(20);
+/// Between two things of the first round: slow enough to follow.
+const STEP: Duration = Duration::from_millis(300);
+
+/// The agent and how it tells its story.
+#[derive(Clone)]
+pub(super) struct Story {
+    pub(super) client: Client,
+    pub(super) json: bool,
+}
+
+impl Story {
+    /// Asks one of everything and waits for all decisions. Says how many there were.
+    pub(super) async fn once(&self) -> anyhow::Result<usize> {
+        let mut following = JoinSet::new();
+        for ask in script::everything() {
+            self.ask(ask, &mut following).await?;
+        }
+        let mut decided = 0;
+        while let Some(done) = following.join_next().await {
+            done??;
+            decided += 1;
+        }
+        Ok(decided)
+    }
+
+    /// Asks one of everything, then small things for ever, as long as there is room in the inbox.
+    pub(super) async fn for_ever(&self) -> anyhow::Result<()> {
+        let mut following = JoinSet::new();
+        for ask in script::everything() {
+            self.ask(ask, &mut following).await?;
+            tokio::time::sleep(STEP).await;
+        }
+        for turn in 1.. {
+            tokio::time::sleep(PACE).await;
+            while let Some(done) = following.try_join_next() {
+                done??;
+            }
+            if following.len() < WAITING {
+                self.ask(script::small(turn), &mut following).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks one thing and follows it in a task of its own.
+    async fn ask(&self, ask: Ask, following: &mut JoinSet<anyhow::Result<()>>) -> anyhow::Result<()> {
+        let record = self.client.create(&ask.create, CreateOptions::default()).await?;
+        let note = paint(DIM, &format!("[{}]", ask.note));
+        self.tell("asked", &record, &format!("asks  {}\n          {note}", what(&record)))?;
+        let story = self.clone();
+        following.spawn(async move { story.follow(record).await });
+        Ok(())
+    }
+
+    /// Waits for the decision; what was approved is run once, on exactly the arguments the claim returned.
+    async fn follow(&self, asked: Record) -> anyhow::Result<()> {
+        let record = self.client.wait_decided(asked.id, None).await?;
+        let state = paint(state_style(record.state), &headline(&record));
+        self.tell("decided", &record, &format!("is    {state}"))?;
+        if record.kind != Kind::Action || record.state != State::Approved {
+            return Ok(());
+        }
+        let tool = record.tool.clone().unwrap_or_default();
+        let pretend = async |arguments: Map<String, Value>| {
+            let call = format!("{}({})", show(&tool), json_line(&arguments));
+            Ok::<String, Infallible>(call)
+        };
+        match self.client.run_approved(record, pretend).await? {
+            Gated::Ran { value, record } => {
+                let done = paint(GOOD, record.state.as_str());
+                self.tell("ran", &record, &format!("ran   {value} (it only pretends), reported: {done}"))?;
+            }
+            Gated::Refused(record) => {
+                self.tell("refused", &record, &format!("is    {}", headline(&record)))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&self, event: &str, record: &Record, text: &str) -> std::io::Result<()> {
+        if self.json {
+            return output::line(&json_line(&json!({"event": event, "record": record})));
+        }
+        output::line(&format!("  {} {text}", paint(NAME, &short(record.id))))
+    }
+}
+
+fn what(record: &Record) -> String {
+    let tool = record.tool.as_deref().map_or_else(|| record.kind.to_string(), show);
+    format!("{tool}: {}", oneline(record))
+}

@@ -1,0 +1,124 @@
+//! How a command ends: exit codes, and the one sentence on the error stream that explains them.
+
+use std::{io, process::ExitCode};
+
+use placet_client::Error;
+use placet_core::{Record, State};
+use serde_json::json;
+
+use crate::output::{self, safe};
+
+/// An error such as an unreachable server.
+pub(crate) const ERROR: u8 = 1;
+/// Bad input.
+pub(crate) const USAGE: u8 = 2;
+/// Interrupted, as shells count it.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Bad input: the sentence names the field and the fix.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Usage(pub(crate) String);
+
+/// Bad input, as an error.
+pub(crate) fn usage(sentence: impl Into<String>) -> anyhow::Error {
+    Usage(sentence.into()).into()
+}
+
+/// What a request's state means to a script that asked. Only a yes is 0.
+pub(crate) fn of(record: &Record) -> u8 {
+    match record.state {
+        State::Approved | State::Answered | State::Claimed | State::Succeeded => 0,
+        State::Failed | State::Unknown => ERROR,
+        State::Denied => 3,
+        State::Expired => 4,
+        State::Cancelled | State::Lapsed | State::Revoked => 5,
+        State::Pending => 6,
+    }
+}
+
+/// Says what went wrong, and gives the code to end with.
+pub(crate) fn failed(error: &anyhow::Error, json: bool) -> ExitCode {
+    // Whoever read our output has gone: there is nobody to tell.
+    let closed = |cause: &(dyn std::error::Error + 'static)| {
+        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    };
+    if error.chain().any(closed) {
+        return ExitCode::from(ERROR);
+    }
+    let (code, name, sentence) = explain(error);
+    if json {
+        output::to_stderr(&output::json_line(&json!({"error": {"code": name, "detail": sentence}})));
+    } else {
+        output::to_stderr(&format!("{}error{}: {sentence}", output::BAD, output::BAD.render_reset()));
+    }
+    ExitCode::from(code)
+}
+
+/// The exit code, a stable name, and a sentence that is safe to print.
+fn explain(error: &anyhow::Error) -> (u8, String, String) {
+    if let Some(usage) = error.downcast_ref::<Usage>() {
+        return (USAGE, "usage".to_owned(), safe(&usage.0));
+    }
+    match error.downcast_ref::<Error>() {
+        Some(Error::Unreachable { url, reason, .. }) => (
+            ERROR,
+            "unreachable".to_owned(),
+            format!(
+                "cannot reach Placet at {}: {}. Start it with `placet serve`, or set PLACET_URL to where it runs",
+                safe(url),
+                safe(reason)
+            ),
+        ),
+        Some(Error::Problem(problem)) => {
+            let hint = match problem.status {
+                401 => ". Set PLACET_TOKEN to a key that `placet key new` printed",
+                403 if problem.code == "forbidden" => ". This needs a key of another role",
+                _ => "",
+            };
+            let code = if matches!(problem.status, 400 | 413 | 422) { USAGE } else { ERROR };
+            (code, problem.code.clone(), format!("{}{hint}", safe(&problem.to_string())))
+        }
+        Some(Error::Config(sentence)) => (USAGE, "usage".to_owned(), safe(sentence)),
+        Some(Error::Timeout { .. }) => (ERROR, "timeout".to_owned(), safe(&error.to_string())),
+        _ => (ERROR, "error".to_owned(), safe(&format!("{error:#}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn an_unreachable_server_is_1_and_says_what_to_try() {
+        let error = Error::Unreachable {
+            url: "http://127.0.0.1:4000".to_owned(),
+            reason: "Connection refused (os error 111)".to_owned(),
+            tried: Duration::ZERO,
+        };
+        insta::assert_debug_snapshot!(explain(&error.into()), @r#"
+        (
+            1,
+            "unreachable",
+            "cannot reach Placet at http://127.0.0.1:4000: Connection refused (os error 111). Start it with `placet serve`, or set PLACET_URL to where it runs",
+        )
+        "#);
+    }
+
+    #[test]
+    fn bad_input_is_2_and_its_control_characters_are_drawn() {
+        let (code, _, sentence) = explain(&usage("`--args` is \u{1b}[31mnot JSON"));
+        assert_eq!((code, sentence.as_str()), (2, "`--args` is \\u{001b}[31mnot JSON"));
+    }
+
+    #[test]
+    fn only_a_yes_is_zero() {
+        let record = crate::output::sample::action();
+        let code = |state| of(&Record { state, ..record.clone() });
+        let zero: Vec<State> = State::ALL.iter().copied().filter(|state| code(*state) == 0).collect();
+        assert_eq!(zero, [State::Approved, State::Answered, State::Claimed, State::Succeeded]);
+        assert_eq!((code(State::Denied), code(State::Expired), code(State::Lapsed)), (3, 4, 5));
+    }
+}

@@ -1,0 +1,51 @@
+//! What a reviewer reads of each kind of request.
+
+use serde_json::json;
+
+use super::*;
+use crate::output::sample;
+
+fn sheet(record: &Record) -> String {
+    let line = |line: Line| match (line.tone, line.label.as_str()) {
+        (Tone::Heading, _) => format!("== {}", line.text),
+        (_, "") => line.text,
+        (_, label) => format!("{label}: {}", line.text),
+    };
+    describe(record, sample::now()).into_iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn an_action_shows_facts_first_and_the_agents_words_last_and_marked() {
+    insta::assert_snapshot!(sheet(&sample::action()), @r#"
+    billing-bot wants to run delete_files
+    files/0: "report.md"
+    files/1: "a b.txt"
+    force: true
+    == Why it waits
+    risk: high
+    rule: default: every action is held
+    needs: one reviewer
+    asked: 1m05s ago
+    decide within: 3m55s
+    == Facts
+    id: req_0698d3r3kvtg0i8s0c1g60o30c
+    version: 1
+    digest: sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+    session: sess-1
+    context/cwd: "/srv"
+    == The agent says (untrusted)
+    Just some old files,\u{202e} trust me
+    "#);
+}
+
+#[test]
+fn the_servers_own_drawing_is_used_where_there_is_one() {
+    let mut record = sample::action();
+    let drawn = json!({"digest": record.digest, "fields": [
+        {"pointer": "/arguments/amount", "text": "1e+21"}, {"pointer": "/arguments_schema", "text": "no"},
+        {"pointer": "/arguments/to", "text": "\"ann\u{1b}[2J\""}], "code": "4711"});
+    record.display = serde_json::from_value(drawn).unwrap();
+    let text = sheet(&record);
+    assert!(text.contains("amount: 1e+21") && text.contains("step-up code: 4711"), "{text}");
+    assert!(!text.contains('\u{1b}') && !text.contains("_schema"), "{text}");
+}

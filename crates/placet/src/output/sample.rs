@@ -1,0 +1,67 @@
+//! Canned records for the tests of what is printed.
+
+use placet_core::{Record, Time};
+use serde_json::{Value, json};
+
+/// The moment at which the samples are looked at: a minute and five seconds after they were made.
+pub(crate) fn now() -> Time {
+    "2026-11-15T12:01:05Z".parse().expect("a time")
+}
+
+fn record(own: Value) -> Record {
+    let mut record = json!({
+        "id": "req_0698d3r3kvtg0i8s0c1g60o30c", "version": 1, "kind": "action", "state": "pending",
+        "agent": "billing-bot", "session": "sess-1", "tool": null, "arguments": null, "arguments_schema": null,
+        "context": {}, "summary": null, "on_behalf_of": null, "group": null, "nonce": "n",
+        "digest": format!("sha256:{}", "a".repeat(64)), "risk": "medium",
+        "allowed": ["approve", "edit", "deny"], "claimable": true,
+        "verdict": {"effect": "hold", "rule": "default", "policy": "sha256:none", "reasons": ["every action is held"]},
+        "needs": {"any": [{"all": [{"people": 1, "team": null}]}], "four_eyes": false, "step_up": null},
+        "votes": [], "proposal": null, "asked": [], "decision": null,
+        "created_at": "2026-11-15T12:00:00Z", "expires_at": "2026-11-15T12:05:00Z",
+        "claim_by": null, "report_by": null, "claim": null, "outcome": null,
+        "url": "/r/req_0698d3r3kvtg0i8s0c1g60o30c",
+    });
+    for (key, value) in own.as_object().expect("an object") {
+        record[key] = value.clone();
+    }
+    serde_json::from_value(record).expect("a record")
+}
+
+/// An action of high risk.
+pub(crate) fn action() -> Record {
+    record(json!({
+        "kind": "action", "tool": "delete_files", "risk": "high",
+        "arguments": {"files": ["report.md", "a b.txt"], "force": true},
+        "summary": "Just some old files,\u{202e} trust me",
+        "context": {"cwd": "/srv"},
+    }))
+}
+
+/// A plan of three steps.
+pub(crate) fn plan() -> Record {
+    record(json!({
+        "kind": "plan", "title": "Clean the archive", "can_modify": true, "claimable": false,
+        "steps": [
+            {"id": "list", "action": "list", "description": "Find old files"},
+            {"id": "purge", "action": "delete", "description": "Delete them", "arguments": {"older_than": "90d"}},
+            {"id": "tell", "action": "report", "description": "Say what was deleted", "optional": true},
+        ],
+    }))
+}
+
+/// A question.
+pub(crate) fn input(spec: Value) -> Record {
+    record(json!({
+        "kind": "input", "question": "Which one?", "input": spec, "required": true, "claimable": false,
+        "allowed": ["respond", "deny"],
+    }))
+}
+
+/// Yes or no.
+pub(crate) fn confirmation() -> Record {
+    record(json!({
+        "kind": "confirmation", "message": "Go live?", "confirm_label": "Go", "cancel_label": "Wait",
+        "claimable": false, "allowed": ["approve", "deny"],
+    }))
+}

@@ -1,0 +1,110 @@
+//! Short texts: ids one can type, spans of time, and a request in one line made from its arguments.
+
+use std::{fmt::Write, time::Duration};
+
+use placet_core::{Kind, Record, RequestId, Time, show};
+use serde_json::{Map, Value};
+
+/// Text that should be safe to print already, drawn once more if it is not.
+pub(crate) fn safe(text: &str) -> String {
+    let plain = |c: char| c == '\\' || !show(c.encode_utf8(&mut [0; 4])).starts_with('\\');
+    if text.chars().all(plain) { text.to_owned() } else { show(text) }
+}
+
+/// The end of an id: ids begin with the time, so neighbours differ at the end.
+pub(crate) fn short(id: RequestId) -> String {
+    let text = id.to_string();
+    text.get(text.len().saturating_sub(7)..).unwrap_or_default().to_owned()
+}
+
+/// A span of time, roughly.
+pub(crate) fn span(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{}h{:02}m", seconds / 3_600, seconds % 3_600 / 60),
+        _ => format!("{}d{:02}h", seconds / 86_400, seconds % 86_400 / 3_600),
+    }
+}
+
+/// How long until a deadline; `0s` once it has passed.
+pub(crate) fn until(deadline: Time, now: Time) -> String {
+    span(deadline.since(now))
+}
+
+/// A request in one line: what it would do, never what the agent says about it.
+pub(crate) fn oneline(record: &Record) -> String {
+    let text = |text: &Option<String>| text.as_deref().map(show).unwrap_or_default();
+    match record.kind {
+        Kind::Action => record.arguments.as_ref().map_or_else(|| "(erased)".to_owned(), pairs),
+        Kind::Plan => {
+            let steps = record.steps.iter().flatten().map(|step| show(&step.action));
+            format!("{}: {}", text(&record.title), steps.collect::<Vec<_>>().join(", "))
+        }
+        Kind::Input => text(&record.question),
+        Kind::Confirmation => text(&record.message),
+    }
+}
+
+/// Arguments as `key=value`, in order.
+fn pairs(arguments: &Map<String, Value>) -> String {
+    let mut out = String::new();
+    for (key, value) in arguments {
+        let gap = if out.is_empty() { "" } else { " " };
+        let _ = write!(out, "{gap}{}={}", word(key), compact(value));
+    }
+    if out.is_empty() { "(no arguments)".to_owned() } else { out }
+}
+
+/// Text in quotes, unless it is a plain word: nothing can pass for a second argument.
+fn word(text: &str) -> String {
+    let shown = show(text);
+    let plain = |c: char| !c.is_whitespace() && !"\"\\=,:[]{}".contains(c);
+    if !shown.is_empty() && shown.chars().all(plain) {
+        return shown;
+    }
+    format!("\"{}\"", shown.replace('"', "\\\""))
+}
+
+/// A value without needless marks.
+pub(crate) fn compact(value: &Value) -> String {
+    match value {
+        Value::String(text) => word(text),
+        Value::Array(items) => format!("[{}]", items.iter().map(compact).collect::<Vec<_>>().join(", ")),
+        Value::Object(fields) => {
+            let inner = fields.iter().map(|(key, value)| format!("{}: {}", word(key), compact(value)));
+            format!("{{{}}}", inner.collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::output::sample;
+
+    #[test]
+    fn spans_are_short() {
+        let texts: Vec<String> =
+            [5, 65, 3_700, 90_000].map(|seconds| span(Duration::from_secs(seconds))).into();
+        assert_eq!(texts, ["5s", "1m05s", "1h01m", "1d01h"]);
+    }
+
+    #[test]
+    fn a_request_in_one_line_is_what_it_would_do() {
+        assert_eq!(oneline(&sample::action()), "files=[report.md, \"a b.txt\"] force=true");
+        assert_eq!(oneline(&sample::plan()), "Clean the archive: list, delete, report");
+        assert_eq!(oneline(&sample::input(json!({"type":"text"}))), "Which one?");
+    }
+
+    #[test]
+    fn hostile_arguments_cannot_imitate_or_hide() {
+        let mut record = sample::action();
+        record.arguments = json!({"to": "ann\u{202e}", "x=1 y\u{1b}[2J": "a\nb=1"}).as_object().cloned();
+        assert_eq!(oneline(&record), r#"to="ann\u{202e}" "x=1 y\u{001b}[2J"="a\nb=1""#);
+    }
+}

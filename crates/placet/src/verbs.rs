@@ -1,0 +1,142 @@
+//! The commands that speak to a server: one file each, and what they share.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use placet_client::{Client, DEFAULT_URL};
+use placet_core::{Record, show};
+use serde_json::{Map, Value};
+
+use crate::{
+    cli::Global,
+    exit::usage,
+    output::{self, Line, Tone, paint, width},
+};
+
+pub(crate) mod answer;
+pub(crate) mod decide;
+pub(crate) mod edit;
+pub(crate) mod find;
+pub(crate) mod inbox;
+pub(crate) mod keys;
+pub(crate) mod later;
+pub(crate) mod request;
+pub(crate) mod show;
+pub(crate) mod steps;
+
+/// How long a command that somebody waits for tries again: enough for one lost answer, and no longer.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// What every command needs: the server, and how to print.
+pub(crate) struct Context {
+    pub(crate) client: Client,
+    pub(crate) json: bool,
+}
+
+impl Context {
+    /// From the global options and `PLACET_TOKEN`.
+    pub(crate) fn new(global: &Global) -> anyhow::Result<Self> {
+        let token = std::env::var("PLACET_TOKEN").unwrap_or_default();
+        let url = global.url.as_deref().filter(|url| !url.is_empty()).unwrap_or(DEFAULT_URL);
+        let client = Client::new(url, token.trim())?.with_outage_budget(PATIENCE);
+        Ok(Self { client, json: global.json })
+    }
+
+    /// The address of a request's page.
+    pub(crate) fn page(&self, record: &Record) -> String {
+        format!("{}{}", self.client.url(), show(&record.url))
+    }
+}
+
+/// JSON given on the command line: the text itself, `@FILE`, or `-` for standard input. Read as strictly as the server
+/// reads it, so that what is refused is refused here, by name, and nothing is silently dropped.
+pub(crate) fn json_argument(option: &str, text: &str) -> anyhow::Result<Value> {
+    let bytes = match (text, text.strip_prefix('@')) {
+        ("-", _) => {
+            io::read_to_string(io::stdin().lock()).map(String::into_bytes).context("standard input")?
+        }
+        (_, Some(path)) => {
+            std::fs::read(path).map_err(|error| usage(format!("`{option}`: cannot read {path}: {error}")))?
+        }
+        (text, None) => text.as_bytes().to_vec(),
+    };
+    placet_ledger::ijson::parse(&bytes, &placet_ledger::ijson::Limits::default()).map_err(|error| {
+        let place = Some(error.pointer()).filter(|pointer| !pointer.is_empty());
+        let place = place.map(|pointer| format!(" at `{pointer}`")).unwrap_or_default();
+        usage(format!("`{option}`{place}: {error}"))
+    })
+}
+
+/// The same, where only an object makes sense.
+pub(crate) fn object_argument(option: &str, text: &str) -> anyhow::Result<Map<String, Value>> {
+    match json_argument(option, text)? {
+        Value::Object(object) => Ok(object),
+        _ => Err(usage(format!("`{option}`: expected a JSON object such as {{\"files\": [\"report.md\"]}}"))),
+    }
+}
+
+/// Whether there is somebody to ask.
+pub(crate) fn somebody_there() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks on the terminal and reads one line.
+pub(crate) fn ask(question: &str) -> io::Result<String> {
+    let mut out = anstream::stderr().lock();
+    write!(out, "{question} ")?;
+    out.flush()?;
+    let mut line = String::new();
+    io::stdin().read_line(&mut line)?;
+    Ok(line.trim().to_owned())
+}
+
+/// Lines for people, labels aligned.
+pub(crate) fn sheet(lines: &[Line]) -> String {
+    let widest = lines.iter().map(|line| width(&line.label)).filter(|wide| *wide <= 24).max().unwrap_or(0);
+    let text = |line: &Line| {
+        let style = match line.tone {
+            Tone::Strong | Tone::Heading => output::STRONG,
+            Tone::Plain => anstyle::Style::new(),
+            Tone::Dim => output::DIM,
+            Tone::Good => output::GOOD,
+            Tone::Bad => output::BAD,
+            Tone::Warn => output::WARN,
+        };
+        let text = paint(style, &line.text);
+        match (line.tone, line.label.as_str()) {
+            (Tone::Heading, _) => format!("\n{text}"),
+            (_, "") => text,
+            (_, label) => {
+                let gap = " ".repeat(widest.saturating_sub(width(label)));
+                format!("  {}{gap}  {text}", paint(output::DIM, label))
+            }
+        }
+    };
+    lines.iter().map(text).collect::<Vec<_>>().join("\n")
+}
+
+/// Prints a record: JSON for programs, one line for people.
+pub(crate) fn said(context: &Context, record: &Record) -> io::Result<()> {
+    if context.json {
+        return output::json(record);
+    }
+    let state = paint(output::state_style(record.state), &output::headline(record));
+    output::line(&format!("{} {state}", paint(output::NAME, &record.id.to_string())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_on_the_command_line_is_read_strictly_and_named() {
+        let refused = |text: &str| object_argument("--args", text).unwrap_err().to_string();
+        insta::assert_snapshot!(refused("{\"a\":1,\"a\":2}"), @"`--args` at `/a`: a key occurs twice in one object; send each key once (byte 7)");
+        insta::assert_snapshot!(refused("[1]"), @r#"`--args`: expected a JSON object such as {"files": ["report.md"]}"#);
+        insta::assert_snapshot!(refused("{\"a\":"), @"`--args` at `/a`: the text ends before the document does; send the whole document (byte 5)");
+        insta::assert_snapshot!(refused("@/nowhere/x.json"), @"`--args`: cannot read /nowhere/x.json: No such file or directory (os error 2)");
+    }
+}

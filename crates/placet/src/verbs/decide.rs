@@ -1,0 +1,200 @@
+//! `placet approve`, `edit`, `deny` and `answer`: a decision on exactly what was shown.
+
+use placet_client::{Decide, Error};
+use placet_core::{DecisionWord, Kind, Record, State, show};
+use serde_json::Value;
+
+use super::{
+    Context, answer as typed, ask, edit as replacement, find, object_argument, said, sheet, somebody_there,
+    steps,
+};
+use crate::{
+    cli::{AnswerArgs, ApproveArgs, DenyArgs, EditArgs},
+    exit::{self, usage},
+    output::{self, describe, headline, paint},
+};
+
+/// Yes.
+pub(crate) async fn approve(context: &Context, args: ApproveArgs) -> anyhow::Result<u8> {
+    let Some(record) = pending(context, &args.id).await? else { return Ok(exit::ERROR) };
+    if record.kind == Kind::Input && record.proposal.is_none() {
+        return Err(usage(format!("{} is a question: use `placet answer`", record.id)));
+    }
+    let chosen = match (&args.steps, &args.only) {
+        (None, None) => None,
+        _ if record.kind != Kind::Plan => return Err(usage("`--steps` and `--only` are for plans")),
+        (Some(text), _) => Some(steps::given(text)?),
+        (None, Some(ids)) => Some(steps::only(&record, ids)?),
+    };
+    let question = match &chosen {
+        Some(steps) => format!("Approve this plan with: {}?", steps::in_words(steps)),
+        None => "Approve exactly this?".to_owned(),
+    };
+    let mut decide = chosen.map_or_else(|| Decide::approve(&record), |steps| Decide::steps(&record, steps));
+    decide = with(decide, &record, args.reason, args.code, args.yes)?;
+    if !agreed(context, &record, &[], &question, args.yes)? {
+        return Ok(exit::ERROR);
+    }
+    send(context, &record, &decide).await
+}
+
+/// Yes, with other arguments.
+pub(crate) async fn edit(context: &Context, args: EditArgs) -> anyhow::Result<u8> {
+    let Some(record) = pending(context, &args.id).await? else { return Ok(exit::ERROR) };
+    let before = replacement::current(&record)?.clone();
+    let after = match &args.args {
+        Some(text) => object_argument("--args", text)?,
+        None if somebody_there() => match replacement::in_editor(&record)? {
+            Some(after) => after,
+            None => anyhow::bail!("nothing was changed, so nothing was sent"),
+        },
+        None => {
+            return Err(usage("`--args` is missing: give the whole new arguments as a JSON object or @FILE"));
+        }
+    };
+    let changes = replacement::changes(&before, &after);
+    let decide = with(Decide::edit(&record, after), &record, args.reason, args.code, args.yes)?;
+    if !agreed(context, &record, &changes, "Approve with these changes?", args.yes)? {
+        return Ok(exit::ERROR);
+    }
+    send(context, &record, &decide).await
+}
+
+/// No.
+pub(crate) async fn deny(context: &Context, args: DenyArgs) -> anyhow::Result<u8> {
+    let Some(record) = pending(context, &args.id).await? else { return Ok(exit::ERROR) };
+    let reason = match args.reason {
+        Some(reason) => reason,
+        None if somebody_there() && !context.json => {
+            output::to_stderr(&paint(output::STRONG, &output::effect(&record)));
+            ask("Why not? The agent is told; empty for no reason:")?
+        }
+        None => String::new(),
+    };
+    send(context, &record, &Decide::deny(&record, reason)).await
+}
+
+/// An answer; a confirmation takes yes, no, or its labels.
+pub(crate) async fn answer(context: &Context, args: AnswerArgs) -> anyhow::Result<u8> {
+    let Some(record) = pending(context, &args.id).await? else { return Ok(exit::ERROR) };
+    let decide = match record.kind {
+        Kind::Input if args.nothing => Decide::respond(&record, Value::Null),
+        Kind::Input => Decide::respond(&record, typed::parse(&record, &args.values)?),
+        Kind::Confirmation => {
+            let said = args.values.join(" ");
+            let is = |label: &Option<String>, word: &str| {
+                said.eq_ignore_ascii_case(word) || label.as_deref() == Some(said.as_str())
+            };
+            match (is(&record.confirm_label, "yes"), is(&record.cancel_label, "no")) {
+                (true, false) => Decide::approve(&record),
+                (false, true) => Decide::deny(&record, String::new()),
+                _ => return Err(usage(format!("`{said}` is neither yes nor no, nor one of the labels"))),
+            }
+        }
+        Kind::Action if record.allowed.contains(&DecisionWord::Respond) => {
+            Decide::respond(&record, Value::String(args.values.join(" ")))
+        }
+        Kind::Action | Kind::Plan => {
+            return Err(usage(format!(
+                "{} is no question: use `placet approve` or `placet deny`",
+                record.id
+            )));
+        }
+    };
+    let decide = with(decide, &record, args.reason, args.code, true)?;
+    send(context, &record, &decide).await
+}
+
+/// The request, if it can still be decided; otherwise says what became of it.
+async fn pending(context: &Context, text: &str) -> anyhow::Result<Option<Record>> {
+    let id = find::id(&context.client, text).await?;
+    let record = context.client.get(id).await?;
+    if record.state == State::Pending {
+        return Ok(Some(record));
+    }
+    too_late(context, &record)?;
+    Ok(None)
+}
+
+fn too_late(context: &Context, record: &Record) -> std::io::Result<()> {
+    output::to_stderr(&format!(
+        "{}: {} can no longer be decided: it is {}",
+        paint(output::BAD, "too late"),
+        record.id,
+        headline(record)
+    ));
+    if context.json { output::json(record) } else { Ok(()) }
+}
+
+/// Adds the reason, and the step-up where one is needed.
+fn with(
+    decide: Decide,
+    record: &Record,
+    reason: Option<String>,
+    code: Option<String>,
+    quiet: bool,
+) -> anyhow::Result<Decide> {
+    let decide = reason.map_or(decide.clone(), |reason| decide.with_reason(reason));
+    match (code, &record.needs.step_up) {
+        (Some(code), _) => Ok(decide.with_code(code)),
+        (None, None) => Ok(decide),
+        (None, Some(_)) if !quiet && somebody_there() => {
+            let shown = record.display.as_ref().and_then(|display| display.code.as_deref());
+            let shown = shown.map(|code| format!(" ({})", show(code))).unwrap_or_default();
+            Ok(decide.with_code(ask(&format!("This needs a step-up. Type the code{shown}:"))?))
+        }
+        (None, Some(step_up)) => Err(usage(format!(
+            "this needs the step-up `{step_up}`: add `--code` with the code that `placet show {}` prints",
+            record.id
+        ))),
+    }
+}
+
+/// Shows what will be approved and asks, where there is somebody to ask.
+fn agreed(
+    context: &Context,
+    record: &Record,
+    changes: &[String],
+    question: &str,
+    yes: bool,
+) -> anyhow::Result<bool> {
+    if yes || !somebody_there() {
+        return Ok(true);
+    }
+    if !context.json || !changes.is_empty() {
+        output::to_stderr(&sheet(&describe(record, output::now())));
+    }
+    if !changes.is_empty() {
+        output::to_stderr(&format!("\n{}", paint(output::STRONG, "Your changes")));
+        for change in changes {
+            output::to_stderr(&format!("  {}", paint(output::WARN, change)));
+        }
+    }
+    let said = ask(&format!("\n{} [y/N]", paint(output::STRONG, question)))?;
+    if matches!(said.as_str(), "y" | "Y" | "yes" | "Yes") {
+        return Ok(true);
+    }
+    output::to_stderr("Nothing was sent.");
+    Ok(false)
+}
+
+/// Sends the decision; whoever was faster is named.
+async fn send(context: &Context, record: &Record, decide: &Decide) -> anyhow::Result<u8> {
+    match context.client.decide(record.id, decide).await {
+        Ok(after) => {
+            said(context, &after)?;
+            if after.state == State::Pending && !context.json {
+                output::to_stderr("Your vote is counted; it waits for more people.");
+            }
+            Ok(0)
+        }
+        Err(Error::Problem(problem)) if problem.status == 409 && problem.record.is_some() => {
+            if let Some(after) = problem.record.as_deref().filter(|after| after.state != State::Pending) {
+                too_late(context, after)?;
+                return Ok(exit::ERROR);
+            }
+            Err(Error::Problem(problem).into())
+        }
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,30 @@
+//! `placet show`: one request in full.
+
+use placet_core::State;
+
+use super::{Context, find, sheet};
+use crate::{
+    cli::ShowArgs,
+    output::{self, describe, paint, short},
+};
+
+/// Shows it.
+pub(crate) async fn run(context: &Context, args: ShowArgs) -> anyhow::Result<u8> {
+    let id = find::id(&context.client, &args.id).await?;
+    let record = context.client.get(id).await?;
+    if context.json {
+        output::json(&record)?;
+        return Ok(0);
+    }
+    output::line(&sheet(&describe(&record, output::now())))?;
+    if record.state == State::Pending {
+        let short = short(record.id);
+        let hint = if record.kind == placet_core::Kind::Input {
+            format!("placet answer {short} VALUE · placet deny {short} --reason …")
+        } else {
+            format!("placet approve {short} · placet deny {short} --reason …")
+        };
+        output::line(&format!("\n{}", paint(output::DIM, &hint)))?;
+    }
+    Ok(0)
+}

@@ -1,0 +1,119 @@
+//! `placet inbox --watch`: the live queue, decided with one key; one line per event where there is no terminal.
+
+use std::io::{self, IsTerminal};
+
+use placet_client::{Client, Error, ListQuery, StreamItem};
+use placet_core::Record;
+use tokio::sync::mpsc;
+
+use crate::{
+    cli::{Filters, StateFilter},
+    verbs::{Context, inbox::query},
+};
+
+mod draw;
+mod keys;
+mod lines;
+mod live;
+mod model;
+
+/// How many waiting requests are shown at most.
+const ROWS: usize = 1_000;
+
+/// Watches until told to stop.
+pub(crate) async fn run(context: &Context, filters: &Filters) -> anyhow::Result<u8> {
+    let client = context.client.clone();
+    // The first look happens before the screen is taken over: a wrong key or address is an ordinary error.
+    let first = look(&client, filters).await?;
+    if context.json || !io::stdout().is_terminal() || !io::stdin().is_terminal() {
+        lines::run(client, filters.clone(), first, context.json).await
+    } else {
+        live::run(client, filters.clone(), first).await
+    }
+}
+
+/// What the server tells.
+#[derive(Debug)]
+enum News {
+    /// Everything that waits now: what is not in it does not wait.
+    All(Vec<Record>),
+    /// One request changed; the event's cursor and name.
+    Changed { id: String, name: String, record: Box<Record> },
+    /// The connection is there.
+    Connected,
+    /// The connection is lost, and tried again.
+    Lost(String),
+    /// It is over.
+    Failed(Error),
+}
+
+/// Everything that fits the filters, and the position to listen from.
+async fn look(client: &Client, filters: &Filters) -> Result<(Vec<Record>, String), Error> {
+    let mut query = ListQuery { limit: Some(200), ..query(filters) };
+    let mut records = Vec::new();
+    let mut from = None;
+    loop {
+        let page = client.list(&query).await?;
+        records.extend(page.items);
+        // The first page's position is the earliest: what changed since comes again with the stream.
+        let from = from.get_or_insert(page.seq);
+        query.cursor = page.next_cursor;
+        if query.cursor.is_none() || records.len() >= ROWS {
+            return Ok((records, from.clone()));
+        }
+    }
+}
+
+/// Listens for ever, and lists again where the stream cannot be resumed.
+async fn listen(client: Client, filters: Filters, from: String, news: mpsc::Sender<News>) {
+    let mut stream = client.stream(Some(from));
+    loop {
+        let item = match stream.next().await {
+            Ok(StreamItem::Connected) => News::Connected,
+            Ok(StreamItem::Lost { reason }) => News::Lost(reason),
+            Ok(StreamItem::Event(event)) if fits(&filters, &event.record) => {
+                News::Changed { id: event.id, name: event.name, record: Box::new(event.record) }
+            }
+            Ok(StreamItem::Event(_)) => continue,
+            Ok(StreamItem::Reset) => match look(&client, &filters).await {
+                Ok((records, _)) => News::All(records),
+                Err(error) => News::Failed(error),
+            },
+            Err(error) => News::Failed(error),
+        };
+        let over = matches!(item, News::Failed(_));
+        // The receiver is gone when the person quit.
+        if news.send(item).await.is_err() || over {
+            return;
+        }
+    }
+}
+
+/// Whether a request is one of those watched, whatever became of it. The text search stays with the server.
+fn fits(filters: &Filters, record: &Record) -> bool {
+    let same = |filter: &Option<String>, value: Option<&str>| {
+        filter.as_deref().is_none_or(|filter| value == Some(filter))
+    };
+    same(&filters.agent, Some(&record.agent))
+        && same(&filters.tool, record.tool.as_deref())
+        && same(&filters.session, Some(&record.session))
+        && same(&filters.group, record.group.as_deref())
+        && filters.risk.is_none_or(|risk| risk == record.risk)
+        && !matches!(filters.state, Some(StateFilter::Only(state)) if state != record.state && state != placet_core::State::Pending)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::sample;
+
+    #[test]
+    fn events_of_other_agents_are_left_out() {
+        let record = sample::action();
+        assert!(fits(&Filters::default(), &record));
+        let by = |agent: &str| Filters { agent: Some(agent.to_owned()), ..Filters::default() };
+        assert!(fits(&by("billing-bot"), &record) && !fits(&by("other"), &record));
+        let tool = Filters { tool: Some("pay".to_owned()), ..Filters::default() };
+        assert!(!fits(&tool, &sample::plan()));
+    }
+}

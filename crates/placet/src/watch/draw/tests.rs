@@ -1,0 +1,104 @@
+//! The screen as people see it.
+
+use std::time::Duration;
+
+use ratatui::{Terminal, backend::TestBackend};
+
+use super::*;
+use crate::{output::sample, watch::News};
+
+fn screen(app: &mut App, width: u16, height: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| draw(frame, app, "http://127.0.0.1:4000", sample::now())).unwrap();
+    let lines = terminal.backend().to_string();
+    lines.lines().map(|line| line.trim_matches('"').trim_end()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_queue_and_the_selected_request_are_side_by_side() {
+    let mut app = App::new(vec![sample::action()]);
+    insta::assert_snapshot!(screen(&mut app, 120, 22), @r#"
+     placet  1 waiting · http://127.0.0.1:4000
+     Queue ───────────────────────────────────────────────  Request ────────────────────────────────────────────────────────
+    ▶ g60o30c  3m55s high     billing-bot delete_files fil billing-bot wants to run delete_files
+                                                             files/0        "report.md"
+                                                             files/1        "a b.txt"
+                                                             force          true
+
+                                                           Why it waits
+                                                             risk           high
+                                                             rule           default: every action is held
+                                                             needs          one reviewer
+                                                             asked          1m05s ago
+                                                             decide within  3m55s
+
+                                                           Facts
+                                                             id             req_0698d3r3kvtg0i8s0c1g60o30c
+                                                             version        1
+                                                             digest         sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+                                                                            aaaaaaaaaaaaaaaaaaaaaaa
+                                                            more below: space ──────────────────────────────────────────────
+
+    j/k move · a approve · d deny · e edit · r respond · o detail · ? help · q quit
+    "#);
+}
+
+#[test]
+fn a_lost_connection_and_the_prompt_are_on_the_screen() {
+    let mut app = App::new(vec![sample::action()]);
+    app.lost = Some("connection refused".to_owned());
+    app.mode = Mode::Approve {
+        shown: Box::new(sample::action()),
+        word: Some("delete_files".to_owned()),
+        typed: "del".to_owned(),
+    };
+    insta::assert_snapshot!(screen(&mut app, 80, 16), @r#"
+     placet  1 waiting · http://127.0.0.1:4000
+     connection lost (connection refused), trying again: what you see may be old
+     Queue ─────────────────────────────────────────────────────────────────────────
+    ▶ g60o30c  3m55s high     billing-bot delete_files files=[report.md, "a b.txt"]
+
+
+
+     Request ───────────────────────────────────────────────────────────────────────
+    billing-bot wants to run delete_files
+      files/0        "report.md"
+      files/1        "a b.txt"
+      force          true
+
+     more below: space ─────────────────────────────────────────────────────────────
+    Risk high. To approve g60o30c, type the name `delete_files`:
+    > del█
+    "#);
+}
+
+#[test]
+fn a_decided_row_says_who_and_goes_after_a_while() {
+    let mut app = App::new(vec![sample::confirmation()]);
+    let mut decided = Record { version: 2, state: State::Denied, ..sample::confirmation() };
+    decided.decision = serde_json::from_value(serde_json::json!({"decision": "deny", "by": ["ann"], "reason": "not now",
+        "arguments": null, "digest": decided.digest, "answer": null, "steps": null, "at": decided.created_at}))
+    .unwrap();
+    app.hear(
+        News::Changed { id: String::new(), name: String::new(), record: Box::new(decided) },
+        sample::now(),
+    );
+    assert!(screen(&mut app, 80, 16).contains("g60o30c (confirmation) denied by ann: not now"));
+    app.tick(sample::now().plus(Duration::from_secs(10)));
+    assert!(screen(&mut app, 80, 16).contains("Nothing is waiting for a decision."));
+}
+
+#[test]
+fn what_does_not_fit_is_announced() {
+    let mut app = App::new(vec![sample::action()]);
+    assert!(screen(&mut app, 80, 14).contains("more below"));
+    assert!(!screen(&mut app, 120, 40).contains("more below"));
+}
+
+#[test]
+fn hostile_text_does_not_reach_the_screen() {
+    let mut record = sample::action();
+    record.arguments = serde_json::json!({"path": "\u{1b}]0;gone\u{7}\u{202e}txt"}).as_object().cloned();
+    let screen = screen(&mut App::new(vec![record]), 120, 30);
+    assert!(screen.contains("\\u{001b}]0;gone\\u{0007}\\u{202e}txt"), "{screen}");
+}

@@ -1,0 +1,169 @@
+//! What a key does: moves, asks, or sends a decision on exactly the record that was on the screen.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use placet_client::Decide;
+use placet_core::{DecisionWord, Kind, Record, RequestId, State, Time};
+
+use super::model::{App, Mode, approvable, approving_word};
+use crate::{
+    output::{Tone, safe},
+    verbs::answer,
+};
+
+/// What has to be done outside of the screen.
+#[derive(Debug)]
+pub(super) enum Action {
+    /// Nothing.
+    Stay,
+    /// Leave.
+    Quit,
+    /// Send this decision.
+    Send(RequestId, Box<Decide>),
+    /// Open the editor on this record's arguments.
+    Edit(Box<Record>),
+}
+
+impl App {
+    /// One key.
+    pub(super) fn press(&mut self, key: KeyEvent, now: Time) -> Action {
+        if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c') {
+            return Action::Quit;
+        }
+        match std::mem::take(&mut self.mode) {
+            Mode::Browse => self.browse(key, now),
+            Mode::Help => Action::Stay,
+            prompt => self.typing(prompt, key, now),
+        }
+    }
+
+    fn browse(&mut self, key: KeyEvent, now: Time) -> Action {
+        let place = self.place().unwrap_or(0);
+        let last = self.rows.len().saturating_sub(1);
+        match key.code {
+            KeyCode::Esc if self.wide => self.wide = false,
+            KeyCode::Char('q') | KeyCode::Esc => return Action::Quit,
+            KeyCode::Char('j') | KeyCode::Down => self.select((place + 1).min(last)),
+            KeyCode::Char('k') | KeyCode::Up => self.select(place.saturating_sub(1)),
+            KeyCode::Char('g') | KeyCode::Home => self.select(0),
+            KeyCode::Char('G') | KeyCode::End => self.select(last),
+            KeyCode::Char('J' | ' ') | KeyCode::PageDown => self.scroll = self.scroll.saturating_add(5),
+            KeyCode::Char('K') | KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(5),
+            KeyCode::Char('o') | KeyCode::Enter => self.wide = !self.wide,
+            KeyCode::Char('?') => self.mode = Mode::Help,
+            KeyCode::Char(letter @ ('a' | 'd' | 'e' | 'r')) => return self.begin(letter, now),
+            _ => {}
+        }
+        Action::Stay
+    }
+
+    /// Begins a decision on the selected request, as it stands on the screen now.
+    fn begin(&mut self, letter: char, now: Time) -> Action {
+        let Some(row) = self.current() else { return Action::Stay };
+        let shown = Box::new(row.record.clone());
+        if shown.state != State::Pending {
+            self.say("that one is decided", Tone::Warn, now);
+            return Action::Stay;
+        }
+        let typed = String::new();
+        match (letter, shown.kind) {
+            ('a', Kind::Input) if !approvable(&shown) => {
+                self.say("a question: press r to answer it", Tone::Warn, now);
+            }
+            ('a', _) => {
+                let word = approving_word(&shown);
+                if word.as_deref() == Some("") {
+                    self.say(
+                        "this needs a step-up code that is not here yet: try again in a moment",
+                        Tone::Warn,
+                        now,
+                    );
+                } else {
+                    self.mode = Mode::Approve { shown, word, typed };
+                }
+            }
+            ('d', _) => self.mode = Mode::Deny { shown, typed },
+            ('e', Kind::Action) if shown.needs.step_up.is_some() => {
+                self.say("this needs a step-up: use `placet edit`", Tone::Warn, now);
+            }
+            ('e', Kind::Action) if shown.allowed.contains(&DecisionWord::Edit) => return Action::Edit(shown),
+            ('e', Kind::Action) => self.say("the agent does not offer edits here", Tone::Warn, now),
+            ('e', _) => self.say("only an action has arguments to edit", Tone::Warn, now),
+            (_, Kind::Input) => self.mode = Mode::Answer { shown, typed },
+            (_, _) => self.say("not a question: press a, d or e", Tone::Warn, now),
+        }
+        Action::Stay
+    }
+
+    /// A key while something is being typed.
+    fn typing(&mut self, mut prompt: Mode, key: KeyEvent, now: Time) -> Action {
+        let one_key = single(&prompt);
+        let typed = match &mut prompt {
+            Mode::Approve { typed, .. }
+            | Mode::Change { typed, .. }
+            | Mode::Deny { typed, .. }
+            | Mode::Answer { typed, .. } => typed,
+            Mode::Browse | Mode::Help => return Action::Stay,
+        };
+        match key.code {
+            KeyCode::Esc => {
+                self.say("nothing was sent", Tone::Dim, now);
+                return Action::Stay;
+            }
+            KeyCode::Backspace => {
+                typed.pop();
+            }
+            // A single y is enough where nothing has to be typed out.
+            KeyCode::Char(letter) if one_key => {
+                if letter == 'y' {
+                    return self.finish(prompt, now);
+                }
+                self.say("nothing was sent", Tone::Dim, now);
+                return Action::Stay;
+            }
+            KeyCode::Char(letter) if typed.len() < 4_000 => typed.push(letter),
+            KeyCode::Enter => return self.finish(prompt, now),
+            _ => {}
+        }
+        self.mode = prompt;
+        Action::Stay
+    }
+
+    /// What was typed is complete.
+    fn finish(&mut self, prompt: Mode, now: Time) -> Action {
+        match prompt {
+            Mode::Approve { shown, word: None, .. } => {
+                Action::Send(shown.id, Box::new(Decide::approve(&shown)))
+            }
+            Mode::Approve { shown, word: Some(word), typed } if typed == word => {
+                let decide = Decide::approve(&shown);
+                let decide = if shown.needs.step_up.is_some() { decide.with_code(typed) } else { decide };
+                Action::Send(shown.id, Box::new(decide))
+            }
+            Mode::Change { shown, decide, .. } => Action::Send(shown.id, decide),
+            Mode::Deny { shown, typed } => Action::Send(shown.id, Box::new(Decide::deny(&shown, typed))),
+            Mode::Answer { shown, typed } => match answer::parse(&shown, std::slice::from_ref(&typed)) {
+                Ok(value) => {
+                    let decide = Decide::respond(&shown, value);
+                    Action::Send(shown.id, Box::new(decide))
+                }
+                Err(error) => {
+                    self.say(safe(&error.to_string()), Tone::Bad, now);
+                    self.mode = Mode::Answer { shown, typed };
+                    Action::Stay
+                }
+            },
+            Mode::Approve { .. } | Mode::Browse | Mode::Help => {
+                self.say("that is not what had to be typed: nothing was sent", Tone::Bad, now);
+                Action::Stay
+            }
+        }
+    }
+}
+
+/// Whether one key answers this prompt.
+fn single(prompt: &Mode) -> bool {
+    matches!(prompt, Mode::Approve { word: None, .. } | Mode::Change { .. })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+//! What each key leads to, without a terminal.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{output::sample, watch::News};
+
+fn app(record: Record) -> App {
+    App::new(vec![record])
+}
+
+fn press(app: &mut App, keys: &str) -> Action {
+    let mut action = Action::Stay;
+    for key in keys.chars() {
+        let code = match key {
+            '\n' => KeyCode::Enter,
+            '\u{1b}' => KeyCode::Esc,
+            other => KeyCode::Char(other),
+        };
+        action = app.press(KeyEvent::new(code, KeyModifiers::NONE), sample::now());
+    }
+    action
+}
+
+fn sent(app: &mut App, keys: &str) -> Option<Value> {
+    match press(app, keys) {
+        Action::Send(_, decide) => serde_json::to_value(decide).ok(),
+        _ => None,
+    }
+}
+
+fn notice(app: &App) -> &str {
+    app.notice.as_ref().map_or("", |(text, ..)| text)
+}
+
+#[test]
+fn medium_risk_takes_a_y_and_anything_else_sends_nothing() {
+    let decide = sent(&mut app(sample::plan()), "ay").unwrap();
+    assert_eq!((&decide["decision"], &decide["version"]), (&json!("approve"), &json!(1)));
+    assert_eq!(decide["digest"], json!(sample::plan().digest));
+    for other in ["an", "aY", "a\u{1b}", "a\u{1b}y"] {
+        assert_eq!(sent(&mut app(sample::plan()), other), None, "{other:?}");
+    }
+}
+
+#[test]
+fn high_risk_takes_the_name_of_the_tool() {
+    assert!(sent(&mut app(sample::action()), "adelete_files\n").is_some());
+    let mut wrong = app(sample::action());
+    assert_eq!(sent(&mut wrong, "ay\n"), None);
+    assert!(notice(&wrong).contains("nothing was sent"));
+}
+
+#[test]
+fn the_decision_is_on_the_record_that_was_on_the_screen() {
+    let mut app = app(sample::plan());
+    press(&mut app, "a");
+    let newer = Record { version: 7, ..sample::plan() };
+    app.hear(
+        News::Changed { id: String::new(), name: String::new(), record: Box::new(newer) },
+        sample::now(),
+    );
+    let decide = sent(&mut app, "y").unwrap();
+    assert_eq!(decide["version"], json!(1), "the server must be able to see that it is stale");
+}
+
+#[test]
+fn a_proposal_on_the_table_is_what_is_approved() {
+    let digest = format!("sha256:{}", "b".repeat(64));
+    let mut record = sample::plan();
+    record.proposal = serde_json::from_value(json!({"by": "ann", "decision": "approve", "digest": digest,
+        "at": record.created_at, "arguments": null, "answer": null, "steps": []}))
+    .unwrap();
+    assert_eq!(sent(&mut app(record), "ay").unwrap()["digest"], json!(digest));
+}
+
+#[test]
+fn a_denial_carries_its_reason() {
+    let decide = sent(&mut app(sample::action()), "dtoo many files\n").unwrap();
+    assert_eq!((&decide["decision"], &decide["reason"]), (&json!("deny"), &json!("too many files")));
+}
+
+#[test]
+fn an_answer_is_read_by_its_type_and_may_be_corrected() {
+    let mut app = app(sample::input(json!({"type": "number", "max": 10})));
+    assert_eq!(sent(&mut app, "rten\n"), None);
+    assert!(notice(&app).contains("not a number"), "{}", notice(&app));
+    assert!(matches!(&app.mode, Mode::Answer { typed, .. } if typed == "ten"));
+    app.press(KeyEvent::new(KeyCode::Backspace, KeyModifiers::NONE), sample::now());
+    press(&mut app, "\u{1b}");
+    assert_eq!(sent(&mut app, "r7\n").unwrap()["answer"], json!(7));
+}
+
+#[test]
+fn keys_that_do_not_fit_the_kind_say_so() {
+    let mut question = app(sample::input(json!({"type": "text"})));
+    assert!(matches!(press(&mut question, "a"), Action::Stay));
+    assert!(notice(&question).contains("press r"));
+    let mut plan = app(sample::plan());
+    press(&mut plan, "e");
+    assert!(notice(&plan).contains("only an action"));
+    assert!(matches!(press(&mut app(sample::action()), "e"), Action::Edit(_)));
+}
+
+#[test]
+fn a_decided_row_cannot_be_decided_again() {
+    let mut app = app(sample::plan());
+    let decided = Record { version: 2, state: State::Denied, ..sample::plan() };
+    app.hear(
+        News::Changed { id: String::new(), name: String::new(), record: Box::new(decided) },
+        sample::now(),
+    );
+    assert_eq!(sent(&mut app, "ay"), None);
+    assert!(notice(&app).contains("decided"));
+}
+
+#[test]
+fn a_step_up_takes_the_code_and_sends_it() {
+    let mut record = sample::plan();
+    record.needs.step_up = Some("code".to_owned());
+    assert_eq!(
+        sent(&mut app(record.clone()), "ay"),
+        None,
+        "without the code on the screen there is nothing to type"
+    );
+    record.display =
+        serde_json::from_value(json!({"digest": record.digest, "fields": [], "code": "4711"})).unwrap();
+    assert_eq!(sent(&mut app(record), "a4711\n").unwrap()["step_up"], json!({"code": "4711"}));
+}

@@ -1,0 +1,127 @@
+//! The live screen's loop: keys, news from the server, answers to decisions, and the passing of time.
+
+use std::time::Duration;
+
+use crossterm::event::{Event, EventStream, KeyEventKind};
+use futures_util::StreamExt;
+use placet_client::{Client, Decide, Error};
+use placet_core::{Record, RequestId};
+use ratatui::DefaultTerminal;
+use tokio::{sync::mpsc, task::JoinSet, time::interval};
+
+use super::{
+    draw::draw,
+    keys::Action,
+    listen,
+    model::{App, Mode},
+};
+use crate::{
+    cli::Filters,
+    output::{self, Tone},
+    verbs::edit,
+};
+
+/// Something that was asked of the server has come back.
+enum Back {
+    /// A decision.
+    Decided(RequestId, Result<Record, Error>),
+    /// A detail.
+    Read(Result<Record, Error>),
+}
+
+/// Takes over the terminal until the person quits; gives it back whatever happens.
+pub(super) async fn run(
+    client: Client,
+    filters: Filters,
+    first: (Vec<Record>, String),
+) -> anyhow::Result<u8> {
+    if anstream::ColorChoice::global() == anstream::ColorChoice::Never {
+        crossterm::style::force_color_output(false);
+    }
+    // This also restores the terminal before a panic is printed.
+    let terminal = ratatui::try_init()?;
+    let result = watch(terminal, client, filters, first).await;
+    ratatui::restore();
+    result
+}
+
+async fn watch(
+    mut terminal: DefaultTerminal,
+    client: Client,
+    filters: Filters,
+    first: (Vec<Record>, String),
+) -> anyhow::Result<u8> {
+    let (records, from) = first;
+    let mut app = App::new(records);
+    // Dropping the set ends the listener: nothing outlives the screen.
+    let mut listener = JoinSet::new();
+    let (send, mut news) = mpsc::channel(256);
+    listener.spawn(listen(client.clone(), filters, from, send));
+    let mut calls: JoinSet<Back> = JoinSet::new();
+    let mut keys = EventStream::new();
+    let mut clock = interval(Duration::from_millis(500));
+    loop {
+        if let Some(id) = app.wanted() {
+            let client = client.clone();
+            calls.spawn(async move { Back::Read(client.get(id).await) });
+        }
+        let now = output::now();
+        terminal.draw(|frame| draw(frame, &mut app, client.url(), now))?;
+        tokio::select! {
+            key = keys.next() => match key {
+                Some(Ok(Event::Key(key))) if key.kind != KeyEventKind::Release => match app.press(key, output::now()) {
+                    Action::Stay => {}
+                    Action::Quit => return Ok(0),
+                    Action::Send(id, decide) => send_decision(&mut calls, &client, id, *decide),
+                    Action::Edit(record) => {
+                        // The editor needs the keyboard to itself.
+                        drop(keys);
+                        ratatui::restore();
+                        let edited = tokio::task::block_in_place(|| edit::in_editor(&record));
+                        terminal = ratatui::try_init()?;
+                        terminal.clear()?;
+                        keys = EventStream::new();
+                        propose(&mut app, record, edited);
+                    }
+                },
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return Err(error.into()),
+                None => return Ok(0),
+            },
+            Some(item) = news.recv() => app.hear(item, output::now()),
+            Some(Ok(back)) = calls.join_next() => match back {
+                Back::Decided(id, result) => app.answered(id, result, output::now()),
+                // A detail that could not be read is read again when it is selected again; the row stays as it is.
+                Back::Read(result) => if let Ok(record) = result { app.update(record, output::now()) },
+            },
+            _ = clock.tick() => app.tick(output::now()),
+        }
+        if let Some(error) = app.failed.take() {
+            return Err(error.into());
+        }
+    }
+}
+
+fn send_decision(calls: &mut JoinSet<Back>, client: &Client, id: RequestId, decide: Decide) {
+    let client = client.clone();
+    calls.spawn(async move { Back::Decided(id, client.decide(id, &decide).await) });
+}
+
+/// What came out of the editor becomes a question, never at once a decision.
+fn propose(
+    app: &mut App,
+    shown: Box<Record>,
+    edited: anyhow::Result<Option<serde_json::Map<String, serde_json::Value>>>,
+) {
+    let now = output::now();
+    match edited {
+        Ok(Some(after)) => {
+            let before = edit::current(&shown).cloned().unwrap_or_default();
+            let lines = edit::changes(&before, &after);
+            let decide = Box::new(Decide::edit(&shown, after));
+            app.mode = Mode::Change { shown, decide, lines, typed: String::new() };
+        }
+        Ok(None) => app.say("nothing was changed, so nothing was sent", Tone::Dim, now),
+        Err(error) => app.say(output::safe(&format!("{error:#}")), Tone::Bad, now),
+    }
+}

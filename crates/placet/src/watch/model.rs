@@ -1,0 +1,206 @@
+//! What is on the screen: rows, the selected one, and what is being typed. No terminal, no network.
+
+use std::time::Duration;
+
+use placet_client::{Decide, Error};
+use placet_core::{Kind, Record, RequestId, Risk, State, Time};
+
+use super::News;
+use crate::output::{self, Tone, headline};
+
+/// How long a decided row stays, dimmed, so that nothing vanishes under the cursor.
+const LINGER: Duration = Duration::from_secs(6);
+/// How long a notice stays.
+const NOTICE: Duration = Duration::from_secs(8);
+
+/// One request on the screen.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) record: Record,
+    /// When a decided one goes.
+    pub(super) until: Option<Time>,
+}
+
+/// What is being typed, and about which record: the one that was on the screen when it began.
+#[derive(Debug, Default)]
+pub(super) enum Mode {
+    /// Moving about.
+    #[default]
+    Browse,
+    /// The list of keys.
+    Help,
+    /// About to approve; `word` must be typed, or `y` if there is none.
+    Approve { shown: Box<Record>, word: Option<String>, typed: String },
+    /// About to approve with changes made in the editor.
+    Change { shown: Box<Record>, decide: Box<Decide>, lines: Vec<String>, typed: String },
+    /// The reason of a denial.
+    Deny { shown: Box<Record>, typed: String },
+    /// The answer to a question.
+    Answer { shown: Box<Record>, typed: String },
+}
+
+/// The screen.
+#[derive(Debug, Default)]
+pub(super) struct App {
+    pub(super) rows: Vec<Row>,
+    pub(super) selected: Option<RequestId>,
+    pub(super) mode: Mode,
+    /// Why the connection is lost, while it is.
+    pub(super) lost: Option<String>,
+    pub(super) notice: Option<(String, Tone, Time)>,
+    /// The detail alone, without the list.
+    pub(super) wide: bool,
+    /// First line of the detail on the screen.
+    pub(super) scroll: u16,
+    /// The detail that was last asked for, so that it is asked for once.
+    pub(super) fetched: Option<(RequestId, u32)>,
+    pub(super) failed: Option<Error>,
+}
+
+impl App {
+    pub(super) fn new(records: Vec<Record>) -> Self {
+        let mut app = Self::default();
+        app.replace_all(records);
+        app
+    }
+
+    /// Takes in what the server tells.
+    pub(super) fn hear(&mut self, news: News, now: Time) {
+        match news {
+            News::All(records) => self.replace_all(records),
+            News::Changed { record, .. } => self.update(*record, now),
+            News::Connected => self.lost = None,
+            News::Lost(reason) => self.lost = Some(reason),
+            News::Failed(error) => self.failed = Some(error),
+        }
+    }
+
+    fn replace_all(&mut self, records: Vec<Record>) {
+        self.rows = records.into_iter().map(|record| Row { record, until: None }).collect();
+        self.tidy();
+    }
+
+    /// A newer record of one request. Older ones are left out: the highest version counts.
+    pub(super) fn update(&mut self, record: Record, now: Time) {
+        let pending = record.state == State::Pending;
+        let leave = (!pending).then(|| now.plus(LINGER));
+        match self.rows.iter_mut().find(|row| row.record.id == record.id) {
+            Some(row) if record.version < row.record.version => {}
+            Some(row) => {
+                // A reading with the drawn text is the better one of two equals.
+                if record.version > row.record.version
+                    || record.display.is_some()
+                    || record.state != row.record.state
+                {
+                    row.record = record;
+                }
+                row.until = row.until.or(leave);
+            }
+            None if pending => self.rows.push(Row { record, until: None }),
+            None => {}
+        }
+        self.tidy();
+    }
+
+    /// Lets time pass: decided rows go, deadlines pass, notices fade.
+    pub(super) fn tick(&mut self, now: Time) {
+        for row in &mut self.rows {
+            // The server says so too, a moment later; on the screen it must not look open any longer.
+            if row.record.state == State::Pending && now >= row.record.expires_at && row.until.is_none() {
+                row.record.state = State::Expired;
+                row.until = Some(now.plus(LINGER));
+            }
+        }
+        self.rows.retain(|row| row.until.is_none_or(|until| now < until));
+        if self.notice.as_ref().is_some_and(|(_, _, until)| now >= *until) {
+            self.notice = None;
+        }
+        self.tidy();
+    }
+
+    /// The nearest deadline first; the selection stays on its request, not on its place.
+    fn tidy(&mut self) {
+        let place = self.place();
+        self.rows.sort_by_key(|row| (row.record.expires_at, row.record.id));
+        if self.current().is_none() {
+            let next = place.unwrap_or(0).min(self.rows.len().saturating_sub(1));
+            self.select(next);
+        }
+    }
+
+    /// Where the selected request stands in the list.
+    pub(super) fn place(&self) -> Option<usize> {
+        self.rows.iter().position(|row| Some(row.record.id) == self.selected)
+    }
+
+    /// The selected request.
+    pub(super) fn current(&self) -> Option<&Row> {
+        self.rows.iter().find(|row| Some(row.record.id) == self.selected)
+    }
+
+    /// Selects the request at this place.
+    pub(super) fn select(&mut self, place: usize) {
+        let id = self.rows.get(place).map(|row| row.record.id);
+        if id != self.selected {
+            (self.selected, self.scroll) = (id, 0);
+        }
+    }
+
+    /// Says something for a while.
+    pub(super) fn say(&mut self, text: impl Into<String>, tone: Tone, now: Time) {
+        self.notice = Some((text.into(), tone, now.plus(NOTICE)));
+    }
+
+    /// What became of a decision that was sent.
+    pub(super) fn answered(&mut self, id: RequestId, result: Result<Record, Error>, now: Time) {
+        match result {
+            Ok(record) => {
+                let done = if record.state == State::Pending {
+                    "vote counted, it waits for more people".to_owned()
+                } else {
+                    headline(&record)
+                };
+                self.say(format!("{}: {done}", output::short(id)), Tone::Good, now);
+                self.update(record, now);
+            }
+            Err(error) => {
+                let after = error.problem().and_then(|problem| problem.record.clone());
+                let text = match &after {
+                    Some(after) if after.state != State::Pending => {
+                        format!("too late, it is {}", headline(after))
+                    }
+                    _ => output::safe(&error.to_string()),
+                };
+                self.say(format!("{}: {text}", output::short(id)), Tone::Bad, now);
+                if let Some(after) = after {
+                    self.update(*after, now);
+                }
+            }
+        }
+    }
+
+    /// The detail that should be read in full: the selected one, once per version.
+    pub(super) fn wanted(&mut self) -> Option<RequestId> {
+        let record = &self.current()?.record;
+        let this = (record.id, record.version);
+        if record.display.is_some() || record.state != State::Pending || self.fetched == Some(this) {
+            return None;
+        }
+        self.fetched = Some(this);
+        Some(this.0)
+    }
+}
+
+/// What must be typed to approve: the step-up code, the tool's name where the risk is high, or just `y`.
+pub(super) fn approving_word(record: &Record) -> Option<String> {
+    if record.needs.step_up.is_some() {
+        return Some(record.display.as_ref().and_then(|display| display.code.clone()).unwrap_or_default());
+    }
+    let name = || record.tool.clone().unwrap_or_else(|| record.kind.to_string());
+    (record.risk >= Risk::High).then(name)
+}
+
+/// Whether this can be approved with a key at all.
+pub(super) fn approvable(record: &Record) -> bool {
+    record.kind != Kind::Input || record.proposal.is_some()
+}

@@ -1,0 +1,158 @@
+//! The command line from outside: help, bad input, and a server that is not there.
+
+use std::process::{Command, Output};
+
+/// Runs the real binary, with an address where nothing listens.
+fn placet(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_placet"))
+        .args(args)
+        .env("PLACET_URL", "http://127.0.0.1:1")
+        .env_remove("PLACET_TOKEN")
+        .env_remove("PLACET_DATABASE")
+        .output()
+        .expect("the binary runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+/// Exit code and what stands on the error stream.
+fn failed(args: &[&str]) -> String {
+    let output = placet(args);
+    assert!(output.stdout.is_empty(), "nothing on standard output");
+    format!("{}: {}", output.status.code().unwrap_or(-1), text(&output.stderr))
+}
+
+const ID: &str = "req_0698d3r3kvtg0i8s0c1g60o30c";
+
+#[test]
+fn help_shows_every_command_and_the_exit_codes() {
+    let output = placet(&["--help"]);
+    assert!(output.status.success());
+    insta::assert_snapshot!(text(&output.stdout), @"
+    Holds what an AI agent is about to do until the right person has said yes
+
+    Usage: placet [OPTIONS] <COMMAND>
+
+    Commands:
+      serve        Run the server
+      demo         Try everything: a server, and an agent that asks one of each kind
+      key          Make, list and revoke keys
+      request      Ask for approval from a shell, and wait for the decision
+      cancel       Withdraw a request you made
+      inbox        List what is waiting for a decision, or watch and decide live
+      show         Show one request in full
+      approve      Say yes, to exactly what is shown
+      edit         Say yes, with other arguments
+      deny         Say no
+      answer       Answer a question
+      revoke       Take back an approval that is not yet claimed
+      reassign     Ask other people; what is needed stays the same
+      resolve      Settle an outcome that nobody reported
+      ledger       Check the ledger
+      backup       Write a consistent copy of the database to a file
+      restore      Put a backup in place, in a new epoch: no old permit lives twice
+      completions  Print completions for a shell
+
+    Options:
+          --json          Print JSON for programs instead of text for people
+          --url <URL>     Where the server is
+          --color <WHEN>  When to use colour: auto, always or never [default: auto]
+      -h, --help          Print help
+      -V, --version       Print version
+
+    Environment:
+      PLACET_URL    where the server is [default: http://127.0.0.1:4000]
+      PLACET_TOKEN  your key, as `placet key new` printed it
+      NO_COLOR      set to anything for plain text
+
+    Exit codes:
+      0  done; for `request`: approved or answered
+      1  an error, such as an unreachable server or a decision that came too late
+      2  bad input: the message names the field and the fix, and nothing was written
+      3  denied
+      4  expired: nobody decided in time
+      5  cancelled, revoked or lapsed
+      6  still pending when the wait ended
+
+    Try it: `placet demo` starts a server and an agent that asks one of everything.
+    ");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_1_and_says_what_to_try() {
+    insta::assert_snapshot!(failed(&["inbox"]), @"1: error: cannot reach Placet at http://127.0.0.1:1: Connection refused (os error 111). Start it with `placet serve`, or set PLACET_URL to where it runs");
+    for args in [vec!["show", ID], vec!["approve", ID], vec!["request", "--tool", "t", "--args", "{}"], vec!["inbox", "--watch"]] {
+        assert!(failed(&args).starts_with("1: error: cannot reach Placet at http://127.0.0.1:1"), "{args:?}");
+    }
+}
+
+#[test]
+fn bad_input_is_2_and_names_the_field_and_the_fix() {
+    insta::assert_snapshot!(failed(&["request", "--tool", "pay", "--args", "{\"a\":1,"]), @"2: error: `--args`: the text ends before the document does; send the whole document (byte 7)");
+    insta::assert_snapshot!(failed(&["request", "--args", "{}"]), @"2: error: `--tool` is missing: an action is a tool and its arguments");
+    insta::assert_snapshot!(failed(&["show", "nonsense!"]), @"2: error: `nonsense!` is not the id of a request: write the whole of it (req_ and 26 characters), or at least 3 characters of its beginning or end");
+    insta::assert_snapshot!(failed(&["inbox", "--url", "localhost:4000"]), @"2: error: `localhost:4000` is not the address of a server: expected http:// or https:// and a host");
+    insta::assert_snapshot!(failed(&["inbox", "--state", "open"]), @"
+    2: error: invalid value 'open' for '--state <STATE>': unknown word `open`, expected one of: pending, approved, denied, answered, expired, cancelled, claimed, lapsed, revoked, succeeded, failed, unknown
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(failed(&["request", "--tool", "t", "--args", "{}", "--wait", "soon"]), @"
+    2: error: invalid value 'soon' for '--wait <DURATION>': `soon` is not a duration: write 30s, 5m or 2h
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(failed(&["key", "new", "--role", "boss", "--name", "ann"]), @"
+    2: error: invalid value 'boss' for '--role <ROLE>': unknown word `boss`, expected one of: agent, reviewer, admin, auditor
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(failed(&["frobnicate"]), @"
+    2: error: unrecognized subcommand 'frobnicate'
+
+    Usage: placet [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn errors_for_programs_are_json() {
+    insta::assert_snapshot!(failed(&["--json", "show", ID]), @r#"1: {"error":{"code":"unreachable","detail":"cannot reach Placet at http://127.0.0.1:1: Connection refused (os error 111). Start it with `placet serve`, or set PLACET_URL to where it runs"}}"#);
+    insta::assert_snapshot!(failed(&["--json", "cancel", "x"]), @r#"2: {"error":{"code":"usage","detail":"`x` is not the id of a request: write the whole of it (req_ and 26 characters)"}}"#);
+}
+
+#[test]
+fn control_characters_in_bad_input_do_not_reach_the_terminal() {
+    let output = placet(&["show", "\u{1b}]0;title\u{7}\u{202e}"]);
+    assert!(!output.stderr.contains(&0x1b) && !output.stderr.contains(&7), "{}", text(&output.stderr));
+}
+
+#[test]
+fn completions_exist_for_the_three_shells() {
+    for shell in ["bash", "zsh", "fish"] {
+        let output = placet(&["completions", shell]);
+        assert!(output.status.success());
+        let script = text(&output.stdout);
+        assert!(["inbox", "approve", "ledger", "demo"].iter().all(|verb| script.contains(verb)), "{shell}");
+    }
+}
+
+#[test]
+fn every_command_has_help() {
+    let top = text(&placet(&["--help"]).stdout);
+    let commands = top.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let names: Vec<&str> = commands.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.len() >= 17, "{names:?}");
+    for name in names {
+        assert!(placet(&[name, "--help"]).status.success(), "{name}");
+    }
+}
+
+#[test]
+fn colour_is_off_without_a_terminal_and_on_when_asked_for() {
+    assert!(!placet(&["inbox"]).stderr.contains(&0x1b));
+    assert!(placet(&["--color", "always", "inbox"]).stderr.contains(&0x1b));
+}

@@ -1,0 +1,189 @@
+//! One call: who makes it, what its strict JSON body says, and its idempotency key.
+
+use axum::{
+    body::Body,
+    extract::{FromRequest, FromRequestParts, Path, Query},
+    http::request::Parts,
+};
+use bytes::Bytes;
+use http::{HeaderMap, Request, StatusCode, header};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use placet_core::{Actor, Auth, Role};
+use placet_gate::Idempotency;
+use placet_ledger::{
+    canonical,
+    ijson::{self, Limits},
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::{State, guard::Peer, problem::Problem};
+
+/// An authenticated caller within its rate limit.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller(pub(crate) Actor);
+
+impl FromRequestParts<State> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, Problem> {
+        let actor = authenticate(&parts.headers, parts.extensions.get::<Peer>().copied(), state).await?;
+        if !state.rate.allows(&actor.name) {
+            let detail = format!("more than {} calls a second: slow down", state.settings.requests_per_second);
+            return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail).retry_after(1));
+        }
+        Ok(Self(actor))
+    }
+}
+
+async fn authenticate(headers: &HeaderMap, peer: Option<Peer>, state: &State) -> Result<Actor, Problem> {
+    let Some(value) = headers.get(header::AUTHORIZATION) else {
+        if state.settings.dev && is_local(headers, peer) {
+            return Ok(Actor { name: "local".to_owned(), role: Role::Agent, key: None, auth: Auth::Open });
+        }
+        return Err(Problem::unauthorized("a key is needed: send `Authorization: Bearer plk_…`"));
+    };
+    let token = value.to_str().ok().and_then(|value| value.split_once(' '));
+    let Some((_, token)) = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")) else {
+        return Err(Problem::unauthorized("expected `Authorization: Bearer plk_…`"));
+    };
+    let actor = state.gate.authenticate(token.trim()).await.map_err(|error| Problem::gate(error, state.gate.now()))?;
+    actor.ok_or_else(|| Problem::unauthorized("the key is unknown or was revoked"))
+}
+
+/// From this machine itself, not through a proxy on it.
+fn is_local(headers: &HeaderMap, peer: Option<Peer>) -> bool {
+    let proxied = ["forwarded", "x-forwarded-for", "x-real-ip", "via"].iter().any(|name| headers.contains_key(*name));
+    !proxied && peer.is_some_and(|peer| peer.0.ip().is_loopback())
+}
+
+/// A caller and its body, read strictly.
+#[derive(Debug)]
+pub(crate) struct Call<T> {
+    pub(crate) actor: Actor,
+    pub(crate) body: T,
+    pub(crate) idempotency: Option<Idempotency>,
+}
+
+impl<T: DeserializeOwned> FromRequest<State> for Call<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request<Body>, state: &State) -> Result<Self, Problem> {
+        let (mut parts, body) = request.into_parts();
+        let Caller(actor) = Caller::from_request_parts(&mut parts, state).await?;
+        media_type(&parts.headers)?;
+        let limits = Limits::default();
+        let bytes = read(body, &limits, state).await?;
+        // Nothing at all is an empty object: several calls have only optional fields.
+        let value = if bytes.is_empty() { Value::Object(serde_json::Map::new()) } else { ijson::parse(&bytes, &limits)? };
+        drop(bytes);
+        let idempotency = idempotency(&parts.headers, &actor, parts.uri.path(), &value)?;
+        Ok(Self { actor, body: typed(value)?, idempotency })
+    }
+}
+
+fn media_type(headers: &HeaderMap) -> Result<(), Problem> {
+    let Some(value) = headers.get(header::CONTENT_TYPE) else { return Ok(()) };
+    let essence = value.to_str().unwrap_or("").split(';').next().unwrap_or("").trim();
+    if essence.eq_ignore_ascii_case("application/json") {
+        return Ok(());
+    }
+    Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", "send JSON, with `Content-Type: application/json`"))
+}
+
+async fn read(body: Body, limits: &Limits, state: &State) -> Result<Bytes, Problem> {
+    let collected = tokio::time::timeout(state.settings.body_timeout, Limited::new(body, limits.bytes).collect()).await;
+    match collected {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            Err(Problem::unprocessable("too_large", "", format!("the body is larger than {} bytes", limits.bytes)))
+        }
+        Ok(Err(_)) => Err(Problem::new(StatusCode::BAD_REQUEST, "truncated", "the body ended before it was complete")),
+        Err(_) => Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", "the body took too long to arrive")),
+    }
+}
+
+/// Reads a value into a type; what does not fit is named by a JSON pointer.
+pub(crate) fn typed<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let mut pointer = String::new();
+        for segment in error.path() {
+            use serde_path_to_error::Segment;
+            match segment {
+                Segment::Seq { index } => pointer.push_str(&format!("/{index}")),
+                Segment::Map { key } => pointer.push_str(&format!("/{}", key.replace('~', "~0").replace('/', "~1"))),
+                Segment::Enum { variant } => pointer.push_str(&format!("/{variant}")),
+                Segment::Unknown => {}
+            }
+        }
+        let detail = error.inner().to_string();
+        // The library names a missing or unknown field in words; programs want it in the pointer.
+        let field = ["missing field `", "unknown field `"].iter().find_map(|start| detail.strip_prefix(start)?.split('`').next());
+        if let Some(field) = field
+            && !pointer.ends_with(&format!("/{field}"))
+        {
+            pointer.push_str(&format!("/{}", field.replace('~', "~0").replace('/', "~1")));
+        }
+        Problem::unprocessable("invalid", pointer, detail)
+    })
+}
+
+/// The idempotency key of a call: bound to who, where, and the canonical body.
+pub(crate) fn idempotency(headers: &HeaderMap, actor: &Actor, path: &str, body: &Value) -> Result<Option<Idempotency>, Problem> {
+    let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
+    let key = key.to_str().ok().filter(|key| (1..=255).contains(&key.len()));
+    let Some(key) = key else {
+        return Err(Problem::unprocessable("invalid", "", "`Idempotency-Key` must be 1 to 255 visible ASCII characters"));
+    };
+    let body = canonical(body).map_err(|error| Problem::unprocessable("invalid", "", error.to_string()))?;
+    let mut scope = Sha256::new();
+    for part in [actor.name.as_str(), path, key] {
+        scope.update((part.len() as u64).to_be_bytes());
+        scope.update(part);
+    }
+    Ok(Some(Idempotency { scope: scope.finalize().into(), body: Sha256::digest(&body).into() }))
+}
+
+/// A query string, read strictly.
+#[derive(Debug)]
+pub(crate) struct Params<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequestParts<State> for Params<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &State) -> Result<Self, Problem> {
+        let Query(query) = Query::<T>::try_from_uri(&parts.uri).map_err(|error| {
+            let source = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+            Problem::unprocessable("invalid_query", "", format!("the query does not fit: {source}"))
+        })?;
+        Ok(Self(query))
+    }
+}
+
+/// An identifier in the path. A malformed one is answered like an unknown one, and only to callers who are known.
+#[derive(Debug)]
+pub(crate) struct Id<T>(Option<T>);
+
+impl<T> Id<T> {
+    /// The identifier, if it is one.
+    pub(crate) fn get(self) -> Result<T, Problem> {
+        self.0.ok_or_else(Problem::not_found)
+    }
+}
+
+impl<T: std::str::FromStr + Send> FromRequestParts<State> for Id<T> {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, Self::Rejection> {
+        let text = Path::<String>::from_request_parts(parts, state).await;
+        Ok(Self(text.ok().and_then(|Path(text)| text.parse().ok())))
+    }
+}
+
+/// A duration such as `25s`, bounded.
+pub(crate) fn duration(text: &str, most: std::time::Duration) -> Result<std::time::Duration, Problem> {
+    let wrong = || Problem::unprocessable("invalid_query", "", "`wait` must be a duration such as `25s`");
+    let span: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
+    Ok(std::time::Duration::try_from(span).map_err(|_| wrong())?.min(most))
+}

@@ -1,0 +1,137 @@
+//! The wall in front of every route: who may call us by which name, from which page, and what every answer says.
+
+use std::{net::SocketAddr, time::Duration};
+
+use axum::{
+    extract::{Request, State as AxumState},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use tokio::time::Instant;
+
+use crate::{
+    State,
+    problem::{Problem, ProblemCode},
+};
+
+/// Names under which this server may be called. A page under any other name (DNS rebinding) gets nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hosts(Vec<String>);
+
+impl Hosts {
+    /// This machine's names for itself.
+    pub fn loopback() -> Self {
+        Self(["localhost", "127.0.0.1", "[::1]"].map(str::to_owned).to_vec())
+    }
+
+    /// These names as well, such as `placet.example.com`. Ports do not matter.
+    #[must_use]
+    pub fn and(mut self, more: impl IntoIterator<Item = String>) -> Self {
+        self.0.extend(more.into_iter().map(|host| host.to_ascii_lowercase()));
+        self
+    }
+
+    fn allows(&self, authority: &str) -> bool {
+        let host = host_of(authority);
+        self.0.iter().any(|allowed| allowed.eq_ignore_ascii_case(host))
+    }
+
+    /// `http://` or `https://`, an allowed host, and nothing after the port.
+    fn allows_origin(&self, origin: &str) -> bool {
+        let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        rest.is_some_and(|authority| !authority.contains(['/', '@', '?', '#']) && self.allows(authority))
+    }
+}
+
+/// The host of `host:port`, `[v6]:port` or either without a port.
+fn host_of(authority: &str) -> &str {
+    if authority.starts_with('[') {
+        return authority.split_inclusive(']').next().unwrap_or(authority);
+    }
+    authority.rsplit_once(':').map_or(authority, |(host, _)| host)
+}
+
+/// Where a connection comes from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub(crate) SocketAddr);
+
+/// Checks the name and the page, then lets the call through; marks and counts the answer.
+pub(crate) async fn guard(AxumState(state): AxumState<State>, request: Request, next: Next) -> Response {
+    let start = Instant::now();
+    let method = request.method().clone();
+    let route = request.extensions().get::<axum::extract::MatchedPath>().map(|path| path.as_str().to_owned());
+    let mut response = match allowed(&state, request.uri(), request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if state.closing.is_cancelled() {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    // The pattern, never the address itself: ids are not secrets, but they are not labels either.
+    let route = route.unwrap_or_else(|| "none".to_owned());
+    record(method.as_str(), &route, &response, start.elapsed());
+    response
+}
+
+fn record(method: &str, route: &str, response: &Response, took: Duration) {
+    let status = response.status();
+    let code = response.extensions().get::<ProblemCode>().map_or("", |code| code.0);
+    metrics::counter!("placet_http_requests_total", "route" => route.to_owned(), "status" => status.as_str().to_owned()).increment(1);
+    metrics::histogram!("placet_http_seconds", "route" => route.to_owned()).record(took.as_secs_f64());
+    if status.is_server_error() {
+        tracing::warn!(method, route, status = status.as_u16(), code, ?took, "call failed");
+    } else {
+        tracing::debug!(method, route, status = status.as_u16(), code, ?took, "call");
+    }
+}
+
+fn allowed(state: &State, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    let hosts = &state.settings.hosts;
+    // HTTP/2 carries the name in the address, HTTP/1.1 in a header; both, if both are there, must be ours.
+    let header = headers.get(header::HOST).map(|host| host.to_str().unwrap_or(""));
+    let named = [uri.authority().map(http::uri::Authority::as_str), header];
+    if named.iter().all(Option::is_none) || !named.into_iter().flatten().all(|authority| hosts.allows(authority)) {
+        return Err(Problem::new(
+            StatusCode::FORBIDDEN,
+            "foreign_host",
+            "this server is not called by that name: use a name listed in `server.hosts`",
+        ));
+    }
+    if let Some(origin) = headers.get(header::ORIGIN)
+        && !origin.to_str().is_ok_and(|origin| hosts.allows_origin(origin))
+    {
+        return Err(Problem::new(StatusCode::FORBIDDEN, "foreign_origin", "pages of other sites cannot call this server"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_names_are_ours() {
+        let hosts = Hosts::loopback().and(["placet.example.com".to_owned()]);
+        for good in ["localhost", "localhost:4000", "127.0.0.1:1", "[::1]:4000", "[::1]", "PLACET.example.com"] {
+            assert!(hosts.allows(good), "{good}");
+        }
+        for bad in ["", "evil.com", "localhost.evil.com", "127.0.0.1.evil.com:80", "127.0.0.2", "[::2]:4000", "localhost@evil.com"] {
+            assert!(!hosts.allows(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn only_our_own_pages_are_ours() {
+        let hosts = Hosts::loopback();
+        for good in ["http://localhost:4000", "https://127.0.0.1", "http://[::1]:5173"] {
+            assert!(hosts.allows_origin(good), "{good}");
+        }
+        for bad in ["null", "", "file://", "http://evil.com", "http://localhost.evil.com", "http://localhost@evil.com", "ftp://localhost", "http://localhost:4000/x"] {
+            assert!(!hosts.allows_origin(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Liveness, readiness with the durability level, and metrics.
+
+use axum::{Extension, extract::State as AxumState, response::{IntoResponse as _, Response}};
+use http::{HeaderValue, StatusCode, header};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{State, guard::Peer, problem::Problem, v1::json};
+
+/// Whether the process is alive.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Health {
+    status: &'static str,
+    version: &'static str,
+}
+
+/// Alive.
+#[utoipa::path(get, path = "/healthz", tag = "health", responses((status = 200, description = "alive", body = Health)))]
+pub(crate) async fn healthz() -> Response {
+    json(StatusCode::OK, &Health { status: "ok", version: env!("CARGO_PKG_VERSION") })
+}
+
+/// Whether calls can be answered, and what an answer is worth.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Readiness {
+    ready: bool,
+    /// `sqlite` or `postgres`.
+    database: &'static str,
+    /// What an acknowledged decision survives.
+    durability: String,
+    /// The last ledger entry.
+    seq: Option<u64>,
+    epoch: Option<String>,
+    /// Why not, when not.
+    reason: Option<String>,
+}
+
+/// Ready to serve.
+#[utoipa::path(get, path = "/readyz", tag = "health", responses(
+    (status = 200, description = "ready", body = Readiness),
+    (status = 503, description = "closing, stopped, or the database cannot be reached", body = Readiness),
+))]
+pub(crate) async fn readyz(AxumState(state): AxumState<State>, peer: Option<Extension<Peer>>) -> Result<Response, Problem> {
+    open_to(&state, peer)?;
+    let store = state.gate.store();
+    let durability = store.durability();
+    let head = store.head().await;
+    let reason = if state.closing.is_cancelled() {
+        Some("closing".to_owned())
+    } else {
+        store.stopped().or_else(|| head.as_ref().err().map(ToString::to_string))
+    };
+    let (epoch, seq) = head.ok().unzip();
+    let ready = Readiness { ready: reason.is_none(), database: durability.database, durability: durability.level.clone(), seq, epoch, reason };
+    Ok(json(if ready.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, &ready))
+}
+
+/// Figures for Prometheus.
+#[utoipa::path(get, path = "/metrics", tag = "health", responses((status = 200, description = "Prometheus text", body = String, content_type = "text/plain")))]
+pub(crate) async fn metrics(AxumState(state): AxumState<State>, peer: Option<Extension<Peer>>) -> Result<Response, Problem> {
+    open_to(&state, peer)?;
+    let Some(handle) = &state.metrics else { return Err(Problem::not_found()) };
+    metrics::gauge!("placet_waiters").set(state.gate.waiting() as f64);
+    metrics::gauge!("placet_writer_queue").set(state.gate.store().queued() as f64);
+    let text = handle.render();
+    Ok(([(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4"))], text).into_response())
+}
+
+/// Figures are for this machine, unless the operator says otherwise.
+fn open_to(state: &State, peer: Option<Extension<Peer>>) -> Result<(), Problem> {
+    let local = peer.is_none_or(|Extension(peer)| peer.0.ip().is_loopback());
+    if local || state.settings.public_health {
+        return Ok(());
+    }
+    Err(Problem::new(StatusCode::FORBIDDEN, "forbidden", "only for this machine: set `server.public_health` to open it"))
+}

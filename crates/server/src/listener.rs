@@ -1,0 +1,215 @@
+//! Accepting connections within limits, and closing them in two stages.
+
+use std::{
+    future::Future,
+    io,
+    net::SocketAddr,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum::{Router, body::Body};
+use hyper::{Request, body::Incoming};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::{conn::auto::Builder, graceful::GracefulShutdown},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    time::{Instant, Sleep},
+};
+use tokio_util::task::TaskTracker;
+use tower::ServiceExt as _;
+
+use crate::{State, guard::Peer, state::router};
+
+/// Bounds on connections.
+#[derive(Debug, Clone)]
+pub struct ListenLimits {
+    /// How many at once.
+    pub connections: usize,
+    /// How long the head of a request may take, and how long a connection may idle.
+    pub header_timeout: Duration,
+    /// How long a reader may leave us unable to write.
+    pub write_timeout: Duration,
+    /// HTTP/2 streams per connection.
+    pub streams_per_connection: u32,
+}
+
+impl Default for ListenLimits {
+    fn default() -> Self {
+        Self {
+            connections: 16_384,
+            header_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(30),
+            streams_per_connection: 1_000,
+        }
+    }
+}
+
+/// How long each stage of closing may take.
+#[derive(Debug, Clone)]
+pub struct Closing {
+    /// For calls in flight, once their waits have ended.
+    pub grace: Duration,
+}
+
+impl Default for Closing {
+    fn default() -> Self {
+        Self { grace: Duration::from_secs(10) }
+    }
+}
+
+/// Serves until `shutdown` ends, then closes: first waits and streams end and no connection is accepted, then calls in
+/// flight finish, and what is left after the grace is cut.
+pub async fn run(listener: TcpListener, state: State, limits: ListenLimits, closing: Closing, shutdown: impl Future<Output = ()>) -> io::Result<()> {
+    let router = router(&state);
+    let connections = Arc::new(Semaphore::new(limits.connections));
+    let (graceful, tasks) = (GracefulShutdown::new(), TaskTracker::new());
+    let builder = Arc::new(builder(&limits));
+    tokio::pin!(shutdown);
+    tasks.spawn({
+        let state = state.clone();
+        async move { state.tidy().await }
+    });
+    loop {
+        let seat = connections.clone().acquire_owned();
+        let (seat, accepted) = tokio::select! {
+            accepted = async { (seat.await, listener.accept().await) } => accepted,
+            () = &mut shutdown => break,
+        };
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // Out of file handles, most likely: wait for some to be given back instead of spinning.
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        let _ = stream.set_nodelay(true);
+        let io = TokioIo::new(Patient::new(stream, limits.write_timeout));
+        let service = service(router.clone(), peer);
+        let connection = builder.serve_connection_with_upgrades(io, service).into_owned();
+        let connection = graceful.watch(connection);
+        tasks.spawn(async move {
+            // A connection that breaks is the client's business; its calls were answered or can be asked again.
+            let _ = connection.await;
+            drop(seat);
+        });
+    }
+    drop(listener);
+    state.begin_closing();
+    let ended = async {
+        graceful.shutdown().await;
+        state.streams_ended().await;
+    };
+    if tokio::time::timeout(closing.grace, ended).await.is_err() {
+        tracing::warn!("some connections were still open and are cut");
+    }
+    Ok(())
+}
+
+fn builder(limits: &ListenLimits) -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header_timeout)
+        .max_buf_size(64 * 1024)
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.streams_per_connection)
+        .max_header_list_size(32 * 1024)
+        .keep_alive_interval(Duration::from_secs(30))
+        .keep_alive_timeout(Duration::from_secs(20))
+        // A client that opens and resets streams in a loop is cut off.
+        .max_pending_accept_reset_streams(64);
+    builder
+}
+
+type Answer = Pin<Box<dyn Future<Output = Result<axum::response::Response, std::convert::Infallible>> + Send>>;
+
+fn service(router: Router, peer: SocketAddr) -> impl hyper::service::Service<Request<Incoming>, Response = axum::response::Response, Error = std::convert::Infallible, Future = Answer> + Clone {
+    ServiceFn(move |request: Request<Incoming>| {
+        let router = router.clone();
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(Peer(peer));
+        Box::pin(router.oneshot(request)) as Answer
+    })
+}
+
+/// A function as a service that can be cloned, which `service_fn` hides.
+#[derive(Clone)]
+struct ServiceFn<F>(F);
+
+impl<F: Fn(Request<Incoming>) -> Answer> hyper::service::Service<Request<Incoming>> for ServiceFn<F> {
+    type Response = axum::response::Response;
+    type Error = std::convert::Infallible;
+    type Future = Answer;
+
+    fn call(&self, request: Request<Incoming>) -> Answer {
+        (self.0)(request)
+    }
+}
+
+/// A connection that gives up when the other side does not read for too long.
+struct Patient {
+    stream: TcpStream,
+    patience: Duration,
+    // Set while a write is stuck; most connections never need it.
+    stuck: Option<Pin<Box<Sleep>>>,
+}
+
+impl Patient {
+    fn new(stream: TcpStream, patience: Duration) -> Self {
+        Self { stream, patience, stuck: None }
+    }
+
+    fn watch<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.stuck = None;
+            return written;
+        }
+        let patience = self.patience;
+        let stuck = self.stuck.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + patience)));
+        match stuck.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the other side does not read"))),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl AsyncRead for Patient {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Patient {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.watch(cx, written)
+    }
+
+    fn poll_write_vectored(mut self: Pin<&mut Self>, cx: &mut Context<'_>, slices: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        self.watch(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

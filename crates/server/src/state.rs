@@ -1,0 +1,128 @@
+//! What every handler shares, and the router that ties routes to their documentation.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{Router, middleware};
+use metrics_exporter_prometheus::PrometheusHandle;
+use placet_gate::Gate;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{Hosts, guard, limits::RateLimit, openapi};
+
+/// What can be set about the doors.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Names under which this server may be called.
+    pub hosts: Hosts,
+    /// Calls a second per principal; zero for no limit.
+    pub requests_per_second: u32,
+    /// Longest wait of one call.
+    pub wait_max: Duration,
+    /// Longest time to send a body.
+    pub body_timeout: Duration,
+    /// How long a stream may be stuck before it is disconnected.
+    pub slow_reader: Duration,
+    /// How many streams one principal may have open.
+    pub streams_per_principal: usize,
+    /// Whether agents on this machine come in without a key, as `local`.
+    pub dev: bool,
+    /// Whether metrics and readiness are open to other machines.
+    pub public_health: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            hosts: Hosts::loopback(),
+            requests_per_second: 200,
+            wait_max: Duration::from_secs(60),
+            body_timeout: Duration::from_secs(10),
+            slow_reader: Duration::from_secs(15),
+            streams_per_principal: 64,
+            dev: false,
+            public_health: false,
+        }
+    }
+}
+
+/// What every handler shares. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct State(Arc<Inner>);
+
+/// The shared part.
+#[derive(Debug)]
+pub struct Inner {
+    pub(crate) gate: Gate,
+    pub(crate) settings: Settings,
+    pub(crate) rate: RateLimit,
+    pub(crate) metrics: Option<PrometheusHandle>,
+    // Streams live here; shutdown waits for them.
+    pub(crate) tasks: TaskTracker,
+    // Raised in the first stage of shutdown: waits end, streams say goodbye.
+    pub(crate) closing: CancellationToken,
+    pub(crate) streams: crate::v1::StreamSeats,
+}
+
+impl std::ops::Deref for State {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl State {
+    /// Puts the doors in front of a gate.
+    pub fn new(gate: Gate, settings: Settings, metrics: Option<PrometheusHandle>) -> Self {
+        let rate = RateLimit::new(settings.requests_per_second);
+        let streams = crate::v1::StreamSeats::new(settings.streams_per_principal);
+        Self(Arc::new(Inner {
+            gate,
+            settings,
+            rate,
+            metrics,
+            tasks: TaskTracker::new(),
+            closing: CancellationToken::new(),
+            streams,
+        }))
+    }
+
+    /// The gate behind the doors.
+    pub fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    /// First stage of shutdown: waits end with the record as it stands, streams end, nothing new is accepted.
+    pub fn begin_closing(&self) {
+        self.closing.cancel();
+        self.gate.end_waits();
+    }
+
+    /// Waits for streams to end.
+    pub async fn streams_ended(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    /// Housekeeping that runs until the server closes.
+    pub async fn tidy(&self) {
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(Duration::from_secs(30)) => self.rate.tidy(),
+                () = self.closing.cancelled() => return,
+            }
+        }
+    }
+}
+
+/// All routes behind the guard.
+pub fn router(state: &State) -> Router {
+    let (routes, _) = openapi::routes().split_for_parts();
+    routes
+        .fallback(|| async { crate::problem::Problem::not_found() })
+        .method_not_allowed_fallback(|| async {
+            crate::problem::Problem::new(http::StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this address does not take that method")
+        })
+        .layer(middleware::from_fn_with_state(state.clone(), guard::guard))
+        .with_state(state.clone())
+}

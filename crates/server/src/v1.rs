@@ -1,0 +1,50 @@
+//! The REST door: one file per group of operations, each with its documentation.
+
+pub(crate) mod decisions;
+pub(crate) mod keys;
+pub(crate) mod ledger;
+pub(crate) mod people;
+pub(crate) mod permits;
+pub(crate) mod requests;
+pub(crate) mod reviews;
+pub(crate) mod stream;
+mod streams;
+pub(crate) mod ws;
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use placet_core::{Actor, RecordView, Request, Role};
+use serde::Serialize;
+pub(crate) use streams::StreamSeats;
+
+use crate::{State, problem::Problem};
+
+/// JSON as an answer.
+pub(crate) fn json<T: Serialize + ?Sized>(status: StatusCode, body: &T) -> Response {
+    match serde_json::to_vec(body) {
+        Ok(bytes) => (status, [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], bytes).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "an answer could not be written");
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the answer could not be written").into_response()
+        }
+    }
+}
+
+/// The record of a request for this caller: reviewers also get the exact text to show.
+pub(crate) fn view<'a>(state: &State, actor: &Actor, request: &'a Request) -> RecordView<'a> {
+    let mut view = request.view(state.gate.now());
+    if actor.role == Role::Reviewer {
+        view.display = state.gate.display(request);
+    }
+    view
+}
+
+/// The record as an answer.
+pub(crate) fn record(state: &State, actor: &Actor, status: StatusCode, request: &Request) -> Response {
+    json(status, &view(state, actor, request))
+}
+
+/// An error of the gate as a problem.
+pub(crate) fn refuse(state: &State, error: placet_gate::GateError) -> Problem {
+    Problem::gate(error, state.gate.now())
+}

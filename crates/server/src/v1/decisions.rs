@@ -1,0 +1,238 @@
+//! Deciding: one request, or many at once.
+
+use axum::{extract::State as AxumState, response::Response};
+use http::StatusCode;
+use placet_core::{Actor, DecisionWord, Digest, Record, RequestId, StepDecision, StepUp};
+use placet_gate::{Decision, Idempotency, Remember};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::{
+    State,
+    call::{Call, Id, Params},
+    problem::{Problem, ProblemDocument},
+    v1::{json, record, refuse, view},
+};
+
+/// What a reviewer says, on the digest and version they saw.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Decide {
+    decision: DecisionWord,
+    /// Of the record they saw: `proposal.digest` if there is a proposal, else `digest`.
+    #[schema(value_type = String)]
+    digest: Digest,
+    /// Of the record they saw.
+    version: u32,
+    #[serde(default)]
+    reason: Option<String>,
+    /// edit: whole replacement arguments.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    arguments: Option<Map<String, Value>>,
+    /// respond: the answer.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<Object>)]
+    answer: Option<Value>,
+    /// plan: a decision for every step, in the order approved.
+    #[serde(default)]
+    steps: Option<Vec<StepDecision>>,
+    /// A standing approval.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    remember: Option<Remember>,
+    /// A proof of presence, where one is needed.
+    #[serde(default)]
+    step_up: Option<StepUp>,
+    /// `display.digest` of what was shown.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    display: Option<Digest>,
+}
+
+/// Keeps an answer of `null` apart from no answer.
+fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+impl Decide {
+    fn on(self, id: RequestId, idempotency: Option<Idempotency>) -> Decision {
+        Decision {
+            id,
+            word: self.decision,
+            digest: self.digest,
+            version: self.version,
+            reason: self.reason,
+            arguments: self.arguments,
+            answer: self.answer,
+            steps: self.steps,
+            remember: self.remember,
+            step_up: self.step_up,
+            display: self.display,
+            idempotency,
+        }
+    }
+}
+
+/// Vote on a held request.
+#[utoipa::path(post, path = "/v1/requests/{id}/decision", tag = "decisions", params(("id" = String, Path)), request_body = Decide, responses(
+    (status = 200, description = "the record after the vote", body = Record),
+    (status = 403, description = "self_approval, step_up_required, not_eligible, or not a reviewer", body = ProblemDocument),
+    (status = 404, description = "unknown or malformed", body = ProblemDocument),
+    (status = 409, description = "already_decided, expired, cancelled, stale_digest or stale_version, with the record", body = ProblemDocument),
+    (status = 422, description = "wrong answer or edit", body = ProblemDocument),
+))]
+pub(crate) async fn decide(AxumState(state): AxumState<State>, id: Id<RequestId>, call: Call<Decide>) -> Result<Response, Problem> {
+    let decision = call.body.on(id.get()?, call.idempotency);
+    let request = state.gate.decide(&call.actor, decision).await.map_err(|error| refuse(&state, error))?;
+    Ok(record(&state, &call.actor, StatusCode::OK, &request))
+}
+
+/// How a batch is applied.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct BatchParams {
+    /// All or none.
+    atomic: Option<bool>,
+}
+
+/// One decision of a batch.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct BatchItem {
+    /// On which request.
+    id: String,
+    #[serde(flatten)]
+    decide: Value,
+}
+
+/// How one decision of a batch came out.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct BatchResult {
+    /// The request.
+    id: String,
+    /// As if it had been sent alone.
+    status: u16,
+    /// The record after the vote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Record>)]
+    record: Option<Value>,
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<ProblemDocument>,
+    /// Its code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<String>,
+}
+
+/// How a batch came out.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct BatchResults {
+    /// One per decision, in order.
+    results: Vec<BatchResult>,
+    /// Whether anything was applied; with `atomic`, whether everything was.
+    applied: bool,
+}
+
+/// Most decisions in one batch.
+const MOST: usize = 200;
+
+/// Vote on several requests in one transaction.
+#[utoipa::path(post, path = "/v1/decisions", tag = "decisions", params(BatchParams), request_body = Vec<BatchItem>, responses(
+    (status = 200, description = "one result per decision", body = BatchResults),
+    (status = 409, description = "atomic, and at least one was refused: none was applied", body = BatchResults),
+    (status = 422, description = "the body does not fit", body = ProblemDocument),
+))]
+pub(crate) async fn decide_many(
+    AxumState(state): AxumState<State>,
+    Params(params): Params<BatchParams>,
+    call: Call<Vec<Value>>,
+) -> Result<Response, Problem> {
+    if !(1..=MOST).contains(&call.body.len()) {
+        return Err(Problem::unprocessable("invalid", "", format!("a batch has 1 to {MOST} decisions")));
+    }
+    let atomic = params.atomic == Some(true);
+    let mut ids = Vec::with_capacity(call.body.len());
+    let mut decisions = Vec::with_capacity(call.body.len());
+    for (index, item) in call.body.into_iter().enumerate() {
+        let (id, decision) = item_of(item, index, call.idempotency)?;
+        if ids.contains(&id) {
+            return Err(Problem::unprocessable("invalid", format!("/{index}/id"), "the request is decided twice in one batch"));
+        }
+        ids.push(id);
+        decisions.push(decision);
+    }
+    // A malformed id is an unknown one, and only that item is refused for it.
+    let known: Vec<Decision> = decisions.into_iter().flatten().collect();
+    let outcomes = if known.is_empty() || (atomic && known.len() < ids.len()) {
+        Vec::new()
+    } else {
+        state.gate.decide_many(&call.actor, known, atomic).await.map_err(|error| refuse(&state, error))?
+    };
+    let results = results(&state, &call.actor, &ids, outcomes, atomic);
+    let failed = results.iter().any(|result| result.status != 200);
+    let applied = if atomic { !failed } else { results.iter().any(|result| result.status == 200) };
+    let status = if atomic && failed { StatusCode::CONFLICT } else { StatusCode::OK };
+    Ok(json(status, &BatchResults { results, applied }))
+}
+
+/// One item: its id as it was written, and its decision if the id is one.
+fn item_of(item: Value, index: usize, idempotency: Option<Idempotency>) -> Result<(String, Option<Decision>), Problem> {
+    let Value::Object(mut fields) = item else {
+        return Err(Problem::unprocessable("invalid", format!("/{index}"), "expected an object"));
+    };
+    let Some(Value::String(id)) = fields.remove("id") else {
+        return Err(Problem::unprocessable("invalid", format!("/{index}/id"), "missing field `id`"));
+    };
+    let decide: Decide = crate::call::typed(Value::Object(fields)).map_err(|problem| problem.under(&format!("/{index}")))?;
+    // Each item has a key of its own, so that a replayed batch answers item by item.
+    let idempotency = idempotency.map(|whole| {
+        let mut scope = Sha256::new();
+        scope.update(whole.scope);
+        scope.update(id.as_bytes());
+        Idempotency { scope: scope.finalize().into(), body: whole.body }
+    });
+    let decision = id.parse().ok().map(|parsed| decide.on(parsed, idempotency));
+    Ok((id, decision))
+}
+
+fn results(state: &State, actor: &Actor, ids: &[String], outcomes: Vec<placet_gate::Outcome>, atomic: bool) -> Vec<BatchResult> {
+    let refused_together = atomic && (outcomes.is_empty() || outcomes.iter().any(|outcome| outcome.answer.is_err()));
+    let mut outcomes = outcomes.into_iter();
+    ids.iter()
+        .map(|id| {
+            let outcome = if id.parse::<RequestId>().is_ok() { outcomes.next() } else { None };
+            let problem = match &outcome {
+                _ if id.parse::<RequestId>().is_err() => Some(Problem::not_found()),
+                Some(outcome) => match &outcome.answer {
+                    Err(refusal) => Some(Problem::refusal(refusal, outcome.request.clone(), state.gate.now())),
+                    Ok(()) if refused_together => Some(not_applied()),
+                    Ok(()) => None,
+                },
+                None => Some(not_applied()),
+            };
+            match problem {
+                Some(problem) => BatchResult {
+                    id: id.clone(),
+                    status: problem.status().as_u16(),
+                    record: None,
+                    code: Some(problem.code().to_owned()),
+                    problem: Some(problem.document()),
+                },
+                None => BatchResult {
+                    id: id.clone(),
+                    status: 200,
+                    record: outcome.and_then(|outcome| serde_json::to_value(view(state, actor, outcome.request.as_deref()?)).ok()),
+                    problem: None,
+                    code: None,
+                },
+            }
+        })
+        .collect()
+}
+
+fn not_applied() -> Problem {
+    Problem::new(StatusCode::CONFLICT, "not_applied", "not applied: another decision of the same atomic batch was refused")
+}

@@ -1,0 +1,96 @@
+//! People: their roles and teams.
+
+use std::collections::BTreeSet;
+
+use axum::{extract::State as AxumState, response::{IntoResponse as _, Response}};
+use http::StatusCode;
+use placet_core::Role;
+use placet_gate::PersonSpec;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{
+    State,
+    call::{Call, Caller, Id},
+    problem::{Problem, ProblemDocument},
+    v1::{json, refuse},
+};
+
+/// A person.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PersonRecord {
+    name: String,
+    /// What the person may do: `reviewer`, `admin`, `auditor`.
+    #[schema(value_type = Vec<Role>)]
+    roles: BTreeSet<Role>,
+    /// Where the person belongs.
+    #[serde(default)]
+    #[schema(value_type = Vec<String>)]
+    teams: BTreeSet<String>,
+}
+
+/// Roles and teams, all of them.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PersonBody {
+    #[schema(value_type = Vec<Role>)]
+    roles: BTreeSet<Role>,
+    #[serde(default)]
+    #[schema(value_type = Vec<String>)]
+    teams: BTreeSet<String>,
+}
+
+/// Everybody.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct PersonList {
+    items: Vec<PersonRecord>,
+}
+
+/// Add a person, or set their roles and teams.
+#[utoipa::path(post, path = "/v1/people", tag = "admin", request_body = PersonRecord, responses(
+    (status = 201, description = "the person", body = PersonRecord),
+    (status = 409, description = "the name belongs to an agent, or nobody could administer any more", body = ProblemDocument),
+))]
+pub(crate) async fn create(AxumState(state): AxumState<State>, call: Call<PersonRecord>) -> Result<Response, Problem> {
+    let PersonRecord { name, roles, teams } = call.body;
+    let person = PersonSpec { roles: roles.clone(), teams: teams.clone() };
+    state.gate.put_person(&call.actor, name.clone(), person, call.idempotency).await.map_err(|error| refuse(&state, error))?;
+    Ok(json(StatusCode::CREATED, &PersonRecord { name, roles, teams }))
+}
+
+/// List people.
+#[utoipa::path(get, path = "/v1/people", tag = "admin", responses((status = 200, description = "everybody", body = PersonList)))]
+pub(crate) async fn list(AxumState(state): AxumState<State>, Caller(actor): Caller) -> Result<Response, Problem> {
+    let directory = state.gate.directory(&actor).await.map_err(|error| refuse(&state, error))?;
+    let items = directory
+        .people
+        .iter()
+        .map(|(name, person)| PersonRecord { name: name.clone(), roles: person.roles.clone(), teams: person.teams.clone() })
+        .collect();
+    Ok(json(StatusCode::OK, &PersonList { items }))
+}
+
+/// Set a person's roles and teams.
+#[utoipa::path(put, path = "/v1/people/{name}", tag = "admin", params(("name" = String, Path)), request_body = PersonBody, responses(
+    (status = 200, description = "the person", body = PersonRecord),
+    (status = 409, description = "the name belongs to an agent, or nobody could administer any more", body = ProblemDocument),
+))]
+pub(crate) async fn put(AxumState(state): AxumState<State>, name: Id<String>, call: Call<PersonBody>) -> Result<Response, Problem> {
+    let name = name.get()?;
+    let PersonBody { roles, teams } = call.body;
+    let person = PersonSpec { roles: roles.clone(), teams: teams.clone() };
+    state.gate.put_person(&call.actor, name.clone(), person, call.idempotency).await.map_err(|error| refuse(&state, error))?;
+    Ok(json(StatusCode::OK, &PersonRecord { name, roles, teams }))
+}
+
+/// Remove a person; their keys stop at once.
+#[utoipa::path(delete, path = "/v1/people/{name}", tag = "admin", params(("name" = String, Path)), responses(
+    (status = 204, description = "gone"),
+    (status = 404, description = "nobody of that name", body = ProblemDocument),
+    (status = 409, description = "nobody could administer any more", body = ProblemDocument),
+))]
+pub(crate) async fn remove(AxumState(state): AxumState<State>, Caller(actor): Caller, name: Id<String>) -> Result<Response, Problem> {
+    state.gate.remove_person(&actor, name.get()?).await.map_err(|error| refuse(&state, error))?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}

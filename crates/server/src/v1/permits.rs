@@ -1,0 +1,94 @@
+//! Claiming a permit and reporting what became of it.
+
+use axum::{extract::State as AxumState, response::Response};
+use http::StatusCode;
+use placet_core::{Digest, Record, ReportStatus, RequestId, Time};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::{
+    State,
+    call::{Call, Id},
+    problem::{Problem, ProblemDocument},
+    v1::{json, record, refuse},
+};
+
+/// Who claims.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Claim {
+    /// A random secret kept in memory: with it, a lost answer can be asked for again.
+    #[serde(default)]
+    claimant: Option<String>,
+}
+
+/// The right to run exactly this, once.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Permit<'a> {
+    /// Needed to report.
+    permit: &'a str,
+    /// What may run: the stored arguments, edited ones if there was an edit.
+    #[schema(value_type = Object)]
+    arguments: Option<&'a Map<String, Value>>,
+    /// Digest of what may run.
+    #[schema(value_type = String)]
+    digest: Digest,
+    /// Report before this.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    report_by: Option<Time>,
+}
+
+/// Take the permit of an approved action.
+#[utoipa::path(post, path = "/v1/requests/{id}/claim", tag = "permits", params(("id" = String, Path)), request_body = Claim, responses(
+    (status = 200, description = "the permit and the stored arguments", body = Permit),
+    (status = 404, description = "unknown, foreign or malformed", body = ProblemDocument),
+    (status = 409, description = "already_claimed, not_approved or lapsed", body = ProblemDocument),
+))]
+pub(crate) async fn claim(AxumState(state): AxumState<State>, id: Id<RequestId>, call: Call<Claim>) -> Result<Response, Problem> {
+    let claimant = call.body.claimant.as_deref();
+    if claimant.is_some_and(|claimant| !(16..=256).contains(&claimant.len())) {
+        return Err(Problem::unprocessable("invalid", "/claimant", "a claimant is a random secret of 16 to 256 bytes"));
+    }
+    let claimed = state.gate.claim(&call.actor, id.get()?, claimant, call.idempotency).await.map_err(|error| refuse(&state, error))?;
+    let permit = Permit {
+        permit: &claimed.permit,
+        arguments: claimed.request.effective_arguments(),
+        digest: claimed.request.effective_digest(),
+        report_by: claimed.request.report_by,
+    };
+    Ok(json(StatusCode::OK, &permit))
+}
+
+/// What became of it.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Outcome {
+    permit: String,
+    status: ReportStatus,
+    /// The executor's digest of the result.
+    #[serde(default)]
+    result_digest: Option<String>,
+    #[serde(default)]
+    note: Option<String>,
+}
+
+/// Report what became of a claimed action.
+#[utoipa::path(post, path = "/v1/requests/{id}/outcome", tag = "permits", params(("id" = String, Path)), request_body = Outcome, responses(
+    (status = 200, description = "the record", body = Record),
+    (status = 403, description = "wrong_permit", body = ProblemDocument),
+    (status = 404, description = "unknown, foreign or malformed", body = ProblemDocument),
+    (status = 409, description = "not_claimed or already_reported", body = ProblemDocument),
+))]
+pub(crate) async fn report(AxumState(state): AxumState<State>, id: Id<RequestId>, call: Call<Outcome>) -> Result<Response, Problem> {
+    let Outcome { permit, status, result_digest, note } = call.body;
+    if result_digest.as_ref().is_some_and(|digest| digest.len() > 200) {
+        return Err(Problem::unprocessable("invalid", "/result_digest", "longer than 200 bytes"));
+    }
+    if note.as_ref().is_some_and(|note| note.len() > 8_192) {
+        return Err(Problem::unprocessable("invalid", "/note", "longer than 8192 bytes"));
+    }
+    let reported = state.gate.report(&call.actor, id.get()?, &permit, status, result_digest, note, call.idempotency).await;
+    let request = reported.map_err(|error| refuse(&state, error))?;
+    Ok(record(&state, &call.actor, StatusCode::OK, &request))
+}

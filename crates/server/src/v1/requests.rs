@@ -1,0 +1,211 @@
+//! Asking, reading, listing.
+
+use std::time::Duration;
+
+use axum::{extract::State as AxumState, http::HeaderMap, response::Response};
+use http::StatusCode;
+use placet_core::{Create, Record, RequestId, Risk, State as Life, Time};
+use placet_gate::{Filter, GateError, Order, Until};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::{
+    State,
+    call::{Call, Caller, Id, Params, duration},
+    problem::{Problem, ProblemDocument},
+    v1::{json, record, refuse, view},
+};
+
+/// How a create call waits.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct CreateParams {
+    /// Wait for a decision this long, such as `25s`.
+    wait: Option<String>,
+    /// If it is approved by then, claim it in the same call and add `permit`.
+    claim: Option<bool>,
+}
+
+/// Ask. The answer is the request's record, once it is durable.
+#[utoipa::path(post, path = "/v1/requests", tag = "requests", params(CreateParams), request_body = Create, responses(
+    (status = 201, description = "a new request", body = Record),
+    (status = 200, description = "made before with this idempotency key: the record as it stands", body = Record),
+    (status = 409, description = "the idempotency key was used with another body", body = ProblemDocument),
+    (status = 422, description = "the body does not fit", body = ProblemDocument),
+    (status = 429, description = "over the agent's pending cap, or too fast", body = ProblemDocument),
+))]
+pub(crate) async fn create(
+    AxumState(state): AxumState<State>,
+    Params(params): Params<CreateParams>,
+    headers: HeaderMap,
+    call: Call<Create>,
+) -> Result<Response, Problem> {
+    let wait = params.wait.as_deref().map(|wait| duration(wait, state.settings.wait_max)).transpose()?;
+    let claimant = headers.get("placet-claimant").map(|value| value.to_str().map(str::to_owned)).transpose();
+    let claimant = claimant.map_err(|_| Problem::unprocessable("invalid", "", "`Placet-Claimant` must be visible ASCII"))?;
+    drop(headers);
+    let Call { actor, body, idempotency } = call;
+    let submitted = state.gate.submit(&actor, body, idempotency).await.map_err(|error| refuse(&state, error))?;
+    let status = if submitted.replayed { StatusCode::OK } else { StatusCode::CREATED };
+    let mut request = submitted.request;
+    if let Some(wait) = wait
+        && request.state == Life::Pending
+    {
+        let id = request.id;
+        // Not held while parked.
+        drop(request);
+        request = parked(&state, &actor, id, Until::Decided, wait).await?;
+    }
+    if params.claim == Some(true) && request.state_at(state.gate.now()) == Life::Approved && request.permit {
+        match state.gate.claim(&actor, request.id, claimant.as_deref(), None).await {
+            Ok(claimed) => {
+                let mut view = view(&state, &actor, &claimed.request);
+                view.permit = Some(claimed.permit);
+                return Ok(json(status, &view));
+            }
+            // Somebody was quicker, or time ran out: the record says so, and there is no permit.
+            Err(GateError::Refused { request: Some(now), .. }) => request = now,
+            Err(error) => return Err(refuse(&state, error)),
+        }
+    }
+    Ok(record(&state, &actor, status, &request))
+}
+
+/// Waits; boxed, so that a parked call holds as little as possible.
+async fn parked(
+    state: &State,
+    actor: &placet_core::Actor,
+    id: RequestId,
+    until: Until,
+    wait: Duration,
+) -> Result<std::sync::Arc<placet_core::Request>, Problem> {
+    let waited = Box::pin(state.gate.wait(actor, id, until, wait)).await;
+    match waited {
+        Ok(waited) => Ok(waited.request),
+        // The server is closing: the record as it stands, and the client asks again elsewhere or later.
+        Err(GateError::Closing) => state.gate.get(actor, id).await.map_err(|error| refuse(state, error)),
+        Err(error) => Err(refuse(state, error)),
+    }
+}
+
+/// How a read waits.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct GetParams {
+    /// Wait this long, such as `25s`.
+    wait: Option<String>,
+    /// Answer when the version is not this one; without it, when the request is no longer pending.
+    version: Option<u32>,
+}
+
+/// One request: at once, or when it changed, or when the wait ends.
+#[utoipa::path(get, path = "/v1/requests/{id}", tag = "requests", params(("id" = String, Path), GetParams), responses(
+    (status = 200, description = "the record", body = Record),
+    (status = 404, description = "unknown, foreign or malformed", body = ProblemDocument),
+))]
+pub(crate) async fn get(
+    AxumState(state): AxumState<State>,
+    Caller(actor): Caller,
+    id: Id<RequestId>,
+    Params(params): Params<GetParams>,
+) -> Result<Response, Problem> {
+    let id = id.get()?;
+    let until = params.version.map_or(Until::Decided, Until::NotVersion);
+    let request = match params.wait.as_deref() {
+        Some(wait) => {
+            let wait = duration(wait, state.settings.wait_max)?;
+            drop(params);
+            parked(&state, &actor, id, until, wait).await?
+        }
+        None => state.gate.get(&actor, id).await.map_err(|error| refuse(&state, error))?,
+    };
+    Ok(record(&state, &actor, StatusCode::OK, &request))
+}
+
+/// Which requests to list; everything given must match.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListParams {
+    state: Option<Life>,
+    agent: Option<String>,
+    tool: Option<String>,
+    session: Option<String>,
+    risk: Option<Risk>,
+    group: Option<String>,
+    /// Text in id, agent, tool, session or group.
+    q: Option<String>,
+    /// From `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// 1 to 500; 50 unless told.
+    limit: Option<u32>,
+}
+
+/// A page of records.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Page {
+    /// Newest first; pending ones by nearest deadline.
+    #[schema(value_type = Vec<Record>)]
+    items: Vec<serde_json::Value>,
+    /// For the next page; null at the end.
+    next_cursor: Option<String>,
+    /// The last ledger entry this page has seen.
+    seq: u64,
+    /// The same as an event id: a stream from here misses nothing.
+    event_id: String,
+}
+
+/// List requests.
+#[utoipa::path(get, path = "/v1/requests", tag = "requests", params(ListParams), responses(
+    (status = 200, description = "a page of records", body = Page),
+    (status = 403, description = "agents read their own requests by id", body = ProblemDocument),
+))]
+pub(crate) async fn list(
+    AxumState(state): AxumState<State>,
+    Caller(actor): Caller,
+    Params(params): Params<ListParams>,
+) -> Result<Response, Problem> {
+    let limit = params.limit.unwrap_or(50);
+    if !(1..=500).contains(&limit) {
+        return Err(Problem::unprocessable("invalid_query", "", "`limit` must be 1 to 500"));
+    }
+    let after = params.cursor.as_deref().map(cursor).transpose()?;
+    if params.q.as_ref().is_some_and(|q| q.len() > 200) {
+        return Err(Problem::unprocessable("invalid_query", "", "`q` is longer than 200 bytes"));
+    }
+    let filter = Filter {
+        state: params.state,
+        agent: params.agent,
+        tool: params.tool,
+        session: params.session,
+        risk: params.risk,
+        group: params.group,
+        q: params.q,
+        after,
+    };
+    let listed = state.gate.list(&actor, &filter, limit).await.map_err(|error| refuse(&state, error))?;
+    let items: Result<Vec<_>, _> = listed.items.iter().map(|request| serde_json::to_value(view(&state, &actor, request))).collect();
+    let page = Page {
+        items: items.map_err(|error| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", error.to_string()))?,
+        next_cursor: listed.next.map(|next| match next.deadline {
+            Some(deadline) => format!("p{}.{}", deadline.micros(), next.seq),
+            None => format!("s{}", next.seq),
+        }),
+        seq: listed.seq,
+        event_id: format!("{}.{}", listed.epoch, listed.seq),
+    };
+    Ok(json(StatusCode::OK, &page))
+}
+
+fn cursor(text: &str) -> Result<Order, Problem> {
+    let parsed = match (text.strip_prefix('p'), text.strip_prefix('s')) {
+        (Some(rest), _) => rest.split_once('.').and_then(|(deadline, seq)| {
+            Some(Order { deadline: Some(Time::from_micros(deadline.parse().ok()?)), seq: seq.parse().ok()? })
+        }),
+        (None, Some(seq)) => seq.parse().ok().map(|seq| Order { deadline: None, seq }),
+        _ => None,
+    };
+    parsed.ok_or_else(|| Problem::unprocessable("invalid_query", "", "`cursor` must be a `next_cursor` from the page before"))
+}

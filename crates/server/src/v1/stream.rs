@@ -1,0 +1,93 @@
+//! Server-sent events, resumable without gaps or repetitions.
+
+use std::time::Duration;
+
+use axum::{body::Body, extract::State as AxumState, http::HeaderMap, response::{IntoResponse as _, Response}};
+use bytes::Bytes;
+use http::{HeaderValue, header};
+use placet_core::Actor;
+use placet_gate::GateError;
+use tokio::sync::mpsc;
+
+use crate::{
+    State,
+    call::{Caller, Params},
+    problem::Problem,
+    v1::streams::{Position, StreamEvent, StreamParams, event},
+};
+
+/// Events that may wait for a slow reader before the stream waits too.
+const BUFFER: usize = 16;
+/// How often a quiet stream says that it is alive.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+
+/// Follow what happens to requests: `request.created`, `request.decided` and so on, each with the current record.
+#[utoipa::path(get, path = "/v1/stream", tag = "streams", params(StreamParams, ("Last-Event-ID" = Option<String>, Header)), responses(
+    (status = 200, description = "server-sent events; `reset` means: list again", body = StreamEvent, content_type = "text/event-stream"),
+))]
+pub(crate) async fn stream(
+    AxumState(state): AxumState<State>,
+    Caller(actor): Caller,
+    Params(params): Params<StreamParams>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let position = Position::open(&state, &actor, &headers, &params).await?;
+    let (send, mut receive) = mpsc::channel::<Bytes>(BUFFER);
+    state.tasks.spawn(produce(state.clone(), actor, position, send));
+    let chunks = futures_util::stream::poll_fn(move |cx| receive.poll_recv(cx).map(|chunk| chunk.map(Ok::<_, std::convert::Infallible>)));
+    let mut response = Body::from_stream(chunks).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    Ok(response)
+}
+
+/// Writes events until the reader goes away, is too slow, loses its key, or the server closes.
+async fn produce(state: State, actor: Actor, mut position: Position, send: mpsc::Sender<Bytes>) {
+    let slow = state.settings.slow_reader;
+    // The first bytes tell the reader where it stands, before anything happens.
+    let hello = if position.reset {
+        format!("retry: 1000\nid: {}\nevent: reset\ndata: {{\"reason\":\"unknown cursor\"}}\n\n", position.id())
+    } else {
+        format!("retry: 1000\nid: {}\n\n", position.id())
+    };
+    if send.send_timeout(hello.into(), slow).await.is_err() {
+        return;
+    }
+    loop {
+        let chunk = tokio::select! {
+            news = position.feed.next() => match news {
+                Ok(news) => {
+                    position.epoch = news.epoch.to_string();
+                    match event(&state, &actor, &news) {
+                        Some(event) => written(&event),
+                        None if news.admin.is_some() && !state.gate.still_works(&actor) => return,
+                        None => continue,
+                    }
+                }
+                Err(GateError::Closing) => return,
+                Err(error) => {
+                    tracing::warn!(%error, "a stream ends: the ledger cannot be read");
+                    return;
+                }
+            },
+            () = tokio::time::sleep(HEARTBEAT) => Bytes::from(format!(": heartbeat\nid: {}\n\n", position.id())),
+            () = send.closed() => return,
+            () = state.closing.cancelled() => {
+                let _ = send.try_send(Bytes::from(format!("id: {}\n\n", position.id())));
+                return;
+            }
+        };
+        // A reader that does not read is let go; it comes back with the id of the last event it has.
+        if send.send_timeout(chunk, slow).await.is_err() {
+            metrics::counter!("placet_slow_readers_total").increment(1);
+            return;
+        }
+    }
+}
+
+fn written(event: &StreamEvent<'_>) -> Bytes {
+    // JSON has no raw line breaks, so one data line is enough.
+    let data = serde_json::to_string(event).unwrap_or_default();
+    Bytes::from(format!("id: {}\nevent: {}\ndata: {data}\n\n", event.id, event.kind))
+}

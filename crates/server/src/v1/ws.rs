@@ -1,0 +1,94 @@
+//! The same stream over a WebSocket.
+
+use std::time::Duration;
+
+use axum::{
+    extract::{
+        State as AxumState, WebSocketUpgrade,
+        ws::{CloseFrame, Message, WebSocket},
+    },
+    http::HeaderMap,
+    response::Response,
+};
+use placet_core::Actor;
+
+use crate::{
+    State,
+    call::{Caller, Params},
+    problem::Problem,
+    v1::streams::{Position, StreamParams, event},
+};
+
+/// How often a quiet connection is pinged.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+/// "Try again later": the close code for readers that were too slow, and for a closing server.
+const TRY_AGAIN: u16 = 1013;
+/// The key stopped working.
+const POLICY: u16 = 1008;
+
+/// Follow what happens to requests over a WebSocket: the same events, one text message each.
+#[utoipa::path(get, path = "/v1/ws", tag = "streams", params(StreamParams), responses(
+    (status = 101, description = "messages `{id, type, at, record}`; `{type: \"reset\"}` means: list again"),
+))]
+pub(crate) async fn ws(
+    AxumState(state): AxumState<State>,
+    Caller(actor): Caller,
+    Params(params): Params<StreamParams>,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Result<Response, Problem> {
+    let position = Position::open(&state, &actor, &headers, &params).await?;
+    let tracked = state.tasks.token();
+    Ok(upgrade.max_message_size(4096).max_frame_size(4096).on_upgrade(move |socket| async move {
+        follow(state, actor, position, socket).await;
+        drop(tracked);
+    }))
+}
+
+async fn follow(state: State, actor: Actor, mut position: Position, mut socket: WebSocket) {
+    if position.reset {
+        let reset = serde_json::json!({"id": position.id(), "type": "reset", "reason": "unknown cursor"});
+        if send(&state, &mut socket, Message::text(reset.to_string())).await.is_err() {
+            return;
+        }
+    }
+    loop {
+        let message = tokio::select! {
+            news = position.feed.next() => match news {
+                Ok(news) => {
+                    position.epoch = news.epoch.to_string();
+                    match event(&state, &actor, &news) {
+                        Some(event) => Message::text(serde_json::to_string(&event).unwrap_or_default()),
+                        None if news.admin.is_some() && !state.gate.still_works(&actor) => return close(socket, POLICY, "the key was revoked").await,
+                        None => continue,
+                    }
+                }
+                Err(_) => return close(socket, TRY_AGAIN, &position.id()).await,
+            },
+            said = socket.recv() => match said {
+                // Nothing is expected from the reader; pings are answered underneath.
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                Some(Ok(_)) => continue,
+            },
+            () = tokio::time::sleep(HEARTBEAT) => Message::Ping(position.id().into_bytes().into()),
+            () = state.closing.cancelled() => return close(socket, TRY_AGAIN, &position.id()).await,
+        };
+        if send(&state, &mut socket, message).await.is_err() {
+            metrics::counter!("placet_slow_readers_total").increment(1);
+            return close(socket, TRY_AGAIN, &position.id()).await;
+        }
+    }
+}
+
+async fn send(state: &State, socket: &mut WebSocket, message: Message) -> Result<(), ()> {
+    match tokio::time::timeout(state.settings.slow_reader, socket.send(message)).await {
+        Ok(Ok(())) => Ok(()),
+        _ => Err(()),
+    }
+}
+
+/// Says goodbye with a reason: the cursor to continue from, or why the key is no good.
+async fn close(mut socket: WebSocket, code: u16, reason: &str) {
+    let frame = CloseFrame { code, reason: reason.to_owned().into() };
+    let _ = tokio::time::timeout(Duration::from_secs(1), socket.send(Message::Close(Some(frame)))).await;
+}

@@ -1,0 +1,95 @@
+//! The narrow waist: all that differs between SQLite and Postgres on the writing side.
+
+use std::{collections::HashMap, future::Future, sync::Arc, time::Duration};
+
+use placet_core::{Directory, OutboxId, Request, RequestId, Time};
+use placet_ledger::Head;
+
+use crate::{
+    AttemptResult, Delivery, StoreError,
+    rows::{AnswerRow, EntryRow, KeyRow, OutboxRow, PayloadRow, PrincipalRow, RequestRow},
+};
+
+/// What a batch needs to see.
+#[derive(Debug, Default)]
+pub(crate) struct Want {
+    pub(crate) requests: Vec<RequestId>,
+    pub(crate) scopes: Vec<[u8; 32]>,
+    pub(crate) agents: Vec<String>,
+}
+
+/// What it sees, under the lock that makes it the only writer.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) head: HeadRow,
+    pub(crate) now: Time,
+    pub(crate) requests: Vec<Arc<Request>>,
+    pub(crate) answers: Vec<AnswerRow>,
+    pub(crate) tallies: HashMap<String, u64>,
+}
+
+/// Where the ledger ends, and the last entry that changed keys or people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HeadRow {
+    pub(crate) head: Head,
+    pub(crate) principals_seq: u64,
+}
+
+/// What a batch writes.
+#[derive(Debug)]
+pub(crate) struct Changes {
+    /// Names the batch, so that its commit can be looked up.
+    pub(crate) batch: [u8; 16],
+    pub(crate) now: Time,
+    pub(crate) head: HeadRow,
+    pub(crate) requests: Vec<RequestRow>,
+    pub(crate) payloads: Vec<PayloadRow>,
+    pub(crate) entries: Vec<EntryRow>,
+    pub(crate) answers: Vec<AnswerRow>,
+    pub(crate) tallies: Vec<(String, u64)>,
+    pub(crate) keys: Vec<KeyRow>,
+    pub(crate) principals: Vec<PrincipalRow>,
+    pub(crate) removed_principals: Vec<String>,
+    pub(crate) outbox: Vec<OutboxRow>,
+}
+
+/// A commit that did not go well.
+#[derive(Debug)]
+pub(crate) enum CommitError {
+    /// Nothing was committed.
+    Not(StoreError),
+    /// The answer was lost: look the batch up before doing anything else.
+    Maybe(StoreError),
+}
+
+/// The writing side of one database. Reads happen between `begin` and `commit`, under its lock.
+pub(crate) trait Backend: Send + 'static {
+    /// Opens a transaction as the only writer and reads what the batch needs.
+    fn begin(&mut self, want: &Want) -> impl Future<Output = Result<Loaded, StoreError>> + Send;
+    /// Keys and people, inside the transaction.
+    fn directory(&mut self) -> impl Future<Output = Result<Directory, StoreError>> + Send;
+    /// Requests that still have a deadline, of one agent or of all, inside the transaction.
+    fn live_of(&mut self, agent: Option<&str>) -> impl Future<Output = Result<Vec<Arc<Request>>, StoreError>> + Send;
+    /// Writes everything and commits.
+    fn commit(&mut self, changes: &Changes) -> impl Future<Output = Result<(), CommitError>> + Send;
+    /// Forgets an open transaction, if there is one.
+    fn rollback(&mut self) -> impl Future<Output = ()> + Send;
+    /// Whether a batch was committed, asked over a fresh connection if need be.
+    fn was_committed(&mut self, batch: [u8; 16]) -> impl Future<Output = Result<bool, StoreError>> + Send;
+    /// Leases deliveries that are due: one transaction of its own.
+    fn lease(
+        &mut self,
+        owner: &str,
+        limit: u32,
+        until: Duration,
+    ) -> impl Future<Output = Result<Vec<Delivery>, StoreError>> + Send;
+    /// Records how a delivery went: one transaction of its own.
+    fn attempt(
+        &mut self,
+        id: OutboxId,
+        owner: &str,
+        result: &AttemptResult,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+    /// Forgets old answers, a bounded number at a time.
+    fn prune(&mut self, before: Time) -> impl Future<Output = Result<(), StoreError>> + Send;
+}

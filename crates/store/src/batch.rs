@@ -1,0 +1,435 @@
+//! Applying a batch in memory: commands in order on loaded rows, so that later ones see what earlier ones did.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use placet_core::{
+    Actor, AdminCommand, AdminEvent, AdminRefusal, Cancel, Command, Context, Directory, Event, KeyId, Refusal, Request, RequestId, Revoke, Role,
+    State, Time, Written, apply, evolve,
+};
+use placet_ledger::{By, Data, Entry, canonical_string, payload_digest};
+
+use crate::{
+    Done, Idempotency, Outcome, StoreError,
+    backend::{Changes, HeadRow, Loaded, Want},
+    outbox::deliveries,
+    rows::{AnswerRow, EntryRow, KeyRow, PayloadRow, PrincipalData, PrincipalRow, RequestRow},
+    tail::News,
+    work::{Answer, Work},
+};
+
+/// What a batch must read before its commands can be applied.
+pub(crate) fn want<'a>(works: impl Iterator<Item = &'a Work>) -> Want {
+    let (mut requests, mut scopes, mut agents) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for work in works {
+        match work {
+            Work::Commands { actor, commands, .. } => {
+                for (command, idempotency) in commands {
+                    if let Some(idempotency) = idempotency {
+                        scopes.insert(idempotency.scope);
+                    }
+                    if let Command::Submit(_) = command {
+                        agents.insert(actor.name.as_str());
+                    } else {
+                        requests.insert(command.request());
+                    }
+                }
+            }
+            Work::Admin { idempotency: Some(idempotency), .. } => {
+                scopes.insert(idempotency.scope);
+            }
+            _ => {}
+        }
+    }
+    Want {
+        requests: requests.into_iter().collect(),
+        scopes: scopes.into_iter().collect(),
+        agents: agents.into_iter().map(str::to_owned).collect(),
+    }
+}
+
+/// Loaded rows and everything that was done to them so far.
+pub(crate) struct Batch {
+    head: HeadRow,
+    now: Time,
+    pub(crate) directory: Arc<Directory>,
+    slots: HashMap<RequestId, Slot>,
+    // How many pending requests each agent has. Agents met only now are loaded as zero by the backend.
+    tallies: HashMap<String, u64>,
+    changed_tallies: BTreeSet<String>,
+    answers: HashMap<[u8; 32], AnswerRow>,
+    new_answers: Vec<[u8; 32]>,
+    payloads: Vec<PayloadRow>,
+    entries: Vec<Unsealed>,
+    keys: Vec<KeyRow>,
+    principals: BTreeSet<String>,
+    channels: Arc<[String]>,
+}
+
+struct Slot {
+    request: Arc<Request>,
+    new: bool,
+    dirty: bool,
+}
+
+/// An entry before it is linked to the one before: only the end of the batch knows what stays.
+struct Unsealed {
+    by: By,
+    payload: Option<placet_core::Digest>,
+    data: Data,
+    request: Option<Arc<Request>>,
+}
+
+/// What to go back to when an atomic unit is refused.
+struct Mark {
+    entries: usize,
+    payloads: usize,
+    new_answers: usize,
+    slots: Vec<(RequestId, Option<(Arc<Request>, bool, bool)>)>,
+    tallies: HashMap<String, u64>,
+}
+
+impl Batch {
+    pub(crate) fn new(loaded: Loaded, directory: Arc<Directory>, channels: Arc<[String]>) -> Self {
+        let slot = |request: Arc<Request>| (request.id, Slot { request, new: false, dirty: false });
+        Self {
+            head: loaded.head,
+            now: loaded.now,
+            directory,
+            slots: loaded.requests.into_iter().map(slot).collect(),
+            tallies: loaded.tallies,
+            changed_tallies: BTreeSet::new(),
+            answers: loaded.answers.into_iter().map(|answer| (answer.scope, answer)).collect(),
+            new_answers: Vec::new(),
+            payloads: Vec::new(),
+            entries: Vec::new(),
+            keys: Vec::new(),
+            principals: BTreeSet::new(),
+            channels,
+        }
+    }
+
+    /// Whether there is anything to commit.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.new_answers.is_empty()
+    }
+
+    /// Applies one unit of commands. An error is this unit's alone: whatever it did is taken back.
+    pub(crate) fn commands(&mut self, actor: &Actor, commands: &[(Command, Option<Idempotency>)], atomic: bool) -> Answer {
+        // A single command that fails has done nothing, so there is nothing to go back to.
+        let mark = (commands.len() > 1).then(|| self.mark(commands));
+        let mut outcomes = Vec::with_capacity(commands.len());
+        for (command, idempotency) in commands {
+            match self.command(actor, command, idempotency.as_ref()) {
+                Ok(outcome) => outcomes.push(outcome),
+                Err(error) => {
+                    if let Some(mark) = mark {
+                        self.go_back(mark);
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        if let Some(mark) = mark.filter(|_| atomic && outcomes.iter().any(|outcome| outcome.answer.is_err())) {
+            self.go_back(mark);
+            for (outcome, (command, _)) in outcomes.iter_mut().zip(commands) {
+                outcome.request = self.slots.get(&command.request()).map(|slot| slot.request.clone());
+            }
+        }
+        Ok(Done::Commands(outcomes))
+    }
+
+    fn command(&mut self, actor: &Actor, command: &Command, idempotency: Option<&Idempotency>) -> Result<Outcome, StoreError> {
+        if let Some(known) = idempotency.and_then(|idempotency| self.answers.get(&idempotency.scope)) {
+            if idempotency.is_some_and(|idempotency| idempotency.body != known.body) {
+                return Err(StoreError::KeyReused);
+            }
+            let request = known.request.and_then(|(_, id)| self.slots.get(&id)).map(|slot| slot.request.clone());
+            return Ok(Outcome { answer: Ok(()), request, replayed: true });
+        }
+        let id = command.request();
+        let before = self.slots.get(&id).map(|slot| slot.request.clone());
+        let pending = self.tallies.get(&actor.name).copied().unwrap_or(0);
+        let cx = Context { now: self.now, directory: &self.directory, pending };
+        let applied = apply(before.as_deref(), command, actor, &cx);
+        let mut request = before.clone();
+        if let Some(change) = applied.change {
+            let stored = match command {
+                Command::Submit(submit) => Some(submit.stored.clone()),
+                _ => None,
+            };
+            request = Some(self.change(before, id, actor, change.event, &change.written, stored)?);
+        }
+        if let (Some(idempotency), Ok(()), Some(request)) = (idempotency, &applied.answer, &request) {
+            self.remember(AnswerRow {
+                scope: idempotency.scope,
+                body: idempotency.body,
+                request: Some((request.seq, request.id)),
+                answer: None,
+            });
+        }
+        // A foreign request looks absent, so it must not travel with the refusal either.
+        let request = request.filter(|_| applied.answer != Err(Refusal::NotFound));
+        Ok(Outcome { answer: applied.answer, request, replayed: false })
+    }
+
+    fn remember(&mut self, answer: AnswerRow) {
+        self.new_answers.push(answer.scope);
+        self.answers.insert(answer.scope, answer);
+    }
+
+    /// INVARIANT: the only place where a request changes: one event, one version, one entry, one payload.
+    fn change(
+        &mut self,
+        before: Option<Arc<Request>>,
+        id: RequestId,
+        actor: &Actor,
+        event: Event,
+        written: &Written,
+        stored: Option<Arc<str>>,
+    ) -> Result<Arc<Request>, StoreError> {
+        let seq = self.head.head.seq + self.entries.len() as u64 + 1;
+        let by = match event {
+            // Nobody does this: a deadline does.
+            Event::Expired {} | Event::Lapsed {} | Event::Unknown {} => by(&Actor::system()),
+            _ => by(actor),
+        };
+        let was_pending = before.as_ref().is_some_and(|request| request.state == State::Pending);
+        let new = before.is_none() || self.slots.get(&id).is_some_and(|slot| slot.new);
+        let before = before.map(Arc::unwrap_or_clone);
+        let request = evolve(before, id, seq, self.now, &by.name, &event, written).map_err(|error| StoreError::Damaged(error.to_string()))?;
+        self.count(&request.agent, was_pending, request.state == State::Pending);
+        let body: Option<Arc<str>> = match (stored, written) {
+            (Some(stored), _) => Some(stored),
+            (None, Written::Nothing) => None,
+            (None, written) => Some(canonical_string(written)?.into()),
+        };
+        let payload = body.map(|body| {
+            let nonce = request.content.as_ref().map_or("", |content| content.nonce.as_str());
+            let digest = payload_digest(nonce, &body);
+            self.payloads.push(PayloadRow { seq, request: request.seq, version: request.version, body });
+            digest
+        });
+        let request = Arc::new(request);
+        self.entries.push(Unsealed { by, payload, data: Data::Request(event), request: Some(request.clone()) });
+        self.slots.insert(id, Slot { request: request.clone(), new, dirty: true });
+        Ok(request)
+    }
+
+    fn count(&mut self, agent: &str, was: bool, is: bool) {
+        if was == is {
+            return;
+        }
+        if let Some(tally) = self.tallies.get_mut(agent) {
+            *tally = if is { tally.saturating_add(1) } else { tally.saturating_sub(1) };
+        } else {
+            self.tallies.insert(agent.to_owned(), u64::from(is));
+        }
+        if !self.changed_tallies.contains(agent) {
+            self.changed_tallies.insert(agent.to_owned());
+        }
+    }
+
+    /// Applies a command about keys or people. Returns the agent whose last key just went, if one did.
+    pub(crate) fn admin(
+        &mut self,
+        actor: &Actor,
+        command: &AdminCommand,
+        idempotency: Option<&Idempotency>,
+    ) -> Result<(Done, Option<String>), StoreError> {
+        if let Some(known) = idempotency.and_then(|idempotency| self.answers.get(&idempotency.scope)) {
+            if idempotency.is_some_and(|idempotency| idempotency.body != known.body) {
+                return Err(StoreError::KeyReused);
+            }
+            let key = known.answer.as_deref().map(crate::rows::parse::<KeyId>).transpose()?;
+            return Ok((Done::Replayed(key), None));
+        }
+        // The key that gave the command may have been revoked since it was checked at the door.
+        if actor.key.is_some_and(|key| self.directory.live_key(key).is_none_or(|key| key.role != Role::Admin)) {
+            return Ok((Done::Admin(Err(AdminRefusal::NoKey)), None));
+        }
+        let event = match self.directory.apply(command) {
+            Ok(event) => event,
+            Err(refusal) => return Ok((Done::Admin(Err(refusal)), None)),
+        };
+        let secret = match command {
+            AdminCommand::CreateKey { secret, .. } => Some(*secret),
+            _ => None,
+        };
+        let last_key_of = self.admin_event(actor, event.clone(), secret);
+        if let Some(idempotency) = idempotency {
+            let answer = match &event {
+                AdminEvent::KeyCreated { id, .. } => Some(id.to_string()),
+                _ => None,
+            };
+            self.remember(AnswerRow { scope: idempotency.scope, body: idempotency.body, request: None, answer });
+        }
+        Ok((Done::Admin(Ok(())), last_key_of))
+    }
+
+    /// Writes an event about keys, people or the ledger itself.
+    pub(crate) fn admin_event(&mut self, actor: &Actor, event: AdminEvent, secret: Option<[u8; 32]>) -> Option<String> {
+        let before = self.directory.clone();
+        let mut directory = (*before).clone();
+        directory.evolve(&event, self.now, secret);
+        for (id, key) in &directory.keys {
+            if before.keys.get(id) != Some(key) {
+                let secret = directory.by_secret.iter().find(|(_, owner)| *owner == id).map(|(secret, _)| *secret);
+                self.keys.push(KeyRow { key: key.clone(), secret: secret.filter(|_| !before.keys.contains_key(id)) });
+            }
+        }
+        let touched = match &event {
+            AdminEvent::KeyCreated { name, .. } | AdminEvent::PersonPut { name, .. } | AdminEvent::PersonRemoved { name } => Some(name.clone()),
+            _ => None,
+        };
+        self.principals.extend(touched);
+        let last_key_of = match &event {
+            AdminEvent::KeyRevoked { id } => directory.keys.get(id).filter(|key| key.role == Role::Agent).map(|key| key.name.clone()),
+            _ => None,
+        };
+        let last_key_of = last_key_of.filter(|name| directory.live_keys_of(name) == 0);
+        self.directory = Arc::new(directory);
+        self.entries.push(Unsealed { by: by(actor), payload: None, data: Data::Admin(event), request: None });
+        last_key_of
+    }
+
+    /// Cancels what an agent without keys still waits for, and takes back what it did not claim.
+    pub(crate) fn end_of_agent(&mut self, requests: Vec<Arc<Request>>) -> Result<(), StoreError> {
+        let reason = Some("the agent's last key was revoked".to_owned());
+        // All pending requests of the agent are here, so their number is its tally.
+        if let Some(first) = requests.first() {
+            let pending = requests.iter().filter(|request| request.state == State::Pending).count() as u64;
+            self.tallies.insert(first.agent.clone(), pending);
+        }
+        for request in requests {
+            let id = request.id;
+            let command = match request.state {
+                State::Pending => Command::Cancel(Cancel { id, reason: reason.clone() }),
+                State::Approved => Command::Revoke(Revoke { id, reason: reason.clone() }),
+                _ => continue,
+            };
+            self.slots.entry(id).or_insert(Slot { request, new: false, dirty: false });
+            self.command(&Actor::system(), &command, None)?;
+        }
+        Ok(())
+    }
+
+    /// Begins a new epoch after a restore: pending cancelled, approved revoked, claimed unknown.
+    pub(crate) fn new_epoch(&mut self, epoch: String, live: Vec<Arc<Request>>) -> Result<(), StoreError> {
+        let from = std::mem::replace(&mut self.head.head.epoch, epoch);
+        self.admin_event(&Actor::system(), AdminEvent::Restored { from }, None);
+        for request in live {
+            let event = match request.state {
+                State::Pending => Event::Cancelled {},
+                State::Approved => Event::Revoked {},
+                State::Claimed => Event::Unknown {},
+                _ => continue,
+            };
+            let id = request.id;
+            self.slots.insert(id, Slot { request: request.clone(), new: false, dirty: false });
+            self.change(Some(request), id, &Actor::system(), event, &Written::Nothing, None)?;
+        }
+        Ok(())
+    }
+
+    fn mark(&self, commands: &[(Command, Option<Idempotency>)]) -> Mark {
+        let slots = commands
+            .iter()
+            .map(|(command, _)| {
+                let id = command.request();
+                (id, self.slots.get(&id).map(|slot| (slot.request.clone(), slot.new, slot.dirty)))
+            })
+            .collect();
+        Mark {
+            entries: self.entries.len(),
+            payloads: self.payloads.len(),
+            new_answers: self.new_answers.len(),
+            slots,
+            tallies: self.tallies.clone(),
+        }
+    }
+
+    fn go_back(&mut self, mark: Mark) {
+        self.entries.truncate(mark.entries);
+        self.payloads.truncate(mark.payloads);
+        for scope in self.new_answers.drain(mark.new_answers..) {
+            self.answers.remove(&scope);
+        }
+        for (id, slot) in mark.slots {
+            match slot {
+                Some((request, new, dirty)) => self.slots.insert(id, Slot { request, new, dirty }),
+                None => self.slots.remove(&id),
+            };
+        }
+        self.tallies = mark.tallies;
+    }
+
+    /// Links the entries to the chain and lays out everything that is to be written.
+    pub(crate) fn finish(self, batch: [u8; 16]) -> Result<(Changes, Vec<News>), StoreError> {
+        let mut head = self.head;
+        let mut entries = Vec::with_capacity(self.entries.len());
+        let mut news = Vec::with_capacity(self.entries.len());
+        let mut outbox = Vec::new();
+        for unsealed in self.entries {
+            let seq = head.head.seq + 1;
+            let request = unsealed.request.as_ref();
+            let entry = Entry {
+                v: Entry::FORMAT,
+                epoch: head.head.epoch.clone(),
+                seq,
+                prev: head.head.hash,
+                at: self.now,
+                by: unsealed.by,
+                request: request.map(|request| request.id),
+                version: request.map(|request| request.version),
+                payload: unsealed.payload,
+                data: unsealed.data,
+            };
+            let sealed = entry.seal()?;
+            head.head.seq = seq;
+            head.head.hash = sealed.hash;
+            if let Data::Admin(_) = entry.data {
+                head.principals_seq = seq;
+            }
+            entries.push(EntryRow { seq, request: request.map(|request| request.seq), text: sealed.text, hash: sealed.hash });
+            let item = News::new(entry, unsealed.request);
+            outbox.extend(deliveries(&item, &self.channels));
+            news.push(item);
+        }
+        let requests = self.slots.into_values().filter(|slot| slot.dirty).map(|slot| RequestRow::new(slot.request, slot.new));
+        let mut requests = requests.collect::<Result<Vec<_>, _>>()?;
+        requests.sort_unstable_by_key(|row| row.request.seq);
+        let mut answers = self.answers;
+        let (mut principals, mut removed_principals) = (Vec::new(), Vec::new());
+        for name in self.principals {
+            if let Some(person) = self.directory.people.get(&name) {
+                principals.push(PrincipalRow { name, data: PrincipalData::Person(person.clone()) });
+            } else if let Some(agent) = self.directory.agents.get(&name) {
+                principals.push(PrincipalRow { name, data: PrincipalData::Agent(agent.clone()) });
+            } else {
+                removed_principals.push(name);
+            }
+        }
+        let changes = Changes {
+            batch,
+            now: self.now,
+            head,
+            requests,
+            payloads: self.payloads,
+            entries,
+            answers: self.new_answers.iter().filter_map(|scope| answers.remove(scope)).collect(),
+            tallies: self.changed_tallies.into_iter().map(|agent| (agent.clone(), self.tallies.get(&agent).copied().unwrap_or(0))).collect(),
+            keys: self.keys,
+            principals,
+            removed_principals,
+            outbox,
+        };
+        Ok((changes, news))
+    }
+}
+
+fn by(actor: &Actor) -> By {
+    By { name: actor.name.clone(), role: actor.role, key: actor.key, auth: actor.auth }
+}

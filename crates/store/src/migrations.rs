@@ -1,0 +1,23 @@
+//! Numbered migrations, only ever adding. A database of a newer format is refused.
+
+/// One step: its number and its SQL.
+pub(crate) type Migration = (i64, &'static str);
+
+pub(crate) const SQLITE: &[Migration] = &[(1, include_str!("../migrations/sqlite/0001_gate.sql"))];
+pub(crate) const POSTGRES: &[Migration] = &[(1, include_str!("../migrations/postgres/0001_gate.sql"))];
+
+/// The newest format that this program knows; both databases are always at the same.
+pub(crate) const KNOWN: i64 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_backends_have_the_same_migrations_in_order() {
+        for list in [SQLITE, POSTGRES] {
+            let numbers: Vec<i64> = list.iter().map(|(number, _)| *number).collect();
+            assert_eq!(numbers, (1..=KNOWN).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Hearing of other nodes' commits: a hint to look, never more than that.
+
+use std::{future::poll_fn, pin::pin, time::Duration};
+
+use tokio::{sync::watch, time::timeout};
+use tokio_postgres::{AsyncMessage, Config, NoTls};
+use tokio_util::sync::CancellationToken;
+
+use super::{config, session::CONNECT};
+use crate::StoreError;
+
+/// Pauses between attempts to connect: short at first, so that a restart of the database is hardly noticed.
+const GAPS: [Duration; 4] = [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(1), Duration::from_secs(3)];
+
+/// Raises the hint with every notification, until cancelled. What was said while nobody listened is lost, so the
+/// hint is raised after every new connection too.
+pub(crate) async fn listen(url: String, hint: watch::Sender<u64>, cancel: CancellationToken) {
+    let config = match config(&url) {
+        Ok(config) => config,
+        Err(error) => return tracing::error!(%error, "other nodes' commits are found by looking only"),
+    };
+    let mut attempts = 0;
+    loop {
+        let heard = cancel.run_until_cancelled(hear(&config, &hint, &mut attempts)).await;
+        let Some(Err(error)) = heard else { return };
+        let gap = GAPS.get(attempts).copied().unwrap_or(GAPS[GAPS.len() - 1]);
+        tracing::warn!(%error, "not listening for other nodes; trying again in {gap:?}");
+        attempts += 1;
+        if cancel.run_until_cancelled(tokio::time::sleep(gap)).await.is_none() {
+            return;
+        }
+    }
+}
+
+/// Listens on one connection until it ends.
+async fn hear(config: &Config, hint: &watch::Sender<u64>, attempts: &mut usize) -> Result<std::convert::Infallible, StoreError> {
+    let late = |_| StoreError::Unavailable(format!("no connection within {} s", CONNECT.as_secs()));
+    let (client, mut connection) = timeout(CONNECT, config.connect(NoTls)).await.map_err(late)??;
+    let mut listening = pin!(client.batch_execute("LISTEN placet"));
+    let mut heard = false;
+    loop {
+        tokio::select! {
+            done = &mut listening, if !heard => {
+                done?;
+                heard = true;
+                *attempts = 0;
+                raise(hint);
+            }
+            message = poll_fn(|context| connection.poll_message(context)) => match message {
+                Some(Ok(AsyncMessage::Notification(_))) => raise(hint),
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return Err(error.into()),
+                None => return Err(StoreError::Unavailable("the database closed the connection".to_owned())),
+            },
+        }
+    }
+}
+
+fn raise(hint: &watch::Sender<u64>) {
+    hint.send_modify(|count| *count = count.wrapping_add(1));
+}

@@ -1,0 +1,263 @@
+//! The reading side: a bounded pool of connections. One statement sees one moment; where several must, they share one.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use deadpool_postgres::{Client as Pooled, Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use placet_core::{Digest, Directory, Key, Request, RequestId, State, Time};
+use placet_ledger::Entry;
+use tokio_postgres::{
+    Client, NoTls, Row,
+    types::{ToSql, Type},
+};
+
+use super::{
+    config, known, plain,
+    session::{self, CONNECT, Statement, failed, pipeline, read, request, requests, simple},
+};
+use crate::{
+    Filter, LedgerRow, Listed, StoreError,
+    backend::HeadRow,
+    read::{Bind, list_sql, page},
+    rows::{self, bytes32, int, parse, uint},
+    tail::News,
+    verify::TableRow,
+};
+
+/// How many connections read at once.
+const CONNECTIONS: usize = 8;
+/// How long a read waits for its turn.
+const TURN: Duration = Duration::from_secs(5);
+/// How long a read may take from then on; the server gives up a little earlier.
+const READ: Duration = Duration::from_secs(15);
+/// A connection that was not used for this long is tried before it is used again.
+const STALE: Duration = Duration::from_secs(1);
+
+/// Every read finds its rows by an index and in its order. A plan made while the tables were empty would scan them
+/// and stay in use while they grow.
+pub(super) const BY_INDEX: &str = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
+
+/// The states that have deadlines.
+const LIVE: [State; 3] = [State::Pending, State::Approved, State::Claimed];
+
+/// A bounded pool of reading connections.
+#[derive(Debug)]
+pub(crate) struct PostgresReaders {
+    pool: Pool,
+}
+
+impl PostgresReaders {
+    /// Makes the pool; it connects when it is first used.
+    pub(crate) fn connect(url: &str) -> Result<Self, StoreError> {
+        let fast = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let pool = Pool::builder(Manager::from_config(config(url)?, NoTls, fast))
+            .max_size(CONNECTIONS)
+            .wait_timeout(Some(TURN))
+            .create_timeout(Some(CONNECT))
+            .recycle_timeout(Some(Duration::from_secs(2)))
+            .runtime(Runtime::Tokio1)
+            .post_create(Hook::async_fn(|client, _| Box::pin(async move { set_up(client).await.map_err(HookError::Backend) })))
+            // Whoever comes next must not find out that the connection died while nobody used it.
+            .pre_recycle(Hook::async_fn(|client, metrics| {
+                Box::pin(async move {
+                    if metrics.last_used() < STALE {
+                        return Ok(());
+                    }
+                    client.batch_execute("").await.map_err(HookError::Backend)
+                })
+            }))
+            .build()
+            .map_err(|error| StoreError::Database(error.to_string()))?;
+        Ok(Self { pool })
+    }
+
+    async fn client(&self) -> Result<Pooled, StoreError> {
+        Ok(self.pool.get().await?)
+    }
+
+    /// One prepared statement.
+    async fn query(&self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, StoreError> {
+        let client = self.client().await?;
+        within(async {
+            let statement = client.prepare_cached(sql).await?;
+            client.query(&statement, params).await
+        })
+        .await
+    }
+
+    pub(crate) async fn get(&self, id: RequestId) -> Result<Option<Request>, StoreError> {
+        let rows = self.query(requests!("(SELECT seq, meta FROM requests WHERE id = $1) r"), &[&id.to_string()]).await?;
+        rows.first().map(request).transpose()
+    }
+
+    pub(crate) async fn head(&self) -> Result<HeadRow, StoreError> {
+        let head = "SELECT epoch, seq, hash, principals_seq, (SELECT max(version) FROM placet_format) FROM head WHERE one = 1";
+        let rows = self.query(head, &[]).await?;
+        let row = one(&rows)?;
+        known(read(row, 4)?)?;
+        session::head(row)
+    }
+
+    pub(crate) async fn next_deadline(&self) -> Result<Option<Time>, StoreError> {
+        let nearest = "SELECT min(first.deadline) FROM unnest($1::text[]) AS s (state), LATERAL (
+                           SELECT deadline FROM requests r WHERE r.state = s.state AND deadline IS NOT NULL ORDER BY deadline LIMIT 1) first";
+        let rows = self.query(nearest, &[&live()]).await?;
+        Ok(read::<Option<i64>>(one(&rows)?, 0)?.map(Time::from_micros))
+    }
+
+    pub(crate) async fn due(&self, now: Time, limit: u32) -> Result<Vec<RequestId>, StoreError> {
+        let due = "SELECT due.id FROM unnest($1::text[]) AS s (state), LATERAL (
+                       SELECT id FROM requests r WHERE r.state = s.state AND deadline IS NOT NULL AND deadline <= $2 ORDER BY deadline LIMIT $3) due";
+        let rows = self.query(due, &[&live(), &now.micros(), &i64::from(limit)]).await?;
+        rows.iter().map(|row| parse(read(row, 0)?)).collect()
+    }
+
+    pub(crate) async fn directory(&self) -> Result<(u64, Directory), StoreError> {
+        let client = self.client().await?;
+        let statements = vec![typed(&client, HEAD, vec![]), typed(&client, PRINCIPALS, vec![]), typed(&client, KEYS, vec![])];
+        let [heads, principals, keys] = snapshot(&client, statements).await?;
+        Ok((session::head(one(&heads)?)?.principals_seq, directory(&principals, &keys)?))
+    }
+
+    pub(crate) async fn list(&self, filter: &Filter, limit: u32, now: Time) -> Result<Listed, StoreError> {
+        let (sql, binds) = list_sql(filter, limit + 1, now, '$', "ILIKE");
+        let pending = filter.state == Some(State::Pending);
+        let sql = requests!("({}) r").replacen("{}", &sql, 1);
+        let params = binds
+            .into_iter()
+            .map(|bind| match bind {
+                Bind::Text(text) => (Box::new(plain(&text).into_owned()) as Param<'_>, Type::TEXT),
+                Bind::Int(int) => (Box::new(int) as Param<'_>, Type::INT8),
+            })
+            .collect();
+        let client = self.client().await?;
+        let [heads, rows] = snapshot(&client, vec![typed(&client, HEAD, vec![]), typed(&client, &sql, params)]).await?;
+        let mut items = rows.iter().map(|row| Ok(Arc::new(request(row)?))).collect::<Result<Vec<_>, StoreError>>()?;
+        // A join keeps the order of what it joins only by habit.
+        if pending {
+            items.sort_by_key(|request| (request.deadline(), request.seq));
+        } else {
+            items.sort_by_key(|request| std::cmp::Reverse(request.seq));
+        }
+        let head = session::head(one(&heads)?)?.head;
+        Ok(page(items, limit, pending, int(head.seq), head.epoch))
+    }
+
+    pub(crate) async fn ledger(&self, after: u64, limit: u32) -> Result<Vec<LedgerRow>, StoreError> {
+        let rows = self
+            .query("SELECT seq, entry, hash FROM ledger WHERE seq > $1 ORDER BY seq LIMIT $2", &[&int(after), &i64::from(limit)])
+            .await?;
+        rows.iter()
+            .map(|row| Ok(LedgerRow { seq: uint(read(row, 0)?), text: read(row, 1)?, hash: Digest::new(bytes32(read(row, 2)?)?) }))
+            .collect()
+    }
+
+    pub(crate) async fn news(&self, after: u64, limit: u32) -> Result<Vec<News>, StoreError> {
+        // Each request once, however many entries are about it.
+        const REQUESTS: &str = requests!(
+            "(SELECT DISTINCT request FROM (SELECT request FROM ledger WHERE seq > $1 ORDER BY seq LIMIT $2) l WHERE request IS NOT NULL) n
+             JOIN requests r ON r.seq = n.request"
+        );
+        const ENTRIES: &str = "SELECT entry FROM ledger WHERE seq > $1 ORDER BY seq LIMIT $2";
+        let client = self.client().await?;
+        let (after, limit) = (int(after), i64::from(limit));
+        let params = || vec![(Box::new(after) as Param<'_>, Type::INT8), (Box::new(limit) as Param<'_>, Type::INT8)];
+        let [entries, requests] = snapshot(&client, vec![typed(&client, ENTRIES, params()), typed(&client, REQUESTS, params())]).await?;
+        let requests = requests.iter().map(|row| request(row).map(|request| (request.id, Arc::new(request))));
+        let requests = requests.collect::<Result<HashMap<_, _>, _>>()?;
+        entries
+            .iter()
+            .map(|row| {
+                let entry: Entry = serde_json::from_str(read(row, 0)?)?;
+                let request = entry.request.and_then(|id| requests.get(&id).cloned());
+                Ok(News::new(entry, request))
+            })
+            .collect()
+    }
+
+    pub(crate) async fn tables_page(&self, after: u64, limit: u32) -> Result<Vec<TableRow>, StoreError> {
+        let rows = self
+            .query("SELECT seq, version, state, meta FROM requests WHERE seq > $1 ORDER BY seq LIMIT $2", &[&int(after), &i64::from(limit)])
+            .await?;
+        rows.iter()
+            .map(|row| {
+                let version = u32::try_from(read::<i64>(row, 1)?).unwrap_or(u32::MAX);
+                Ok(TableRow { seq: uint(read(row, 0)?), version, state: read(row, 2)?, meta: read(row, 3)? })
+            })
+            .collect()
+    }
+
+    pub(crate) async fn payloads_of(&self, after: u64, upto: u64) -> Result<Vec<(u64, String)>, StoreError> {
+        let rows = self.query("SELECT seq, body FROM payloads WHERE seq > $1 AND seq <= $2 ORDER BY seq", &[&int(after), &int(upto)]).await?;
+        rows.iter().map(|row| Ok((uint(read(row, 0)?), read(row, 1)?))).collect()
+    }
+
+    pub(crate) async fn tallies(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        let rows = self.query("SELECT agent, pending FROM tallies WHERE pending <> 0 ORDER BY agent", &[]).await?;
+        rows.iter().map(|row| Ok((read(row, 0)?, uint(read(row, 1)?)))).collect()
+    }
+}
+
+async fn set_up(client: &Client) -> Result<(), tokio_postgres::Error> {
+    let rest = "SET statement_timeout = '10s'; SET idle_in_transaction_session_timeout = '10s'; SET default_transaction_read_only = on";
+    client.batch_execute(&format!("{BY_INDEX}; {rest}")).await
+}
+
+/// Bounds a read: a server that stands still must not keep its readers.
+async fn within<T>(read: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, StoreError> {
+    match tokio::time::timeout(READ, read).await {
+        Ok(done) => done.map_err(failed),
+        Err(_) => Err(StoreError::Unavailable(format!("no answer to a read within {} s", READ.as_secs()))),
+    }
+}
+
+/// A parameter that travels with its statement.
+pub(super) type Param<'a> = Box<dyn ToSql + Sync + Send + 'a>;
+
+/// A statement that is planned for this one time.
+pub(super) fn typed<'a>(client: &'a Client, sql: &'a str, params: Vec<(Param<'a>, Type)>) -> Statement<'a> {
+    Box::pin(async move {
+        let params: Vec<(&(dyn ToSql + Sync), Type)> =
+            params.iter().map(|(value, kind)| (&**value as &(dyn ToSql + Sync), kind.clone())).collect();
+        client.query_typed(sql, &params).await
+    })
+}
+
+/// Several reads of one moment, in one round trip. They are sent together with the end of their transaction, so a
+/// reader that goes away half-way leaves a clean connection.
+async fn snapshot<const N: usize>(client: &Client, reads: Vec<Statement<'_>>) -> Result<[Vec<Row>; N], StoreError> {
+    let mut statements = vec![simple(client, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")];
+    statements.extend(reads);
+    statements.push(simple(client, "COMMIT"));
+    let mut rows = within(async { pipeline(statements).await.rows() }).await?;
+    rows.pop();
+    rows.remove(0);
+    rows.try_into().map_err(|_| StoreError::Damaged("a read has the wrong number of answers".to_owned()))
+}
+
+fn live() -> Vec<&'static str> {
+    LIVE.iter().map(|state| state.as_str()).collect()
+}
+
+fn one(rows: &[Row]) -> Result<&Row, StoreError> {
+    rows.first().ok_or_else(|| StoreError::Damaged("the head of the ledger is missing".to_owned()))
+}
+
+const HEAD: &str = "SELECT epoch, seq, hash, principals_seq FROM head WHERE one = 1";
+pub(super) const PRINCIPALS: &str = "SELECT name, kind, data FROM principals";
+pub(super) const KEYS: &str = "SELECT id, role, name, secret, created_at, revoked_at FROM keys";
+
+/// The directory from the rows of [`PRINCIPALS`] and [`KEYS`].
+pub(super) fn directory(principals: &[Row], keys: &[Row]) -> Result<Directory, StoreError> {
+    let principals = principals.iter().map(|row| Ok((read(row, 0)?, read(row, 1)?, read(row, 2)?)));
+    let keys = keys.iter().map(|row| {
+        let key = Key {
+            id: parse(read(row, 0)?)?,
+            role: parse(read(row, 1)?)?,
+            name: read(row, 2)?,
+            created_at: Time::from_micros(read(row, 4)?),
+            revoked_at: read::<Option<i64>>(row, 5)?.map(Time::from_micros),
+        };
+        Ok((key, read(row, 3)?))
+    });
+    rows::directory(principals.collect::<Result<Vec<_>, StoreError>>()?, keys.collect::<Result<Vec<_>, StoreError>>()?)
+}

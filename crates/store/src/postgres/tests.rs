@@ -1,0 +1,177 @@
+//! What only Postgres can get wrong: several nodes, lost answers, connections that end. A database per test.
+
+mod faults;
+mod nodes;
+mod wire;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use placet_core::{
+    Action, Actor, Auth, Body, Command, Content, DecisionWord, Effect, Limits, Needs, Request, RequestId, Risk, Role, Spec, Submit, Time, Verdict,
+};
+use placet_ledger::Parts;
+use tokio_postgres::{Config, config::Host};
+
+use super::{
+    PostgresWriter,
+    session::{Driver, connect},
+};
+use crate::{
+    Done, Idempotency, Location, Options, Outcome, Store, StoreError, SystemClock, Work,
+    backend::{Backend, Changes, Want},
+    batch::{Batch, want},
+    work::Work as Unit,
+};
+
+/// A database of its own in the throw-away cluster.
+struct Database {
+    server: Config,
+    name: String,
+}
+
+impl Database {
+    async fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let url = std::env::var("PLACET_TEST_POSTGRES")
+            .expect("PLACET_TEST_POSTGRES must name a throw-away cluster: run the tests under `cargo xtask postgres -- COMMAND`");
+        let server: Config = url.parse().expect("PLACET_TEST_POSTGRES is a Postgres address");
+        let name = format!("placet_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let (client, _driver) = connect(&server).await.expect("the cluster is running");
+        client.batch_execute(&format!("CREATE DATABASE {name}")).await.unwrap();
+        Self { server, name }
+    }
+
+    /// With the tables, the head and the first entry.
+    async fn opened() -> Self {
+        let database = Self::new().await;
+        store(&database.url()).await.close().await;
+        database
+    }
+
+    fn url(&self) -> String {
+        self.url_through(self.port())
+    }
+
+    fn port(&self) -> u16 {
+        self.server.get_ports().first().copied().unwrap_or(5432)
+    }
+
+    fn url_through(&self, port: u16) -> String {
+        let user = self.server.get_user().unwrap_or("postgres");
+        let host = match self.server.get_hosts() {
+            [Host::Tcp(host), ..] => host,
+            other => panic!("the throw-away cluster must listen on a TCP port, not on {other:?}"),
+        };
+        format!("postgres://{user}@{host}:{port}/{}", self.name)
+    }
+
+    /// A plain connection, to look and to interfere.
+    async fn client(&self) -> (tokio_postgres::Client, Driver) {
+        connect(&super::config(&self.url()).unwrap()).await.unwrap()
+    }
+}
+
+fn options(url: &str) -> Options {
+    Options::new(Location::Postgres(url.to_owned()), Arc::new(SystemClock::new()))
+}
+
+async fn store(url: &str) -> Store {
+    Store::open(options(url)).await.unwrap()
+}
+
+async fn writer(url: &str, node: &str) -> PostgresWriter {
+    PostgresWriter::connect(url, node.to_owned(), Arc::new(SystemClock::new())).await.unwrap()
+}
+
+fn agent() -> Actor {
+    Actor { name: "local".to_owned(), role: Role::Agent, key: None, auth: Auth::Open }
+}
+
+/// A new action in this session, held for a person.
+fn submit(session: &str) -> Command {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let mut unique = [0_u8; 10];
+    unique[..4].copy_from_slice(&COUNT.fetch_add(1, Ordering::Relaxed).to_be_bytes());
+    unique[4..8].copy_from_slice(&std::process::id().to_be_bytes());
+    let id = RequestId::new(1_760_000_000_000, unique);
+    let body = Body::Action(Action { tool: "mail.send".to_owned(), arguments: serde_json::Map::new(), arguments_schema: None });
+    let created_at = Time::from_micros(1_760_000_000_000_000);
+    let content = Content { body: body.clone(), context: serde_json::Map::new(), summary: None, nonce: "n".to_owned() };
+    let parts = Parts {
+        id,
+        agent: "local",
+        session,
+        body: &body,
+        context: &content.context,
+        summary: None,
+        on_behalf_of: None,
+        created_at,
+        nonce: "n",
+    };
+    let canonical = parts.canonical().unwrap();
+    let spec = Spec {
+        body,
+        session: session.to_owned(),
+        summary: None,
+        risk: None,
+        context: serde_json::Map::new(),
+        allowed: vec![DecisionWord::Approve, DecisionWord::Deny],
+        expires_in: Limits::default().expires_in,
+        on_behalf_of: None,
+        group: None,
+        permit: true,
+    };
+    Command::Submit(Box::new(Submit {
+        id,
+        spec,
+        content: Arc::new(content),
+        stored: canonical.payload.into(),
+        digest: canonical.digest,
+        created_at,
+        verdict: Verdict { effect: Effect::Hold, rule: "test".to_owned(), policy: "test".to_owned(), reasons: Vec::new() },
+        risk: Risk::Low,
+        needs: Needs::default(),
+        claim_window: Duration::from_secs(900),
+        report_window: Duration::from_secs(3600),
+        pending_cap: 1_000_000,
+    }))
+}
+
+fn work(command: Command, idempotency: Option<Idempotency>) -> Work {
+    Work::Commands { actor: agent(), commands: vec![(command, idempotency)], atomic: false }
+}
+
+async fn send(store: &Store, command: Command, idempotency: Option<Idempotency>) -> Result<Outcome, StoreError> {
+    match store.run(work(command, idempotency)).await? {
+        Done::Commands(mut outcomes) => Ok(outcomes.pop().unwrap()),
+        other => panic!("a command was answered with {other:?}"),
+    }
+}
+
+async fn sent(store: &Store, command: Command) -> Arc<Request> {
+    let outcome = send(store, command, None).await.unwrap();
+    assert_eq!(outcome.answer, Ok(()));
+    outcome.request.unwrap()
+}
+
+/// Begins a batch of one command and lays out what it would write.
+async fn begun(writer: &mut PostgresWriter, command: Command, batch: [u8; 16]) -> Changes {
+    let unit: Unit = work(command, None);
+    let loaded = writer.begin(&want(std::iter::once(&unit))).await.unwrap();
+    let Unit::Commands { actor, commands, .. } = &unit else { unreachable!() };
+    let mut applied = Batch::new(loaded, Arc::default(), Arc::default());
+    applied.commands(actor, commands, false).unwrap();
+    applied.finish(batch).unwrap().0
+}
+
+async fn head_seq(writer: &mut PostgresWriter) -> u64 {
+    let loaded = writer.begin(&Want::default()).await.unwrap();
+    writer.rollback().await;
+    loaded.head.head.seq
+}

@@ -1,0 +1,248 @@
+//! What the writer says to Postgres: statements prepared once per connection, whole columns as array parameters.
+
+use placet_core::Time;
+use tokio_postgres::{Client, Error, Statement as Prepared};
+
+use super::{
+    plain,
+    session::{Statement, requests, simple},
+};
+use crate::{StoreError, backend::Changes, rows::int};
+
+/// Prepares every statement in one round trip.
+macro_rules! statements {
+    ($($(#[$doc:meta])* $name:ident = $sql:expr;)*) => {
+        pub(super) struct Statements {
+            $($(#[$doc])* pub(super) $name: Prepared,)*
+        }
+
+        impl Statements {
+            pub(super) async fn prepare(client: &Client) -> Result<Self, Error> {
+                let ($($name,)*) = futures_util::try_join!($(client.prepare($sql)),*)?;
+                Ok(Self { $($name),* })
+            }
+        }
+    };
+}
+
+statements! {
+    /// The lock that makes a batch the only writer.
+    head = "SELECT epoch, seq, hash, principals_seq FROM head WHERE one = 1 FOR UPDATE";
+    /// The clock that rules over deadlines.
+    clock = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+    answers = "SELECT i.scope, i.body, i.request, r.id, i.answer FROM idempotency i LEFT JOIN requests r ON r.seq = i.request WHERE i.scope = ANY ($1)";
+    /// Requests by id, and those that an idempotency key answers with.
+    requests = requests!(
+        "(SELECT seq FROM requests WHERE id = ANY ($1)
+          UNION SELECT request FROM idempotency WHERE scope = ANY ($2) AND request IS NOT NULL) n JOIN requests r ON r.seq = n.seq"
+    );
+    /// Counts of the agents that are named, and of those whose requests are read.
+    tallies = "SELECT t.agent, t.pending FROM (
+                   SELECT unnest($1::text[]) AS agent
+                   UNION SELECT agent FROM requests WHERE id = ANY ($2)
+                   UNION SELECT r.agent FROM idempotency i JOIN requests r ON r.seq = i.request WHERE i.scope = ANY ($3)) a
+               JOIN tallies t ON t.agent = a.agent";
+
+    put_requests = "INSERT INTO requests (seq, id, version, state, kind, agent, session, tool, risk, grp, created_at, deadline, meta)
+                    SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+                                         $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::text[])";
+    set_requests = "WITH changed AS (
+                        UPDATE requests r SET version = n.version, state = n.state, deadline = n.deadline, meta = n.meta
+                        FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[]) AS n (seq, version, state, deadline, meta)
+                        WHERE r.seq = n.seq RETURNING 1)
+                    SELECT placet_expect(count(*), $6, 'requests to update') FROM changed";
+    put_payloads = "INSERT INTO payloads (seq, request, version, body) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[])";
+    put_entries = "INSERT INTO ledger (seq, request, entry, hash) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bytea[])";
+    put_answers = "INSERT INTO idempotency (scope, body, request, answer, created_at)
+                   SELECT n.*, $5 FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::text[]) n";
+    put_tallies = "INSERT INTO tallies (agent, pending) SELECT * FROM unnest($1::text[], $2::bigint[])
+                   ON CONFLICT (agent) DO UPDATE SET pending = excluded.pending";
+    put_keys = "INSERT INTO keys (id, role, name, secret, created_at, revoked_at)
+                SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[])";
+    set_keys = "WITH changed AS (
+                    UPDATE keys k SET revoked_at = n.revoked_at FROM unnest($1::text[], $2::bigint[]) AS n (id, revoked_at)
+                    WHERE k.id = n.id RETURNING 1)
+                SELECT placet_expect(count(*), $3, 'keys to update') FROM changed";
+    put_principals = "INSERT INTO principals (name, kind, data) SELECT * FROM unnest($1::text[], $2::text[], $3::text[])
+                      ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, data = excluded.data";
+    cut_principals = "DELETE FROM principals WHERE name = ANY ($1)";
+    put_outbox = "INSERT INTO outbox (id, seq, request, channel, state, attempts, next_at, lease_until, give_up_at)
+                  SELECT n.id, n.seq, n.request, n.channel, 'waiting', 0, n.next_at, 0, n.give_up_at
+                  FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
+                      AS n (id, seq, request, channel, next_at, give_up_at)";
+    /// Only from where this batch began: nothing can have come in between.
+    set_head = "WITH changed AS (
+                    UPDATE head SET epoch = $1, seq = $2, hash = $3, principals_seq = $4 WHERE one = 1 AND seq = $5 RETURNING 1)
+                SELECT placet_expect(count(*), 1, 'heads of the ledger to advance') FROM changed";
+    set_writer = "INSERT INTO writers (node, batch, at) VALUES ($1, $2, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+                  ON CONFLICT (node) DO UPDATE SET batch = excluded.batch, at = excluded.at";
+    /// A new epoch ends a restore: from here on the database may be served.
+    end_restore = "DELETE FROM meta WHERE name = 'restoring'";
+    notify = "SELECT pg_notify('placet', $1)";
+
+    writer = "SELECT batch FROM writers WHERE node = $1";
+    lease = "WITH due AS MATERIALIZED (
+                 SELECT id FROM outbox WHERE state = 'waiting' AND next_at <= $1 AND lease_until <= $1 ORDER BY next_at, id LIMIT $4
+                 FOR UPDATE SKIP LOCKED)
+             UPDATE outbox o SET lease_until = $3, lease_owner = $2 FROM due WHERE o.id = due.id
+             RETURNING o.id, o.seq, o.request, o.channel, o.attempts";
+    leased = "SELECT attempts, give_up_at FROM outbox WHERE id = $1 AND state = 'waiting' AND lease_owner = $2 FOR UPDATE";
+    attempted = "UPDATE outbox SET state = $2, attempts = attempts + 1, next_at = $3, lease_until = 0, lease_owner = NULL, last_error = $4
+                 WHERE id = $1";
+    prune_answers = "WITH old AS MATERIALIZED (
+                         SELECT i.id FROM idempotency i LEFT JOIN requests r ON r.seq = i.request
+                         WHERE i.created_at < $1 AND r.deadline IS NULL AND (r.state IS NULL OR r.state <> 'unknown')
+                         ORDER BY i.created_at LIMIT 1000)
+                     DELETE FROM idempotency i USING old WHERE i.id = old.id";
+    prune_outbox = "WITH old AS MATERIALIZED (SELECT id FROM outbox WHERE state <> 'waiting' AND next_at < $1 LIMIT 1000)
+                    DELETE FROM outbox o USING old WHERE o.id = old.id";
+}
+
+/// One statement of a batch, with its parameters inside.
+macro_rules! send {
+    ($client:ident, $statement:expr, $($param:expr),* $(,)?) => {{
+        let (client, statement) = ($client, $statement);
+        Box::pin(async move { client.query(statement, &[$(&$param),*]).await }) as Statement<'_>
+    }};
+}
+pub(super) use send;
+
+/// Where a batch began.
+#[derive(Debug, Clone)]
+pub(super) struct Begun {
+    pub(super) seq: u64,
+    pub(super) epoch: String,
+}
+
+impl Statements {
+    /// Everything a batch writes, its commit last. What there is nothing of is not sent.
+    pub(super) fn batch<'a>(&'a self, client: &'a Client, changes: &'a Changes, begun: &Begun, node: &'a str) -> Result<Vec<Statement<'a>>, StoreError> {
+        let mut all = Vec::with_capacity(16);
+        self.requests(client, changes, &mut all);
+        if !changes.payloads.is_empty() {
+            let rows = &changes.payloads;
+            let seqs: Vec<i64> = rows.iter().map(|row| int(row.seq)).collect();
+            let requests: Vec<i64> = rows.iter().map(|row| int(row.request)).collect();
+            let versions: Vec<i64> = rows.iter().map(|row| i64::from(row.version)).collect();
+            let bodies: Vec<&str> = rows.iter().map(|row| &*row.body).collect();
+            all.push(send!(client, &self.put_payloads, seqs, requests, versions, bodies));
+        }
+        if !changes.entries.is_empty() {
+            let rows = &changes.entries;
+            let seqs: Vec<i64> = rows.iter().map(|row| int(row.seq)).collect();
+            let requests: Vec<Option<i64>> = rows.iter().map(|row| row.request.map(int)).collect();
+            let texts: Vec<&str> = rows.iter().map(|row| row.text.as_str()).collect();
+            let hashes: Vec<&[u8]> = rows.iter().map(|row| &row.hash.as_bytes()[..]).collect();
+            all.push(send!(client, &self.put_entries, seqs, requests, texts, hashes));
+        }
+        if !changes.answers.is_empty() {
+            let rows = &changes.answers;
+            let scopes: Vec<&[u8]> = rows.iter().map(|row| &row.scope[..]).collect();
+            let bodies: Vec<&[u8]> = rows.iter().map(|row| &row.body[..]).collect();
+            let requests: Vec<Option<i64>> = rows.iter().map(|row| row.request.map(|(seq, _)| int(seq))).collect();
+            let answers: Vec<Option<&str>> = rows.iter().map(|row| row.answer.as_deref()).collect();
+            all.push(send!(client, &self.put_answers, scopes, bodies, requests, answers, changes.now.micros()));
+        }
+        if !changes.tallies.is_empty() {
+            let (agents, pending): (Vec<&str>, Vec<i64>) = changes.tallies.iter().map(|(agent, pending)| (agent.as_str(), int(*pending))).unzip();
+            all.push(send!(client, &self.put_tallies, agents, pending));
+        }
+        self.rare(client, changes, &mut all)?;
+        let (head, principals_seq) = (&changes.head.head, int(changes.head.principals_seq));
+        let (seq, from) = (int(head.seq), int(begun.seq));
+        all.push(send!(client, &self.set_head, head.epoch, seq, &head.hash.as_bytes()[..], principals_seq, from));
+        if head.epoch != begun.epoch {
+            all.push(send!(client, &self.end_restore,));
+        }
+        all.push(send!(client, &self.set_writer, node, &changes.batch[..]));
+        let news = head.seq.to_string();
+        all.push(send!(client, &self.notify, news));
+        all.push(simple(client, "COMMIT"));
+        Ok(all)
+    }
+
+    fn requests<'a>(&'a self, client: &'a Client, changes: &'a Changes, all: &mut Vec<Statement<'a>>) {
+        let (new, changed): (Vec<_>, Vec<_>) = changes.requests.iter().partition(|row| row.new);
+        if !new.is_empty() {
+            let of = |column: fn(&placet_core::Request) -> i64| new.iter().map(|row| column(&row.request)).collect::<Vec<i64>>();
+            let (seqs, versions) = (of(|request| int(request.seq)), of(|request| i64::from(request.version)));
+            let created = of(|request| request.created_at.micros());
+            let deadlines: Vec<Option<i64>> = new.iter().map(|row| row.request.deadline().map(Time::micros)).collect();
+            let ids: Vec<String> = new.iter().map(|row| row.request.id.to_string()).collect();
+            let states: Vec<&str> = new.iter().map(|row| row.request.state.as_str()).collect();
+            let kinds: Vec<&str> = new.iter().map(|row| row.request.kind.as_str()).collect();
+            let agents: Vec<_> = new.iter().map(|row| plain(&row.request.agent)).collect();
+            let sessions: Vec<_> = new.iter().map(|row| plain(&row.request.session)).collect();
+            let tools: Vec<_> = new.iter().map(|row| row.request.tool.as_deref().map(plain)).collect();
+            let risks: Vec<&str> = new.iter().map(|row| row.request.risk.as_str()).collect();
+            let groups: Vec<_> = new.iter().map(|row| row.request.group.as_deref().map(plain)).collect();
+            let metas: Vec<&str> = new.iter().map(|row| row.meta.as_str()).collect();
+            all.push(send!(
+                client,
+                &self.put_requests,
+                seqs,
+                ids,
+                versions,
+                states,
+                kinds,
+                agents,
+                sessions,
+                tools,
+                risks,
+                groups,
+                created,
+                deadlines,
+                metas,
+            ));
+        }
+        if !changed.is_empty() {
+            let seqs: Vec<i64> = changed.iter().map(|row| int(row.request.seq)).collect();
+            let versions: Vec<i64> = changed.iter().map(|row| i64::from(row.request.version)).collect();
+            let states: Vec<&str> = changed.iter().map(|row| row.request.state.as_str()).collect();
+            let deadlines: Vec<Option<i64>> = changed.iter().map(|row| row.request.deadline().map(Time::micros)).collect();
+            let metas: Vec<&str> = changed.iter().map(|row| row.meta.as_str()).collect();
+            all.push(send!(client, &self.set_requests, seqs, versions, states, deadlines, metas, int(changed.len() as u64)));
+        }
+    }
+
+    /// Keys, people and deliveries: not in every batch.
+    fn rare<'a>(&'a self, client: &'a Client, changes: &'a Changes, all: &mut Vec<Statement<'a>>) -> Result<(), StoreError> {
+        let new: Vec<_> = changes.keys.iter().filter_map(|row| row.secret.as_ref().map(|secret| (&row.key, &secret[..]))).collect();
+        if !new.is_empty() {
+            let ids: Vec<String> = new.iter().map(|(key, _)| key.id.to_string()).collect();
+            let roles: Vec<&str> = new.iter().map(|(key, _)| key.role.as_str()).collect();
+            let names: Vec<&str> = new.iter().map(|(key, _)| key.name.as_str()).collect();
+            let secrets: Vec<&[u8]> = new.iter().map(|(_, secret)| *secret).collect();
+            let created: Vec<i64> = new.iter().map(|(key, _)| key.created_at.micros()).collect();
+            let revoked: Vec<Option<i64>> = new.iter().map(|(key, _)| key.revoked_at.map(Time::micros)).collect();
+            all.push(send!(client, &self.put_keys, ids, roles, names, secrets, created, revoked));
+        }
+        let changed: Vec<_> = changes.keys.iter().filter(|row| row.secret.is_none()).map(|row| &row.key).collect();
+        if !changed.is_empty() {
+            let ids: Vec<String> = changed.iter().map(|key| key.id.to_string()).collect();
+            let revoked: Vec<Option<i64>> = changed.iter().map(|key| key.revoked_at.map(Time::micros)).collect();
+            all.push(send!(client, &self.set_keys, ids, revoked, int(changed.len() as u64)));
+        }
+        if !changes.principals.is_empty() {
+            let rows = &changes.principals;
+            let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+            let kinds: Vec<&str> = rows.iter().map(|row| row.data.kind()).collect();
+            let data = rows.iter().map(|row| row.data.text()).collect::<Result<Vec<String>, _>>()?;
+            all.push(send!(client, &self.put_principals, names, kinds, data));
+        }
+        if !changes.removed_principals.is_empty() {
+            all.push(send!(client, &self.cut_principals, changes.removed_principals));
+        }
+        if !changes.outbox.is_empty() {
+            let rows = &changes.outbox;
+            let ids: Vec<String> = rows.iter().map(|row| row.id.to_string()).collect();
+            let seqs: Vec<i64> = rows.iter().map(|row| int(row.seq)).collect();
+            let requests: Vec<String> = rows.iter().map(|row| row.request.to_string()).collect();
+            let channels: Vec<_> = rows.iter().map(|row| plain(&row.channel)).collect();
+            let next: Vec<i64> = rows.iter().map(|row| row.next_at.micros()).collect();
+            let give_up: Vec<i64> = rows.iter().map(|row| row.give_up_at.micros()).collect();
+            all.push(send!(client, &self.put_outbox, ids, seqs, requests, channels, next, give_up));
+        }
+        Ok(())
+    }
+}

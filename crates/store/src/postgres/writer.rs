@@ -1,0 +1,379 @@
+//! One node's writing connection: a batch is one transaction in two round trips, under the lock on the head row.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use placet_core::{Directory, OutboxId, Request, Time};
+use tokio::time::{error::Elapsed, timeout};
+use tokio_postgres::{Client, Config, Row, types::Type};
+
+use super::{
+    config, known, plain,
+    readers::{self, BY_INDEX, Param, typed},
+    session::{self, Driver, Sent, Statement, broken, connect, failed, pipeline, read, request, requests, simple},
+    write::{Begun, Statements, send},
+};
+use crate::{
+    AttemptResult, Clock, Delivery, StoreError,
+    backend::{Backend, Changes, CommitError, Loaded, Want},
+    outbox,
+    rows::{AnswerRow, bytes32, parse, uint},
+};
+
+/// A node that stops in the middle of a batch holds the lock for at most as long as the server lets it idle; the
+/// others wait a little longer than that, so that they get their turn instead of an error.
+const TIMEOUTS: &str = "SET idle_in_transaction_session_timeout = '3s'; SET lock_timeout = '6s'; SET statement_timeout = '10s'";
+
+/// An acknowledged decision must survive a crash, so the one setting that would lose it is not accepted. Any other
+/// choice of the server's owner stands.
+const DURABLE: &str = "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
+
+/// How long a round trip may take before the connection is given up: longer than the server's own limits.
+const ROUND_TRIP: Duration = Duration::from_secs(12);
+
+/// The chain needs each batch to see what was committed before it got the lock.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+
+/// One node's writer.
+pub(crate) struct PostgresWriter {
+    config: Config,
+    // Names this node's last batch in the database.
+    node: String,
+    clock: Arc<dyn Clock>,
+    // None once it broke: the next batch opens another.
+    session: Option<Session>,
+    // Set while a transaction is open.
+    begun: Option<Begun>,
+}
+
+struct Session {
+    client: Client,
+    statements: Statements,
+    // Closes the connection when the session is dropped.
+    _driver: Driver,
+}
+
+impl Session {
+    async fn open(config: &Config, node: &str) -> Result<Self, StoreError> {
+        let (client, driver) = connect(config).await?;
+        let late = |_| StoreError::Unavailable("the database accepts connections and does not answer".to_owned());
+        let prepared = async {
+            client.batch_execute(&format!("{BY_INDEX}; {TIMEOUTS}; {DURABLE}; SET plan_cache_mode = force_generic_plan")).await?;
+            let format = client.query_one("SELECT max(version) FROM placet_format", &[]).await?;
+            known(read(&format, 0)?)?;
+            // A node has a new name with every start: forget those that are long gone.
+            let gone = "DELETE FROM writers WHERE at < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 86400000000 AND node <> $1";
+            client.execute(gone, &[&node]).await?;
+            Ok::<_, StoreError>(Statements::prepare(&client).await?)
+        };
+        let statements = timeout(ROUND_TRIP, prepared).await.map_err(late)??;
+        Ok(Self { client, statements, _driver: driver })
+    }
+}
+
+impl PostgresWriter {
+    pub(crate) async fn connect(url: &str, node: String, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
+        let config = config(url)?;
+        let session = Session::open(&config, &node).await?;
+        Ok(Self { config, node, clock, session: Some(session), begun: None })
+    }
+
+    /// The connection, or a new one in place of a broken one.
+    async fn session(&mut self) -> Result<&Session, StoreError> {
+        if self.session.as_ref().is_none_or(|session| session.client.is_closed()) {
+            self.session = None;
+            self.begun = None;
+            let session = Session::open(&self.config, &self.node).await.map_err(|error| match error {
+                StoreError::Newer { .. } => error,
+                // Whatever is in the way, nothing was written and more attempts help nobody now.
+                other => StoreError::Unavailable(other.to_string()),
+            })?;
+            self.session = Some(session);
+        }
+        self.session.as_ref().ok_or_else(lost)
+    }
+
+    /// One round trip.
+    async fn ask(&mut self, statements: impl FnOnce(&Session) -> Vec<Statement<'_>> + Send) -> Result<Vec<Vec<Row>>, StoreError> {
+        let session = self.session.as_ref().ok_or_else(lost)?;
+        let sent = timeout(ROUND_TRIP, pipeline(statements(session))).await;
+        self.settle(sent)
+    }
+
+    /// The rows of a round trip. Whether or not it worked, the connection is fit for use afterwards or forgotten.
+    fn settle(&mut self, sent: Result<Sent, Elapsed>) -> Result<Vec<Vec<Row>>, StoreError> {
+        match sent.map(Sent::rows) {
+            Ok(Ok(rows)) => Ok(rows),
+            Ok(Err(error)) => {
+                if broken(&error) {
+                    self.forget();
+                }
+                Err(failed(error))
+            }
+            Err(_) => {
+                self.forget();
+                Err(StoreError::Unavailable(format!("no answer within {} s", ROUND_TRIP.as_secs())))
+            }
+        }
+    }
+
+    fn forget(&mut self) {
+        self.session = None;
+        self.begun = None;
+    }
+
+    /// Takes the lock and reads what the batch needs, in one round trip.
+    async fn load(&mut self, want: &Want) -> Result<Loaded, StoreError> {
+        self.session().await?;
+        // Until the head was read: a rollback is due from the moment BEGIN may have been sent.
+        self.begun = Some(Begun { seq: u64::MAX, epoch: String::new() });
+        let ids: Vec<String> = want.requests.iter().map(ToString::to_string).collect();
+        let scopes: Vec<&[u8]> = want.scopes.iter().map(|scope| &scope[..]).collect();
+        let (ids, scopes, agents) = (&ids, &scopes, &want.agents);
+        let (find_answers, find_requests) = (!scopes.is_empty(), !ids.is_empty() || !scopes.is_empty());
+        let find_tallies = find_requests || !agents.is_empty();
+        let Session { client, statements, .. } = self.session.as_ref().ok_or_else(lost)?;
+        // The clock is read after the lock is held, so that nothing is decided on an old time.
+        let mut all = vec![simple(client, BEGIN), send!(client, &statements.head,), send!(client, &statements.clock,)];
+        if find_answers {
+            all.push(send!(client, &statements.answers, scopes));
+        }
+        if find_requests {
+            all.push(send!(client, &statements.requests, ids, scopes));
+        }
+        if find_tallies {
+            all.push(send!(client, &statements.tallies, agents, ids, scopes));
+        }
+        let sent = timeout(ROUND_TRIP, pipeline(all)).await;
+        let mut rows = self.settle(sent)?.into_iter().skip(1);
+        let mut next = |asked: bool| if asked { rows.next().unwrap_or_default() } else { Vec::new() };
+        let (heads, clock) = (next(true), next(true));
+        let (answers, requests, tallies) = (next(find_answers), next(find_requests), next(find_tallies));
+
+        let head = session::head(heads.first().ok_or_else(|| StoreError::Damaged("the head of the ledger is missing".to_owned()))?)?;
+        self.begun = Some(Begun { seq: head.head.seq, epoch: head.head.epoch.clone() });
+        let now = self.time(&clock)?;
+        let answers = answers.iter().map(answer).collect::<Result<Vec<_>, _>>()?;
+        let requests = requests.iter().map(|row| Ok(Arc::new(request(row)?))).collect::<Result<Vec<Arc<Request>>, StoreError>>()?;
+        // An agent that was never counted has nothing pending.
+        let met = agents.iter().cloned().chain(requests.iter().map(|request| request.agent.clone()));
+        let mut counts: HashMap<String, u64> = met.map(|agent| (agent, 0)).collect();
+        for row in &tallies {
+            counts.insert(read(row, 0)?, uint(read(row, 1)?));
+        }
+        Ok(Loaded { head, now, requests, answers, tallies: counts })
+    }
+
+    /// The database's clock, which tests may move.
+    fn time(&self, rows: &[Row]) -> Result<Time, StoreError> {
+        let row = rows.first().ok_or_else(|| StoreError::Damaged("the database has no clock".to_owned()))?;
+        Ok(self.clock.over_database(Time::from_micros(read(row, 0)?)))
+    }
+
+    /// A transaction of two round trips: the clock and something to look at, then what follows from it.
+    async fn small(
+        &mut self,
+        look: impl FnOnce(&Session) -> Vec<Statement<'_>> + Send,
+    ) -> Result<(Time, Vec<Vec<Row>>), StoreError> {
+        self.session().await?;
+        self.begun = Some(Begun { seq: u64::MAX, epoch: String::new() });
+        let looked = self
+            .ask(|session| {
+                let (client, statements) = (&session.client, &session.statements);
+                let mut all = vec![simple(client, BEGIN), send!(client, &statements.clock,)];
+                all.extend(look(session));
+                all
+            })
+            .await;
+        let rows = self.undo_failed(looked).await?;
+        let now = rows.get(1).map_or_else(|| Err(lost()), |rows| self.time(rows))?;
+        Ok((now, rows.into_iter().skip(2).collect()))
+    }
+
+    /// Ends a transaction that [`PostgresWriter::small`] began.
+    async fn finish(&mut self, write: impl FnOnce(&Session) -> Vec<Statement<'_>> + Send) -> Result<Vec<Vec<Row>>, StoreError> {
+        let written = self
+            .ask(|session| {
+                let mut all = write(session);
+                all.push(simple(&session.client, "COMMIT"));
+                all
+            })
+            .await;
+        let rows = self.undo_failed(written).await?;
+        self.begun = None;
+        Ok(rows)
+    }
+
+    /// A setting of this writer's connection.
+    #[cfg(test)]
+    pub(super) async fn setting(&mut self, name: &str) -> String {
+        let session = self.session().await.expect("a connection");
+        session.client.query_one("SELECT current_setting($1)", &[&name]).await.expect("a setting").get(0)
+    }
+
+    async fn undo_failed<T>(&mut self, done: Result<T, StoreError>) -> Result<T, StoreError> {
+        if done.is_err() {
+            self.rollback().await;
+        }
+        done
+    }
+}
+
+fn lost() -> StoreError {
+    StoreError::Unavailable("the connection was lost".to_owned())
+}
+
+fn answer(row: &Row) -> Result<AnswerRow, StoreError> {
+    let request = match (read::<Option<i64>>(row, 2)?, read::<Option<&str>>(row, 3)?) {
+        (Some(seq), Some(id)) => Some((uint(seq), parse(id)?)),
+        _ => None,
+    };
+    Ok(AnswerRow { scope: bytes32(read(row, 0)?)?, body: bytes32(read(row, 1)?)?, request, answer: read(row, 4)? })
+}
+
+/// What the answers to a batch say about its commit, which is the last of them.
+///
+/// INVARIANT: only a COMMIT that succeeded, after statements that all did, is a yes. A COMMIT of a transaction that
+/// failed rolls back and reports no error; and an answer that never came says nothing at all.
+pub(super) fn verdict(sent: Sent) -> Result<(), CommitError> {
+    let (all, mut answers) = (sent.all, sent.answers);
+    let commit = if all { answers.pop() } else { None };
+    let failure = answers.into_iter().find_map(Result::err);
+    match (commit, failure) {
+        (Some(Ok(_)), None) => Ok(()),
+        // COMMIT never went out, or Postgres itself said that what it would commit had failed.
+        (None, Some(error)) => Err(CommitError::Not(failed(error))),
+        (Some(_), Some(error)) if error.as_db_error().is_some() => Err(CommitError::Not(failed(error))),
+        (Some(Err(error)), None) if !broken(&error) => Err(CommitError::Not(failed(error))),
+        (Some(Err(error)), None) | (Some(_), Some(error)) => Err(CommitError::Maybe(failed(error))),
+        (None, None) => Err(CommitError::Not(lost())),
+    }
+}
+
+impl Backend for PostgresWriter {
+    async fn begin(&mut self, want: &Want) -> Result<Loaded, StoreError> {
+        self.rollback().await;
+        let seemed_well = self.session.as_ref().is_some_and(|session| !session.client.is_closed());
+        match self.load(want).await {
+            // It broke under our hands, before anything was written: once more on a new connection.
+            Err(StoreError::Unavailable(_)) if seemed_well && self.session.is_none() => self.load(want).await,
+            loaded => loaded,
+        }
+    }
+
+    async fn directory(&mut self) -> Result<Directory, StoreError> {
+        let rows = self.ask(|session| {
+            vec![typed(&session.client, readers::PRINCIPALS, vec![]), typed(&session.client, readers::KEYS, vec![])]
+        });
+        let rows = rows.await?;
+        match &rows[..] {
+            [principals, keys] => readers::directory(principals, keys),
+            _ => Err(lost()),
+        }
+    }
+
+    async fn live_of(&mut self, agent: Option<&str>) -> Result<Vec<Arc<Request>>, StoreError> {
+        const LIVE: &str = requests!("(SELECT seq, meta FROM requests WHERE deadline IS NOT NULL AND ($1::text IS NULL OR agent = $1)) r");
+        let agent = agent.map(str::to_owned);
+        let rows = self.ask(|session| vec![typed(&session.client, LIVE, vec![(Box::new(agent) as Param<'_>, Type::TEXT)])]).await?;
+        let mut live = rows.iter().flatten().map(|row| Ok(Arc::new(request(row)?))).collect::<Result<Vec<_>, StoreError>>()?;
+        live.sort_by_key(|request: &Arc<Request>| request.seq);
+        Ok(live)
+    }
+
+    async fn commit(&mut self, changes: &Changes) -> Result<(), CommitError> {
+        let (Some(session), Some(begun)) = (&self.session, &self.begun) else { return Err(CommitError::Not(lost())) };
+        let batch = session.statements.batch(&session.client, changes, begun, &self.node).map_err(CommitError::Not)?;
+        let Ok(sent) = timeout(ROUND_TRIP, pipeline(batch)).await else {
+            self.forget();
+            let error = StoreError::Unavailable(format!("no answer to a commit within {} s", ROUND_TRIP.as_secs()));
+            return Err(CommitError::Maybe(error));
+        };
+        let all = sent.all;
+        let done = verdict(sent);
+        match done {
+            // Its connection may still be at work: it is closed, and the answer looked for on another one.
+            Err(CommitError::Maybe(_)) => self.forget(),
+            // COMMIT ended the transaction, one way or the other.
+            _ if all => self.begun = None,
+            _ => {}
+        }
+        done
+    }
+
+    async fn rollback(&mut self) {
+        if self.begun.take().is_some()
+            && let Err(error) = self.ask(|session| vec![simple(&session.client, "ROLLBACK")]).await
+        {
+            // The server rolls back by itself when the connection ends.
+            tracing::debug!(%error, "a transaction ended with its connection");
+            self.forget();
+        }
+    }
+
+    async fn was_committed(&mut self, batch: [u8; 16]) -> Result<bool, StoreError> {
+        self.forget();
+        self.session().await?;
+        let node = self.node.clone();
+        // A COMMIT that is still at work holds the lock: once we have it, that transaction is over.
+        let asked = self
+            .ask(move |Session { client, statements, .. }| {
+                vec![simple(client, BEGIN), send!(client, &statements.head,), send!(client, &statements.writer, node), simple(client, "COMMIT")]
+            })
+            .await;
+        if asked.is_err() {
+            self.forget();
+        }
+        let rows = asked?;
+        let last: Option<Vec<u8>> = rows.get(2).and_then(|rows| rows.first()).map(|row| read(row, 0)).transpose()?;
+        Ok(last.as_deref() == Some(&batch[..]))
+    }
+
+    async fn lease(&mut self, owner: &str, limit: u32, until: Duration) -> Result<Vec<Delivery>, StoreError> {
+        let (now, _) = self.small(|_| Vec::new()).await?;
+        let (from, until, limit, owner) = (now.micros(), now.plus(until).micros(), i64::from(limit), owner.to_owned());
+        let rows = self
+            .finish(move |Session { client, statements, .. }| vec![send!(client, &statements.lease, from, owner, until, limit)])
+            .await?;
+        let mut leased = rows.iter().flatten().map(delivery).collect::<Result<Vec<_>, _>>()?;
+        leased.sort_by_key(|delivery| delivery.seq);
+        Ok(leased)
+    }
+
+    async fn attempt(&mut self, id: OutboxId, owner: &str, result: &AttemptResult) -> Result<(), StoreError> {
+        let (id, owner) = (id.to_string(), owner.to_owned());
+        let (now, found) = {
+            let id = id.clone();
+            self.small(move |Session { client, statements, .. }| vec![send!(client, &statements.leased, id, owner)]).await?
+        };
+        // A lease that ran out and was given to somebody else: their word counts.
+        let Some(row) = found.first().and_then(|rows| rows.first()) else {
+            self.rollback().await;
+            return Ok(());
+        };
+        let attempts = u32::try_from(read::<i64>(row, 0)?).unwrap_or(u32::MAX).saturating_add(1);
+        let (state, next_at, error) = outbox::after(result, attempts, Time::from_micros(read(row, 1)?), now);
+        let (next_at, error) = (next_at.micros(), error.map(|error| plain(error).into_owned()));
+        self.finish(move |Session { client, statements, .. }| vec![send!(client, &statements.attempted, id, state, next_at, error)]).await?;
+        Ok(())
+    }
+
+    async fn prune(&mut self, before: Time) -> Result<(), StoreError> {
+        let before = before.micros();
+        self.small(|_| Vec::new()).await?;
+        self.finish(move |Session { client, statements, .. }| {
+            vec![send!(client, &statements.prune_answers, before), send!(client, &statements.prune_outbox, before)]
+        })
+        .await?;
+        Ok(())
+    }
+}
+
+fn delivery(row: &Row) -> Result<Delivery, StoreError> {
+    Ok(Delivery {
+        id: parse(read(row, 0)?)?,
+        seq: uint(read(row, 1)?),
+        request: parse(read(row, 2)?)?,
+        channel: read(row, 3)?,
+        attempts: u32::try_from(read::<i64>(row, 4)?).unwrap_or(u32::MAX),
+    })
+}

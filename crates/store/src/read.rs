@@ -1,0 +1,185 @@
+//! Reading: records, lists, ledger pages and due deadlines, from either database.
+
+use std::sync::Arc;
+
+use placet_core::{Directory, Request, RequestId, Risk, State, Time};
+
+use crate::{StoreError, postgres::PostgresReaders, rows::uint, sqlite::SqliteReaders, tail::News};
+
+/// Which requests a list shows. Everything given must match.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// In this state.
+    pub state: Option<State>,
+    /// Of this agent.
+    pub agent: Option<String>,
+    /// With this tool.
+    pub tool: Option<String>,
+    /// Of this session.
+    pub session: Option<String>,
+    /// Of this risk.
+    pub risk: Option<Risk>,
+    /// Of this group.
+    pub group: Option<String>,
+    /// With this text in id, agent, tool, session or group.
+    pub q: Option<String>,
+    /// After this place, from an earlier page.
+    pub after: Option<Order>,
+}
+
+/// A place in a list: pending requests are ordered by deadline, others by age.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Order {
+    /// The deadline, in the list of pending requests.
+    pub deadline: Option<Time>,
+    /// The number of the entry that created the request.
+    pub seq: u64,
+}
+
+/// A page of a list.
+#[derive(Debug)]
+pub struct Listed {
+    /// The requests.
+    pub items: Vec<Arc<Request>>,
+    /// Where the next page begins, if there is one.
+    pub next: Option<Order>,
+    /// The last entry that this page has seen: a stream from here misses nothing.
+    pub seq: u64,
+    /// And its epoch.
+    pub epoch: String,
+}
+
+/// A stored ledger entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LedgerRow {
+    /// Its number.
+    pub seq: u64,
+    /// The canonical text.
+    pub text: String,
+    /// Its hash.
+    pub hash: placet_core::Digest,
+}
+
+/// The reading side of either database.
+#[derive(Debug)]
+pub(crate) enum Readers {
+    Sqlite(SqliteReaders),
+    Postgres(PostgresReaders),
+}
+
+macro_rules! both {
+    ($self:ident, $readers:ident => $call:expr) => {
+        match $self {
+            Readers::Sqlite($readers) => $call.await,
+            Readers::Postgres($readers) => $call.await,
+        }
+    };
+}
+
+impl Readers {
+    pub(crate) async fn get(&self, id: RequestId) -> Result<Option<Request>, StoreError> {
+        both!(self, readers => readers.get(id))
+    }
+
+    pub(crate) async fn list(&self, filter: &Filter, limit: u32, now: Time) -> Result<Listed, StoreError> {
+        both!(self, readers => readers.list(filter, limit, now))
+    }
+
+    pub(crate) async fn ledger(&self, after: u64, limit: u32) -> Result<Vec<LedgerRow>, StoreError> {
+        both!(self, readers => readers.ledger(after, limit))
+    }
+
+    pub(crate) async fn news(&self, after: u64, limit: u32) -> Result<Vec<News>, StoreError> {
+        both!(self, readers => readers.news(after, limit))
+    }
+
+    pub(crate) async fn due(&self, now: Time, limit: u32) -> Result<Vec<RequestId>, StoreError> {
+        both!(self, readers => readers.due(now, limit))
+    }
+
+    pub(crate) async fn next_deadline(&self) -> Result<Option<Time>, StoreError> {
+        both!(self, readers => readers.next_deadline())
+    }
+
+    pub(crate) async fn directory(&self) -> Result<(u64, Directory), StoreError> {
+        both!(self, readers => readers.directory())
+    }
+
+    pub(crate) async fn head(&self) -> Result<crate::backend::HeadRow, StoreError> {
+        both!(self, readers => readers.head())
+    }
+
+    pub(crate) async fn tables_page(&self, after: u64, limit: u32) -> Result<Vec<crate::verify::TableRow>, StoreError> {
+        both!(self, readers => readers.tables_page(after, limit))
+    }
+
+    pub(crate) async fn payloads_of(&self, after: u64, upto: u64) -> Result<Vec<(u64, String)>, StoreError> {
+        both!(self, readers => readers.payloads_of(after, upto))
+    }
+
+    pub(crate) async fn tallies(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        both!(self, readers => readers.tallies())
+    }
+}
+
+/// A value in a query.
+#[derive(Debug, Clone)]
+pub(crate) enum Bind {
+    Text(String),
+    Int(i64),
+}
+
+/// The query of a list, in the placeholder style of one database.
+pub(crate) fn list_sql(filter: &Filter, limit: u32, now: Time, mark: char, like: &str) -> (String, Vec<Bind>) {
+    let mut binds = Vec::new();
+    let mut clauses = Vec::new();
+    let mut put = |bind: Bind| {
+        binds.push(bind);
+        format!("{mark}{}", binds.len())
+    };
+    let pending = filter.state == Some(State::Pending);
+    let equal = [
+        ("state", filter.state.map(|state| state.as_str().to_owned())),
+        ("agent", filter.agent.clone()),
+        ("tool", filter.tool.clone()),
+        ("session", filter.session.clone()),
+        ("risk", filter.risk.map(|risk| risk.as_str().to_owned())),
+        ("grp", filter.group.clone()),
+    ];
+    for (column, value) in equal {
+        if let Some(value) = value {
+            clauses.push(format!("{column} = {}", put(Bind::Text(value))));
+        }
+    }
+    if pending {
+        // Never `pending` past its deadline, whether or not the timer came by.
+        clauses.push(format!("deadline > {}", put(Bind::Int(now.micros()))));
+    }
+    if let Some(q) = &filter.q {
+        let pattern = format!("%{}%", q.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));
+        let any = ["id", "agent", "tool", "session", "grp"].map(|column| {
+            let place = put(Bind::Text(pattern.clone()));
+            format!("{column} {like} {place} ESCAPE '\\'")
+        });
+        clauses.push(format!("({})", any.join(" OR ")));
+    }
+    match (filter.after, pending) {
+        (Some(Order { deadline: Some(deadline), seq }), true) => {
+            let (deadline, seq) = (put(Bind::Int(deadline.micros())), put(Bind::Int(crate::rows::int(seq))));
+            clauses.push(format!("(deadline, seq) > ({deadline}, {seq})"));
+        }
+        (Some(Order { seq, .. }), false) => clauses.push(format!("seq < {}", put(Bind::Int(crate::rows::int(seq))))),
+        _ => {}
+    }
+    let clauses = if clauses.is_empty() { "TRUE".to_owned() } else { clauses.join(" AND ") };
+    let order = if pending { "deadline, seq" } else { "seq DESC" };
+    (format!("SELECT seq, meta FROM requests WHERE {clauses} ORDER BY {order} LIMIT {limit}"), binds)
+}
+
+/// Cuts a page that was read with one row too many, and says where the next one begins.
+pub(crate) fn page(mut items: Vec<Arc<Request>>, limit: u32, pending: bool, seq: i64, epoch: String) -> Listed {
+    let more = items.len() > limit as usize;
+    items.truncate(limit as usize);
+    let next = items.last().filter(|_| more).map(|last| Order { deadline: last.deadline().filter(|_| pending), seq: last.seq });
+    Listed { items, next, seq: uint(seq), epoch }
+}

@@ -1,0 +1,228 @@
+//! Backup to one portable file, and restore from it into a new epoch, so that no old permit lives twice.
+
+use std::{path::Path, sync::Arc};
+
+use rusqlite::{Connection, types::Value};
+
+use crate::{
+    Clock, Location, StoreError,
+    backend::Backend,
+    batch::{Batch, want},
+    postgres::{self, PostgresWriter},
+    read::Readers,
+    sqlite::{self, SqliteReaders, SqliteWriter},
+    store::{commit_alone, new_epoch},
+    verify::{Progress, Verified, VerifyError, verify},
+};
+
+/// What a restore did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestoreReport {
+    /// What the backup held.
+    pub verified: Verified,
+    /// The new epoch.
+    pub epoch: String,
+    /// Requests that were still open and are now cancelled, revoked or unknown.
+    pub closed: usize,
+}
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Column {
+    Text,
+    Int,
+    Bytes,
+}
+
+/// Every table of a backup, in the order it is copied.
+pub(crate) const TABLES: &[(&str, &[(&str, Column)])] = {
+    use Column::{Bytes, Int, Text};
+    &[
+        ("head", &[("one", Int), ("epoch", Text), ("seq", Int), ("hash", Bytes), ("principals_seq", Int)]),
+        ("meta", &[("name", Text), ("value", Text)]),
+        (
+            "requests",
+            &[
+                ("seq", Int),
+                ("id", Text),
+                ("version", Int),
+                ("state", Text),
+                ("kind", Text),
+                ("agent", Text),
+                ("session", Text),
+                ("tool", Text),
+                ("risk", Text),
+                ("grp", Text),
+                ("created_at", Int),
+                ("deadline", Int),
+                ("meta", Text),
+            ],
+        ),
+        ("payloads", &[("seq", Int), ("request", Int), ("version", Int), ("body", Text)]),
+        ("ledger", &[("seq", Int), ("request", Int), ("entry", Text), ("hash", Bytes)]),
+        ("idempotency", &[("id", Int), ("scope", Bytes), ("body", Bytes), ("request", Int), ("answer", Text), ("created_at", Int)]),
+        ("tallies", &[("agent", Text), ("pending", Int)]),
+        ("principals", &[("name", Text), ("kind", Text), ("data", Text)]),
+        ("keys", &[("id", Text), ("role", Text), ("name", Text), ("secret", Bytes), ("created_at", Int), ("revoked_at", Int)]),
+        (
+            "outbox",
+            &[
+                ("id", Text),
+                ("seq", Int),
+                ("request", Text),
+                ("channel", Text),
+                ("state", Text),
+                ("attempts", Int),
+                ("next_at", Int),
+                ("lease_until", Int),
+                ("lease_owner", Text),
+                ("give_up_at", Int),
+                ("last_error", Text),
+            ],
+        ),
+    ]
+};
+
+/// Writes everything into a new file, beside a running server if there is one.
+pub async fn backup(from: &Location, file: &Path) -> Result<(), StoreError> {
+    if file.exists() {
+        return Err(StoreError::File(format!("{} is already there: name a new file", file.display())));
+    }
+    match from {
+        Location::Folder(data) => {
+            let (database, file) = (sqlite::database(data), file.to_owned());
+            let copied = tokio::task::spawn_blocking(move || {
+                let connection = sqlite::open_read_only(&database)?;
+                connection.pragma_update(None, "query_only", "OFF")?;
+                connection.execute("VACUUM INTO ?1", [file.to_string_lossy()])?;
+                protect(&file)
+            });
+            copied.await.map_err(|error| StoreError::Database(error.to_string()))?
+        }
+        Location::Postgres(url) => {
+            let mut copy = Copy::create(file)?;
+            postgres::export(url, &mut copy).await?;
+            copy.finish()?;
+            protect(file)
+        }
+    }
+}
+
+/// A backup holds hashed keys and arguments: for its owner only, and on disk before we say so.
+fn protect(file: &Path) -> Result<(), StoreError> {
+    let wrong = |error: std::io::Error| StoreError::File(format!("cannot finish {}: {error}", file.display()));
+    std::fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).map_err(wrong)?;
+    std::fs::File::open(file).and_then(|file| file.sync_all()).map_err(wrong)
+}
+
+/// A backup that is being written row by row.
+pub(crate) struct Copy {
+    connection: Connection,
+}
+
+impl Copy {
+    fn create(file: &Path) -> Result<Self, StoreError> {
+        let connection = Connection::open(file)?;
+        for (number, sql) in crate::migrations::SQLITE {
+            connection.execute_batch(&format!("{sql}\nPRAGMA user_version = {number};"))?;
+        }
+        connection.execute_batch("BEGIN")?;
+        Ok(Self { connection })
+    }
+
+    /// Adds one row.
+    pub(crate) fn row(&self, table: &str, columns: &[(&str, Column)], values: &[Value]) -> Result<(), StoreError> {
+        let names = columns.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        let marks = vec!["?"; columns.len()].join(", ");
+        let sql = format!("INSERT INTO {table} ({names}) VALUES ({marks})");
+        self.connection.prepare_cached(&sql)?.execute(rusqlite::params_from_iter(values))?;
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(), StoreError> {
+        self.connection.execute_batch("COMMIT")?;
+        Ok(())
+    }
+}
+
+/// Calls back with every row of a backup, table by table, in pages.
+pub(crate) fn rows_of(file: &Path, table: &str, columns: &[(&str, Column)], mut each: impl FnMut(Vec<Vec<Value>>) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    let connection = sqlite::open_read_only(file)?;
+    let names = columns.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let mut find = connection.prepare(&format!("SELECT {names} FROM {table}"))?;
+    let mut rows = find.query([])?;
+    let mut page = Vec::new();
+    while let Some(row) = rows.next()? {
+        page.push((0..columns.len()).map(|index| row.get(index)).collect::<Result<Vec<Value>, _>>()?);
+        if page.len() == 500 {
+            each(std::mem::take(&mut page))?;
+        }
+    }
+    each(page)
+}
+
+/// Checks a database file, or a folder, without a server.
+pub async fn verify_file(file: &Path, progress: impl FnMut(Progress) + Send) -> Result<Verified, VerifyError> {
+    let file = if file.is_dir() { sqlite::database(file) } else { file.to_owned() };
+    if !file.exists() {
+        return Err(StoreError::File(format!("there is no database at {}", file.display())).into());
+    }
+    verify(&Readers::Sqlite(SqliteReaders::new(&file)), progress).await
+}
+
+/// Checks a Postgres database.
+pub async fn verify_postgres(url: &str, progress: impl FnMut(Progress) + Send) -> Result<Verified, VerifyError> {
+    let readers = postgres::PostgresReaders::connect(url)?;
+    verify(&Readers::Postgres(readers), progress).await
+}
+
+/// Restores a backup into an empty place and begins a new epoch there.
+pub async fn restore(file: &Path, into: &Location, clock: Arc<dyn Clock>, progress: impl FnMut(Progress) + Send) -> Result<RestoreReport, VerifyError> {
+    let verified = verify_file(file, progress).await?;
+    let (epoch, closed) = match into {
+        Location::Folder(data) => {
+            let database = sqlite::database(data);
+            sqlite::make_folder(data)?;
+            let _lock = sqlite::Lock::take(data)?;
+            if database.exists() {
+                return Err(StoreError::File(format!("{} already holds a database: restore into an empty folder", data.display())).into());
+            }
+            // Under another name until the new epoch is written: a restore that was cut short is never served.
+            let half = data.join("placet.db.restoring");
+            let wrong = |error: std::io::Error| StoreError::File(format!("cannot write {}: {error}", half.display()));
+            std::fs::copy(file, &half).map_err(wrong)?;
+            let connection = Connection::open(&half).map_err(StoreError::from)?;
+            connection.pragma_update(None, "synchronous", "FULL").map_err(StoreError::from)?;
+            let mut backend = SqliteWriter::new(connection, clock);
+            let done = begin_epoch(&mut backend).await?;
+            drop(backend);
+            protect(&half)?;
+            std::fs::rename(&half, &database).map_err(wrong)?;
+            std::fs::File::open(data).and_then(|folder| folder.sync_all()).map_err(wrong)?;
+            done
+        }
+        Location::Postgres(url) => {
+            postgres::prepare(url).await?;
+            postgres::import(url, file).await?;
+            let mut backend = PostgresWriter::connect(url, "restore".to_owned(), clock).await?;
+            begin_epoch(&mut backend).await?
+        }
+    };
+    Ok(RestoreReport { verified, epoch, closed })
+}
+
+async fn begin_epoch<B: Backend>(backend: &mut B) -> Result<(String, usize), StoreError> {
+    let mut loaded = backend.begin(&want(std::iter::empty())).await?;
+    let directory = Arc::new(backend.directory().await?);
+    let live = backend.live_of(None).await?;
+    // Every pending request is about to end; counting down from what is there leaves zero.
+    for request in live.iter().filter(|request| request.state == placet_core::State::Pending) {
+        *loaded.tallies.entry(request.agent.clone()).or_default() += 1;
+    }
+    let closed = live.len();
+    let epoch = new_epoch()?;
+    let mut batch = Batch::new(loaded, directory, Arc::default());
+    batch.new_epoch(epoch.clone(), live)?;
+    commit_alone(backend, batch).await?;
+    Ok((epoch, closed))
+}

@@ -1,0 +1,272 @@
+//! Read-only connections of the embedded database. Single rows are read in place; longer reads leave the runtime alone.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use placet_core::{Digest, Directory, Key, Request, RequestId, State, Time};
+use placet_ledger::{Entry, Head};
+use rusqlite::{Connection, OptionalExtension as _, params_from_iter, types::ToSql};
+use tokio::sync::Semaphore;
+
+use crate::{
+    Filter, LedgerRow, Listed, StoreError,
+    backend::HeadRow,
+    read::{Bind, list_sql, page},
+    rows::{self, bytes32, int, parse, uint},
+    tail::News,
+    verify::TableRow,
+};
+
+/// How many connections read at once.
+const CONNECTIONS: usize = 4;
+
+/// A bounded pool of reading connections.
+#[derive(Debug)]
+pub(crate) struct SqliteReaders {
+    pool: Arc<Pool>,
+}
+
+#[derive(Debug)]
+struct Pool {
+    path: PathBuf,
+    // A std mutex: held to push or pop a connection, never while it is used.
+    idle: Mutex<Vec<Connection>>,
+    // Bounds how many are in use; a read beyond that waits its turn.
+    turns: Semaphore,
+}
+
+impl Pool {
+    fn with<T>(&self, body: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => super::open_read_only(&self.path)?,
+        };
+        let result = body(&connection);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        result
+    }
+}
+
+impl SqliteReaders {
+    pub(crate) fn new(path: &Path) -> Self {
+        let pool = Pool { path: path.to_owned(), idle: Mutex::default(), turns: Semaphore::new(CONNECTIONS) };
+        Self { pool: Arc::new(pool) }
+    }
+
+    /// A short read, a few pages at most: cheaper in place than on another thread.
+    async fn short<T>(&self, body: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let _turn = self.pool.turns.acquire().await.map_err(|_| StoreError::Busy)?;
+        self.pool.with(body)
+    }
+
+    /// A long read, on a thread that may wait for the disk.
+    async fn long<T: Send + 'static>(
+        &self,
+        body: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let _turn = self.pool.turns.acquire().await.map_err(|_| StoreError::Busy)?;
+        let pool = self.pool.clone();
+        let read = tokio::task::spawn_blocking(move || pool.with(body));
+        read.await.map_err(|error| StoreError::Database(format!("a read was cut short: {error}")))?
+    }
+
+    pub(crate) async fn get(&self, id: RequestId) -> Result<Option<Request>, StoreError> {
+        self.short(|db| get(db, id)).await
+    }
+
+    pub(crate) async fn head(&self) -> Result<HeadRow, StoreError> {
+        self.short(head).await
+    }
+
+    pub(crate) async fn next_deadline(&self) -> Result<Option<Time>, StoreError> {
+        self.short(|db| {
+            let mut earliest: Option<i64> = None;
+            for state in LIVE {
+                let found: Option<i64> = db
+                    .prepare_cached("SELECT min(deadline) FROM requests WHERE state = ?1 AND deadline IS NOT NULL")?
+                    .query_row([state.as_str()], |row| row.get(0))?;
+                earliest = earliest.into_iter().chain(found).min();
+            }
+            Ok(earliest.map(Time::from_micros))
+        })
+        .await
+    }
+
+    pub(crate) async fn due(&self, now: Time, limit: u32) -> Result<Vec<RequestId>, StoreError> {
+        self.short(|db| {
+            let mut due = Vec::new();
+            for state in LIVE {
+                let mut find = db.prepare_cached(
+                    "SELECT id FROM requests WHERE state = ?1 AND deadline IS NOT NULL AND deadline <= ?2 ORDER BY deadline LIMIT ?3",
+                )?;
+                let ids = find.query_map(rusqlite::params![state.as_str(), now.micros(), limit], |row| row.get::<_, String>(0))?;
+                for id in ids {
+                    due.push(parse(&id?)?);
+                }
+            }
+            Ok(due)
+        })
+        .await
+    }
+
+    pub(crate) async fn directory(&self) -> Result<(u64, Directory), StoreError> {
+        self.long(|db| snapshot(db, |db| Ok((head(db)?.principals_seq, directory(db)?)))).await
+    }
+
+    pub(crate) async fn list(&self, filter: &Filter, limit: u32, now: Time) -> Result<Listed, StoreError> {
+        let (sql, binds) = list_sql(filter, limit + 1, now, '?', "LIKE");
+        let pending = filter.state == Some(State::Pending);
+        self.long(move |db| {
+            snapshot(db, |db| {
+                let head = head(db)?.head;
+                let mut find = db.prepare_cached(&sql)?;
+                let values = binds.iter().map(|bind| match bind {
+                    Bind::Text(text) => text as &dyn ToSql,
+                    Bind::Int(int) => int as &dyn ToSql,
+                });
+                let rows = find.query_map(params_from_iter(values), |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?;
+                let items = rows
+                    .map(|row| {
+                        let (seq, meta) = row?;
+                        Ok(Arc::new(rows::request(&meta, payloads(db, seq)?)?))
+                    })
+                    .collect::<Result<Vec<_>, StoreError>>()?;
+                Ok(page(items, limit, pending, int(head.seq), head.epoch))
+            })
+        })
+        .await
+    }
+
+    pub(crate) async fn ledger(&self, after: u64, limit: u32) -> Result<Vec<LedgerRow>, StoreError> {
+        self.long(move |db| ledger(db, after, limit)).await
+    }
+
+    pub(crate) async fn news(&self, after: u64, limit: u32) -> Result<Vec<News>, StoreError> {
+        self.long(move |db| {
+            snapshot(db, |db| {
+                ledger(db, after, limit)?
+                    .into_iter()
+                    .map(|row| {
+                        let entry: Entry = serde_json::from_str(&row.text)?;
+                        let request = entry.request.map(|id| get(db, id)).transpose()?.flatten().map(Arc::new);
+                        Ok(News::new(entry, request))
+                    })
+                    .collect()
+            })
+        })
+        .await
+    }
+
+    pub(crate) async fn tables_page(&self, after: u64, limit: u32) -> Result<Vec<TableRow>, StoreError> {
+        self.long(move |db| {
+            let mut find = db.prepare_cached("SELECT seq, version, state, meta FROM requests WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
+            let rows = find.query_map(rusqlite::params![int(after), limit], |row| {
+                Ok(TableRow { seq: uint(row.get(0)?), version: row.get(1)?, state: row.get(2)?, meta: row.get(3)? })
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+        .await
+    }
+
+    pub(crate) async fn payloads_of(&self, after: u64, upto: u64) -> Result<Vec<(u64, String)>, StoreError> {
+        self.long(move |db| {
+            let mut find = db.prepare_cached("SELECT seq, body FROM payloads WHERE seq > ?1 AND seq <= ?2 ORDER BY seq")?;
+            let rows = find.query_map([int(after), int(upto)], |row| Ok((uint(row.get(0)?), row.get(1)?)))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+        .await
+    }
+
+    pub(crate) async fn tallies(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        self.long(|db| {
+            let mut find = db.prepare_cached("SELECT agent, pending FROM tallies WHERE pending <> 0 ORDER BY agent")?;
+            let rows = find.query_map([], |row| Ok((row.get(0)?, uint(row.get(1)?))))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+        .await
+    }
+}
+
+/// The states that have deadlines.
+const LIVE: [State; 3] = [State::Pending, State::Approved, State::Claimed];
+
+/// Several reads of one moment.
+fn snapshot<T>(db: &Connection, body: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    db.execute_batch("BEGIN")?;
+    let result = body(db);
+    db.execute_batch("COMMIT")?;
+    result
+}
+
+pub(super) fn head(db: &Connection) -> Result<HeadRow, StoreError> {
+    let (epoch, seq, hash, principals): (String, i64, Vec<u8>, i64) = db
+        .prepare_cached("SELECT epoch, seq, hash, principals_seq FROM head WHERE one = 1")?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    Ok(HeadRow { head: Head { epoch, seq: uint(seq), hash: Digest::new(bytes32(&hash)?) }, principals_seq: uint(principals) })
+}
+
+pub(super) fn get(db: &Connection, id: RequestId) -> Result<Option<Request>, StoreError> {
+    let row: Option<(i64, String)> = db
+        .prepare_cached("SELECT seq, meta FROM requests WHERE id = ?1")?
+        .query_row([id.to_string()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    row.map(|(seq, meta)| rows::request(&meta, payloads(db, seq)?)).transpose()
+}
+
+fn payloads(db: &Connection, seq: i64) -> Result<Vec<(u32, String)>, StoreError> {
+    let mut find = db.prepare_cached(
+        "SELECT version, body FROM payloads WHERE seq = ?1
+         UNION ALL SELECT version, body FROM payloads WHERE request = ?1 AND version > 1 ORDER BY 1",
+    )?;
+    let rows = find.query_map([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Requests that still have a deadline, of one agent or of all.
+pub(super) fn live(db: &Connection, agent: Option<&str>) -> Result<Vec<Arc<Request>>, StoreError> {
+    let mut find =
+        db.prepare_cached("SELECT seq, meta FROM requests WHERE deadline IS NOT NULL AND (?1 IS NULL OR agent = ?1) ORDER BY seq")?;
+    let rows = find.query_map([agent], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?;
+    rows.map(|row| {
+        let (seq, meta) = row?;
+        Ok(Arc::new(rows::request(&meta, payloads(db, seq)?)?))
+    })
+    .collect()
+}
+
+pub(super) fn directory(db: &Connection) -> Result<Directory, StoreError> {
+    let mut find = db.prepare_cached("SELECT name, kind, data FROM principals")?;
+    let principals = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect::<Result<Vec<_>, _>>()?;
+    let mut find = db.prepare_cached("SELECT id, role, name, secret, created_at, revoked_at FROM keys")?;
+    let keys = find.query_map([], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get(2)?, row.get(3)?, row.get::<_, i64>(4)?, row.get::<_, Option<i64>>(5)?))
+    })?;
+    let keys = keys
+        .map(|row| {
+            let (id, role, name, secret, created, revoked) = row?;
+            let key = Key {
+                id: parse(&id)?,
+                role: parse(&role)?,
+                name,
+                created_at: Time::from_micros(created),
+                revoked_at: revoked.map(Time::from_micros),
+            };
+            Ok((key, secret))
+        })
+        .collect::<Result<Vec<(Key, Vec<u8>)>, StoreError>>()?;
+    rows::directory(principals, keys)
+}
+
+fn ledger(db: &Connection, after: u64, limit: u32) -> Result<Vec<LedgerRow>, StoreError> {
+    let mut find = db.prepare_cached("SELECT seq, entry, hash FROM ledger WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
+    let rows =
+        find.query_map(rusqlite::params![int(after), limit], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get::<_, Vec<u8>>(2)?)))?;
+    rows.map(|row| {
+        let (seq, text, hash) = row?;
+        Ok(LedgerRow { seq: uint(seq), text, hash: Digest::new(bytes32(&hash)?) })
+    })
+    .collect()
+}

@@ -1,0 +1,284 @@
+//! The one writing connection of the embedded database, on a thread of its own.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use placet_core::{Directory, OutboxId, Request, RequestId, Time};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use super::readers;
+use crate::{
+    AttemptResult, Clock, Delivery, StoreError,
+    backend::{Backend, Changes, CommitError, Loaded, Want},
+    outbox,
+    rows::{AnswerRow, bytes32, int, parse, uint},
+};
+
+/// The one writer.
+pub(crate) struct SqliteWriter {
+    connection: Connection,
+    clock: Arc<dyn Clock>,
+}
+
+impl SqliteWriter {
+    pub(crate) fn new(connection: Connection, clock: Arc<dyn Clock>) -> Self {
+        Self { connection, clock }
+    }
+
+    fn load(&mut self, want: &Want) -> Result<Loaded, StoreError> {
+        let db = &self.connection;
+        db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        let head = readers::head(db)?;
+        let mut answers = Vec::new();
+        for scope in &want.scopes {
+            let mut find = db.prepare_cached(
+                "SELECT i.body, i.request, r.id, i.answer FROM idempotency i LEFT JOIN requests r ON r.seq = i.request WHERE i.scope = ?1",
+            )?;
+            let row = find
+                .query_row([&scope[..]], |row| {
+                    Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Option<i64>>(1)?, row.get::<_, Option<String>>(2)?, row.get(3)?))
+                })
+                .optional()?;
+            if let Some((body, seq, id, answer)) = row {
+                let request = match (seq, id) {
+                    (Some(seq), Some(id)) => Some((uint(seq), parse(&id)?)),
+                    _ => None,
+                };
+                answers.push(AnswerRow { scope: *scope, body: bytes32(&body)?, request, answer });
+            }
+        }
+        let replayed = answers.iter().filter_map(|answer| answer.request.map(|(_, id)| id));
+        let mut requests: Vec<Arc<Request>> = Vec::new();
+        for id in want.requests.iter().copied().chain(replayed) {
+            if requests.iter().any(|request| request.id == id) {
+                continue;
+            }
+            requests.extend(readers::get(db, id)?.map(Arc::new));
+        }
+        let mut tallies = HashMap::new();
+        for agent in want.agents.iter().chain(requests.iter().map(|request| &request.agent)) {
+            if !tallies.contains_key(agent) {
+                tallies.insert(agent.clone(), tally(db, agent)?);
+            }
+        }
+        // Read after the lock is held, so that nothing is decided on an old time.
+        let now = self.clock.now();
+        Ok(Loaded { head, now, requests, answers, tallies })
+    }
+
+    fn write(&self, changes: &Changes) -> Result<(), StoreError> {
+        let db = &self.connection;
+        for row in &changes.requests {
+            let request = &row.request;
+            let deadline = request.deadline().map(Time::micros);
+            if row.new {
+                db.prepare_cached(
+                    "INSERT INTO requests (seq, id, version, state, kind, agent, session, tool, risk, grp, created_at, deadline, meta)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                )?
+                .execute(params![
+                    int(request.seq),
+                    request.id.to_string(),
+                    request.version,
+                    request.state.as_str(),
+                    request.kind.as_str(),
+                    request.agent,
+                    request.session,
+                    request.tool,
+                    request.risk.as_str(),
+                    request.group,
+                    request.created_at.micros(),
+                    deadline,
+                    row.meta,
+                ])?;
+            } else {
+                let changed = db
+                    .prepare_cached("UPDATE requests SET version = ?2, state = ?3, deadline = ?4, meta = ?5 WHERE seq = ?1")?
+                    .execute(params![int(request.seq), request.version, request.state.as_str(), deadline, row.meta])?;
+                if changed != 1 {
+                    return Err(StoreError::Damaged(format!("{} has no row to update", request.id)));
+                }
+            }
+        }
+        for row in &changes.payloads {
+            db.prepare_cached("INSERT INTO payloads (seq, request, version, body) VALUES (?1, ?2, ?3, ?4)")?
+                .execute(params![int(row.seq), int(row.request), row.version, &*row.body])?;
+        }
+        for row in &changes.entries {
+            db.prepare_cached("INSERT INTO ledger (seq, request, entry, hash) VALUES (?1, ?2, ?3, ?4)")?
+                .execute(params![int(row.seq), row.request.map(int), row.text, &row.hash.as_bytes()[..]])?;
+        }
+        for row in &changes.answers {
+            db.prepare_cached("INSERT INTO idempotency (scope, body, request, answer, created_at) VALUES (?1, ?2, ?3, ?4, ?5)")?
+                .execute(params![&row.scope[..], &row.body[..], row.request.map(|(seq, _)| int(seq)), row.answer, changes.now.micros()])?;
+        }
+        for (agent, pending) in &changes.tallies {
+            db.prepare_cached(
+                "INSERT INTO tallies (agent, pending) VALUES (?1, ?2) ON CONFLICT (agent) DO UPDATE SET pending = excluded.pending",
+            )?
+            .execute(params![agent, int(*pending)])?;
+        }
+        self.write_rare(changes)?;
+        db.prepare_cached("UPDATE head SET epoch = ?1, seq = ?2, hash = ?3, principals_seq = ?4 WHERE one = 1")?.execute(params![
+            changes.head.head.epoch,
+            int(changes.head.head.seq),
+            &changes.head.head.hash.as_bytes()[..],
+            int(changes.head.principals_seq),
+        ])?;
+        Ok(())
+    }
+
+    /// Keys, people and deliveries: not in every batch.
+    fn write_rare(&self, changes: &Changes) -> Result<(), StoreError> {
+        let db = &self.connection;
+        for row in &changes.keys {
+            let key = &row.key;
+            let revoked_at = key.revoked_at.map(Time::micros);
+            if let Some(secret) = &row.secret {
+                db.prepare_cached("INSERT INTO keys (id, role, name, secret, created_at, revoked_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
+                    .execute(params![key.id.to_string(), key.role.as_str(), key.name, &secret[..], key.created_at.micros(), revoked_at])?;
+            } else {
+                db.prepare_cached("UPDATE keys SET revoked_at = ?2 WHERE id = ?1")?.execute(params![key.id.to_string(), revoked_at])?;
+            }
+        }
+        for row in &changes.principals {
+            db.prepare_cached(
+                "INSERT INTO principals (name, kind, data) VALUES (?1, ?2, ?3)
+                 ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, data = excluded.data",
+            )?
+            .execute(params![row.name, row.data.kind(), row.data.text()?])?;
+        }
+        for name in &changes.removed_principals {
+            db.prepare_cached("DELETE FROM principals WHERE name = ?1")?.execute([name])?;
+        }
+        for row in &changes.outbox {
+            db.prepare_cached(
+                "INSERT INTO outbox (id, seq, request, channel, state, attempts, next_at, lease_until, give_up_at)
+                 VALUES (?1, ?2, ?3, ?4, 'waiting', 0, ?5, 0, ?6)",
+            )?
+            .execute(params![
+                row.id.to_string(),
+                int(row.seq),
+                row.request.to_string(),
+                row.channel,
+                row.next_at.micros(),
+                row.give_up_at.micros(),
+            ])?;
+        }
+        Ok(())
+    }
+
+    /// One transaction around something small.
+    fn within<T>(&self, body: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        self.connection.execute_batch("BEGIN IMMEDIATE")?;
+        let done = body(&self.connection).and_then(|value| {
+            self.connection.execute_batch("COMMIT")?;
+            Ok(value)
+        });
+        if done.is_err() {
+            self.undo();
+        }
+        done
+    }
+
+    fn undo(&self) {
+        if !self.connection.is_autocommit()
+            && let Err(error) = self.connection.execute_batch("ROLLBACK")
+        {
+            tracing::warn!(%error, "a transaction could not be rolled back");
+        }
+    }
+}
+
+fn tally(db: &Connection, agent: &str) -> Result<u64, StoreError> {
+    let found: Option<i64> =
+        db.prepare_cached("SELECT pending FROM tallies WHERE agent = ?1")?.query_row([agent], |row| row.get(0)).optional()?;
+    Ok(found.map_or(0, uint))
+}
+
+impl Backend for SqliteWriter {
+    async fn begin(&mut self, want: &Want) -> Result<Loaded, StoreError> {
+        self.load(want)
+    }
+
+    async fn directory(&mut self) -> Result<Directory, StoreError> {
+        readers::directory(&self.connection)
+    }
+
+    async fn live_of(&mut self, agent: Option<&str>) -> Result<Vec<Arc<Request>>, StoreError> {
+        readers::live(&self.connection, agent)
+    }
+
+    async fn commit(&mut self, changes: &Changes) -> Result<(), CommitError> {
+        self.write(changes).map_err(CommitError::Not)?;
+        let committed = self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
+        // A failed COMMIT leaves the transaction open (and is rolled back) unless stable storage itself failed.
+        committed.map(|_| ()).map_err(|error| CommitError::Not(error.into()))
+    }
+
+    async fn rollback(&mut self) {
+        self.undo();
+    }
+
+    async fn was_committed(&mut self, _batch: [u8; 16]) -> Result<bool, StoreError> {
+        // Nothing between this process and its file can lose an answer.
+        Ok(false)
+    }
+
+    async fn lease(&mut self, owner: &str, limit: u32, until: Duration) -> Result<Vec<Delivery>, StoreError> {
+        let now = self.clock.now();
+        self.within(|db| {
+            let mut lease = db.prepare_cached(
+                "UPDATE outbox SET lease_until = ?3, lease_owner = ?2 WHERE id IN (
+                     SELECT id FROM outbox WHERE state = 'waiting' AND next_at <= ?1 AND lease_until <= ?1 ORDER BY next_at, id LIMIT ?4)
+                 RETURNING id, seq, request, channel, attempts",
+            )?;
+            let rows = lease.query_map(params![now.micros(), owner, now.plus(until).micros(), limit], delivery_columns)?;
+            let mut leased = rows.map(|row| delivery(row?)).collect::<Result<Vec<_>, StoreError>>()?;
+            leased.sort_by_key(|delivery| delivery.seq);
+            Ok(leased)
+        })
+    }
+
+    async fn attempt(&mut self, id: OutboxId, owner: &str, result: &AttemptResult) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        self.within(|db| {
+            let found: Option<(u32, i64)> = db
+                .prepare_cached("SELECT attempts, give_up_at FROM outbox WHERE id = ?1 AND state = 'waiting' AND lease_owner = ?2")?
+                .query_row(params![id.to_string(), owner], |row| Ok((row.get(0)?, row.get(1)?)))
+                .optional()?;
+            // A lease that ran out and was given to somebody else: their word counts.
+            let Some((attempts, give_up_at)) = found else { return Ok(()) };
+            let (state, next_at, error) = outbox::after(result, attempts + 1, Time::from_micros(give_up_at), now);
+            db.prepare_cached(
+                "UPDATE outbox SET state = ?2, attempts = attempts + 1, next_at = ?3, lease_until = 0, lease_owner = NULL, last_error = ?4
+                 WHERE id = ?1",
+            )?
+            .execute(params![id.to_string(), state, next_at.micros(), error])?;
+            Ok(())
+        })
+    }
+
+    async fn prune(&mut self, before: Time) -> Result<(), StoreError> {
+        self.within(|db| {
+            db.prepare_cached(
+                "DELETE FROM idempotency WHERE id IN (
+                     SELECT i.id FROM idempotency i LEFT JOIN requests r ON r.seq = i.request
+                     WHERE i.created_at < ?1 AND r.deadline IS NULL AND (r.state IS NULL OR r.state <> 'unknown') ORDER BY i.created_at LIMIT 1000)",
+            )?
+            .execute([before.micros()])?;
+            db.prepare_cached("DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE state <> 'waiting' AND next_at < ?1 LIMIT 1000)")?
+                .execute([before.micros()])?;
+            Ok(())
+        })
+    }
+}
+
+type DeliveryColumns = (String, i64, String, String, u32);
+
+fn delivery_columns(row: &Row<'_>) -> rusqlite::Result<DeliveryColumns> {
+    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+}
+
+fn delivery((id, seq, request, channel, attempts): DeliveryColumns) -> Result<Delivery, StoreError> {
+    Ok(Delivery { id: parse(&id)?, seq: uint(seq), request: parse::<RequestId>(&request)?, channel, attempts })
+}

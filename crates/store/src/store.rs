@@ -1,0 +1,349 @@
+//! The store as its users see it: open, hand over work, read, follow the tail, close.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use data_encoding::{BASE32_DNSSEC, HEXLOWER};
+use placet_core::{Actor, AdminEvent, Digest, Directory, Request, RequestId, Time};
+use tokio::sync::{broadcast, oneshot, watch};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    Clock, Done, Filter, LedgerRow, Listed, StoreError, Tail, Work,
+    backend::Backend,
+    batch::{Batch, want},
+    postgres::{self, PostgresReaders, PostgresWriter},
+    queue::{Bounds, Queue},
+    read::Readers,
+    sqlite::{self, SqliteReaders, SqliteWriter},
+    work::Job,
+    writer::{self, Shared, random},
+};
+
+/// Where the data is.
+#[derive(Debug, Clone)]
+pub enum Location {
+    /// A folder with an embedded database, for one server.
+    Folder(PathBuf),
+    /// A Postgres database, for several.
+    Postgres(String),
+}
+
+/// How to open a store.
+#[derive(Clone)]
+pub struct Options {
+    /// Where the data is.
+    pub location: Location,
+    /// Where the time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// Channels that are told of every change of a request.
+    pub channels: Vec<String>,
+    /// Pages in the write-ahead log before it is folded into the database file.
+    pub checkpoint_pages: u32,
+}
+
+impl Options {
+    /// The usual settings.
+    pub fn new(location: Location, clock: Arc<dyn Clock>) -> Self {
+        Self { location, clock, channels: Vec::new(), checkpoint_pages: 1000 }
+    }
+}
+
+/// What survives what: said at start, on `/readyz` and in the docs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Durability {
+    /// `sqlite` or `postgres`.
+    pub database: &'static str,
+    /// In one line.
+    pub level: String,
+}
+
+/// How many batches a tail may lag behind before it reads the database instead.
+const HANDOVER: usize = 1024;
+/// How often a tail looks by itself, in case a hint was lost.
+const SAFETY_POLL: Duration = Duration::from_secs(1);
+
+/// An open store. Cheap to share; close it with [`Store::close`].
+#[derive(Debug)]
+pub struct Store {
+    shared: Arc<Shared>,
+    readers: Arc<Readers>,
+    hint: watch::Sender<u64>,
+    poll: Option<Duration>,
+    secret: Arc<[u8]>,
+    durability: Durability,
+    // Listening for other nodes happens on tracked tasks that end with the store.
+    tasks: TaskTracker,
+    cancel: CancellationToken,
+    // The writer's thread; taken by whoever closes the store.
+    writer: Mutex<Option<JoinHandle<()>>>,
+    _lock: Option<sqlite::Lock>,
+}
+
+impl Store {
+    /// Opens the store, makes or upgrades its tables, and starts the writer.
+    pub async fn open(options: Options) -> Result<Self, StoreError> {
+        match options.location.clone() {
+            Location::Folder(data) => Self::open_sqlite(&data, options).await,
+            Location::Postgres(url) => Self::open_postgres(url, options).await,
+        }
+    }
+
+    async fn open_sqlite(data: &Path, options: Options) -> Result<Self, StoreError> {
+        sqlite::make_folder(data)?;
+        let lock = sqlite::Lock::take(data)?;
+        let connection = sqlite::open(data, options.checkpoint_pages)?;
+        let secret = sqlite_first_start(&connection)?;
+        let readers = Readers::Sqlite(SqliteReaders::new(&sqlite::database(data)));
+        let backend = SqliteWriter::new(connection, options.clock.clone());
+        let durability = Durability { database: "sqlite", level: "WAL, synchronous=FULL: survives a crash and a power cut".to_owned() };
+        Self::start(backend, readers, options, secret, durability, None, Some(lock)).await
+    }
+
+    async fn open_postgres(url: String, options: Options) -> Result<Self, StoreError> {
+        postgres::prepare(&url).await?;
+        let (epoch, secret) = (new_epoch()?, new_secret()?);
+        let secret = postgres::initialise(&url, &epoch, &secret).await?;
+        let readers = Readers::Postgres(PostgresReaders::connect(&url)?);
+        let mut node = [0_u8; 8];
+        random(&mut node)?;
+        let backend = PostgresWriter::connect(&url, HEXLOWER.encode(&node), options.clock.clone()).await?;
+        let durability = Durability { database: "postgres", level: postgres::durability(&url).await? };
+        Self::start(backend, readers, options, secret, durability, Some(url), None).await
+    }
+
+    async fn start<B: Backend>(
+        mut backend: B,
+        readers: Readers,
+        options: Options,
+        secret: String,
+        durability: Durability,
+        listen: Option<String>,
+        lock: Option<sqlite::Lock>,
+    ) -> Result<Self, StoreError> {
+        open_ledger(&mut backend).await?;
+        let (principals_seq, directory) = readers.directory().await?;
+        let shared = Arc::new(Shared {
+            queue: Queue::new(Bounds::default()),
+            committed: broadcast::channel(HANDOVER).0,
+            directory: watch::channel((principals_seq, Arc::new(directory))).0,
+            stopped: watch::channel(None).0,
+            channels: options.channels.into(),
+        });
+        let runtime = tokio::runtime::Handle::current();
+        let thread = std::thread::Builder::new()
+            .name("placet-writer".to_owned())
+            .spawn({
+                let shared = shared.clone();
+                move || runtime.block_on(writer::run(backend, shared))
+            })
+            .map_err(|error| StoreError::File(format!("cannot start the writer's thread: {error}")))?;
+        let (tasks, cancel) = (TaskTracker::new(), CancellationToken::new());
+        let hint = watch::channel(0).0;
+        let poll = listen.as_ref().map(|_| SAFETY_POLL);
+        if let Some(url) = listen {
+            tasks.spawn(postgres::listen(url, hint.clone(), cancel.clone()));
+        }
+        Ok(Self {
+            shared,
+            readers: Arc::new(readers),
+            hint,
+            poll,
+            secret: secret.into_bytes().into(),
+            durability,
+            tasks,
+            cancel,
+            writer: Mutex::new(Some(thread)),
+            _lock: lock,
+        })
+    }
+
+    /// Hands work to the writer and waits until it is durable, or refused.
+    pub async fn run(&self, work: Work) -> Result<Done, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let job = Job { weight: work.weight(), work, reply };
+        if self.shared.queue.push(job).is_err() {
+            return Err(self.stopped().map_or(StoreError::Busy, StoreError::Stopped));
+        }
+        // The writer answers every job it takes; a dropped reply means its thread died.
+        answer.await.unwrap_or_else(|_| Err(StoreError::Unknown))
+    }
+
+    /// Why the store has stopped, if it has.
+    pub fn stopped(&self) -> Option<String> {
+        self.shared.stopped.borrow().clone()
+    }
+
+    /// Ends when the store stops by itself because stable storage failed.
+    pub async fn until_stopped(&self) -> String {
+        let mut stopped = self.shared.stopped.subscribe();
+        match stopped.wait_for(Option::is_some).await {
+            Ok(why) => why.clone().unwrap_or_default(),
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// How many units wait for the writer.
+    pub fn queued(&self) -> usize {
+        self.shared.queue.len()
+    }
+
+    /// Keys and people as this node knows them.
+    pub fn directory(&self) -> Arc<Directory> {
+        self.shared.directory.borrow().1.clone()
+    }
+
+    /// Looks whether another node changed keys or people, and takes the change over.
+    pub async fn refresh_directory(&self) -> Result<Arc<Directory>, StoreError> {
+        let known = self.shared.directory.borrow().0;
+        if self.readers.head().await?.principals_seq == known {
+            return Ok(self.directory());
+        }
+        let (seq, directory) = self.readers.directory().await?;
+        self.shared.directory.send_if_modified(|current| {
+            let newer = seq > current.0;
+            if newer {
+                *current = (seq, Arc::new(directory));
+            }
+            newer
+        });
+        Ok(self.directory())
+    }
+
+    /// The secret of this database, which keys permits and codes.
+    pub fn secret(&self) -> Arc<[u8]> {
+        self.secret.clone()
+    }
+
+    /// What survives what.
+    pub fn durability(&self) -> &Durability {
+        &self.durability
+    }
+
+    /// One request.
+    pub async fn get(&self, id: RequestId) -> Result<Option<Request>, StoreError> {
+        self.readers.get(id).await
+    }
+
+    /// A page of requests.
+    pub async fn list(&self, filter: &Filter, limit: u32, now: Time) -> Result<Listed, StoreError> {
+        self.readers.list(filter, limit, now).await
+    }
+
+    /// A page of the ledger.
+    pub async fn ledger(&self, after: u64, limit: u32) -> Result<Vec<LedgerRow>, StoreError> {
+        self.readers.ledger(after, limit).await
+    }
+
+    /// Committed entries after a cursor, with their requests as they stand now.
+    pub async fn news(&self, after: u64, limit: u32) -> Result<Vec<crate::News>, StoreError> {
+        self.readers.news(after, limit).await
+    }
+
+    /// Requests whose deadline has passed.
+    pub async fn due(&self, now: Time, limit: u32) -> Result<Vec<RequestId>, StoreError> {
+        self.readers.due(now, limit).await
+    }
+
+    /// The nearest deadline of all.
+    pub async fn next_deadline(&self) -> Result<Option<Time>, StoreError> {
+        self.readers.next_deadline().await
+    }
+
+    /// The current epoch and the last entry.
+    pub async fn head(&self) -> Result<(String, u64), StoreError> {
+        let head = self.readers.head().await?.head;
+        Ok((head.epoch, head.seq))
+    }
+
+    /// Follows the ledger from an entry on, or from now.
+    pub async fn tail(&self, after: Option<u64>) -> Result<Tail, StoreError> {
+        // Subscribed before the cursor is read, so that nothing falls between the two.
+        let own = self.shared.committed.subscribe();
+        let mut hint = self.hint.subscribe();
+        let cursor = match after {
+            Some(after) => {
+                // Look at once: there may be something already.
+                hint.mark_changed();
+                after
+            }
+            None => self.readers.head().await?.head.seq,
+        };
+        Ok(Tail::new(cursor, own, hint, self.readers.clone(), self.poll))
+    }
+
+    pub(crate) fn readers(&self) -> &Readers {
+        &self.readers
+    }
+
+    /// Writes what is queued, then closes the database.
+    pub async fn close(&self) {
+        self.shared.queue.close();
+        self.cancel.cancel();
+        self.tasks.close();
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(writer) = writer {
+            let joined = tokio::task::spawn_blocking(move || writer.join()).await;
+            if !matches!(joined, Ok(Ok(()))) {
+                tracing::error!("the writer's thread ended badly");
+            }
+        }
+        self.tasks.wait().await;
+    }
+}
+
+pub(crate) fn new_epoch() -> Result<String, StoreError> {
+    let mut bytes = [0_u8; 5];
+    random(&mut bytes)?;
+    Ok(format!("e{}", BASE32_DNSSEC.encode(&bytes)))
+}
+
+fn new_secret() -> Result<String, StoreError> {
+    let mut bytes = [0_u8; 32];
+    random(&mut bytes)?;
+    Ok(HEXLOWER.encode(&bytes))
+}
+
+/// Makes head and secret where there are none yet; returns the secret.
+fn sqlite_first_start(connection: &rusqlite::Connection) -> Result<String, StoreError> {
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    connection.execute(
+        "INSERT INTO head (one, epoch, seq, hash, principals_seq) VALUES (1, ?1, 0, ?2, 0) ON CONFLICT DO NOTHING",
+        rusqlite::params![new_epoch()?, &Digest::default().as_bytes()[..]],
+    )?;
+    connection.execute("INSERT INTO meta (name, value) VALUES ('secret', ?1) ON CONFLICT DO NOTHING", [new_secret()?])?;
+    let secret = connection.query_row("SELECT value FROM meta WHERE name = 'secret'", [], |row| row.get(0))?;
+    connection.execute_batch("COMMIT")?;
+    Ok(secret)
+}
+
+/// Writes the first entry of a new ledger.
+async fn open_ledger<B: Backend>(backend: &mut B) -> Result<(), StoreError> {
+    let loaded = backend.begin(&want(std::iter::empty())).await?;
+    if loaded.head.head.seq > 0 {
+        backend.rollback().await;
+        return Ok(());
+    }
+    let mut batch = Batch::new(loaded, Arc::default(), Arc::default());
+    batch.admin_event(&Actor::system(), AdminEvent::Opened {}, None);
+    commit_alone(backend, batch).await
+}
+
+/// Commits a batch that is not part of serving: the first entry, or a restore.
+pub(crate) async fn commit_alone<B: Backend>(backend: &mut B, batch: Batch) -> Result<(), StoreError> {
+    let mut id = [0_u8; 16];
+    random(&mut id)?;
+    let (changes, _) = batch.finish(id)?;
+    match backend.commit(&changes).await {
+        Ok(()) => Ok(()),
+        Err(crate::backend::CommitError::Not(error) | crate::backend::CommitError::Maybe(error)) => {
+            backend.rollback().await;
+            Err(error)
+        }
+    }
+}
+

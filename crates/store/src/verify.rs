@@ -1,0 +1,210 @@
+//! Verification: the chain holds, what was written has its digests, and the tables are what the ledger says.
+
+use std::collections::HashMap;
+
+use placet_core::{Directory, Request, RequestId, Written, evolve};
+use placet_ledger::{BadEntry, Chain, Data, Entry, payload_digest};
+
+use crate::{Store, StoreError, read::Readers, rows};
+
+/// A row of the requests table, as it is stored.
+#[derive(Debug)]
+pub(crate) struct TableRow {
+    pub(crate) seq: u64,
+    pub(crate) version: u32,
+    pub(crate) state: String,
+    pub(crate) meta: String,
+}
+
+/// What was found to be good.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verified {
+    /// Entries in the chain.
+    pub entries: u64,
+    /// Requests that equal their rebuilt state.
+    pub requests: u64,
+    /// Payloads that are there and match.
+    pub payloads: u64,
+    /// Payloads that were erased; the chain still holds.
+    pub erased: u64,
+    /// The current epoch.
+    pub epoch: String,
+    /// Hash of the last entry.
+    pub head: placet_core::Digest,
+}
+
+/// What was found to be bad, first of all.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// The chain is broken here.
+    #[error(transparent)]
+    Bad(#[from] BadEntry),
+    /// A table is not what the ledger says.
+    #[error("the tables differ from the ledger: {0}")]
+    Differs(String),
+    /// The database could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// How far verification has come.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// Entries checked.
+    pub done: u64,
+    /// Entries there are.
+    pub of: u64,
+}
+
+/// Entries read at a time.
+const PAGE: u32 = 1000;
+
+impl Store {
+    /// Checks everything, from the first entry to the last one there is at the start.
+    pub async fn verify(&self, progress: impl FnMut(Progress) + Send) -> Result<Verified, VerifyError> {
+        verify(self.readers(), progress).await
+    }
+}
+
+/// Checks a database: chain, payloads, and that state rebuilt from them equals the tables.
+pub(crate) async fn verify(readers: &Readers, mut progress: impl FnMut(Progress) + Send) -> Result<Verified, VerifyError> {
+    let head = readers.head().await?;
+    let mut chain = Chain::default();
+    let mut rebuilt = Rebuilt::default();
+    let mut done = 0;
+    while done < head.head.seq {
+        let limit = PAGE.min(u32::try_from(head.head.seq - done).unwrap_or(PAGE));
+        let page = readers.ledger(done, limit).await?;
+        let Some(last) = page.last() else {
+            return Err(BadEntry { seq: done + 1, what: format!("it is missing, though the head says there are {}", head.head.seq) }.into());
+        };
+        let mut payloads: HashMap<u64, String> = readers.payloads_of(done, last.seq).await?.into_iter().collect();
+        done = last.seq;
+        for row in page {
+            let entry = chain.check(row.seq, &row.text, &row.hash)?;
+            rebuilt.take(&entry, payloads.remove(&row.seq))?;
+        }
+        if let Some(seq) = payloads.keys().min() {
+            return Err(VerifyError::Differs(format!("there is a payload for entry {seq}, which has none")));
+        }
+        progress(Progress { done, of: head.head.seq });
+    }
+    if chain.head() != head.head {
+        return Err(VerifyError::Differs(format!("the head says it ends with {}, the entries with {}", head.head.hash, chain.head().hash)));
+    }
+    let requests = rebuilt.compare(readers, head.head.seq).await?;
+    Ok(Verified {
+        entries: done,
+        requests,
+        payloads: rebuilt.payloads,
+        erased: rebuilt.erased,
+        epoch: head.head.epoch,
+        head: head.head.hash,
+    })
+}
+
+/// State rebuilt from entries and payloads.
+#[derive(Debug, Default)]
+struct Rebuilt {
+    requests: HashMap<RequestId, Request>,
+    // Outlives the content in `requests`, which is dropped as soon as it was hashed.
+    nonces: HashMap<RequestId, String>,
+    directory: Directory,
+    payloads: u64,
+    erased: u64,
+}
+
+impl Rebuilt {
+    fn take(&mut self, entry: &Entry, payload: Option<String>) -> Result<(), VerifyError> {
+        let bad = |what: String| VerifyError::Bad(BadEntry { seq: entry.seq, what });
+        let (id, event) = match (&entry.data, entry.request) {
+            (Data::Admin(event), None) => {
+                self.directory.evolve(event, entry.at, None);
+                return Ok(());
+            }
+            (Data::Request(event), Some(id)) => (id, event),
+            _ => return Err(bad("it is about a request and says not which, or the other way round".to_owned())),
+        };
+        let before = self.requests.remove(&id);
+        let kind = match (event, &before) {
+            (placet_core::Event::Created(created), _) => created.kind,
+            (_, Some(request)) => request.kind,
+            _ => return Err(bad(format!("it is about {id}, which was never created"))),
+        };
+        let written = match &payload {
+            None => Written::Nothing,
+            Some(body) => rows::written(kind, body)?,
+        };
+        if let Written::Content(content) = &written {
+            self.nonces.insert(id, content.nonce.clone());
+        }
+        match (&payload, entry.payload) {
+            (Some(body), Some(digest)) => {
+                let nonce = self.nonces.get(&id).map_or("", String::as_str);
+                if payload_digest(nonce, body) != digest {
+                    return Err(bad("what was written with it was changed".to_owned()));
+                }
+                self.payloads += 1;
+            }
+            (None, Some(_)) => self.erased += 1,
+            (Some(_), None) => return Err(bad("it has a payload that it does not know of".to_owned())),
+            (None, None) => {}
+        }
+        let mut request = evolve(before, id, entry.seq, entry.at, &entry.by.name, event, &written).map_err(|error| bad(error.to_string()))?;
+        if entry.version != Some(request.version) {
+            return Err(bad(format!("it should make version {} of {id}", request.version)));
+        }
+        request.content = None;
+        self.requests.insert(id, request);
+        Ok(())
+    }
+
+    /// Compares with the tables; a server may have written more since, which is left alone.
+    async fn compare(&mut self, readers: &Readers, upto: u64) -> Result<u64, VerifyError> {
+        let differs = |what: String| Err(VerifyError::Differs(what));
+        let mut by_seq: HashMap<u64, Request> = self.requests.drain().map(|(_, request)| (request.seq, request)).collect();
+        let mut pending: HashMap<String, u64> = HashMap::new();
+        let moved_on = readers.head().await?.head.seq > upto;
+        let (mut after, mut requests) = (0, 0);
+        loop {
+            let page = readers.tables_page(after, PAGE).await?;
+            let Some(last) = page.last() else { break };
+            after = last.seq;
+            for row in page.into_iter().filter(|row| row.seq <= upto) {
+                let Some(expected) = by_seq.remove(&row.seq) else {
+                    return differs(format!("there is a request for entry {}, which created none", row.seq));
+                };
+                if row.version > expected.version && moved_on {
+                    continue;
+                }
+                let stored: Request = serde_json::from_str(&row.meta).map_err(StoreError::from)?;
+                // Through the stored form, so that content (which is not part of it) does not count.
+                let expected_meta = serde_json::to_value(&expected).map_err(StoreError::from)?;
+                let stored_meta = serde_json::to_value(&stored).map_err(StoreError::from)?;
+                if expected_meta != stored_meta || row.version != expected.version || row.state != expected.state.as_str() {
+                    return differs(format!("{} is stored as {} version {}, the ledger says {} version {}", expected.id, row.state, row.version, expected.state, expected.version));
+                }
+                if expected.state == placet_core::State::Pending {
+                    *pending.entry(expected.agent.clone()).or_default() += 1;
+                }
+                requests += 1;
+            }
+        }
+        if let Some(missing) = by_seq.values().next() {
+            return differs(format!("{} is not in the table of requests", missing.id));
+        }
+        if moved_on {
+            return Ok(requests);
+        }
+        let (_, mut directory) = readers.directory().await?;
+        directory.by_secret.clear();
+        if directory != self.directory {
+            return differs("keys or people are not what the ledger says".to_owned());
+        }
+        let stored: HashMap<String, u64> = readers.tallies().await?.into_iter().collect();
+        if stored != pending {
+            return differs("the counts of pending requests are wrong".to_owned());
+        }
+        Ok(requests)
+    }
+}
