@@ -1,10 +1,10 @@
 //! Keys, people, the ledger and the server's own health.
 
-use placet_core::{KeyId, Role, Time};
+use placet_core::{Digest, KeyId, Role, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Client, Error, http::Call, review::text_or_number};
+use crate::{Client, Error, http::Call};
 
 /// A key that was just made. Shown once.
 #[derive(Clone, Serialize, Deserialize)]
@@ -38,6 +38,9 @@ pub struct KeyInfo {
     pub role: Role,
     /// Whose it is.
     pub name: String,
+    /// The person who answers for an agent.
+    #[serde(default)]
+    pub owner: Option<String>,
     /// When it was made.
     #[serde(default)]
     pub created_at: Option<Time>,
@@ -49,16 +52,22 @@ pub struct KeyInfo {
 /// One page of the ledger.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LedgerPage {
-    /// The entries, as they are written.
-    #[serde(alias = "entries")]
-    pub items: Vec<Value>,
-    /// Where the ledger ends.
-    #[serde(default, deserialize_with = "optional_position")]
-    pub seq: Option<String>,
+    /// The entries, in order.
+    pub items: Vec<LedgerItem>,
+    /// Ask for entries after this one next; nothing at the end.
+    #[serde(default)]
+    pub next_after: Option<u64>,
 }
 
-fn optional_position<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    text_or_number(deserializer).map(Some)
+/// One entry of the ledger.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LedgerItem {
+    /// Its number.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: Digest,
+    /// What it says.
+    pub entry: Value,
 }
 
 /// Whether the server is ready, and what it says of itself.
@@ -75,7 +84,12 @@ impl Client {
         if let Some(owner) = owner {
             body["owner"] = owner.into();
         }
-        self.send(&Call::post(self.at("/v1/keys"), &body, None)?).await
+        let made: Value = self.send(&Call::post(self.at("/v1/keys"), &body, None)?).await?;
+        if made.get("key").is_some_and(Value::is_null) {
+            // The first answer was lost, and a key is shown once: it is of no use to anybody.
+            return Err(self.protocol("the key was made, but the answer that showed it was lost: make another"));
+        }
+        serde_json::from_value(made).map_err(|error| self.protocol(error.to_string()))
     }
 
     /// All keys, without their secrets.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use placet_core::{Create, Digest, Record, ReportStatus, RequestId, Time};
+use placet_core::{Create, Digest, Record, ReportStatus, RequestId, State, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -15,9 +15,8 @@ pub struct CreateOptions {
     pub idempotency_key: Option<String>,
     /// Wait for a decision in the same call, at most 25 s; use [`Client::wait_decided`] for longer.
     pub wait: Option<Duration>,
-    /// If it is approved by then, claim it in the same call: the record then carries the permit. When that answer is
-    /// lost the permit is lost with it, so prefer [`Client::claim`] for anything that must not end `unknown`.
-    pub claim: bool,
+    /// If it is approved by then, claim it in the same call as this claimant: the record then carries the permit.
+    pub claim: Option<Claimant>,
 }
 
 /// A claimed permit and what it allows.
@@ -30,7 +29,7 @@ pub struct Claimed {
     /// The digest of what was approved.
     pub digest: Digest,
     /// Say what became of it before this.
-    pub report_by: Time,
+    pub report_by: Option<Time>,
 }
 
 /// What became of an execution.
@@ -61,12 +60,22 @@ impl Report {
 impl Client {
     /// Asks. Sent again with the same idempotency key when an answer is lost, so there is one request, not two.
     pub async fn create(&self, create: &Create, options: CreateOptions) -> Result<Record, Error> {
-        let mut call = Call::post(self.at("/v1/requests"), create, options.idempotency_key)?
+        let call = Call::post(self.at("/v1/requests"), create, options.idempotency_key)?
             .wait(options.wait.map(|wait| wait.min(POLL)));
-        if options.claim {
-            call = call.query("claim", "true");
+        let Some(claimant) = options.claim else {
+            return self.send(&call).await;
+        };
+        let call = call.query("claim", "true").claimant(&claimant);
+        let mut record: Record = self.send(&call).await?;
+        // Claimed, and no permit in the answer: either the first answer was lost, or somebody else was quicker.
+        if record.state == State::Claimed && record.permit.is_none() {
+            match self.claim_as(record.id, &claimant).await {
+                Ok(claimed) => record.permit = Some(claimed.permit.reveal().to_owned()),
+                Err(Error::Problem(problem)) if problem.code == "already_claimed" => {}
+                Err(error) => return Err(error),
+            }
         }
-        self.send(&call).await
+        Ok(record)
     }
 
     /// The request as it stands now.

@@ -71,6 +71,8 @@ pub struct Problem {
     pub pointer: Option<String>,
     /// The request as it stands, where the refusal is about its state.
     pub record: Option<Box<Record>>,
+    /// The whole document; null when the answer was none.
+    pub document: Value,
 }
 
 impl fmt::Display for Problem {
@@ -88,11 +90,10 @@ impl std::error::Error for Problem {}
 impl Problem {
     /// Reads a refusal; whatever the body looks like, the result is a refusal.
     pub(crate) fn read(status: u16, body: &[u8]) -> Self {
-        let document: Value = serde_json::from_slice(body).unwrap_or(Value::Null);
-        Self::from_value(status, &document)
+        Self::from_value(status, serde_json::from_slice(body).unwrap_or(Value::Null))
     }
 
-    pub(crate) fn from_value(status: u16, document: &Value) -> Self {
+    pub(crate) fn from_value(status: u16, document: Value) -> Self {
         let text = |field: &str| document.get(field).and_then(Value::as_str).map(str::to_owned);
         let detail = text("detail").or_else(|| text("title"));
         Self {
@@ -101,6 +102,7 @@ impl Problem {
             detail: detail.unwrap_or_else(|| format!("the server answered {status}")),
             pointer: text("pointer"),
             record: document.get("record").and_then(|record| serde_json::from_value(record.clone()).ok()),
+            document,
         }
     }
 }

@@ -6,7 +6,7 @@ use reqwest::{Method, Response, StatusCode, Url, header::RETRY_AFTER};
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::time::sleep;
 
-use crate::{Client, Error, Problem, retry::Outage, secret};
+use crate::{Claimant, Client, Error, Problem, retry::Outage, secret};
 
 /// The largest answer that is read: a page of records, each of which may be a quarter of a megabyte.
 const ANSWER: usize = 64 * 1024 * 1024;
@@ -19,12 +19,13 @@ pub(crate) struct Call {
     pub(crate) url: Url,
     body: Option<Vec<u8>>,
     key: Option<String>,
+    claimant: Option<Claimant>,
     patience: Duration,
 }
 
 impl Call {
     pub(crate) fn get(url: Url) -> Self {
-        Self { method: Method::GET, url, body: None, key: None, patience: PATIENCE }
+        Self { method: Method::GET, url, body: None, key: None, claimant: None, patience: PATIENCE }
     }
 
     pub(crate) fn delete(url: Url) -> Self {
@@ -36,7 +37,13 @@ impl Call {
         let body = serde_json::to_vec(body)
             .map_err(|error| Error::Config(format!("the body cannot be written as JSON: {error}")))?;
         let key = key.map_or_else(secret::random, Ok)?;
-        Ok(Self { method: Method::POST, url, body: Some(body), key: Some(key), patience: PATIENCE })
+        Ok(Self { method: Method::POST, url, body: Some(body), key: Some(key), claimant: None, patience: PATIENCE })
+    }
+
+    /// Names who claims in the same call. A secret, so it travels in a header and not in the address.
+    pub(crate) fn claimant(mut self, claimant: &Claimant) -> Self {
+        self.claimant = Some(claimant.clone());
+        self
     }
 
     /// Adds one query parameter.
@@ -102,6 +109,9 @@ impl Client {
         let mut request = self.http.request(call.method.clone(), call.url.clone()).timeout(call.patience);
         if let Some(key) = &call.key {
             request = request.header("Idempotency-Key", key);
+        }
+        if let Some(claimant) = &call.claimant {
+            request = request.header("Placet-Claimant", claimant.reveal());
         }
         if let Some(body) = &call.body {
             request = request.header("Content-Type", "application/json").body(body.clone());

@@ -1,7 +1,7 @@
 //! What a reviewer does: list, decide, take back, hand over, settle.
 
 use placet_core::{DecisionWord, Digest, Record, ReportStatus, RequestId, Risk, State, StepDecision, StepUp};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::{Client, Error, Problem, http::Call};
@@ -22,6 +22,8 @@ pub struct Decide {
     steps: Option<Vec<StepDecision>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     step_up: Option<StepUp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    display: Option<Digest>,
 }
 
 impl Decide {
@@ -37,6 +39,7 @@ impl Decide {
             answer: None,
             steps: None,
             step_up: None,
+            display: None,
         }
     }
 
@@ -79,6 +82,13 @@ impl Decide {
         self
     }
 
+    /// Says that the server's own drawing of the record was shown to the person who decides.
+    #[must_use]
+    pub fn as_shown(mut self, record: &Record) -> Self {
+        self.display = record.display.as_ref().map(|display| display.digest);
+        self
+    }
+
     /// What is said.
     pub fn word(&self) -> DecisionWord {
         self.decision
@@ -116,17 +126,17 @@ pub struct Page {
     /// Where the next page starts, if there is one.
     #[serde(default)]
     pub next_cursor: Option<String>,
-    /// The point in the stream this was read at; a stream from here has no hole.
-    #[serde(deserialize_with = "text_or_number")]
-    pub seq: String,
+    /// The last ledger entry this page has seen.
+    pub seq: u64,
+    /// The same as an event id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event_id: Option<String>,
 }
 
-/// An opaque position is written as text; a bare number is taken for its text.
-pub(crate) fn text_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    match Value::deserialize(deserializer)? {
-        Value::String(text) => Ok(text),
-        Value::Number(number) => Ok(number.to_string()),
-        _ => Err(serde::de::Error::custom("expected a position in the stream")),
+impl Page {
+    /// Where to listen from, so that nothing is missed between this list and the stream.
+    pub fn position(&self) -> String {
+        self.event_id.clone().unwrap_or_else(|| self.seq.to_string())
     }
 }
 
@@ -185,7 +195,11 @@ impl Client {
         if atomic {
             call = call.query("atomic", "true");
         }
-        let answer: Value = self.send(&call).await?;
+        // An atomic batch that was refused answers 409, with a result for every decision all the same.
+        let answer: Value = match self.send(&call).await {
+            Err(Error::Problem(problem)) if problem.document.get("results").is_some() => problem.document,
+            answer => answer?,
+        };
         let results = batch(&answer).map_err(|reason| self.protocol(reason))?;
         // Results are matched by id, never by position; one that is missing must not pass for a success.
         let complete = items.len() == results.len()
@@ -242,6 +256,6 @@ fn one(item: &Value) -> Result<BatchResult, String> {
         let record: Record = serde_json::from_value(record.clone()).map_err(|error| error.to_string())?;
         return Ok(BatchResult { id, result: Ok(Box::new(record)) });
     }
-    let problem = item.get("problem").or_else(|| item.get("error")).unwrap_or(item);
+    let problem = item.get("problem").unwrap_or(item).clone();
     Ok(BatchResult { id, result: Err(Problem::from_value(status.unwrap_or(409), problem)) })
 }

@@ -5,11 +5,13 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 mod cli;
+mod config;
 mod demo;
 mod exit;
 mod offline;
 mod output;
 mod serve;
+mod socket;
 mod verbs;
 mod watch;
 

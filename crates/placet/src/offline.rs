@@ -1,21 +1,215 @@
-//! What works on the database without a server.
+//! What works on the database itself: first keys, verification, backup and restore.
 
-use std::process::ExitCode;
+use std::{
+    io::BufRead as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+};
 
-use crate::cli::{BackupArgs, KeyNewArgs, LedgerVerifyArgs, RestoreArgs};
+use anyhow::{Context as _, bail};
+use placet_gate::{Gate, Settings, SystemClock, SystemEntropy};
+use placet_ledger::Chain;
+use placet_store::{Location, Options, Progress, Store, StoreError, Verified, VerifyError};
+use serde_json::{json, value::RawValue};
 
-pub(crate) async fn key_new(_args: KeyNewArgs) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("not built yet")
+use crate::{
+    cli::{BackupArgs, KeyNewArgs, LedgerVerifyArgs, Place, RestoreArgs},
+    config::Config,
+    exit::usage,
+    output::{self, json_line, safe},
+    serve,
+    socket::{self, KeyAnswer, KeyRequest},
+};
+
+/// Where the database is: as said, or where the server would look.
+fn location(place: Place) -> anyhow::Result<Location> {
+    Ok(match (place.data, place.database) {
+        (Some(data), _) => Location::Folder(data),
+        (None, Some(url)) => Location::Postgres(url),
+        (None, None) => serve::location(&Config::load(None, &[])?),
+    })
 }
 
-pub(crate) async fn ledger_verify(_args: LedgerVerifyArgs) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("not built yet")
+/// `placet key new`.
+pub(crate) async fn key_new(args: KeyNewArgs) -> anyhow::Result<ExitCode> {
+    let location = location(args.place)?;
+    let request = KeyRequest { role: args.role, name: args.name.clone(), owner: args.owner };
+    let asked = match &location {
+        Location::Folder(data) => socket::ask(data, &request).await?,
+        Location::Postgres(_) => None,
+    };
+    let answer = match asked {
+        Some(answer) => answer,
+        None => make_alone(location, request).await?,
+    };
+    match answer {
+        KeyAnswer::Refused(why) => Err(usage(why)),
+        KeyAnswer::Made { id, key } if args.json => {
+            output::line(&json_line(&json!({"id": id, "role": args.role, "name": args.name, "key": key})))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        KeyAnswer::Made { key, .. } => {
+            output::line(&key)?;
+            output::to_stderr(&format!("This key of `{}` is shown once; keep it. Use it as PLACET_TOKEN.", safe(&args.name)));
+            Ok(ExitCode::SUCCESS)
+        }
+    }
 }
 
-pub(crate) async fn backup(_args: BackupArgs) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("not built yet")
+/// Opens the database just for this key.
+async fn make_alone(location: Location, request: KeyRequest) -> anyhow::Result<KeyAnswer> {
+    let clock = Arc::new(SystemClock::new());
+    let store = match Store::open(Options::new(location, clock.clone())).await {
+        Ok(store) => Arc::new(store),
+        Err(StoreError::Locked(folder)) => {
+            bail!("a server is using {folder}, and its socket there does not answer: run this as the user that runs the server")
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let gate = Gate::start(store, clock, Arc::new(SystemEntropy), Settings::default()).await?;
+    let answer = socket::make(&gate, request).await;
+    gate.close().await;
+    Ok(answer)
 }
 
-pub(crate) async fn restore(_args: RestoreArgs) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("not built yet")
+/// Says how far a long check has come, to people only.
+fn progress(json: bool) -> impl FnMut(Progress) + Send {
+    let mut said = 0;
+    move |progress: Progress| {
+        if !json && (progress.done >= said + 100_000 || (progress.done == progress.of && said > 0)) {
+            said = progress.done;
+            output::to_stderr(&format!("checked {} of {} entries", progress.done, progress.of));
+        }
+    }
+}
+
+/// `placet ledger verify`.
+pub(crate) async fn ledger_verify(args: LedgerVerifyArgs) -> anyhow::Result<ExitCode> {
+    let checked = match args.file {
+        Some(file) if is_database(&file)? => placet_store::verify_file(&file, progress(args.json)).await,
+        Some(file) => return verify_export(&file, args.json),
+        None => match location(args.place)? {
+            Location::Folder(data) => placet_store::verify_file(&data, progress(args.json)).await,
+            Location::Postgres(url) => placet_store::verify_postgres(&url, progress(args.json)).await,
+        },
+    };
+    match checked {
+        Ok(verified) => {
+            say_verified(&verified, args.json)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(VerifyError::Store(error)) => Err(error.into()),
+        Err(error) => {
+            if args.json {
+                let seq = match &error {
+                    VerifyError::Bad(bad) => Some(bad.seq),
+                    _ => None,
+                };
+                output::line(&json_line(&json!({"ok": false, "bad_entry": seq, "error": error.to_string()})))?;
+            } else {
+                output::to_stderr(&format!("{}BAD{}: {}", output::BAD, output::BAD.render_reset(), safe(&error.to_string())));
+            }
+            Ok(ExitCode::from(1))
+        }
+    }
+}
+
+fn say_verified(verified: &Verified, json: bool) -> anyhow::Result<()> {
+    if json {
+        return Ok(output::line(&json_line(&json!({
+            "ok": true, "entries": verified.entries, "requests": verified.requests, "payloads": verified.payloads,
+            "erased": verified.erased, "epoch": verified.epoch, "head": verified.head,
+        })))?);
+    }
+    output::line(&format!(
+        "{}good{}: {} entries, {} requests equal their rebuilt state, {} payloads match, {} erased; epoch {}, head {}",
+        output::GOOD,
+        output::GOOD.render_reset(),
+        verified.entries,
+        verified.requests,
+        verified.payloads,
+        verified.erased,
+        verified.epoch,
+        verified.head,
+    ))?;
+    Ok(())
+}
+
+/// Whether a file is a database: a backup, or the database of a folder.
+fn is_database(file: &Path) -> anyhow::Result<bool> {
+    if file.is_dir() {
+        return Ok(true);
+    }
+    let mut start = [0_u8; 16];
+    let mut opened = std::fs::File::open(file).map_err(|error| usage(format!("cannot open {}: {error}", file.display())))?;
+    let read = std::io::Read::read(&mut opened, &mut start)?;
+    Ok(start.get(..read) == Some(b"SQLite format 3\0"))
+}
+
+/// One line of an export, as `GET /v1/ledger` gives its items.
+#[derive(serde::Deserialize)]
+struct ExportLine {
+    seq: u64,
+    hash: placet_core::Digest,
+    entry: Box<RawValue>,
+}
+
+/// Checks an export of the ledger alone: one item of `GET /v1/ledger` a line.
+fn verify_export(file: &PathBuf, json: bool) -> anyhow::Result<ExitCode> {
+    let opened = std::fs::File::open(file).map_err(|error| usage(format!("cannot open {}: {error}", file.display())))?;
+    let mut chain = Chain::default();
+    for (number, line) in std::io::BufReader::new(opened).lines().enumerate() {
+        let line = line.with_context(|| format!("line {} cannot be read", number + 1))?;
+        let item: ExportLine = serde_json::from_str(&line)
+            .map_err(|error| usage(format!("{} line {} is not an item of GET /v1/ledger: {error}", file.display(), number + 1)))?;
+        if let Err(bad) = chain.check(item.seq, item.entry.get(), &item.hash) {
+            if json {
+                output::line(&json_line(&json!({"ok": false, "bad_entry": bad.seq, "error": bad.to_string()})))?;
+            } else {
+                output::to_stderr(&format!("{}BAD{}: {}", output::BAD, output::BAD.render_reset(), safe(&bad.to_string())));
+            }
+            return Ok(ExitCode::from(1));
+        }
+    }
+    let head = chain.head();
+    if json {
+        output::line(&json_line(&json!({"ok": true, "entries": head.seq, "epoch": head.epoch, "head": head.hash})))?;
+    } else {
+        output::line(&format!("{}good{}: {} entries in the export; head {}", output::GOOD, output::GOOD.render_reset(), head.seq, head.hash))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `placet backup`.
+pub(crate) async fn backup(args: BackupArgs) -> anyhow::Result<ExitCode> {
+    let location = location(args.place)?;
+    placet_store::backup(&location, &args.file).await?;
+    let verified = placet_store::verify_file(&args.file, |_| {}).await.context("the backup was written but does not verify")?;
+    if args.json {
+        output::line(&json_line(&json!({"file": args.file, "entries": verified.entries, "requests": verified.requests, "head": verified.head})))?;
+    } else {
+        output::line(&format!("{} holds {} entries and {} requests, and verifies", args.file.display(), verified.entries, verified.requests))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `placet restore`.
+pub(crate) async fn restore(args: RestoreArgs) -> anyhow::Result<ExitCode> {
+    if !args.file.is_file() {
+        return Err(usage(format!("there is no backup at {}", args.file.display())));
+    }
+    let location = location(args.place)?;
+    let report = placet_store::restore(&args.file, &location, Arc::new(SystemClock::new()), progress(args.json)).await?;
+    if args.json {
+        output::line(&json_line(&json!({
+            "epoch": report.epoch, "closed": report.closed, "entries": report.verified.entries, "requests": report.verified.requests,
+        })))?;
+    } else {
+        output::line(&format!(
+            "restored {} requests into the new epoch {}; {} that were still open are now cancelled, revoked or unknown",
+            report.verified.requests, report.epoch, report.closed,
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,8 +1,21 @@
 //! The server: configuration, wiring, start and stop.
 
-use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
+use std::{net::SocketAddr, path::PathBuf, process::ExitCode, sync::Arc};
 
-use crate::cli::ServeArgs;
+use anyhow::Context as _;
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use placet_gate::{Gate, SystemClock, SystemEntropy};
+use placet_server::{Closing, Hosts, ListenLimits, Settings, State};
+use placet_store::{Location, Options, Store};
+use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    cli::{LogFormat, ServeArgs},
+    config::Config,
+    exit::usage,
+    output, socket,
+};
 
 /// How to start a server inside this process.
 pub(crate) struct StartOptions {
@@ -14,16 +27,212 @@ pub(crate) struct StartOptions {
 /// A server that runs inside this process.
 pub(crate) struct Running {
     pub(crate) url: String,
+    gate: Gate,
+    stop: oneshot::Sender<()>,
+    served: JoinHandle<std::io::Result<()>>,
+    tasks: TaskTracker,
+    cancel: CancellationToken,
 }
 
 impl Running {
-    pub(crate) async fn stop(self) {}
+    /// Stops in two stages, and returns when everything is written.
+    pub(crate) async fn stop(self) {
+        let _ = self.stop.send(());
+        if let Err(error) = self.served.await {
+            tracing::error!(%error, "the listener ended badly");
+        }
+        self.cancel.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+        self.gate.close().await;
+    }
 }
 
-pub(crate) async fn start(_options: StartOptions) -> anyhow::Result<Running> {
-    anyhow::bail!("not built yet")
+/// Starts a server with the usual settings, for the demo.
+pub(crate) async fn start(options: StartOptions) -> anyhow::Result<Running> {
+    let mut config = Config::load(None, &[])?;
+    config.server.listen = options.listen;
+    config.storage.data = options.data;
+    launch(&config, false, Some(options.bootstrap_token)).await
 }
 
-pub(crate) async fn run(_args: ServeArgs) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("not built yet")
+/// `placet serve`.
+pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
+    let mut config = Config::load(args.config.as_deref(), &args.set)?;
+    if args.policy.is_some() {
+        return Err(usage("--policy: this version has no policies yet; every request is held until a person decides"));
+    }
+    if let Some(listen) = args.listen {
+        config.server.listen = listen;
+    }
+    match (args.data, args.database) {
+        (Some(data), _) => {
+            config.storage.data = data;
+            config.storage.database.clear();
+        }
+        (None, Some(url)) => config.storage.database = url,
+        (None, None) => {}
+    }
+    logs(&config.log.level, args.log_format)?;
+    let bootstrap = bootstrap_token()?;
+    let running = launch(&config, args.dev, bootstrap).await?;
+    output::line(&format!("listening on {}", running.url))?;
+    say_hello(&running, &config, args.dev)?;
+    let stopped = tokio::select! {
+        signal = signal() => { tracing::info!(signal = signal?, "stopping: waits end, calls in flight finish"); None }
+        why = running.gate.store().until_stopped() => Some(why),
+    };
+    // A second signal means now.
+    tokio::select! {
+        () = running.stop() => {}
+        again = signal() => { tracing::warn!(signal = again?, "stopped at once"); return Ok(ExitCode::from(130)); }
+    }
+    match stopped {
+        Some(why) => anyhow::bail!("the store stopped because stable storage failed: {why}"),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// The first admin credential for automation.
+fn bootstrap_token() -> anyhow::Result<Option<String>> {
+    match std::env::var("PLACET_BOOTSTRAP_TOKEN") {
+        Ok(token) if token.is_empty() => Ok(None),
+        Ok(token) if token.len() < 32 => Err(usage("PLACET_BOOTSTRAP_TOKEN must have at least 32 characters")),
+        Ok(token) => Ok(Some(token)),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Where the configuration says the data is.
+pub(crate) fn location(config: &Config) -> Location {
+    if config.storage.database.is_empty() {
+        Location::Folder(config.storage.data.clone())
+    } else {
+        Location::Postgres(config.storage.database.clone())
+    }
+}
+
+async fn launch(config: &Config, dev: bool, bootstrap: Option<String>) -> anyhow::Result<Running> {
+    let listen = config.server.listen;
+    if !listen.ip().is_loopback() {
+        if dev {
+            return Err(usage(format!("--dev lets agents in without a key, so it listens on loopback only: not on {listen}")));
+        }
+        if !config.server.behind_proxy {
+            return Err(usage(format!(
+                "{listen} can be reached from other machines, and keys would travel in the clear: put a TLS proxy in front and set server.behind_proxy=true"
+            )));
+        }
+    }
+    raise_file_limit();
+    let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
+    let address = listener.local_addr()?;
+    let clock = Arc::new(SystemClock::new());
+    let mut options = Options::new(location(config), clock.clone());
+    options.checkpoint_pages = config.storage.checkpoint_pages;
+    let store = Arc::new(Store::open(options).await?);
+    let gate = Gate::start(store, clock, Arc::new(SystemEntropy), config.gate()).await?;
+    if let Some(token) = bootstrap
+        && gate.bootstrap(token).await?
+    {
+        tracing::info!("first start: PLACET_BOOTSTRAP_TOKEN is the first admin's key");
+    }
+    let state = State::new(gate.clone(), settings(config, dev, address), metrics());
+    let (tasks, cancel) = (TaskTracker::new(), CancellationToken::new());
+    if let Location::Folder(data) = location(config) {
+        tasks.spawn(socket::serve(data, gate.clone(), cancel.clone()));
+    }
+    let limits = ListenLimits {
+        connections: config.limits.connections,
+        header_timeout: config.limits.header_timeout,
+        ..ListenLimits::default()
+    };
+    let closing = Closing { grace: config.server.grace };
+    let (stop, stopped) = oneshot::channel();
+    let shutdown = async move {
+        let _ = stopped.await;
+    };
+    let served = tasks.spawn(placet_server::run(listener, state, limits, closing, shutdown));
+    Ok(Running { url: format!("http://{address}"), gate, stop, served, tasks, cancel })
+}
+
+fn settings(config: &Config, dev: bool, address: SocketAddr) -> Settings {
+    let own = if address.is_ipv6() { format!("[{}]", address.ip()) } else { address.ip().to_string() };
+    Settings {
+        hosts: Hosts::loopback().and(config.server.hosts.iter().cloned()).and([own]),
+        requests_per_second: config.limits.requests_per_second,
+        wait_max: config.limits.wait_max,
+        body_timeout: config.limits.body_timeout,
+        slow_reader: config.limits.slow_reader,
+        streams_per_principal: config.limits.streams_per_principal,
+        dev,
+        public_health: config.server.public_health,
+    }
+}
+
+/// The process-wide recorder; a second server in one process goes without.
+fn metrics() -> Option<PrometheusHandle> {
+    let seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 30.0];
+    let sizes = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+    let builder = PrometheusBuilder::new()
+        .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &seconds)
+        .and_then(|builder| builder.set_buckets_for_metric(Matcher::Suffix("_size".to_owned()), &sizes));
+    builder.ok()?.install_recorder().ok()
+}
+
+/// Every waiting agent holds a connection; the usual soft limit of 1,024 files is soon reached.
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }) {
+        tracing::warn!(%error, "the limit of open files could not be raised");
+    }
+}
+
+fn logs(level: &str, format: LogFormat) -> anyhow::Result<()> {
+    use tracing_subscriber::EnvFilter;
+    let filter = match std::env::var("PLACET_LOG") {
+        Ok(filter) => EnvFilter::try_new(&filter).map_err(|error| usage(format!("PLACET_LOG: {error}")))?,
+        Err(_) => EnvFilter::try_new(level).map_err(|error| usage(format!("log.level: {error}")))?,
+    };
+    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    match format {
+        LogFormat::Text => logs.init(),
+        LogFormat::Json => logs.json().init(),
+    }
+    Ok(())
+}
+
+/// What the operator should know, and type next.
+fn say_hello(running: &Running, config: &Config, dev: bool) -> anyhow::Result<()> {
+    let durability = running.gate.store().durability();
+    tracing::info!(database = durability.database, durability = %durability.level, "ready");
+    if dev {
+        output::to_stderr(
+            "--dev: programs on this machine may ask as the agent `local` without a key. Deciding still needs a reviewer's key.\n\
+             --dev: there is no policy yet, so every request is held until a reviewer decides.",
+        );
+    }
+    if running.gate.is_new() {
+        let place = match location(config) {
+            Location::Folder(data) => format!("--data {}", data.display()),
+            Location::Postgres(_) => "--database URL".to_owned(),
+        };
+        output::to_stderr(&format!(
+            "There are no keys yet. Make some, in another terminal:\n  \
+             placet key new --role admin --name you {place}\n  \
+             placet key new --role reviewer --name you {place}\n  \
+             placet key new --role agent --name my-agent {place}"
+        ));
+    }
+    Ok(())
+}
+
+async fn signal() -> anyhow::Result<&'static str> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    tokio::select! {
+        _ = terminate.recv() => Ok("SIGTERM"),
+        _ = interrupt.recv() => Ok("SIGINT"),
+    }
 }

@@ -54,9 +54,10 @@ async fn look(client: &Client, filters: &Filters) -> Result<(Vec<Record>, String
     let mut from = None;
     loop {
         let page = client.list(&query).await?;
+        let position = page.position();
         records.extend(page.items);
         // The first page's position is the earliest: what changed since comes again with the stream.
-        let from = from.get_or_insert(page.seq);
+        let from = from.get_or_insert(position);
         query.cursor = page.next_cursor;
         if query.cursor.is_none() || records.len() >= ROWS {
             return Ok((records, from.clone()));

@@ -108,7 +108,13 @@ impl State {
     pub async fn tidy(&self) {
         loop {
             tokio::select! {
-                () = tokio::time::sleep(Duration::from_secs(30)) => self.rate.tidy(),
+                () = tokio::time::sleep(Duration::from_secs(5)) => {
+                    self.rate.tidy();
+                    // Histograms are folded here; nobody may be scraping them.
+                    if let Some(metrics) = &self.metrics {
+                        metrics.run_upkeep();
+                    }
+                }
                 () = self.closing.cancelled() => return,
             }
         }

@@ -21,6 +21,7 @@ pub(crate) struct Call {
     pub(crate) line: String,
     pub(crate) key: Option<String>,
     pub(crate) cursor: Option<String>,
+    pub(crate) claimant: Option<String>,
     pub(crate) body: Value,
 }
 
@@ -92,10 +93,11 @@ async fn read(request: Request) -> Call {
     };
     let key = header(&request, "idempotency-key");
     let cursor = header(&request, "last-event-id");
+    let claimant = header(&request, "placet-claimant");
     let line = format!("{} {}", request.method(), request.uri());
     let body = to_bytes(request.into_body(), 1 << 20).await.unwrap();
     let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    Call { line, key, cursor, body }
+    Call { line, key, cursor, claimant, body }
 }
 
 fn write(reply: Reply) -> Response<Body> {

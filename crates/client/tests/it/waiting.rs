@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use placet_client::{BatchItem, Client, CreateOptions, Decide, Error};
+use placet_client::{BatchItem, Claimant, Client, CreateOptions, Decide, Error};
 use placet_core::{Create, Kind, Record, State};
 use serde_json::json;
 
-use crate::fake::{Fake, ID, Reply, record};
+use crate::fake::{Fake, ID, Reply, digest, record};
 
 fn create() -> Create {
     Create::new(Kind::Action, "s")
@@ -32,7 +32,7 @@ async fn two_creates_have_two_keys_and_a_given_key_is_used() {
     let fake = Fake::start(|_, _| Reply::Json(201, record("pending", 1))).await;
     let given = CreateOptions {
         idempotency_key: Some("mine".to_owned()),
-        claim: true,
+        claim: Some(Claimant::new().unwrap()),
         wait: Some(Duration::from_secs(90)),
     };
     fake.client().create(&create(), CreateOptions::default()).await.unwrap();
@@ -160,4 +160,44 @@ async fn a_batch_without_a_result_for_every_id_is_an_error() {
     .await;
     let results = refused.client().decide_batch(&items, false).await.unwrap();
     assert_eq!(results[0].result.as_ref().unwrap_err().code, "expired");
+}
+
+#[tokio::test]
+async fn a_permit_whose_answer_was_lost_is_asked_for_again() {
+    let fake = Fake::start(|number, _| match number {
+        0 => Reply::Lost,
+        1 => Reply::Json(200, record("claimed", 3)),
+        _ => Reply::Json(200, json!({"permit": "p", "arguments": {}, "digest": digest('a'), "report_by": null})),
+    })
+    .await;
+    let options = CreateOptions {
+        claim: Some(Claimant::new().unwrap()),
+        ..CreateOptions::default()
+    };
+    let made = fake.client().create(&create(), options).await.unwrap();
+    assert_eq!(made.permit.as_deref(), Some("p"));
+    let calls = fake.calls();
+    assert_eq!(calls[0].claimant, calls[1].claimant);
+    assert_eq!(calls[2].body["claimant"].as_str(), calls[0].claimant.as_deref());
+}
+
+#[tokio::test]
+async fn a_refused_atomic_batch_still_has_its_results() {
+    let seen: Record = serde_json::from_value(record("pending", 1)).unwrap();
+    let items = [BatchItem {
+        id: seen.id,
+        decide: Decide::approve(&seen),
+    }];
+    let fake = Fake::start(|_, _| {
+        let result = json!({"id": ID, "status": 409, "code": "expired",
+            "problem": {"code": "expired", "detail": "late", "record": record("expired", 2)}});
+        Reply::Json(409, json!({"results": [result], "applied": false}))
+    })
+    .await;
+    let results = fake.client().decide_batch(&items, true).await.unwrap();
+    let problem = results[0].result.as_ref().unwrap_err();
+    assert_eq!(
+        problem.record.as_ref().map(|record| record.state),
+        Some(State::Expired)
+    );
 }

@@ -8,6 +8,7 @@ mod play;
 mod properties;
 mod record;
 mod replies;
+mod rules_kinds;
 mod rules_permit;
 mod rules_votes;
 mod scene;

@@ -17,7 +17,7 @@ pub(crate) struct InboxArgs {
     #[command(flatten)]
     pub(crate) filters: Filters,
     /// At most so many
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
     pub(crate) limit: u32,
     /// Continue after the page that gave this cursor
     #[arg(long, value_name = "CURSOR", conflicts_with = "watch")]

@@ -35,7 +35,7 @@ pub(crate) async fn approve(context: &Context, args: ApproveArgs) -> anyhow::Res
     if !agreed(context, &record, &[], &question, args.yes)? {
         return Ok(exit::ERROR);
     }
-    send(context, &record, &decide).await
+    send(context, &record, &seen(decide, &record, args.yes)).await
 }
 
 /// Yes, with other arguments.
@@ -57,7 +57,12 @@ pub(crate) async fn edit(context: &Context, args: EditArgs) -> anyhow::Result<u8
     if !agreed(context, &record, &changes, "Approve with these changes?", args.yes)? {
         return Ok(exit::ERROR);
     }
-    send(context, &record, &decide).await
+    send(context, &record, &seen(decide, &record, args.yes)).await
+}
+
+/// Says that the record was on the terminal before the decision, where it was.
+fn seen(decide: Decide, record: &Record, yes: bool) -> Decide {
+    if yes || !somebody_there() { decide } else { decide.as_shown(record) }
 }
 
 /// No.

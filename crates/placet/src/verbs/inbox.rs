@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn the_inbox_is_a_table_of_what_would_happen() {
         let items = vec![sample::action(), sample::plan(), sample::confirmation()];
-        let page = Page { items, next_cursor: Some("c2".to_owned()), seq: "1.9".to_owned() };
+        let page = Page { items, next_cursor: Some("c2".to_owned()), seq: 9, event_id: None };
         insta::assert_snapshot!(text(&page, Some(State::Pending)), @r#"
         ID       AGE    LEFT   RISK    AGENT        TOOL            WHAT
         g60o30c  1m05s  3m55s  high    billing-bot  delete_files    files=[report.md, "a b.txt"] force=true
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn an_empty_inbox_says_so() {
-        let page = Page { items: vec![], next_cursor: None, seq: "1.0".to_owned() };
+        let page = Page { items: vec![], next_cursor: None, seq: 0, event_id: None };
         assert_eq!(text(&page, Some(State::Pending)), "Nothing is waiting for a decision.");
     }
 }

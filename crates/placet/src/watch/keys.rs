@@ -132,18 +132,18 @@ impl App {
     fn finish(&mut self, prompt: Mode, now: Time) -> Action {
         match prompt {
             Mode::Approve { shown, word: None, .. } => {
-                Action::Send(shown.id, Box::new(Decide::approve(&shown)))
+                Action::Send(shown.id, Box::new(Decide::approve(&shown).as_shown(&shown)))
             }
             Mode::Approve { shown, word: Some(word), typed } if typed == word => {
-                let decide = Decide::approve(&shown);
+                let decide = Decide::approve(&shown).as_shown(&shown);
                 let decide = if shown.needs.step_up.is_some() { decide.with_code(typed) } else { decide };
                 Action::Send(shown.id, Box::new(decide))
             }
             Mode::Change { shown, decide, .. } => Action::Send(shown.id, decide),
-            Mode::Deny { shown, typed } => Action::Send(shown.id, Box::new(Decide::deny(&shown, typed))),
+            Mode::Deny { shown, typed } => Action::Send(shown.id, Box::new(Decide::deny(&shown, typed).as_shown(&shown))),
             Mode::Answer { shown, typed } => match answer::parse(&shown, std::slice::from_ref(&typed)) {
                 Ok(value) => {
-                    let decide = Decide::respond(&shown, value);
+                    let decide = Decide::respond(&shown, value).as_shown(&shown);
                     Action::Send(shown.id, Box::new(decide))
                 }
                 Err(error) => {

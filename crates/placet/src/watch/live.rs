@@ -118,7 +118,7 @@ fn propose(
         Ok(Some(after)) => {
             let before = edit::current(&shown).cloned().unwrap_or_default();
             let lines = edit::changes(&before, &after);
-            let decide = Box::new(Decide::edit(&shown, after));
+            let decide = Box::new(Decide::edit(&shown, after).as_shown(&shown));
             app.mode = Mode::Change { shown, decide, lines, typed: String::new() };
         }
         Ok(None) => app.say("nothing was changed, so nothing was sent", Tone::Dim, now),

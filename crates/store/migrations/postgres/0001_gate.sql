@@ -8,10 +8,10 @@ CREATE TABLE head (
 );
 
 -- A check inside a transaction: what was touched is what was meant, or nothing is written.
-CREATE FUNCTION placet_expect(found BIGINT, wanted BIGINT, what TEXT) RETURNS VOID LANGUAGE plpgsql AS $$
+CREATE FUNCTION placet_expect(are BIGINT, wanted BIGINT, what TEXT) RETURNS VOID LANGUAGE plpgsql AS $$
 BEGIN
-    IF found <> wanted THEN
-        RAISE EXCEPTION 'there are % % instead of %', found, what, wanted USING ERRCODE = 'data_corrupted';
+    IF are <> wanted THEN
+        RAISE EXCEPTION 'there are % % instead of %', are, what, wanted USING ERRCODE = 'data_corrupted';
     END IF;
 END $$;
 

@@ -236,3 +236,31 @@ async fn a_restore_that_was_cut_short_is_never_served() {
     restored.verify(|_| {}).await.unwrap();
     restored.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn zz_measure() {
+    let database = Database::opened().await;
+    let s = Arc::new(store(&database.url()).await);
+    // lone latency
+    let t = Instant::now();
+    for _ in 0..300 { sent(&s, submit("s")).await; }
+    eprintln!("lone: {:?} each", t.elapsed() / 300);
+    for senders in [32, 128, 512] {
+        let t = Instant::now();
+        let mut set = JoinSet::new();
+        for i in 0..senders { let s = s.clone(); set.spawn(async move { for n in 0..(20000/senders) { let mut scope=[0;32]; scope[..4].copy_from_slice(&(n as u32).to_be_bytes()); scope[4]= (i%256) as u8; scope[5]=(i/256) as u8; scope[6..8].copy_from_slice(&(senders as u16).to_be_bytes()); send(&s, submit("s"), Some(Idempotency{scope, body:[0;32]})).await.unwrap(); } }); }
+        while let Some(x) = set.join_next().await { x.unwrap(); }
+        eprintln!("{senders}: {:.0}/s", 20000.0 / t.elapsed().as_secs_f64());
+    }
+    let id = sent(&s, submit("s")).await.id;
+    let t = Instant::now();
+    for _ in 0..1000 { s.get(id).await.unwrap(); }
+    eprintln!("get: {:?}", t.elapsed()/1000);
+    let t = Instant::now();
+    for _ in 0..50 { s.list(&Filter{state: Some(placet_core::State::Pending), ..Default::default()}, 100, Time::from_micros(0)).await.unwrap(); }
+    eprintln!("list pending 100: {:?}", t.elapsed()/50);
+    let t = Instant::now();
+    for _ in 0..50 { s.list(&Filter{q: Some("zzzz".into()), ..Default::default()}, 100, Time::from_micros(0)).await.unwrap(); }
+    eprintln!("list q none of 60k: {:?}", t.elapsed()/50);
+    s.close().await;
+}

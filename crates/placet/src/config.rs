@@ -1,0 +1,258 @@
+//! Configuration: embedded defaults, one file over them, single keys over that.
+
+use std::{net::SocketAddr, path::Path, time::Duration};
+
+use anyhow::Context as _;
+use placet_core::{AllOf, Limits, Needs, Seat};
+use serde::{Deserialize, Deserializer};
+use toml::{Table, Value};
+
+use crate::exit::usage;
+
+/// The defaults, which document every key.
+pub(crate) const DEFAULTS: &str = include_str!("config.default.toml");
+
+/// Everything that can be set.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    pub(crate) server: Server,
+    pub(crate) storage: Storage,
+    pub(crate) limits: LimitsSection,
+    pub(crate) requests: Requests,
+    pub(crate) hold: Hold,
+    pub(crate) log: Log,
+}
+
+/// Where and how to listen.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Server {
+    pub(crate) listen: SocketAddr,
+    pub(crate) hosts: Vec<String>,
+    pub(crate) behind_proxy: bool,
+    pub(crate) public_health: bool,
+    #[serde(deserialize_with = "duration")]
+    pub(crate) grace: Duration,
+}
+
+/// Where the data is.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Storage {
+    pub(crate) data: std::path::PathBuf,
+    pub(crate) database: String,
+    pub(crate) checkpoint_pages: u32,
+}
+
+/// Bounds.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LimitsSection {
+    pub(crate) requests_per_second: u32,
+    pub(crate) pending_per_agent: u64,
+    pub(crate) connections: usize,
+    pub(crate) waits: usize,
+    pub(crate) waits_per_principal: usize,
+    pub(crate) streams_per_principal: usize,
+    #[serde(deserialize_with = "duration")]
+    pub(crate) wait_max: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub(crate) expires_in_max: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub(crate) header_timeout: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub(crate) body_timeout: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub(crate) slow_reader: Duration,
+}
+
+/// Deadlines.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Requests {
+    #[serde(deserialize_with = "duration")]
+    pub(crate) expires_in: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub(crate) claim_window: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub(crate) report_window: Duration,
+}
+
+/// Whose yes is needed.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Hold {
+    pub(crate) people: u32,
+    pub(crate) team: String,
+    pub(crate) four_eyes: bool,
+    pub(crate) step_up: String,
+}
+
+/// Logs.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Log {
+    pub(crate) level: String,
+}
+
+fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    crate::cli::duration(&text).map_err(serde::de::Error::custom)
+}
+
+impl Config {
+    /// Defaults, then the file, then single keys.
+    pub(crate) fn load(file: Option<&Path>, set: &[String]) -> anyhow::Result<Self> {
+        let mut table: Table = DEFAULTS.parse().context("the built-in defaults cannot be read")?;
+        if let Some(file) = file {
+            let text = std::fs::read_to_string(file).map_err(|error| usage(format!("--config: cannot read {}: {error}", file.display())))?;
+            let over: Table = text.parse().map_err(|error| usage(format!("--config: {} is not TOML: {error}", file.display())))?;
+            merge(&mut table, over, "").map_err(|problem| usage(format!("--config: {}: {problem}", file.display())))?;
+        }
+        for pair in set {
+            let (key, value) = pair.split_once('=').ok_or_else(|| usage(format!("--set {pair}: write KEY=VALUE, such as limits.pending_per_agent=50")))?;
+            put(&mut table, key.trim(), value.trim()).map_err(|problem| usage(format!("--set {pair}: {problem}")))?;
+        }
+        let config: Self = Value::Table(table).try_into().map_err(|error: toml::de::Error| usage(format!("the configuration does not fit: {}", error.message())))?;
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        if self.hold.people == 0 {
+            return Err(usage("hold.people must be at least 1: a held request needs somebody's yes"));
+        }
+        if !["", "code"].contains(&self.hold.step_up.as_str()) {
+            return Err(usage("hold.step_up must be \"\" or \"code\""));
+        }
+        if self.requests.expires_in < Duration::from_secs(1) || self.requests.expires_in > self.limits.expires_in_max {
+            return Err(usage("requests.expires_in must be between 1s and limits.expires_in_max"));
+        }
+        if self.requests.claim_window.is_zero() || self.requests.report_window.is_zero() {
+            return Err(usage("requests.claim_window and requests.report_window must be longer than nothing"));
+        }
+        if self.limits.connections == 0 || self.limits.pending_per_agent == 0 {
+            return Err(usage("limits.connections and limits.pending_per_agent must be at least 1"));
+        }
+        Ok(())
+    }
+
+    /// What the gate needs to know.
+    pub(crate) fn gate(&self) -> placet_gate::Settings {
+        let text = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+        let seat = Seat { people: self.hold.people, team: text(&self.hold.team) };
+        placet_gate::Settings {
+            limits: Limits { expires_in: self.requests.expires_in, expires_in_max: self.limits.expires_in_max },
+            pending_per_agent: self.limits.pending_per_agent,
+            claim_window: self.requests.claim_window,
+            report_window: self.requests.report_window,
+            needs: Needs { any: vec![AllOf { all: vec![seat] }], four_eyes: self.hold.four_eyes, step_up: text(&self.hold.step_up) },
+            waits_per_principal: self.limits.waits_per_principal,
+            waits: self.limits.waits,
+        }
+    }
+}
+
+/// Puts one table over another. Every key must be known, so that a typing error is found here.
+fn merge(base: &mut Table, over: Table, path: &str) -> Result<(), String> {
+    for (key, value) in over {
+        let name = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        match (base.get_mut(&key), value) {
+            (None, _) => return Err(unknown(&name)),
+            (Some(Value::Table(base)), Value::Table(over)) => merge(base, over, &name)?,
+            (Some(Value::Table(_)), _) => return Err(format!("`{name}` is a section, not a value")),
+            (Some(slot), value) => *slot = value,
+        }
+    }
+    Ok(())
+}
+
+fn unknown(name: &str) -> String {
+    format!("there is no key `{name}`; `placet serve --help` says where they are documented")
+}
+
+/// Sets one key. The value is read as the type that the default has.
+fn put(table: &mut Table, key: &str, text: &str) -> Result<(), String> {
+    let mut slot = None;
+    let mut current = table;
+    let mut parts = key.split('.').peekable();
+    while let Some(part) = parts.next() {
+        let found = current.get_mut(part).ok_or_else(|| unknown(key))?;
+        match (found, parts.peek()) {
+            (Value::Table(inner), Some(_)) => current = inner,
+            (Value::Table(_), None) => return Err(format!("`{key}` is a section, not a value")),
+            (_, Some(_)) => return Err(unknown(key)),
+            (value, None) => {
+                slot = Some(value);
+                break;
+            }
+        }
+    }
+    let slot = slot.ok_or_else(|| unknown(key))?;
+    *slot = match slot {
+        Value::String(_) => Value::String(text.trim_matches('"').to_owned()),
+        Value::Integer(_) => Value::Integer(text.parse().map_err(|_| format!("`{key}` is a number"))?),
+        Value::Boolean(_) => Value::Boolean(text.parse().map_err(|_| format!("`{key}` is true or false"))?),
+        Value::Array(_) => {
+            let items = text.trim_start_matches('[').trim_end_matches(']').split(',').map(|item| item.trim().trim_matches('"'));
+            Value::Array(items.filter(|item| !item.is_empty()).map(|item| Value::String(item.to_owned())).collect())
+        }
+        _ => return Err(unknown(key)),
+    };
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(pairs: &[&str]) -> Result<Config, String> {
+        let pairs: Vec<String> = pairs.iter().map(|pair| (*pair).to_owned()).collect();
+        Config::load(None, &pairs).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_embedded_defaults_are_the_design_defaults() {
+        let config = set(&[]).unwrap();
+        assert_eq!(config.limits.pending_per_agent, 500);
+        assert_eq!(config.limits.requests_per_second, 200);
+        assert_eq!(config.requests.expires_in, Duration::from_mins(5));
+        assert_eq!(config.gate().needs, Needs::default());
+    }
+
+    #[test]
+    fn set_overrides_one_key_with_the_type_of_its_default() {
+        let config = set(&["limits.pending_per_agent=7", "requests.expires_in=30s", "server.hosts=a.example,b.example", "hold.four_eyes=true"]).unwrap();
+        assert_eq!(config.limits.pending_per_agent, 7);
+        assert_eq!(config.requests.expires_in, Duration::from_secs(30));
+        assert_eq!(config.server.hosts, ["a.example", "b.example"]);
+        assert!(config.hold.four_eyes);
+    }
+
+    #[test]
+    fn mistakes_are_named_and_nothing_is_taken() {
+        for (pair, word) in [
+            ("limits.pendng=1", "limits.pendng"),
+            ("limits.pending_per_agent=many", "number"),
+            ("limits=1", "section"),
+            ("limits.pending_per_agent", "KEY=VALUE"),
+            ("hold.people=0", "hold.people"),
+            ("hold.step_up=retina", "hold.step_up"),
+            ("requests.expires_in=soon", "duration"),
+        ] {
+            let error = set(&[pair]).unwrap_err();
+            assert!(error.contains(word), "{pair}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_file_needs_only_what_differs_and_unknown_keys_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("placet.toml");
+        std::fs::write(&file, "[limits]\npending_per_agent = 3\n").unwrap();
+        assert_eq!(Config::load(Some(&file), &[]).unwrap().limits.pending_per_agent, 3);
+        std::fs::write(&file, "[limits]\npending = 3\n").unwrap();
+        assert!(Config::load(Some(&file), &[]).unwrap_err().to_string().contains("limits.pending"));
+    }
+}
