@@ -242,7 +242,13 @@ impl Run<'_> {
         let verdict = self.oracle.judge(&line)?;
         self.judged += 1;
         self.most = self.most.max(verdict.requests);
-        let violations = verdict.violations.clone();
+        let mut violations = verdict.violations.clone();
+        // A planted bug may show itself in other ways first; what must be caught is the lost word.
+        if self.options.sabotage.is_some() && verdict.lost == 0 {
+            violations.clear();
+        }
+        // The lost words first: they are what people should read.
+        violations.sort_by_key(|words| !words.contains("acknowledged"));
         self.last = verdict;
         Ok(violations)
     }

@@ -139,6 +139,13 @@ impl Report {
         self.skipped.push((part, why.into()));
     }
 
+    /// Takes the goals away: a run too short to judge anything by.
+    pub fn unjudged(&mut self) {
+        for row in &mut self.rows {
+            row.goal = Goal::None;
+        }
+    }
+
     /// Rows that could not be measured.
     pub fn missing(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| row.value.is_err())
@@ -161,9 +168,10 @@ impl Report {
                 ),
                 Err(_) => ("not measured".to_owned(), String::new()),
             };
-            let baseline = row.baseline.as_ref().map_or_else(String::new, |(name, spread)| {
-                format!("{} {name}", figure(spread.median))
-            });
+            let baseline = row
+                .baseline
+                .as_ref()
+                .map_or_else(String::new, |(name, spread)| format!("{} {name}", figure(spread.median)));
             let met = match row.met() {
                 Some(true) => "yes",
                 Some(false) => "NO",
@@ -187,11 +195,8 @@ impl Report {
         }
         let mut text = String::new();
         for (number, line) in lines.iter().enumerate() {
-            let cells: Vec<String> = line
-                .iter()
-                .zip(widths)
-                .map(|(cell, width)| format!("{cell:<width$}"))
-                .collect();
+            let cells: Vec<String> =
+                line.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
             text.push_str(cells.join("  ").trim_end());
             text.push('\n');
             if number == 0 {
@@ -231,11 +236,7 @@ impl Report {
             );
         }
         let judged = self.rows.iter().filter(|row| row.met().is_some()).count();
-        let _ = writeln!(
-            text,
-            "\n{} of {judged} targets met",
-            judged - self.misses().count()
-        );
+        let _ = writeln!(text, "\n{} of {judged} targets met", judged - self.misses().count());
     }
 
     /// The same as JSON.
@@ -261,10 +262,7 @@ impl Report {
                 what: &row.what,
                 unit: row.unit,
                 value: row.value.as_ref().ok().copied(),
-                baseline: row
-                    .baseline
-                    .as_ref()
-                    .map(|(name, spread)| json!({"name": name, "value": spread})),
+                baseline: row.baseline.as_ref().map(|(name, spread)| json!({"name": name, "value": spread})),
                 ratio: row.ratio(),
                 target: row.goal_words(),
                 met: row.met(),
@@ -272,11 +270,8 @@ impl Report {
                 not_measured: row.value.as_ref().err().map(String::as_str),
             })
             .collect();
-        let skipped: Vec<_> = self
-            .skipped
-            .iter()
-            .map(|(part, why)| json!({"part": part, "why": why}))
-            .collect();
+        let skipped: Vec<_> =
+            self.skipped.iter().map(|(part, why)| json!({"part": part, "why": why})).collect();
         json!({"run": run, "rows": rows, "left_out": skipped})
     }
 }
@@ -317,27 +312,16 @@ mod tests {
         let mut report = Report::default();
         report.take("creates", "", Ok(vec![row]));
         let table = report.table();
-        assert!(
-            table.contains("MISSED  creates, 64 clients: 1,900 /s 19.0 %"),
-            "{table}"
-        );
+        assert!(table.contains("MISSED  creates, 64 clients: 1,900 /s 19.0 %"), "{table}");
         assert!(table.contains("0 of 1 targets met"));
     }
 
     #[test]
     fn what_could_not_be_measured_says_why_and_has_no_figure() {
         let mut report = Report::default();
-        report.take(
-            "wake",
-            "wake",
-            Err(anyhow::anyhow!("the server closed the connection")),
-        );
+        report.take("wake", "wake", Err(anyhow::anyhow!("the server closed the connection")));
         assert_eq!(report.missing().count(), 1);
-        assert!(
-            report
-                .table()
-                .contains("NOT MEASURED  wake: the server closed the connection")
-        );
+        assert!(report.table().contains("NOT MEASURED  wake: the server closed the connection"));
         let json = report.json(&serde_json::Value::Null);
         assert!(json["rows"][0]["value"].is_null());
         assert_eq!(json["rows"][0]["met"], serde_json::Value::Null);
@@ -346,9 +330,6 @@ mod tests {
     #[test]
     fn figures_keep_three_digits() {
         assert_eq!(figure(1_234_567.8), "1,234,568");
-        assert_eq!(
-            (figure(123.4).as_str(), figure(0.0954).as_str()),
-            ("123", "0.095")
-        );
+        assert_eq!((figure(123.4).as_str(), figure(0.0954).as_str()), ("123", "0.095"));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::Value;
 
 use super::digest::of_action;
-use super::lines::Line;
+use super::lines::{Line, Rare};
 use super::rules::{Effect, Intent, Known, decision, executed, origin, stable, text, version};
 
 /// A create that was sent.
@@ -16,6 +16,7 @@ struct Create {
     body: Value,
     claims: bool,
     id: Option<String>,
+    answered: bool,
     /// It was answered 201: a second 201 would be a second request.
     made: bool,
 }
@@ -36,11 +37,16 @@ pub(super) struct Book {
     /// By agent and idempotency key.
     keys: HashMap<(String, String), i64>,
     pub(super) requests: BTreeMap<String, Known>,
-    waiting: BTreeMap<u64, String>,
+    /// Who waits for what, and how many kills there had been when they began.
+    waiting: BTreeMap<u64, (String, u32)>,
     pub(super) violations: Vec<String>,
+    /// How many of the violations are acknowledged words that were lost.
+    pub(super) lost: usize,
     pub(super) answers: u64,
     pub(super) effects: u64,
     pub(super) learned: u64,
+    pub(super) rare: Rare,
+    kills: u32,
 }
 
 /// The unique number that the load puts into every request's arguments.
@@ -60,7 +66,7 @@ impl Book {
                 let Some(n) = marker(body.get("arguments")) else { return };
                 self.ops.insert(op, Op::Create(n));
                 self.keys.insert((agent.clone(), key.clone()), n);
-                self.creates.entry(n).or_insert(Create { agent, key, body, claims, id: None, made: false });
+                self.creates.entry(n).or_insert(Create { agent, key, body, claims, id: None, answered: false, made: false });
             }
             Line::Act { op, id, verb, who, body } => {
                 self.ops.insert(op, Op::Act { id: id.clone(), verb: verb.clone(), body: body.clone() });
@@ -69,19 +75,18 @@ impl Book {
                 known.intents.push(Intent { verb, who, body });
             }
             Line::Answer { op, status, body } => self.answer(op, status, &body),
-            Line::Hung { op, what } => {
-                self.wrong(format!("operation {op} ({what}) got no answer from a living server"));
-            }
+            Line::Wrong { what } => self.wrong(what),
             Line::Effect { id, permit, claimant, arguments, digest } => {
                 self.effects += 1;
                 self.effect(&id, Effect { permit, claimant, arguments, digest });
             }
             Line::Waits { waiter, id } => {
-                self.waiting.insert(waiter, id);
+                self.waiting.insert(waiter, (id, self.kills));
             }
             Line::Learned { waiter, record } => {
                 self.learned += 1;
-                let expected = self.waiting.remove(&waiter);
+                let (expected, since) = self.waiting.remove(&waiter).unzip();
+                self.rare.across += u64::from(since.is_some_and(|kills| kills < self.kills));
                 if expected.as_deref() != Some(text(&record, "id")) {
                     self.wrong(format!(
                         "waiter {waiter} asked about {expected:?} and was told about {}",
@@ -96,7 +101,8 @@ impl Book {
                 }
                 self.observe(&record, "a waiter");
             }
-            Line::Life { .. } | Line::Ledger { .. } | Line::Killed { .. } | Line::Judge { .. } => {}
+            Line::Killed { .. } => self.kills += 1,
+            Line::Life { .. } | Line::Ledger { .. } | Line::Judge { .. } => {}
         }
     }
 
@@ -112,6 +118,8 @@ impl Book {
             Op::Create(n) if status < 300 => {
                 let id = text(body, "id").to_owned();
                 let Some(create) = self.creates.get_mut(&n) else { return };
+                self.rare.found += u64::from(status == 200 && !create.answered);
+                create.answered = true;
                 let before = create.id.get_or_insert_with(|| id.clone()).clone();
                 let twice = status == 201 && std::mem::replace(&mut create.made, true);
                 let key = format!("agent {}, key {}", create.agent, create.key);
@@ -233,11 +241,13 @@ impl Book {
             self.observe(record, "read back");
         }
         let mut wrong = Vec::new();
+        let mut lost = 0;
         for (id, known) in &self.requests {
             if known.last.is_null() {
                 continue;
             }
             let Some(record) = records.get(id) else {
+                lost += 1;
                 wrong.push(format!(
                     "{id} was acknowledged at version {} ({}) and is gone",
                     version(&known.last),
@@ -246,6 +256,7 @@ impl Book {
                 continue;
             };
             if version(record) < version(&known.last) {
+                lost += 1;
                 wrong.push(format!(
                     "{id} was acknowledged at version {} ({}) and is back at version {} ({})",
                     version(&known.last),
@@ -258,9 +269,10 @@ impl Book {
                 executed(id, record, effect, &mut wrong);
             }
         }
-        for (waiter, id) in self.waiting.iter().filter(|_| end) {
+        for (waiter, (id, _)) in self.waiting.iter().filter(|_| end) {
             wrong.push(format!("waiter {waiter} never learned the outcome of {id}"));
         }
+        self.lost += lost;
         self.violations.extend(wrong);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::digest::{canonical, sha256};
 use crate::node::http::Http;
@@ -53,7 +53,8 @@ impl Chain {
         let mut wrong = Vec::new();
         let mut after = 0;
         loop {
-            let answer = http.get(&format!("/v1/ledger?after={after}"), Duration::from_secs(30))?;
+            let answer =
+                http.get(&format!("/v1/ledger?after={after}&limit=1000"), Duration::from_secs(30))?;
             if answer.status != 200 {
                 bail!("GET /v1/ledger answered {}: {}", answer.status, answer.text());
             }
@@ -84,18 +85,17 @@ impl Chain {
     fn linked(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         let mut before = format!("sha256:{}", "0".repeat(64));
-        for (seq, entry) in &self.entries {
-            let named = entry.get("prev").and_then(Value::as_str).unwrap_or_default();
-            if named != before {
-                wrong.push(format!("ledger entry {seq} follows {named}, but the one before it is {before}"));
+        for (seq, item) in &self.entries {
+            let entry = item.get("entry").unwrap_or(&Value::Null);
+            let field = |name: &str| entry.get(name).cloned().unwrap_or_default();
+            if field("prev") != json!(before) || field("seq") != json!(seq) {
+                wrong.push(format!("ledger entry {seq} comes after {before}, but says {entry}"));
             }
-            let mut bytes = entry.clone();
-            let hash = bytes.as_object_mut().and_then(|fields| fields.remove("hash")).unwrap_or_default();
-            before = canonical(&bytes)
-                .map(|text| sha256(format!("placet/entry/v1\n{text}").as_bytes()))
-                .unwrap_or_default();
-            if hash.as_str().is_some_and(|hash| hash != before) {
-                wrong.push(format!("ledger entry {seq} carries {hash}, but its bytes give {before}"));
+            let text = canonical(entry);
+            before =
+                text.map(|text| sha256(format!("placet/entry/v1\n{text}").as_bytes())).unwrap_or_default();
+            if item.get("hash") != Some(&json!(before)) {
+                wrong.push(format!("ledger entry {seq} is {item}, but its bytes give {before}"));
             }
         }
         wrong
@@ -104,7 +104,7 @@ impl Chain {
     /// One entry for every version of every request, none missing, none too many.
     pub(super) fn agrees(&self, records: &BTreeMap<String, Value>) -> Vec<String> {
         let mut versions: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
-        for entry in self.entries.values() {
+        for entry in self.entries.values().filter_map(|item| item.get("entry")) {
             let id = entry.get("request").and_then(Value::as_str);
             let version = entry.get("version").and_then(Value::as_u64);
             if let (Some(id), Some(version)) = (id, version) {
@@ -141,10 +141,9 @@ mod tests {
         let mut prev = format!("sha256:{}", "0".repeat(64));
         (1..=length)
             .map(|seq| {
-                let mut entry = json!({"v": 1, "seq": seq, "prev": prev, "request": "req_1", "version": seq});
+                let entry = json!({"v": 1, "seq": seq, "prev": prev, "request": "req_1", "version": seq});
                 prev = sha256(format!("placet/entry/v1\n{}", canonical(&entry).unwrap()).as_bytes());
-                entry["hash"] = json!(prev);
-                entry
+                json!({"seq": seq, "hash": prev, "entry": entry})
             })
             .collect()
     }
@@ -165,7 +164,7 @@ mod tests {
     #[test]
     fn a_changed_entry_breaks_its_hash_and_a_missing_one_the_link() {
         let mut changed = entries(4);
-        changed[2]["request"] = json!("req_2");
+        changed[2]["entry"]["request"] = json!("req_2");
         assert_eq!(chain(&changed).0.linked().len(), 2, "its own hash, and the link of the next");
         let mut missing = entries(4);
         missing.remove(1);
@@ -176,7 +175,7 @@ mod tests {
     fn an_entry_that_reads_differently_later_is_noticed() {
         let (mut chain, _) = chain(&entries(3));
         let mut later = entries(3);
-        later[1]["version"] = json!(9);
+        later[1]["entry"]["version"] = json!(9);
         assert_eq!(chain.seen(&json!({"items": later})).len(), 1);
     }
 

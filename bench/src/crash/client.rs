@@ -81,7 +81,8 @@ impl<'a> Caller<'a> {
                 Ok(Outcome::Answered)
             }
             Err(NoAnswer::Maybe(error)) if error.kind() == std::io::ErrorKind::TimedOut => {
-                self.world.oracle.note(&Line::Hung { op, what: one.path.clone() })?;
+                let what = format!("{} (operation {op}) got no answer from a living server", one.path);
+                self.world.oracle.note(&Line::Wrong { what })?;
                 Ok(Outcome::Gone)
             }
             Err(_) => {
@@ -382,8 +383,13 @@ impl<'a> Caller<'a> {
         {
             return Ok(Outcome::Answered);
         }
-        self.world.oracle.note(&Line::Learned { waiter, record: record.clone() })?;
-        self.board().learn(&record);
+        if answer.status == 200 {
+            self.world.oracle.note(&Line::Learned { waiter, record: record.clone() })?;
+            self.board().learn(&record);
+        } else {
+            let what = format!("the waiter for {id} was answered {}: {}", answer.status, answer.text());
+            self.world.oracle.note(&Line::Wrong { what })?;
+        }
         *waiting = None;
         Ok(Outcome::Answered)
     }

@@ -21,8 +21,9 @@ pub(super) enum Line {
     Act { op: u64, id: String, verb: String, who: String, body: Value },
     /// The answer to an operation came.
     Answer { op: u64, status: u16, body: Value },
-    /// No answer came although the server was alive all the time.
-    Hung { op: u64, what: String },
+    /// Something that cannot be right whatever happened before, in words: no answer from a living server,
+    /// a waiter that was turned away.
+    Wrong { what: String },
     /// A permit was granted and the action is being executed now.
     Effect { id: String, permit: String, claimant: Option<String>, arguments: Value, digest: String },
     /// Somebody waits for the outcome of a request, across any number of kills.
@@ -43,6 +44,8 @@ pub(super) enum Line {
 pub(super) struct Verdict {
     /// Broken rules since the last verdict, in words.
     pub(super) violations: Vec<String>,
+    /// How many of them are acknowledged words that were lost.
+    pub(super) lost: usize,
     /// Requests read back.
     pub(super) requests: usize,
     /// Ledger entries read back.
@@ -53,6 +56,30 @@ pub(super) struct Verdict {
     pub(super) effects: u64,
     /// Waiters that have learned, over all lives.
     pub(super) learned: u64,
+    /// How often the rare things happened, over all lives.
+    pub(super) rare: Rare,
+}
+
+/// Rare things that a run must have seen, or it has tested less than it says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Rare {
+    /// Waiters that parked before a kill and learned the outcome after it.
+    pub(super) across: u64,
+    /// Creates that had happened although nobody had heard of it, and were found again by their key.
+    pub(super) found: u64,
+    /// Permits asked for again with the same secret.
+    pub(super) again: u64,
+    /// Requests that expired.
+    pub(super) expired: u64,
+}
+
+impl std::ops::AddAssign for Rare {
+    fn add_assign(&mut self, more: Self) {
+        self.across += more.across;
+        self.found += more.found;
+        self.again += more.again;
+        self.expired += more.expired;
+    }
 }
 
 /// The oracle's process, as the load sees it.

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::book::Book;
 use super::chain::Chain;
-use super::lines::{Line, Verdict};
+use super::lines::{Line, Rare, Verdict};
 use crate::node::http::Http;
 use crate::node::{create_file, print, thread};
 
@@ -30,7 +30,7 @@ pub(super) fn run(path: &Path) -> Result<()> {
     })?;
     let mut book = Book::default();
     let mut chain = Chain::default();
-    let (mut answers, mut effects, mut learned) = (0, 0, 0);
+    let (mut answers, mut effects, mut learned, mut rare) = (0, 0, 0, Rare::default());
     while let Ok(first) = lines.recv() {
         let batch: Vec<String> = std::iter::once(first).chain(lines.try_iter()).collect();
         write(&mut file, &batch)?;
@@ -41,24 +41,28 @@ pub(super) fn run(path: &Path) -> Result<()> {
                     answers += book.answers;
                     effects += book.effects;
                     learned += book.learned;
+                    rare += book.rare;
                     book = Book::default();
                     chain = Chain::default();
                 }
                 Line::Ledger { page } => book.violations.extend(chain.seen(&page)),
                 Line::Judge { addr, auditor, end } => {
                     let mut http = Http::new(addr.parse()?, &auditor);
-                    let records = records(&mut http)?;
-                    let entries = chain.read_back(&mut http)?;
+                    let (records, entries) = quiet(&mut http, &mut chain)?;
                     book.settle(&records, end);
                     book.violations.extend(entries);
                     book.violations.extend(chain.agrees(&records));
+                    let mut all = rare;
+                    all += book.rare;
                     let verdict = Verdict {
                         violations: std::mem::take(&mut book.violations),
+                        lost: std::mem::take(&mut book.lost),
                         requests: records.len(),
                         entries: chain.len(),
                         answers: answers + book.answers,
                         effects: effects + book.effects,
                         learned: learned + book.learned,
+                        rare: all,
                     };
                     print(serde_json::to_string(&verdict)?);
                 }
@@ -75,6 +79,20 @@ fn write(file: &mut File, batch: &[String]) -> Result<()> {
     text.push('\n');
     file.write_all(text.as_bytes()).context("write the oracle's file")?;
     file.sync_data().context("sync the oracle's file")
+}
+
+/// All records and what is wrong with the ledger, at one moment: no caller is there, but deadlines still pass.
+fn quiet(http: &mut Http, chain: &mut Chain) -> Result<(BTreeMap<String, Value>, Vec<String>)> {
+    let mut wrong = chain.read_back(http)?;
+    for _ in 0..50 {
+        let before = chain.len();
+        let records = records(http)?;
+        wrong.extend(chain.read_back(http)?);
+        if chain.len() == before {
+            return Ok((records, wrong));
+        }
+    }
+    bail!("the ledger never stood still while it was read");
 }
 
 /// Every request the server has, in pages.

@@ -87,7 +87,9 @@ impl Client {
         let made: Value = self.send(&Call::post(self.at("/v1/keys"), &body, None)?).await?;
         if made.get("key").is_some_and(Value::is_null) {
             // The first answer was lost, and a key is shown once: it is of no use to anybody.
-            return Err(self.protocol("the key was made, but the answer that showed it was lost: make another"));
+            return Err(
+                self.protocol("the key was made, but the answer that showed it was lost: make another")
+            );
         }
         serde_json::from_value(made).map_err(|error| self.protocol(error.to_string()))
     }

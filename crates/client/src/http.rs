@@ -37,7 +37,14 @@ impl Call {
         let body = serde_json::to_vec(body)
             .map_err(|error| Error::Config(format!("the body cannot be written as JSON: {error}")))?;
         let key = key.map_or_else(secret::random, Ok)?;
-        Ok(Self { method: Method::POST, url, body: Some(body), key: Some(key), claimant: None, patience: PATIENCE })
+        Ok(Self {
+            method: Method::POST,
+            url,
+            body: Some(body),
+            key: Some(key),
+            claimant: None,
+            patience: PATIENCE,
+        })
     }
 
     /// Names who claims in the same call. A secret, so it travels in a header and not in the address.

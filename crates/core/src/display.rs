@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Body, Digest, Request, answer::escape};
+use crate::{Body, Digest, ProposalContent, Request, answer::escape};
 
 /// What a page shows of a request, made by the server from the stored bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,10 +31,17 @@ pub struct DisplayField {
     pub text: String,
 }
 
-/// Every value the agent wrote, safe to show. Empty once the content was erased.
+/// Everything that was written and will be decided on, safe to show: a replacement on the table first, then what the
+/// agent wrote. Empty once the content was erased.
 pub(crate) fn fields(request: &Request) -> Vec<DisplayField> {
     let mut out = Vec::new();
     let Some(content) = &request.content else { return out };
+    if let Some(proposal) = request.proposal.as_ref().and_then(|proposal| proposal.content.as_deref()) {
+        replacement(&mut out, "/proposal", proposal);
+    }
+    if let Some(decided) = request.decision.as_ref().and_then(|decision| decision.content.as_deref()) {
+        replacement(&mut out, "/decision", decided);
+    }
     text(&mut out, "/session", &request.session);
     match &content.body {
         Body::Action(action) => {
@@ -83,6 +90,22 @@ pub(crate) fn fields(request: &Request) -> Vec<DisplayField> {
     out
 }
 
+fn replacement(out: &mut Vec<DisplayField>, at: &str, content: &ProposalContent) {
+    if let Some(arguments) = &content.arguments {
+        object(out, &format!("{at}/arguments"), arguments);
+    }
+    if let Some(answer) = &content.answer {
+        value(out, &format!("{at}/answer"), answer);
+    }
+    for (index, step) in content.steps.iter().flatten().enumerate() {
+        text(out, &format!("{at}/steps/{index}/id"), &step.id);
+        text(out, &format!("{at}/steps/{index}/decision"), step.decision.as_str());
+        if let Some(arguments) = &step.arguments {
+            object(out, &format!("{at}/steps/{index}/arguments"), arguments);
+        }
+    }
+}
+
 fn text(out: &mut Vec<DisplayField>, pointer: &str, text: &str) {
     out.push(DisplayField { pointer: pointer.to_owned(), text: show(text) });
 }
@@ -101,7 +124,7 @@ fn value(out: &mut Vec<DisplayField>, pointer: &str, value_: &Value) {
     match value_ {
         Value::Object(inner) => object(out, pointer, inner),
         Value::Array(items) if items.is_empty() => {
-            out.push(DisplayField { pointer: pointer.to_owned(), text: "[]".to_owned() })
+            out.push(DisplayField { pointer: pointer.to_owned(), text: "[]".to_owned() });
         }
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {

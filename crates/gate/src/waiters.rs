@@ -167,12 +167,11 @@ impl Drop for Registration<'_> {
 impl Gate {
     /// Waits until something happened to a request, or the time is up. The caller must be allowed to see it.
     pub async fn wait(&self, actor: &Actor, id: RequestId, until: Until, at_most: Duration) -> Result<Waited, GateError> {
-        let request = self.get(actor, id).await?;
-        if self.met(&request, until) || at_most.is_zero() {
+        if at_most.is_zero() {
+            let request = self.get(actor, id).await?;
             let met = self.met(&request, until);
             return Ok(Waited { request, met });
         }
-        drop(request);
         let _seat = self.waiters.seat(&actor.name)?;
         let deadline = Instant::now() + at_most;
         loop {

@@ -45,7 +45,9 @@ async fn start(args: &DemoArgs, data: &std::path::Path, bootstrap: &str) -> anyh
         listen: SocketAddr::from(([127, 0, 0, 1], port)),
         bootstrap_token: bootstrap.to_owned(),
     };
-    if let Some(port) = args.port { serve::start(at(port)).await } else {
+    if let Some(port) = args.port {
+        serve::start(at(port)).await
+    } else {
         let taken = tokio::net::TcpListener::bind(("127.0.0.1", PORT)).await.is_err();
         serve::start(at(if taken { 0 } else { PORT })).await
     }

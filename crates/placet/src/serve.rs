@@ -195,7 +195,8 @@ fn logs(level: &str, format: LogFormat) -> anyhow::Result<()> {
         Ok(filter) => EnvFilter::try_new(&filter).map_err(|error| usage(format!("PLACET_LOG: {error}")))?,
         Err(_) => EnvFilter::try_new(level).map_err(|error| usage(format!("log.level: {error}")))?,
     };
-    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let colour = std::io::IsTerminal::is_terminal(&std::io::stderr()) && std::env::var_os("NO_COLOR").is_none();
+    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).with_ansi(colour);
     match format {
         LogFormat::Text => logs.init(),
         LogFormat::Json => logs.json().init(),

@@ -83,7 +83,12 @@ fn help_shows_every_command_and_the_exit_codes() {
 #[test]
 fn a_server_that_is_not_there_is_1_and_says_what_to_try() {
     insta::assert_snapshot!(failed(&["inbox"]), @"1: error: cannot reach Placet at http://127.0.0.1:1: Connection refused (os error 111). Start it with `placet serve`, or set PLACET_URL to where it runs");
-    for args in [vec!["show", ID], vec!["approve", ID], vec!["request", "--tool", "t", "--args", "{}"], vec!["inbox", "--watch"]] {
+    for args in [
+        vec!["show", ID],
+        vec!["approve", ID],
+        vec!["request", "--tool", "t", "--args", "{}"],
+        vec!["inbox", "--watch"],
+    ] {
         assert!(failed(&args).starts_with("1: error: cannot reach Placet at http://127.0.0.1:1"), "{args:?}");
     }
 }
@@ -143,7 +148,8 @@ fn completions_exist_for_the_three_shells() {
 #[test]
 fn every_command_has_help() {
     let top = text(&placet(&["--help"]).stdout);
-    let commands = top.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let commands =
+        top.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let names: Vec<&str> = commands.filter_map(|line| line.split_whitespace().next()).collect();
     assert!(names.len() >= 17, "{names:?}");
     for name in names {

@@ -2,11 +2,14 @@
 
 use std::{
     io::{BufRead, BufReader},
+    path::Path,
     process::{Child, Command, Output, Stdio},
     sync::mpsc,
     time::Duration,
 };
 
+use placet_client::Client;
+use placet_core::Role;
 use serde_json::{Value, json};
 
 /// A running demo, and its keys. Stops when dropped.
@@ -66,7 +69,8 @@ impl Demo {
 
     /// Asks as the agent in the background.
     fn ask(&self, args: &[&str]) -> Child {
-        let mut command = self.command(&self.agent, &[&["--json", "request", "--session", "test"], args].concat());
+        let mut command =
+            self.command(&self.agent, &[&["--json", "request", "--session", "test"], args].concat());
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs")
     }
 
@@ -133,7 +137,11 @@ fn a_request_waits_in_the_shell_until_it_is_decided() {
 
     let late = demo.reviewer(&["approve", &id]);
     assert_eq!(late.status.code(), Some(1));
-    assert!(text(&late.stderr).contains("can no longer be decided: it is denied by you: no"), "{}", text(&late.stderr));
+    assert!(
+        text(&late.stderr).contains("can no longer be decided: it is denied by you: no"),
+        "{}",
+        text(&late.stderr)
+    );
 
     let expired = demo.ask(&["--tool", "t.expire", "--args", "{}", "--expires-in", "1s"]);
     assert_eq!(ended(expired).0, Some(4));
@@ -169,7 +177,8 @@ fn every_kind_is_decided_from_the_shell() {
 
     let plan = demo.id_of(|record| record["kind"] == json!("plan"));
     let record = demo.json(&["approve", &plan, "--only", "verify,backup"]);
-    let steps: Vec<&Value> = record["decision"]["steps"].as_array().expect("steps").iter().map(|step| &step["id"]).collect();
+    let steps: Vec<&Value> =
+        record["decision"]["steps"].as_array().expect("steps").iter().map(|step| &step["id"]).collect();
     assert_eq!((&record["state"], json!(steps)), (&json!("approved"), json!(["verify", "switch", "backup"])));
 
     let question = demo.id_of(|record| record["kind"] == json!("confirmation"));
@@ -187,7 +196,8 @@ fn nothing_an_agent_wrote_moves_the_cursor() {
     let hostile = demo.id_of(|record| record["tool"] == json!("send_mail"));
     for args in [vec!["show", &hostile], vec!["inbox"], vec!["--json", "show", &hostile]] {
         let shown = text(&demo.reviewer(&args).stdout);
-        let tricks = shown.chars().filter(|c| c.is_control() && *c != '\n' || ('\u{200b}'..='\u{202e}').contains(c));
+        let hidden = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}');
+        let tricks = shown.chars().filter(|c| (c.is_control() && *c != '\n') || hidden(*c));
         assert_eq!(tricks.collect::<String>(), "", "{args:?}");
     }
     let shown = text(&demo.reviewer(&["show", &hostile]).stdout);
@@ -232,4 +242,107 @@ fn the_demo_decides_everything_by_itself_when_told_to() {
     assert!(story.contains("payments.transfer({\"amount\":42,"), "{story}");
     assert!(story.contains("denied by you: the address is not what it looks like"), "{story}");
     assert_eq!(story.matches(", reported: succeeded").count(), 3, "{story}");
+}
+
+/// `placet serve` on a data folder; killed when dropped.
+struct Served(Child);
+
+impl Served {
+    fn start(data: &Path, address: &str) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_placet"))
+            .args(["serve", "--listen", address, "--data"])
+            .arg(data)
+            .env("PLACET_BOOTSTRAP_TOKEN", BOOTSTRAP)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the server starts");
+        let mut line = String::new();
+        let out = child.stdout.take().expect("its output");
+        BufReader::new(out).read_line(&mut line).expect("it says when it listens");
+        assert!(line.contains(address), "{line}");
+        Self(child)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+const BOOTSTRAP: &str = "bootstrap-bootstrap-bootstrap-bootstrap";
+
+/// A key from a running server.
+fn key(url: &str, role: Role, name: &str) -> String {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let admin = Client::new(url, BOOTSTRAP).expect("an address");
+    runtime.block_on(admin.create_key(role, name, None)).expect("a key").key
+}
+
+#[test]
+fn a_request_in_the_shell_and_a_watcher_live_through_a_killed_server() {
+    let data = tempfile::tempdir().expect("a folder");
+    let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    let address = free.expect("a free port").to_string();
+    let url = format!("http://{address}");
+    let server = Served::start(data.path(), &address);
+    let (agent, reviewer) = (key(&url, Role::Agent, "bot"), key(&url, Role::Reviewer, "ann"));
+    let run = |key: &str, args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_placet"));
+        command
+            .args(args)
+            .env("PLACET_URL", &url)
+            .env("PLACET_TOKEN", key)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped());
+        command
+    };
+    let mut asked = run(&agent, &["request", "--tool", "t", "--args", "{\"a\":1}"]);
+    let mut asked = asked.stderr(Stdio::piped()).spawn().expect("it runs");
+    let mut first = String::new();
+    let mut said = BufReader::new(asked.stderr.take().expect("its words"));
+    said.read_line(&mut first).expect("it says what it asked");
+    let id = first.split_whitespace().nth(1).expect("the id").to_owned();
+    let mut watch = run(&reviewer, &["inbox", "--watch"]).spawn().expect("it runs");
+    let mut lines = BufReader::new(watch.stdout.take().expect("its output")).lines();
+    assert!(lines.next().expect("a line").expect("text").contains("request.pending"));
+
+    drop(server);
+    std::thread::sleep(Duration::from_millis(300));
+    let _server = Served::start(data.path(), &address);
+
+    assert!(run(&reviewer, &["approve", &id]).output().expect("it runs").status.success());
+    let decided = lines.next().expect("a line").expect("text");
+    assert!(decided.starts_with(&format!("request.decided {id} approved by ann")), "{decided}");
+    let output = asked.wait_with_output().expect("it ends");
+    assert!(output.status.success());
+    assert!(
+        text(&output.stdout).ends_with("approved by ann\narguments {\"a\":1}\n"),
+        "{}",
+        text(&output.stdout)
+    );
+    watch.kill().expect("it runs");
+    watch.wait().expect("it ends");
+}
+
+#[test]
+fn an_interrupted_request_stays_pending_and_says_so() {
+    let demo = Demo::start();
+    let asked = demo.ask(&["--tool", "t.interrupt", "--args", "{}"]);
+    let id = demo.pending("t.interrupt");
+    let interrupted =
+        |child: &Child| Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("sent");
+    assert!(interrupted(&asked).success());
+    let output = asked.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130));
+    assert!(text(&output.stderr).contains(&format!("{id} is still pending")), "{}", text(&output.stderr));
+    assert_eq!(demo.json(&["show", &id])["state"], json!("pending"));
+
+    let asked = demo.ask(&["--tool", "t.withdraw", "--args", "{}", "--cancel-on-interrupt"]);
+    let id = demo.pending("t.withdraw");
+    assert!(interrupted(&asked).success());
+    assert_eq!(asked.wait_with_output().expect("it ends").status.code(), Some(130));
+    assert_eq!(demo.json(&["show", &id])["state"], json!("cancelled"));
 }

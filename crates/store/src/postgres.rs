@@ -37,7 +37,11 @@ fn config(url: &str) -> Result<Config, StoreError> {
     const TLS: &str = "this build speaks to Postgres without TLS: use a local socket or a TLS proxy beside this server, and sslmode=disable";
     let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
         let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
-        let hint = if cause.contains("sslmode") { TLS } else { "expected something like postgres://user@host:5432/name" };
+        let hint = if cause.contains("sslmode") {
+            TLS
+        } else {
+            "expected something like postgres://user@host:5432/name"
+        };
         StoreError::File(format!("the database address cannot be used ({cause}): {hint}"))
     })?;
     if config.get_ssl_mode() == SslMode::Require {
@@ -64,12 +68,15 @@ pub(crate) async fn prepare(url: &str) -> Result<(), StoreError> {
     client.batch_execute(SETUP_WAIT).await?;
     let encoding: String = read(&client.query_one("SHOW server_encoding", &[]).await?, 0)?;
     if encoding != "UTF8" {
-        return Err(StoreError::File(format!("the database is encoded in {encoding}: make one with ENCODING 'UTF8'")));
+        return Err(StoreError::File(format!(
+            "the database is encoded in {encoding}: make one with ENCODING 'UTF8'"
+        )));
     }
     let transaction = client.transaction().await?;
     transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&SETUP_LOCK]).await?;
     transaction.batch_execute("CREATE TABLE IF NOT EXISTS placet_format (version BIGINT NOT NULL)").await?;
-    let found: Option<i64> = read(&transaction.query_one("SELECT max(version) FROM placet_format", &[]).await?, 0)?;
+    let found: Option<i64> =
+        read(&transaction.query_one("SELECT max(version) FROM placet_format", &[]).await?, 0)?;
     let found = known(found)?;
     for (number, sql) in POSTGRES.iter().filter(|(number, _)| *number > found) {
         transaction.batch_execute(sql).await?;
@@ -94,12 +101,16 @@ pub(crate) async fn initialise(url: &str, epoch: &str, secret: &str) -> Result<S
     transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&SETUP_LOCK]).await?;
     if transaction.query_opt("SELECT FROM meta WHERE name = $1", &[&RESTORING]).await?.is_some() {
         // Its old permits would live again.
-        return Err(StoreError::File("a restore into this database was cut short: restore again, into an empty one".to_owned()));
+        return Err(StoreError::File(
+            "a restore into this database was cut short: restore again, into an empty one".to_owned(),
+        ));
     }
     let zero = placet_core::Digest::default();
     let head = "INSERT INTO head (one, epoch, seq, hash, principals_seq) VALUES (1, $1, 0, $2, 0) ON CONFLICT DO NOTHING";
     transaction.execute(head, &[&epoch, &&zero.as_bytes()[..]]).await?;
-    transaction.execute("INSERT INTO meta (name, value) VALUES ('secret', $1) ON CONFLICT DO NOTHING", &[&secret]).await?;
+    transaction
+        .execute("INSERT INTO meta (name, value) VALUES ('secret', $1) ON CONFLICT DO NOTHING", &[&secret])
+        .await?;
     let secret = read(&transaction.query_one("SELECT value FROM meta WHERE name = 'secret'", &[]).await?, 0)?;
     transaction.commit().await?;
     Ok(secret)
@@ -111,17 +122,22 @@ pub(crate) async fn durability(url: &str) -> Result<String, StoreError> {
     let settings = "SELECT current_setting('synchronous_commit'), current_setting('synchronous_standby_names'), current_setting('fsync'),
                            current_setting('full_page_writes')";
     let row = client.query_one(settings, &[]).await?;
-    let (commit, standbys, fsync, pages): (String, String, String, String) = (read(&row, 0)?, read(&row, 1)?, read(&row, 2)?, read(&row, 3)?);
+    let (commit, standbys, fsync, pages): (String, String, String, String) =
+        (read(&row, 0)?, read(&row, 1)?, read(&row, 2)?, read(&row, 3)?);
     // The writer never uses `off`: see its session.
     let commit = if commit == "off" { "on".to_owned() } else { commit };
     let survives = match (fsync.as_str(), pages.as_str(), standbys.is_empty() || commit == "local") {
         ("off", _, _) => "a power cut of the database server can lose decisions",
-        (_, "off", _) => "a power cut of the database server can damage the database, unless its disks write whole pages",
+        (_, "off", _) => {
+            "a power cut of the database server can damage the database, unless its disks write whole pages"
+        }
         (_, _, true) => "survives a crash and a power cut of the database server, not the loss of its disk",
         (_, _, false) => "survives the loss of the database server",
     };
     let standbys = if standbys.is_empty() { "none" } else { &standbys };
-    Ok(format!("synchronous_commit={commit}, synchronous_standby_names={standbys}, fsync={fsync}: {survives}"))
+    Ok(format!(
+        "synchronous_commit={commit}, synchronous_standby_names={standbys}, fsync={fsync}: {survives}"
+    ))
 }
 
 /// Text for a column. Postgres cannot store the character zero; the columns are what lists filter by, and the

@@ -1,1 +1,31 @@
-//! Placeholder.
+//! What the tests of every crate share: places to store things, a clock and a randomness that tests control, actors,
+//! and the real server on a free port. Nothing of the product depends on it.
+//!
+//! ```text
+//! both! {
+//!     async fn a_decision_wakes_the_agent(kit) {
+//!         let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+//!         let request = kit.ask(&bot).await;
+//!         kit.approve(&ann, &request).await.unwrap();
+//!     }
+//! }
+//! ```
+//! makes two tests, `a_decision_wakes_the_agent::sqlite` and `::postgres`; each ends with the checks of [`Kit::finish`].
+
+mod clock;
+mod commands;
+mod entropy;
+mod http;
+mod kit;
+mod place;
+mod run;
+mod server;
+
+pub use clock::FakeClock;
+pub use commands::{answered, idempotency, one, submit, work};
+pub use entropy::SeededEntropy;
+pub use http::{Answer, Http, Lines};
+pub use kit::{BOOTSTRAP, Kit, Setup};
+pub use place::{Backend, Held, Place};
+pub use run::block_on;
+pub use server::Server;

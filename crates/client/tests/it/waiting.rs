@@ -167,13 +167,13 @@ async fn a_permit_whose_answer_was_lost_is_asked_for_again() {
     let fake = Fake::start(|number, _| match number {
         0 => Reply::Lost,
         1 => Reply::Json(200, record("claimed", 3)),
-        _ => Reply::Json(200, json!({"permit": "p", "arguments": {}, "digest": digest('a'), "report_by": null})),
+        _ => Reply::Json(
+            200,
+            json!({"permit": "p", "arguments": {}, "digest": digest('a'), "report_by": null}),
+        ),
     })
     .await;
-    let options = CreateOptions {
-        claim: Some(Claimant::new().unwrap()),
-        ..CreateOptions::default()
-    };
+    let options = CreateOptions { claim: Some(Claimant::new().unwrap()), ..CreateOptions::default() };
     let made = fake.client().create(&create(), options).await.unwrap();
     assert_eq!(made.permit.as_deref(), Some("p"));
     let calls = fake.calls();
@@ -184,10 +184,7 @@ async fn a_permit_whose_answer_was_lost_is_asked_for_again() {
 #[tokio::test]
 async fn a_refused_atomic_batch_still_has_its_results() {
     let seen: Record = serde_json::from_value(record("pending", 1)).unwrap();
-    let items = [BatchItem {
-        id: seen.id,
-        decide: Decide::approve(&seen),
-    }];
+    let items = [BatchItem { id: seen.id, decide: Decide::approve(&seen) }];
     let fake = Fake::start(|_, _| {
         let result = json!({"id": ID, "status": 409, "code": "expired",
             "problem": {"code": "expired", "detail": "late", "record": record("expired", 2)}});
@@ -196,8 +193,5 @@ async fn a_refused_atomic_batch_still_has_its_results() {
     .await;
     let results = fake.client().decide_batch(&items, true).await.unwrap();
     let problem = results[0].result.as_ref().unwrap_err();
-    assert_eq!(
-        problem.record.as_ref().map(|record| record.state),
-        Some(State::Expired)
-    );
+    assert_eq!(problem.record.as_ref().map(|record| record.state), Some(State::Expired));
 }

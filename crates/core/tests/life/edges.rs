@@ -114,7 +114,7 @@ fn only_the_arrows_of_the_picture_exist() {
                             taken += 1;
                         }
                         (Err(EvolveError::NoEdge { state: stood, .. }), None) => {
-                            assert_eq!(stood, *state, "{case}")
+                            assert_eq!(stood, *state, "{case}");
                         }
                         (after, expected) => panic!("{case}: {after:?}, expected {expected:?}"),
                     }

@@ -50,20 +50,27 @@ pub(crate) fn effect(record: &Record) -> String {
 
 /// What happened to it, in one line: state, who and why.
 pub(crate) fn headline(record: &Record) -> String {
-    let mut text = record.state.to_string();
-    if let Some(decision) = &record.decision {
-        if decision.decision == DecisionWord::Edit {
-            text.push_str(" with changes");
-        }
-        match decision.by.as_slice() {
-            [] => text.push_str(" by policy"),
-            people => text.extend([" by ", &show(&people.join(", "))]),
-        }
-        if let Some(reason) = &decision.reason {
-            text.extend([": ", &show(reason)]);
-        }
+    let Some(decision) = &record.decision else {
+        return record.state.to_string();
+    };
+    let mut said = match decision.decision {
+        DecisionWord::Approve => "approved",
+        DecisionWord::Edit => "approved with changes",
+        DecisionWord::Deny => "denied",
+        DecisionWord::Respond => "answered",
     }
-    text
+    .to_owned();
+    match decision.by.as_slice() {
+        [] => said.push_str(" by policy"),
+        people => said.extend([" by ", &show(&people.join(", "))]),
+    }
+    if let Some(reason) = &decision.reason {
+        said.extend([": ", &show(reason)]);
+    }
+    match record.state {
+        State::Approved | State::Denied | State::Answered => said,
+        later => format!("{later} ({said})"),
+    }
 }
 
 /// Everything a reviewer should see, in a fixed order.
@@ -302,7 +309,7 @@ fn outcome(out: &mut Sheet, record: &Record) {
 }
 
 fn why(out: &mut Sheet, record: &Record, now: Time) {
-    out.heading("Why it waits");
+    out.heading(if record.state == State::Pending { "Why it waits" } else { "Why it was held" });
     let tone = if record.risk >= placet_core::Risk::High { Tone::Bad } else { Tone::Plain };
     out.add("risk", record.risk.as_str(), tone);
     let reasons = record.verdict.reasons.iter().map(|reason| show(reason)).collect::<Vec<_>>().join("; ");

@@ -32,7 +32,7 @@ pub(crate) async fn approve(context: &Context, args: ApproveArgs) -> anyhow::Res
     };
     let mut decide = chosen.map_or_else(|| Decide::approve(&record), |steps| Decide::steps(&record, steps));
     decide = with(decide, &record, args.reason, args.code, args.yes)?;
-    if !agreed(context, &record, &[], &question, args.yes)? {
+    if !agreed(&record, &[], &question, args.yes)? {
         return Ok(exit::ERROR);
     }
     send(context, &record, &seen(decide, &record, args.yes)).await
@@ -54,7 +54,7 @@ pub(crate) async fn edit(context: &Context, args: EditArgs) -> anyhow::Result<u8
     };
     let changes = replacement::changes(&before, &after);
     let decide = with(Decide::edit(&record, after), &record, args.reason, args.code, args.yes)?;
-    if !agreed(context, &record, &changes, "Approve with these changes?", args.yes)? {
+    if !agreed(&record, &changes, "Approve with these changes?", args.yes)? {
         return Ok(exit::ERROR);
     }
     send(context, &record, &seen(decide, &record, args.yes)).await
@@ -156,19 +156,11 @@ fn with(
 }
 
 /// Shows what will be approved and asks, where there is somebody to ask.
-fn agreed(
-    context: &Context,
-    record: &Record,
-    changes: &[String],
-    question: &str,
-    yes: bool,
-) -> anyhow::Result<bool> {
+fn agreed(record: &Record, changes: &[String], question: &str, yes: bool) -> anyhow::Result<bool> {
     if yes || !somebody_there() {
         return Ok(true);
     }
-    if !context.json || !changes.is_empty() {
-        output::to_stderr(&sheet(&describe(record, output::now())));
-    }
+    output::to_stderr(&sheet(&describe(record, output::now())));
     if !changes.is_empty() {
         output::to_stderr(&format!("\n{}", paint(output::STRONG, "Your changes")));
         for change in changes {

@@ -1,5 +1,7 @@
 //! `placet inbox`: what is waiting, as a table.
 
+use std::io::IsTerminal;
+
 use anstyle::Style;
 use placet_client::{ListQuery, Page};
 use placet_core::{Record, State, Time, show};
@@ -17,7 +19,9 @@ pub(crate) async fn run(context: &Context, args: InboxArgs) -> anyhow::Result<u8
     if context.json {
         output::json(&page)?;
     } else {
-        let columns = crossterm::terminal::size().map_or(120, |(columns, _)| usize::from(columns));
+        // A pipe has no width; whoever reads it can cut for itself.
+        let terminal = std::io::stdout().is_terminal().then(crossterm::terminal::size).and_then(Result::ok);
+        let columns = terminal.map_or(usize::MAX, |(columns, _)| usize::from(columns));
         for line in lines(&page, query.state, output::now(), columns.max(60)) {
             output::line(&line)?;
         }

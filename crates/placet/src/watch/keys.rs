@@ -140,7 +140,9 @@ impl App {
                 Action::Send(shown.id, Box::new(decide))
             }
             Mode::Change { shown, decide, .. } => Action::Send(shown.id, decide),
-            Mode::Deny { shown, typed } => Action::Send(shown.id, Box::new(Decide::deny(&shown, typed).as_shown(&shown))),
+            Mode::Deny { shown, typed } => {
+                Action::Send(shown.id, Box::new(Decide::deny(&shown, typed).as_shown(&shown)))
+            }
             Mode::Answer { shown, typed } => match answer::parse(&shown, std::slice::from_ref(&typed)) {
                 Ok(value) => {
                     let decide = Decide::respond(&shown, value).as_shown(&shown);

@@ -2,12 +2,20 @@
 
 use std::time::Duration;
 
-use crossterm::event::{Event, EventStream, KeyEventKind};
+use crossterm::{
+    event::{Event, EventStream, KeyEventKind},
+    terminal::{Clear, ClearType},
+};
 use futures_util::StreamExt;
 use placet_client::{Client, Decide, Error};
 use placet_core::{Record, RequestId};
 use ratatui::DefaultTerminal;
-use tokio::{sync::mpsc, task::JoinSet, time::interval};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::mpsc,
+    task::JoinSet,
+    time::interval,
+};
 
 use super::{
     draw::draw,
@@ -17,6 +25,7 @@ use super::{
 };
 use crate::{
     cli::Filters,
+    exit,
     output::{self, Tone},
     verbs::edit,
 };
@@ -60,6 +69,7 @@ async fn watch(
     let mut calls: JoinSet<Back> = JoinSet::new();
     let mut keys = EventStream::new();
     let mut clock = interval(Duration::from_millis(500));
+    let (mut terminated, mut hung_up) = (signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
     loop {
         if let Some(id) = app.wanted() {
             let client = client.clone();
@@ -79,7 +89,8 @@ async fn watch(
                         ratatui::restore();
                         let edited = tokio::task::block_in_place(|| edit::in_editor(&record));
                         terminal = ratatui::try_init()?;
-                        terminal.clear()?;
+                        // Not `Terminal::clear`, which asks the terminal where its cursor is and waits for an answer.
+                        crossterm::execute!(std::io::stdout(), Clear(ClearType::All))?;
                         keys = EventStream::new();
                         propose(&mut app, record, edited);
                     }
@@ -95,6 +106,9 @@ async fn watch(
                 Back::Read(result) => if let Ok(record) = result { app.update(record, output::now()) },
             },
             _ = clock.tick() => app.tick(output::now()),
+            // The terminal is given back also when somebody ends us from outside.
+            _ = terminated.recv() => return Ok(exit::INTERRUPTED),
+            _ = hung_up.recv() => return Ok(exit::INTERRUPTED),
         }
         if let Some(error) = app.failed.take() {
             return Err(error.into());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use placet_client::{Decide, Error};
 use placet_core::{Kind, Record, RequestId, Risk, State, Time};
 
-use super::News;
+use super::{News, ROWS};
 use crate::output::{self, Tone, headline};
 
 /// How long a decided row stays, dimmed, so that nothing vanishes under the cursor.
@@ -83,6 +83,7 @@ impl App {
     /// A newer record of one request. Older ones are left out: the highest version counts.
     pub(super) fn update(&mut self, record: Record, now: Time) {
         let pending = record.state == State::Pending;
+        let room = self.rows.len() < ROWS;
         let leave = (!pending).then(|| now.plus(LINGER));
         match self.rows.iter_mut().find(|row| row.record.id == record.id) {
             Some(row) if record.version < row.record.version => {}
@@ -96,7 +97,7 @@ impl App {
                 }
                 row.until = row.until.or(leave);
             }
-            None if pending => self.rows.push(Row { record, until: None }),
+            None if pending && room => self.rows.push(Row { record, until: None }),
             None => {}
         }
         self.tidy();

@@ -99,13 +99,15 @@ pub(crate) struct BatchParams {
     atomic: Option<bool>,
 }
 
-/// One decision of a batch.
-#[derive(Debug, Deserialize, ToSchema)]
+/// One decision of a batch: a decision, and the request it is about.
+#[derive(Debug, ToSchema)]
+#[expect(dead_code, reason = "describes the body; items are read one by one so that errors name the item")]
 pub(crate) struct BatchItem {
     /// On which request.
     id: String,
+    #[schema(inline)]
     #[serde(flatten)]
-    decide: Value,
+    decide: Decide,
 }
 
 /// How one decision of a batch came out.

@@ -19,10 +19,17 @@ use crate::{
 /// Copies every table as it stands at one moment, beside running servers.
 pub(crate) async fn export(url: &str, copy: &mut Copy) -> Result<(), StoreError> {
     let (mut client, _driver) = connect(&config(url)?).await?;
-    let snapshot = client.build_transaction().isolation_level(tokio_postgres::IsolationLevel::RepeatableRead).read_only(true).start().await?;
+    let snapshot = client
+        .build_transaction()
+        .isolation_level(tokio_postgres::IsolationLevel::RepeatableRead)
+        .read_only(true)
+        .start()
+        .await?;
     for (table, columns) in TABLES {
         let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
-        let rows = snapshot.query_raw(&format!("SELECT {} FROM {table}", names.join(", ")), Vec::<i64>::new()).await?;
+        let rows = snapshot
+            .query_raw(&format!("SELECT {} FROM {table}", names.join(", ")), Vec::<i64>::new())
+            .await?;
         let mut rows = std::pin::pin!(rows);
         while let Some(row) = rows.try_next().await.map_err(failed)? {
             let values = columns.iter().enumerate().map(|(index, (_, column))| value(&row, index, *column));
@@ -51,7 +58,9 @@ pub(crate) async fn import(url: &str, file: &Path) -> Result<(), StoreError> {
     let transaction = client.transaction().await?;
     transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&SETUP_LOCK]).await?;
     if transaction.query_opt("SELECT FROM head", &[]).await?.is_some() {
-        return Err(StoreError::File("the database already holds data: restore into an empty one".to_owned()));
+        return Err(StoreError::File(
+            "the database already holds data: restore into an empty one".to_owned(),
+        ));
     }
     // The file is read on a thread of its own; the channel keeps it from running ahead.
     let (pages, mut incoming) = mpsc::channel::<Page>(2);
@@ -59,7 +68,9 @@ pub(crate) async fn import(url: &str, file: &Path) -> Result<(), StoreError> {
     let reading = tokio::task::spawn_blocking(move || {
         for (table, columns) in TABLES {
             rows_of(&file, table, columns, |page| {
-                pages.blocking_send((table, columns, page)).map_err(|_| StoreError::Database("the database did not take the backup".to_owned()))
+                pages
+                    .blocking_send((table, columns, page))
+                    .map_err(|_| StoreError::Database("the database did not take the backup".to_owned()))
             })?;
         }
         Ok::<(), StoreError>(())
@@ -72,7 +83,9 @@ pub(crate) async fn import(url: &str, file: &Path) -> Result<(), StoreError> {
         }
     }
     drop(incoming);
-    let read = reading.await.map_err(|error| StoreError::Database(format!("reading the backup was cut short: {error}")))?;
+    let read = reading
+        .await
+        .map_err(|error| StoreError::Database(format!("reading the backup was cut short: {error}")))?;
     written.and(read)?;
     transaction.execute("SELECT setval(pg_get_serial_sequence('idempotency', 'id'), greatest(max(id), 1)) FROM idempotency", &[]).await?;
     transaction.execute("INSERT INTO meta (name, value) VALUES ($1, 'yes')", &[&RESTORING]).await?;
@@ -80,18 +93,37 @@ pub(crate) async fn import(url: &str, file: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-async fn write(into: &Transaction<'_>, table: &str, columns: &[(&str, Column)], page: Vec<Vec<Value>>) -> Result<(), StoreError> {
+async fn write(
+    into: &Transaction<'_>,
+    table: &str,
+    columns: &[(&str, Column)],
+    page: Vec<Vec<Value>>,
+) -> Result<(), StoreError> {
     if page.is_empty() {
         return Ok(());
     }
     let mut arrays: Vec<Box<dyn ToSql + Sync + Send>> = Vec::with_capacity(columns.len());
     for (index, (name, column)) in columns.iter().enumerate() {
-        let wrong = || StoreError::Damaged(format!("the backup has a value of the wrong kind in {table}.{name}"));
-        let cells = page.iter().map(|row| row.get(index).unwrap_or(&Value::Null));
+        let (mut ints, mut texts, mut blobs) = (Vec::new(), Vec::new(), Vec::new());
+        for row in &page {
+            match (column, row.get(index)) {
+                (Column::Int, Some(Value::Null)) => ints.push(None),
+                (Column::Int, Some(Value::Integer(int))) => ints.push(Some(*int)),
+                (Column::Text, Some(Value::Null)) => texts.push(None),
+                (Column::Text, Some(Value::Text(text))) => texts.push(Some(plain(text).into_owned())),
+                (Column::Bytes, Some(Value::Null)) => blobs.push(None),
+                (Column::Bytes, Some(Value::Blob(bytes))) => blobs.push(Some(bytes.clone())),
+                _ => {
+                    return Err(StoreError::Damaged(format!(
+                        "the backup has a value of the wrong kind in {table}.{name}"
+                    )));
+                }
+            }
+        }
         arrays.push(match column {
-            Column::Int => Box::new(cells.map(|cell| int(cell).ok_or_else(wrong)).collect::<Result<Vec<_>, _>>()?),
-            Column::Text => Box::new(cells.map(|cell| text(cell).ok_or_else(wrong)).collect::<Result<Vec<_>, _>>()?),
-            Column::Bytes => Box::new(cells.map(|cell| bytes(cell).ok_or_else(wrong)).collect::<Result<Vec<_>, _>>()?),
+            Column::Int => Box::new(ints),
+            Column::Text => Box::new(texts),
+            Column::Bytes => Box::new(blobs),
         });
     }
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
@@ -100,34 +132,13 @@ async fn write(into: &Transaction<'_>, table: &str, columns: &[(&str, Column)], 
         Column::Text => format!("${place}::text[]"),
         Column::Bytes => format!("${place}::bytea[]"),
     });
-    let sql = format!("INSERT INTO {table} ({}) SELECT * FROM unnest({})", names.join(", "), marks.collect::<Vec<_>>().join(", "));
-    let params: Vec<&(dyn ToSql + Sync)> = arrays.iter().map(|array| &**array as &(dyn ToSql + Sync)).collect();
+    let sql = format!(
+        "INSERT INTO {table} ({}) SELECT * FROM unnest({})",
+        names.join(", "),
+        marks.collect::<Vec<_>>().join(", ")
+    );
+    let params: Vec<&(dyn ToSql + Sync)> =
+        arrays.iter().map(|array| &**array as &(dyn ToSql + Sync)).collect();
     into.execute(&sql, &params).await.map_err(failed)?;
     Ok(())
-}
-
-// The outer option says whether the value fits its column, the inner one whether there is a value.
-
-fn int(cell: &Value) -> Option<Option<i64>> {
-    match cell {
-        Value::Null => Some(None),
-        Value::Integer(int) => Some(Some(*int)),
-        _ => None,
-    }
-}
-
-fn text(cell: &Value) -> Option<Option<String>> {
-    match cell {
-        Value::Null => Some(None),
-        Value::Text(text) => Some(Some(plain(text).into_owned())),
-        _ => None,
-    }
-}
-
-fn bytes(cell: &Value) -> Option<Option<Vec<u8>>> {
-    match cell {
-        Value::Null => Some(None),
-        Value::Blob(bytes) => Some(Some(bytes.clone())),
-        _ => None,
-    }
 }

@@ -10,7 +10,8 @@ use super::{config, session::CONNECT};
 use crate::StoreError;
 
 /// Pauses between attempts to connect: short at first, so that a restart of the database is hardly noticed.
-const GAPS: [Duration; 4] = [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(1), Duration::from_secs(3)];
+const GAPS: [Duration; 4] =
+    [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(1), Duration::from_secs(3)];
 
 /// Raises the hint with every notification, until cancelled. What was said while nobody listened is lost, so the
 /// hint is raised after every new connection too.
@@ -33,7 +34,11 @@ pub(crate) async fn listen(url: String, hint: watch::Sender<u64>, cancel: Cancel
 }
 
 /// Listens on one connection until it ends.
-async fn hear(config: &Config, hint: &watch::Sender<u64>, attempts: &mut usize) -> Result<std::convert::Infallible, StoreError> {
+async fn hear(
+    config: &Config,
+    hint: &watch::Sender<u64>,
+    attempts: &mut usize,
+) -> Result<std::convert::Infallible, StoreError> {
     let late = |_| StoreError::Unavailable(format!("no connection within {} s", CONNECT.as_secs()));
     let (client, mut connection) = timeout(CONNECT, config.connect(NoTls)).await.map_err(late)??;
     let mut listening = pin!(client.batch_execute("LISTEN placet"));

@@ -2,7 +2,9 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use deadpool_postgres::{Client as Pooled, Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{
+    Client as Pooled, Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime,
+};
 use placet_core::{Digest, Directory, Key, Request, RequestId, State, Time};
 use placet_ledger::Entry;
 use tokio_postgres::{
@@ -34,7 +36,8 @@ const STALE: Duration = Duration::from_secs(1);
 
 /// Every read finds its rows by an index and in its order. A plan made while the tables were empty would scan them
 /// and stay in use while they grow.
-pub(super) const BY_INDEX: &str = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
+pub(super) const BY_INDEX: &str =
+    "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
 
 /// The states that have deadlines.
 const LIVE: [State; 3] = [State::Pending, State::Approved, State::Claimed];
@@ -55,7 +58,9 @@ impl PostgresReaders {
             .create_timeout(Some(CONNECT))
             .recycle_timeout(Some(Duration::from_secs(2)))
             .runtime(Runtime::Tokio1)
-            .post_create(Hook::async_fn(|client, _| Box::pin(async move { set_up(client).await.map_err(HookError::Backend) })))
+            .post_create(Hook::async_fn(|client, _| {
+                Box::pin(async move { set_up(client).await.map_err(HookError::Backend) })
+            }))
             // Whoever comes next must not find out that the connection died while nobody used it.
             .pre_recycle(Hook::async_fn(|client, metrics| {
                 Box::pin(async move {
@@ -85,7 +90,9 @@ impl PostgresReaders {
     }
 
     pub(crate) async fn get(&self, id: RequestId) -> Result<Option<Request>, StoreError> {
-        let rows = self.query(requests!("(SELECT seq, meta FROM requests WHERE id = $1) r"), &[&id.to_string()]).await?;
+        let rows = self
+            .query(requests!("(SELECT seq, meta FROM requests WHERE id = $1) r"), &[&id.to_string()])
+            .await?;
         rows.first().map(request).transpose()
     }
 
@@ -113,7 +120,11 @@ impl PostgresReaders {
 
     pub(crate) async fn directory(&self) -> Result<(u64, Directory), StoreError> {
         let client = self.client().await?;
-        let statements = vec![typed(&client, HEAD, vec![]), typed(&client, PRINCIPALS, vec![]), typed(&client, KEYS, vec![])];
+        let statements = vec![
+            typed(&client, HEAD, vec![]),
+            typed(&client, PRINCIPALS, vec![]),
+            typed(&client, KEYS, vec![]),
+        ];
         let [heads, principals, keys] = snapshot(&client, statements).await?;
         Ok((session::head(one(&heads)?)?.principals_seq, directory(&principals, &keys)?))
     }
@@ -130,8 +141,10 @@ impl PostgresReaders {
             })
             .collect();
         let client = self.client().await?;
-        let [heads, rows] = snapshot(&client, vec![typed(&client, HEAD, vec![]), typed(&client, &sql, params)]).await?;
-        let mut items = rows.iter().map(|row| Ok(Arc::new(request(row)?))).collect::<Result<Vec<_>, StoreError>>()?;
+        let [heads, rows] =
+            snapshot(&client, vec![typed(&client, HEAD, vec![]), typed(&client, &sql, params)]).await?;
+        let mut items =
+            rows.iter().map(|row| Ok(Arc::new(request(row)?))).collect::<Result<Vec<_>, StoreError>>()?;
         // A join keeps the order of what it joins only by habit.
         if pending {
             items.sort_by_key(|request| (request.deadline(), request.seq));
@@ -144,10 +157,19 @@ impl PostgresReaders {
 
     pub(crate) async fn ledger(&self, after: u64, limit: u32) -> Result<Vec<LedgerRow>, StoreError> {
         let rows = self
-            .query("SELECT seq, entry, hash FROM ledger WHERE seq > $1 ORDER BY seq LIMIT $2", &[&int(after), &i64::from(limit)])
+            .query(
+                "SELECT seq, entry, hash FROM ledger WHERE seq > $1 ORDER BY seq LIMIT $2",
+                &[&int(after), &i64::from(limit)],
+            )
             .await?;
         rows.iter()
-            .map(|row| Ok(LedgerRow { seq: uint(read(row, 0)?), text: read(row, 1)?, hash: Digest::new(bytes32(read(row, 2)?)?) }))
+            .map(|row| {
+                Ok(LedgerRow {
+                    seq: uint(read(row, 0)?),
+                    text: read(row, 1)?,
+                    hash: Digest::new(bytes32(read(row, 2)?)?),
+                })
+            })
             .collect()
     }
 
@@ -160,8 +182,11 @@ impl PostgresReaders {
         const ENTRIES: &str = "SELECT entry FROM ledger WHERE seq > $1 ORDER BY seq LIMIT $2";
         let client = self.client().await?;
         let (after, limit) = (int(after), i64::from(limit));
-        let params = || vec![(Box::new(after) as Param<'_>, Type::INT8), (Box::new(limit) as Param<'_>, Type::INT8)];
-        let [entries, requests] = snapshot(&client, vec![typed(&client, ENTRIES, params()), typed(&client, REQUESTS, params())]).await?;
+        let params =
+            || vec![(Box::new(after) as Param<'_>, Type::INT8), (Box::new(limit) as Param<'_>, Type::INT8)];
+        let [entries, requests] =
+            snapshot(&client, vec![typed(&client, ENTRIES, params()), typed(&client, REQUESTS, params())])
+                .await?;
         let requests = requests.iter().map(|row| request(row).map(|request| (request.id, Arc::new(request))));
         let requests = requests.collect::<Result<HashMap<_, _>, _>>()?;
         entries
@@ -176,7 +201,10 @@ impl PostgresReaders {
 
     pub(crate) async fn tables_page(&self, after: u64, limit: u32) -> Result<Vec<TableRow>, StoreError> {
         let rows = self
-            .query("SELECT seq, version, state, meta FROM requests WHERE seq > $1 ORDER BY seq LIMIT $2", &[&int(after), &i64::from(limit)])
+            .query(
+                "SELECT seq, version, state, meta FROM requests WHERE seq > $1 ORDER BY seq LIMIT $2",
+                &[&int(after), &i64::from(limit)],
+            )
             .await?;
         rows.iter()
             .map(|row| {
@@ -187,12 +215,18 @@ impl PostgresReaders {
     }
 
     pub(crate) async fn payloads_of(&self, after: u64, upto: u64) -> Result<Vec<(u64, String)>, StoreError> {
-        let rows = self.query("SELECT seq, body FROM payloads WHERE seq > $1 AND seq <= $2 ORDER BY seq", &[&int(after), &int(upto)]).await?;
+        let rows = self
+            .query(
+                "SELECT seq, body FROM payloads WHERE seq > $1 AND seq <= $2 ORDER BY seq",
+                &[&int(after), &int(upto)],
+            )
+            .await?;
         rows.iter().map(|row| Ok((uint(read(row, 0)?), read(row, 1)?))).collect()
     }
 
     pub(crate) async fn tallies(&self) -> Result<Vec<(String, u64)>, StoreError> {
-        let rows = self.query("SELECT agent, pending FROM tallies WHERE pending <> 0 ORDER BY agent", &[]).await?;
+        let rows =
+            self.query("SELECT agent, pending FROM tallies WHERE pending <> 0 ORDER BY agent", &[]).await?;
         rows.iter().map(|row| Ok((read(row, 0)?, uint(read(row, 1)?)))).collect()
     }
 }
@@ -224,7 +258,10 @@ pub(super) fn typed<'a>(client: &'a Client, sql: &'a str, params: Vec<(Param<'a>
 
 /// Several reads of one moment, in one round trip. They are sent together with the end of their transaction, so a
 /// reader that goes away half-way leaves a clean connection.
-async fn snapshot<const N: usize>(client: &Client, reads: Vec<Statement<'_>>) -> Result<[Vec<Row>; N], StoreError> {
+async fn snapshot<const N: usize>(
+    client: &Client,
+    reads: Vec<Statement<'_>>,
+) -> Result<[Vec<Row>; N], StoreError> {
     let mut statements = vec![simple(client, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")];
     statements.extend(reads);
     statements.push(simple(client, "COMMIT"));
@@ -259,5 +296,8 @@ pub(super) fn directory(principals: &[Row], keys: &[Row]) -> Result<Directory, S
         };
         Ok((key, read(row, 3)?))
     });
-    rows::directory(principals.collect::<Result<Vec<_>, StoreError>>()?, keys.collect::<Result<Vec<_>, StoreError>>()?)
+    rows::directory(
+        principals.collect::<Result<Vec<_>, StoreError>>()?,
+        keys.collect::<Result<Vec<_>, StoreError>>()?,
+    )
 }

@@ -102,7 +102,9 @@ pub(super) fn broken(error: &Error) -> bool {
 pub(super) fn failed(error: Error) -> StoreError {
     match error.as_db_error() {
         // Raised by our own checks inside a transaction, and by Postgres for damaged pages.
-        Some(db) if [SqlState::DATA_CORRUPTED, SqlState::INDEX_CORRUPTED].contains(db.code()) => StoreError::Damaged(db.message().to_owned()),
+        Some(db) if [SqlState::DATA_CORRUPTED, SqlState::INDEX_CORRUPTED].contains(db.code()) => {
+            StoreError::Damaged(db.message().to_owned())
+        }
         _ => error.into(),
     }
 }
@@ -114,7 +116,10 @@ pub(super) fn read<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T,
 
 pub(super) fn head(row: &Row) -> Result<HeadRow, StoreError> {
     let hash = Digest::new(bytes32(read(row, 2)?)?);
-    Ok(HeadRow { head: Head { epoch: read(row, 0)?, seq: uint(read(row, 1)?), hash }, principals_seq: uint(read(row, 3)?) })
+    Ok(HeadRow {
+        head: Head { epoch: read(row, 0)?, seq: uint(read(row, 1)?), hash },
+        principals_seq: uint(read(row, 3)?),
+    })
 }
 
 /// A statement that reads requests with everything that was written to them, each in one row: `meta`, `versions`,
@@ -137,6 +142,7 @@ pub(super) use requests;
 /// A row of such a statement.
 pub(super) fn request(row: &Row) -> Result<Request, StoreError> {
     let (versions, bodies): (Option<Vec<i64>>, Option<Vec<String>>) = (read(row, 1)?, read(row, 2)?);
-    let versions = versions.unwrap_or_default().into_iter().map(|version| u32::try_from(version).unwrap_or(u32::MAX));
+    let versions =
+        versions.unwrap_or_default().into_iter().map(|version| u32::try_from(version).unwrap_or(u32::MAX));
     rows::request(read(row, 0)?, versions.zip(bodies.unwrap_or_default()))
 }

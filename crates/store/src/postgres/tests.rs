@@ -13,7 +13,8 @@ use std::{
 };
 
 use placet_core::{
-    Action, Actor, Auth, Body, Command, Content, DecisionWord, Effect, Limits, Needs, Request, RequestId, Risk, Role, Spec, Submit, Time, Verdict,
+    Action, Actor, Auth, Body, Command, Content, DecisionWord, Effect, Limits, Needs, Request, RequestId,
+    Risk, Role, Spec, Submit, Time, Verdict,
 };
 use placet_ledger::Parts;
 use tokio_postgres::{Config, config::Host};
@@ -97,12 +98,16 @@ fn agent() -> Actor {
 fn submit(session: &str) -> Command {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let mut unique = [0_u8; 10];
-    unique[..4].copy_from_slice(&COUNT.fetch_add(1, Ordering::Relaxed).to_be_bytes());
-    unique[4..8].copy_from_slice(&std::process::id().to_be_bytes());
+    unique[6..].copy_from_slice(&COUNT.fetch_add(1, Ordering::Relaxed).to_be_bytes());
     let id = RequestId::new(1_760_000_000_000, unique);
-    let body = Body::Action(Action { tool: "mail.send".to_owned(), arguments: serde_json::Map::new(), arguments_schema: None });
+    let body = Body::Action(Action {
+        tool: "mail.send".to_owned(),
+        arguments: serde_json::Map::new(),
+        arguments_schema: None,
+    });
     let created_at = Time::from_micros(1_760_000_000_000_000);
-    let content = Content { body: body.clone(), context: serde_json::Map::new(), summary: None, nonce: "n".to_owned() };
+    let content =
+        Content { body: body.clone(), context: serde_json::Map::new(), summary: None, nonce: "n".to_owned() };
     let parts = Parts {
         id,
         agent: "local",
@@ -134,11 +139,16 @@ fn submit(session: &str) -> Command {
         stored: canonical.payload.into(),
         digest: canonical.digest,
         created_at,
-        verdict: Verdict { effect: Effect::Hold, rule: "test".to_owned(), policy: "test".to_owned(), reasons: Vec::new() },
+        verdict: Verdict {
+            effect: Effect::Hold,
+            rule: "test".to_owned(),
+            policy: "test".to_owned(),
+            reasons: Vec::new(),
+        },
         risk: Risk::Low,
         needs: Needs::default(),
-        claim_window: Duration::from_secs(900),
-        report_window: Duration::from_secs(3600),
+        claim_window: Duration::from_mins(15),
+        report_window: Duration::from_hours(1),
         pending_cap: 1_000_000,
     }))
 }
@@ -147,7 +157,11 @@ fn work(command: Command, idempotency: Option<Idempotency>) -> Work {
     Work::Commands { actor: agent(), commands: vec![(command, idempotency)], atomic: false }
 }
 
-async fn send(store: &Store, command: Command, idempotency: Option<Idempotency>) -> Result<Outcome, StoreError> {
+async fn send(
+    store: &Store,
+    command: Command,
+    idempotency: Option<Idempotency>,
+) -> Result<Outcome, StoreError> {
     match store.run(work(command, idempotency)).await? {
         Done::Commands(mut outcomes) => Ok(outcomes.pop().unwrap()),
         other => panic!("a command was answered with {other:?}"),

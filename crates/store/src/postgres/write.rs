@@ -70,15 +70,16 @@ statements! {
                   SELECT n.id, n.seq, n.request, n.channel, 'waiting', 0, n.next_at, 0, n.give_up_at
                   FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
                       AS n (id, seq, request, channel, next_at, give_up_at)";
-    /// Only from where this batch began: nothing can have come in between.
-    set_head = "WITH changed AS (
+    /// Only from where this batch began: nothing can have come in between. With it goes the batch's name, by which
+    /// its commit can be looked up, and the hint to the other nodes.
+    set_head = "WITH mine AS (
+                    INSERT INTO writers (node, batch, at) VALUES ($6, $7, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+                    ON CONFLICT (node) DO UPDATE SET batch = excluded.batch, at = excluded.at),
+                changed AS (
                     UPDATE head SET epoch = $1, seq = $2, hash = $3, principals_seq = $4 WHERE one = 1 AND seq = $5 RETURNING 1)
-                SELECT placet_expect(count(*), 1, 'heads of the ledger to advance') FROM changed";
-    set_writer = "INSERT INTO writers (node, batch, at) VALUES ($1, $2, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
-                  ON CONFLICT (node) DO UPDATE SET batch = excluded.batch, at = excluded.at";
+                SELECT placet_expect(count(*), 1, 'heads of the ledger to advance'), pg_notify('placet', $8) FROM changed";
     /// A new epoch ends a restore: from here on the database may be served.
     end_restore = "DELETE FROM meta WHERE name = 'restoring'";
-    notify = "SELECT pg_notify('placet', $1)";
 
     writer = "SELECT batch FROM writers WHERE node = $1";
     lease = "WITH due AS MATERIALIZED (
@@ -116,7 +117,13 @@ pub(super) struct Begun {
 
 impl Statements {
     /// Everything a batch writes, its commit last. What there is nothing of is not sent.
-    pub(super) fn batch<'a>(&'a self, client: &'a Client, changes: &'a Changes, begun: &Begun, node: &'a str) -> Result<Vec<Statement<'a>>, StoreError> {
+    pub(super) fn batch<'a>(
+        &'a self,
+        client: &'a Client,
+        changes: &'a Changes,
+        begun: &Begun,
+        node: &'a str,
+    ) -> Result<Vec<Statement<'a>>, StoreError> {
         let mut all = Vec::with_capacity(16);
         self.requests(client, changes, &mut all);
         if !changes.payloads.is_empty() {
@@ -139,24 +146,43 @@ impl Statements {
             let rows = &changes.answers;
             let scopes: Vec<&[u8]> = rows.iter().map(|row| &row.scope[..]).collect();
             let bodies: Vec<&[u8]> = rows.iter().map(|row| &row.body[..]).collect();
-            let requests: Vec<Option<i64>> = rows.iter().map(|row| row.request.map(|(seq, _)| int(seq))).collect();
+            let requests: Vec<Option<i64>> =
+                rows.iter().map(|row| row.request.map(|(seq, _)| int(seq))).collect();
             let answers: Vec<Option<&str>> = rows.iter().map(|row| row.answer.as_deref()).collect();
-            all.push(send!(client, &self.put_answers, scopes, bodies, requests, answers, changes.now.micros()));
+            all.push(send!(
+                client,
+                &self.put_answers,
+                scopes,
+                bodies,
+                requests,
+                answers,
+                changes.now.micros()
+            ));
         }
         if !changes.tallies.is_empty() {
-            let (agents, pending): (Vec<&str>, Vec<i64>) = changes.tallies.iter().map(|(agent, pending)| (agent.as_str(), int(*pending))).unzip();
+            let (agents, pending): (Vec<&str>, Vec<i64>) =
+                changes.tallies.iter().map(|(agent, pending)| (agent.as_str(), int(*pending))).unzip();
             all.push(send!(client, &self.put_tallies, agents, pending));
         }
         self.rare(client, changes, &mut all)?;
-        let (head, principals_seq) = (&changes.head.head, int(changes.head.principals_seq));
-        let (seq, from) = (int(head.seq), int(begun.seq));
-        all.push(send!(client, &self.set_head, head.epoch, seq, &head.hash.as_bytes()[..], principals_seq, from));
-        if head.epoch != begun.epoch {
+        if changes.head.head.epoch != begun.epoch {
             all.push(send!(client, &self.end_restore,));
         }
-        all.push(send!(client, &self.set_writer, node, &changes.batch[..]));
-        let news = head.seq.to_string();
-        all.push(send!(client, &self.notify, news));
+        let (head, principals_seq) = (&changes.head.head, int(changes.head.principals_seq));
+        let (seq, from, news) = (int(head.seq), int(begun.seq), head.seq.to_string());
+        let (hash, batch) = (&head.hash.as_bytes()[..], &changes.batch[..]);
+        all.push(send!(
+            client,
+            &self.set_head,
+            head.epoch,
+            seq,
+            hash,
+            principals_seq,
+            from,
+            node,
+            batch,
+            news
+        ));
         all.push(simple(client, "COMMIT"));
         Ok(all)
     }
@@ -164,10 +190,13 @@ impl Statements {
     fn requests<'a>(&'a self, client: &'a Client, changes: &'a Changes, all: &mut Vec<Statement<'a>>) {
         let (new, changed): (Vec<_>, Vec<_>) = changes.requests.iter().partition(|row| row.new);
         if !new.is_empty() {
-            let of = |column: fn(&placet_core::Request) -> i64| new.iter().map(|row| column(&row.request)).collect::<Vec<i64>>();
+            let of = |column: fn(&placet_core::Request) -> i64| {
+                new.iter().map(|row| column(&row.request)).collect::<Vec<i64>>()
+            };
             let (seqs, versions) = (of(|request| int(request.seq)), of(|request| i64::from(request.version)));
             let created = of(|request| request.created_at.micros());
-            let deadlines: Vec<Option<i64>> = new.iter().map(|row| row.request.deadline().map(Time::micros)).collect();
+            let deadlines: Vec<Option<i64>> =
+                new.iter().map(|row| row.request.deadline().map(Time::micros)).collect();
             let ids: Vec<String> = new.iter().map(|row| row.request.id.to_string()).collect();
             let states: Vec<&str> = new.iter().map(|row| row.request.state.as_str()).collect();
             let kinds: Vec<&str> = new.iter().map(|row| row.request.kind.as_str()).collect();
@@ -199,28 +228,50 @@ impl Statements {
             let seqs: Vec<i64> = changed.iter().map(|row| int(row.request.seq)).collect();
             let versions: Vec<i64> = changed.iter().map(|row| i64::from(row.request.version)).collect();
             let states: Vec<&str> = changed.iter().map(|row| row.request.state.as_str()).collect();
-            let deadlines: Vec<Option<i64>> = changed.iter().map(|row| row.request.deadline().map(Time::micros)).collect();
+            let deadlines: Vec<Option<i64>> =
+                changed.iter().map(|row| row.request.deadline().map(Time::micros)).collect();
             let metas: Vec<&str> = changed.iter().map(|row| row.meta.as_str()).collect();
-            all.push(send!(client, &self.set_requests, seqs, versions, states, deadlines, metas, int(changed.len() as u64)));
+            all.push(send!(
+                client,
+                &self.set_requests,
+                seqs,
+                versions,
+                states,
+                deadlines,
+                metas,
+                int(changed.len() as u64)
+            ));
         }
     }
 
     /// Keys, people and deliveries: not in every batch.
-    fn rare<'a>(&'a self, client: &'a Client, changes: &'a Changes, all: &mut Vec<Statement<'a>>) -> Result<(), StoreError> {
-        let new: Vec<_> = changes.keys.iter().filter_map(|row| row.secret.as_ref().map(|secret| (&row.key, &secret[..]))).collect();
+    fn rare<'a>(
+        &'a self,
+        client: &'a Client,
+        changes: &'a Changes,
+        all: &mut Vec<Statement<'a>>,
+    ) -> Result<(), StoreError> {
+        let new: Vec<_> = changes
+            .keys
+            .iter()
+            .filter_map(|row| row.secret.as_ref().map(|secret| (&row.key, &secret[..])))
+            .collect();
         if !new.is_empty() {
             let ids: Vec<String> = new.iter().map(|(key, _)| key.id.to_string()).collect();
             let roles: Vec<&str> = new.iter().map(|(key, _)| key.role.as_str()).collect();
             let names: Vec<&str> = new.iter().map(|(key, _)| key.name.as_str()).collect();
             let secrets: Vec<&[u8]> = new.iter().map(|(_, secret)| *secret).collect();
             let created: Vec<i64> = new.iter().map(|(key, _)| key.created_at.micros()).collect();
-            let revoked: Vec<Option<i64>> = new.iter().map(|(key, _)| key.revoked_at.map(Time::micros)).collect();
+            let revoked: Vec<Option<i64>> =
+                new.iter().map(|(key, _)| key.revoked_at.map(Time::micros)).collect();
             all.push(send!(client, &self.put_keys, ids, roles, names, secrets, created, revoked));
         }
-        let changed: Vec<_> = changes.keys.iter().filter(|row| row.secret.is_none()).map(|row| &row.key).collect();
+        let changed: Vec<_> =
+            changes.keys.iter().filter(|row| row.secret.is_none()).map(|row| &row.key).collect();
         if !changed.is_empty() {
             let ids: Vec<String> = changed.iter().map(|key| key.id.to_string()).collect();
-            let revoked: Vec<Option<i64>> = changed.iter().map(|key| key.revoked_at.map(Time::micros)).collect();
+            let revoked: Vec<Option<i64>> =
+                changed.iter().map(|key| key.revoked_at.map(Time::micros)).collect();
             all.push(send!(client, &self.set_keys, ids, revoked, int(changed.len() as u64)));
         }
         if !changes.principals.is_empty() {

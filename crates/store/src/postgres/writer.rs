@@ -9,7 +9,9 @@ use tokio_postgres::{Client, Config, Row, types::Type};
 use super::{
     config, known, plain,
     readers::{self, BY_INDEX, Param, typed},
-    session::{self, Driver, Sent, Statement, broken, connect, failed, pipeline, read, request, requests, simple},
+    session::{
+        self, Driver, Sent, Statement, broken, connect, failed, pipeline, read, request, requests, simple,
+    },
     write::{Begun, Statements, send},
 };
 use crate::{
@@ -21,7 +23,8 @@ use crate::{
 
 /// A node that stops in the middle of a batch holds the lock for at most as long as the server lets it idle; the
 /// others wait a little longer than that, so that they get their turn instead of an error.
-const TIMEOUTS: &str = "SET idle_in_transaction_session_timeout = '3s'; SET lock_timeout = '6s'; SET statement_timeout = '10s'";
+const TIMEOUTS: &str =
+    "SET idle_in_transaction_session_timeout = '3s'; SET lock_timeout = '6s'; SET statement_timeout = '10s'";
 
 /// An acknowledged decision must survive a crash, so the one setting that would lose it is not accepted. Any other
 /// choice of the server's owner stands.
@@ -55,15 +58,20 @@ struct Session {
 impl Session {
     async fn open(config: &Config, node: &str) -> Result<Self, StoreError> {
         let (client, driver) = connect(config).await?;
-        let late = |_| StoreError::Unavailable("the database accepts connections and does not answer".to_owned());
+        let late =
+            |_| StoreError::Unavailable("the database accepts connections and does not answer".to_owned());
         let prepared = async {
-            client.batch_execute(&format!("{BY_INDEX}; {TIMEOUTS}; {DURABLE}; SET plan_cache_mode = force_generic_plan")).await?;
+            client
+                .batch_execute(&format!(
+                    "{BY_INDEX}; {TIMEOUTS}; {DURABLE}; SET plan_cache_mode = force_generic_plan"
+                ))
+                .await?;
             let format = client.query_one("SELECT max(version) FROM placet_format", &[]).await?;
             known(read(&format, 0)?)?;
             // A node has a new name with every start: forget those that are long gone.
             let gone = "DELETE FROM writers WHERE at < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 86400000000 AND node <> $1";
             client.execute(gone, &[&node]).await?;
-            Ok::<_, StoreError>(Statements::prepare(&client).await?)
+            Ok::<_, StoreError>(Box::pin(Statements::prepare(&client)).await?)
         };
         let statements = timeout(ROUND_TRIP, prepared).await.map_err(late)??;
         Ok(Self { client, statements, _driver: driver })
@@ -93,7 +101,10 @@ impl PostgresWriter {
     }
 
     /// One round trip.
-    async fn ask(&mut self, statements: impl FnOnce(&Session) -> Vec<Statement<'_>> + Send) -> Result<Vec<Vec<Row>>, StoreError> {
+    async fn ask(
+        &mut self,
+        statements: impl FnOnce(&Session) -> Vec<Statement<'_>> + Send,
+    ) -> Result<Vec<Vec<Row>>, StoreError> {
         let session = self.session.as_ref().ok_or_else(lost)?;
         let sent = timeout(ROUND_TRIP, pipeline(statements(session))).await;
         self.settle(sent)
@@ -133,7 +144,8 @@ impl PostgresWriter {
         let find_tallies = find_requests || !agents.is_empty();
         let Session { client, statements, .. } = self.session.as_ref().ok_or_else(lost)?;
         // The clock is read after the lock is held, so that nothing is decided on an old time.
-        let mut all = vec![simple(client, BEGIN), send!(client, &statements.head,), send!(client, &statements.clock,)];
+        let mut all =
+            vec![simple(client, BEGIN), send!(client, &statements.head,), send!(client, &statements.clock,)];
         if find_answers {
             all.push(send!(client, &statements.answers, scopes));
         }
@@ -149,11 +161,18 @@ impl PostgresWriter {
         let (heads, clock) = (next(true), next(true));
         let (answers, requests, tallies) = (next(find_answers), next(find_requests), next(find_tallies));
 
-        let head = session::head(heads.first().ok_or_else(|| StoreError::Damaged("the head of the ledger is missing".to_owned()))?)?;
+        let head = session::head(
+            heads
+                .first()
+                .ok_or_else(|| StoreError::Damaged("the head of the ledger is missing".to_owned()))?,
+        )?;
         self.begun = Some(Begun { seq: head.head.seq, epoch: head.head.epoch.clone() });
         let now = self.time(&clock)?;
         let answers = answers.iter().map(answer).collect::<Result<Vec<_>, _>>()?;
-        let requests = requests.iter().map(|row| Ok(Arc::new(request(row)?))).collect::<Result<Vec<Arc<Request>>, StoreError>>()?;
+        let requests = requests
+            .iter()
+            .map(|row| Ok(Arc::new(request(row)?)))
+            .collect::<Result<Vec<Arc<Request>>, StoreError>>()?;
         // An agent that was never counted has nothing pending.
         let met = agents.iter().cloned().chain(requests.iter().map(|request| request.agent.clone()));
         let mut counts: HashMap<String, u64> = met.map(|agent| (agent, 0)).collect();
@@ -190,7 +209,10 @@ impl PostgresWriter {
     }
 
     /// Ends a transaction that [`PostgresWriter::small`] began.
-    async fn finish(&mut self, write: impl FnOnce(&Session) -> Vec<Statement<'_>> + Send) -> Result<Vec<Vec<Row>>, StoreError> {
+    async fn finish(
+        &mut self,
+        write: impl FnOnce(&Session) -> Vec<Statement<'_>> + Send,
+    ) -> Result<Vec<Vec<Row>>, StoreError> {
         let written = self
             .ask(|session| {
                 let mut all = write(session);
@@ -227,7 +249,12 @@ fn answer(row: &Row) -> Result<AnswerRow, StoreError> {
         (Some(seq), Some(id)) => Some((uint(seq), parse(id)?)),
         _ => None,
     };
-    Ok(AnswerRow { scope: bytes32(read(row, 0)?)?, body: bytes32(read(row, 1)?)?, request, answer: read(row, 4)? })
+    Ok(AnswerRow {
+        scope: bytes32(read(row, 0)?)?,
+        body: bytes32(read(row, 1)?)?,
+        request,
+        answer: read(row, 4)?,
+    })
 }
 
 /// What the answers to a batch say about its commit, which is the last of them.
@@ -262,7 +289,10 @@ impl Backend for PostgresWriter {
 
     async fn directory(&mut self) -> Result<Directory, StoreError> {
         let rows = self.ask(|session| {
-            vec![typed(&session.client, readers::PRINCIPALS, vec![]), typed(&session.client, readers::KEYS, vec![])]
+            vec![
+                typed(&session.client, readers::PRINCIPALS, vec![]),
+                typed(&session.client, readers::KEYS, vec![]),
+            ]
         });
         let rows = rows.await?;
         match &rows[..] {
@@ -272,20 +302,36 @@ impl Backend for PostgresWriter {
     }
 
     async fn live_of(&mut self, agent: Option<&str>) -> Result<Vec<Arc<Request>>, StoreError> {
-        const LIVE: &str = requests!("(SELECT seq, meta FROM requests WHERE deadline IS NOT NULL AND ($1::text IS NULL OR agent = $1)) r");
+        const LIVE: &str = requests!(
+            "(SELECT seq, meta FROM requests WHERE deadline IS NOT NULL AND ($1::text IS NULL OR agent = $1)) r"
+        );
         let agent = agent.map(str::to_owned);
-        let rows = self.ask(|session| vec![typed(&session.client, LIVE, vec![(Box::new(agent) as Param<'_>, Type::TEXT)])]).await?;
-        let mut live = rows.iter().flatten().map(|row| Ok(Arc::new(request(row)?))).collect::<Result<Vec<_>, StoreError>>()?;
+        let rows = self
+            .ask(|session| {
+                vec![typed(&session.client, LIVE, vec![(Box::new(agent) as Param<'_>, Type::TEXT)])]
+            })
+            .await?;
+        let mut live = rows
+            .iter()
+            .flatten()
+            .map(|row| Ok(Arc::new(request(row)?)))
+            .collect::<Result<Vec<_>, StoreError>>()?;
         live.sort_by_key(|request: &Arc<Request>| request.seq);
         Ok(live)
     }
 
     async fn commit(&mut self, changes: &Changes) -> Result<(), CommitError> {
-        let (Some(session), Some(begun)) = (&self.session, &self.begun) else { return Err(CommitError::Not(lost())) };
-        let batch = session.statements.batch(&session.client, changes, begun, &self.node).map_err(CommitError::Not)?;
+        let (Some(session), Some(begun)) = (&self.session, &self.begun) else {
+            return Err(CommitError::Not(lost()));
+        };
+        let batch = session
+            .statements
+            .batch(&session.client, changes, begun, &self.node)
+            .map_err(CommitError::Not)?;
         let Ok(sent) = timeout(ROUND_TRIP, pipeline(batch)).await else {
             self.forget();
-            let error = StoreError::Unavailable(format!("no answer to a commit within {} s", ROUND_TRIP.as_secs()));
+            let error =
+                StoreError::Unavailable(format!("no answer to a commit within {} s", ROUND_TRIP.as_secs()));
             return Err(CommitError::Maybe(error));
         };
         let all = sent.all;
@@ -317,22 +363,31 @@ impl Backend for PostgresWriter {
         // A COMMIT that is still at work holds the lock: once we have it, that transaction is over.
         let asked = self
             .ask(move |Session { client, statements, .. }| {
-                vec![simple(client, BEGIN), send!(client, &statements.head,), send!(client, &statements.writer, node), simple(client, "COMMIT")]
+                vec![
+                    simple(client, BEGIN),
+                    send!(client, &statements.head,),
+                    send!(client, &statements.writer, node),
+                    simple(client, "COMMIT"),
+                ]
             })
             .await;
         if asked.is_err() {
             self.forget();
         }
         let rows = asked?;
-        let last: Option<Vec<u8>> = rows.get(2).and_then(|rows| rows.first()).map(|row| read(row, 0)).transpose()?;
+        let last: Option<Vec<u8>> =
+            rows.get(2).and_then(|rows| rows.first()).map(|row| read(row, 0)).transpose()?;
         Ok(last.as_deref() == Some(&batch[..]))
     }
 
     async fn lease(&mut self, owner: &str, limit: u32, until: Duration) -> Result<Vec<Delivery>, StoreError> {
         let (now, _) = self.small(|_| Vec::new()).await?;
-        let (from, until, limit, owner) = (now.micros(), now.plus(until).micros(), i64::from(limit), owner.to_owned());
+        let (from, until, limit, owner) =
+            (now.micros(), now.plus(until).micros(), i64::from(limit), owner.to_owned());
         let rows = self
-            .finish(move |Session { client, statements, .. }| vec![send!(client, &statements.lease, from, owner, until, limit)])
+            .finish(move |Session { client, statements, .. }| {
+                vec![send!(client, &statements.lease, from, owner, until, limit)]
+            })
             .await?;
         let mut leased = rows.iter().flatten().map(delivery).collect::<Result<Vec<_>, _>>()?;
         leased.sort_by_key(|delivery| delivery.seq);
@@ -343,7 +398,10 @@ impl Backend for PostgresWriter {
         let (id, owner) = (id.to_string(), owner.to_owned());
         let (now, found) = {
             let id = id.clone();
-            self.small(move |Session { client, statements, .. }| vec![send!(client, &statements.leased, id, owner)]).await?
+            self.small(move |Session { client, statements, .. }| {
+                vec![send!(client, &statements.leased, id, owner)]
+            })
+            .await?
         };
         // A lease that ran out and was given to somebody else: their word counts.
         let Some(row) = found.first().and_then(|rows| rows.first()) else {
@@ -353,7 +411,10 @@ impl Backend for PostgresWriter {
         let attempts = u32::try_from(read::<i64>(row, 0)?).unwrap_or(u32::MAX).saturating_add(1);
         let (state, next_at, error) = outbox::after(result, attempts, Time::from_micros(read(row, 1)?), now);
         let (next_at, error) = (next_at.micros(), error.map(|error| plain(error).into_owned()));
-        self.finish(move |Session { client, statements, .. }| vec![send!(client, &statements.attempted, id, state, next_at, error)]).await?;
+        self.finish(move |Session { client, statements, .. }| {
+            vec![send!(client, &statements.attempted, id, state, next_at, error)]
+        })
+        .await?;
         Ok(())
     }
 
@@ -361,7 +422,10 @@ impl Backend for PostgresWriter {
         let before = before.micros();
         self.small(|_| Vec::new()).await?;
         self.finish(move |Session { client, statements, .. }| {
-            vec![send!(client, &statements.prune_answers, before), send!(client, &statements.prune_outbox, before)]
+            vec![
+                send!(client, &statements.prune_answers, before),
+                send!(client, &statements.prune_outbox, before),
+            ]
         })
         .await?;
         Ok(())

@@ -42,7 +42,10 @@ async fn nothing_is_sent_after_a_statement_that_could_not_be_sent() {
 #[test]
 fn only_a_commit_after_statements_that_all_succeeded_is_a_yes() {
     let answers = |list: Vec<Result<(), ()>>| Sent {
-        answers: list.into_iter().map(|answer| answer.map(|()| Vec::new()).map_err(|()| some_error())).collect(),
+        answers: list
+            .into_iter()
+            .map(|answer| answer.map(|()| Vec::new()).map_err(|()| some_error()))
+            .collect(),
         all: true,
     };
     assert!(verdict(answers(vec![Ok(()), Ok(())])).is_ok());
@@ -63,7 +66,10 @@ async fn a_commit_behind_a_failed_statement_is_a_no_and_writes_nothing() {
         *row = RequestRow::new(row.request.clone(), false).unwrap();
     }
     let failed = writer.commit(&changes).await.unwrap_err();
-    assert!(matches!(&failed, CommitError::Not(StoreError::Damaged(what)) if what.contains("requests to update")), "{failed:?}");
+    assert!(
+        matches!(&failed, CommitError::Not(StoreError::Damaged(what)) if what.contains("requests to update")),
+        "{failed:?}"
+    );
     writer.rollback().await;
     assert!(!writer.was_committed([1; 16]).await.unwrap());
     assert_eq!(head_seq(&mut writer).await, 1);
@@ -99,7 +105,10 @@ async fn a_commit_whose_answer_was_lost_is_found_to_be_one() {
     };
     let (done, ()) = tokio::join!(writer.commit(&changes), cut);
     assert!(matches!(done, Err(CommitError::Maybe(_))), "{done:?}");
-    assert!(matches!(writer.was_committed([1; 16]).await, Err(StoreError::Unavailable(_))), "it cannot know while the database is away");
+    assert!(
+        matches!(writer.was_committed([1; 16]).await, Err(StoreError::Unavailable(_))),
+        "it cannot know while the database is away"
+    );
     wire.set(Mode::Open);
     assert!(writer.was_committed([1; 16]).await.unwrap());
     assert!(!writer.was_committed([2; 16]).await.unwrap());
@@ -124,7 +133,11 @@ async fn a_commit_that_never_arrived_is_found_to_be_none_once_its_transaction_is
     assert!(matches!(done, Err(CommitError::Maybe(_))), "{done:?}");
     // The old connection still holds the lock, and its COMMIT could still come: no answer before that is settled.
     assert!(!writer.was_committed([1; 16]).await.unwrap());
-    assert!(start.elapsed() > Duration::from_millis(2500), "it answered after {:?}, while the old transaction was open", start.elapsed());
+    assert!(
+        start.elapsed() > Duration::from_millis(2500),
+        "it answered after {:?}, while the old transaction was open",
+        start.elapsed()
+    );
     assert_eq!(head_seq(&mut writer).await, 1);
 }
 
@@ -191,7 +204,10 @@ async fn killing_connections_under_load_loses_and_doubles_nothing() {
     assert!(acknowledged > 0);
     let verified = store.verify(|_| {}).await.unwrap();
     // The first entry opened the ledger. Everything refused as unavailable was not written.
-    assert!((acknowledged..=acknowledged + unknown).contains(&verified.requests), "{acknowledged} + {unknown}: {verified:?}");
+    assert!(
+        (acknowledged..=acknowledged + unknown).contains(&verified.requests),
+        "{acknowledged} + {unknown}: {verified:?}"
+    );
     assert_eq!(verified.entries, verified.requests + 1);
     store.close().await;
 }

@@ -30,7 +30,11 @@ async fn nodes_that_start_at_once_agree_on_one_new_database() {
 #[tokio::test]
 async fn nodes_in_parallel_never_skip_or_double_a_number() {
     let database = Database::opened().await;
-    let nodes = [Arc::new(store(&database.url()).await), Arc::new(store(&database.url()).await), Arc::new(store(&database.url()).await)];
+    let nodes = [
+        Arc::new(store(&database.url()).await),
+        Arc::new(store(&database.url()).await),
+        Arc::new(store(&database.url()).await),
+    ];
     let mut tail = nodes[0].tail(None).await.unwrap();
     let mut senders = JoinSet::new();
     for sender in 0..12 {
@@ -80,7 +84,8 @@ async fn the_same_idempotency_key_on_two_nodes_makes_one_request() {
     let (a, b) = (store(&database.url()).await, store(&database.url()).await);
     for n in 0..20 {
         let key = Idempotency { scope: [n; 32], body: [1; 32] };
-        let (first, second) = tokio::join!(send(&a, submit("s"), Some(key)), send(&b, submit("s"), Some(key)));
+        let (first, second) =
+            tokio::join!(send(&a, submit("s"), Some(key)), send(&b, submit("s"), Some(key)));
         let (first, second) = (first.unwrap(), second.unwrap());
         assert_eq!(first.request.unwrap().id, second.request.unwrap().id);
         assert_ne!(first.replayed, second.replayed);
@@ -113,14 +118,16 @@ async fn a_notification_raises_the_hint_of_every_listener() {
 #[tokio::test]
 async fn two_nodes_never_lease_the_same_delivery() {
     let database = Database::opened().await;
-    let telling = Store::open(Options { channels: vec!["hook".to_owned()], ..options(&database.url()) }).await.unwrap();
+    let telling =
+        Store::open(Options { channels: vec!["hook".to_owned()], ..options(&database.url()) }).await.unwrap();
     for _ in 0..40 {
         sent(&telling, submit("s")).await;
     }
     let (mut a, mut b) = (writer(&database.url(), "a").await, writer(&database.url(), "b").await);
     let mut leased = Vec::new();
     for _ in 0..4 {
-        let (one, two) = tokio::join!(a.lease("a", 7, Duration::from_secs(60)), b.lease("b", 7, Duration::from_secs(60)));
+        let (one, two) =
+            tokio::join!(a.lease("a", 7, Duration::from_mins(1)), b.lease("b", 7, Duration::from_mins(1)));
         leased.extend(one.unwrap().into_iter().map(|delivery| ("a", delivery)));
         leased.extend(two.unwrap().into_iter().map(|delivery| ("b", delivery)));
     }
@@ -135,9 +142,9 @@ async fn two_nodes_never_lease_the_same_delivery() {
     for (owner, delivery) in leased {
         a.attempt(delivery.id, owner, &AttemptResult::Delivered).await.unwrap();
     }
-    assert!(a.lease("a", 100, Duration::from_secs(60)).await.unwrap().is_empty());
+    assert!(a.lease("a", 100, Duration::from_mins(1)).await.unwrap().is_empty());
     tokio::time::sleep(Duration::from_millis(1100)).await;
-    let again = b.lease("b", 100, Duration::from_secs(60)).await.unwrap();
+    let again = b.lease("b", 100, Duration::from_mins(1)).await.unwrap();
     assert_eq!(again.iter().map(|again| (again.id, again.attempts)).collect::<Vec<_>>(), [(delivery.id, 1)]);
     a.prune(Time::from_micros(i64::MAX)).await.unwrap();
     let (client, _driver) = database.client().await;
@@ -168,7 +175,9 @@ async fn a_newer_format_is_refused_everywhere() {
     client.execute("UPDATE placet_format SET version = $1", &[&(KNOWN + 1)]).await.unwrap();
     let newer = |error: &StoreError| matches!(error, StoreError::Newer { found, .. } if *found == KNOWN + 1);
     assert!(newer(&Store::open(options(&database.url())).await.unwrap_err()));
-    assert!(newer(&super::super::PostgresReaders::connect(&database.url()).unwrap().head().await.unwrap_err()));
+    assert!(newer(
+        &super::super::PostgresReaders::connect(&database.url()).unwrap().head().await.unwrap_err()
+    ));
     let writer = PostgresWriter::connect(&database.url(), "a".to_owned(), Arc::new(SystemClock::new())).await;
     assert!(newer(&writer.err().unwrap()));
 }
@@ -187,18 +196,31 @@ async fn the_ledger_refuses_to_shrink_or_change() {
 async fn an_asynchronous_commit_is_not_accepted() {
     let database = Database::opened().await;
     let (client, _driver) = database.client().await;
-    client.batch_execute(&format!("ALTER DATABASE {} SET synchronous_commit = off", database.name)).await.unwrap();
+    client
+        .batch_execute(&format!("ALTER DATABASE {} SET synchronous_commit = off", database.name))
+        .await
+        .unwrap();
     let mut writer = writer(&database.url(), "a").await;
     assert_eq!(writer.setting("synchronous_commit").await, "on");
-    client.batch_execute(&format!("ALTER DATABASE {} SET synchronous_commit = remote_apply", database.name)).await.unwrap();
+    client
+        .batch_execute(&format!("ALTER DATABASE {} SET synchronous_commit = remote_apply", database.name))
+        .await
+        .unwrap();
     let mut writer = super::writer(&database.url(), "a").await;
     assert_eq!(writer.setting("synchronous_commit").await, "remote_apply");
-    assert!(super::super::durability(&database.url()).await.unwrap().starts_with("synchronous_commit=remote_apply, "));
+    assert!(
+        super::super::durability(&database.url())
+            .await
+            .unwrap()
+            .starts_with("synchronous_commit=remote_apply, ")
+    );
 }
 
 #[tokio::test]
 async fn an_address_that_asks_for_tls_is_refused_with_a_way_out() {
-    for url in ["postgres://u@127.0.0.1:1/d?sslmode=require", "postgres://u@127.0.0.1:1/d?sslmode=verify-full"] {
+    for url in
+        ["postgres://u@127.0.0.1:1/d?sslmode=require", "postgres://u@127.0.0.1:1/d?sslmode=verify-full"]
+    {
         let error = super::super::prepare(url).await.unwrap_err().to_string();
         assert!(error.contains("sslmode") && error.contains("TLS proxy"), "{error}");
     }
@@ -226,7 +248,8 @@ async fn a_restore_that_was_cut_short_is_never_served() {
 
     let into = Database::new().await;
     let clock = Arc::new(SystemClock::new());
-    let report = crate::restore::restore(&file, &Location::Postgres(into.url()), clock, |_| {}).await.unwrap();
+    let report =
+        crate::restore::restore(&file, &Location::Postgres(into.url()), clock, |_| {}).await.unwrap();
     assert_eq!(report.closed, 1);
     let restored = super::store(&into.url()).await;
     assert_eq!(restored.head().await.unwrap().0, report.epoch);
@@ -235,32 +258,4 @@ async fn a_restore_that_was_cut_short_is_never_served() {
     assert!(send(&restored, submit("s"), Some(key)).await.unwrap().answer.is_ok());
     restored.verify(|_| {}).await.unwrap();
     restored.close().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn zz_measure() {
-    let database = Database::opened().await;
-    let s = Arc::new(store(&database.url()).await);
-    // lone latency
-    let t = Instant::now();
-    for _ in 0..300 { sent(&s, submit("s")).await; }
-    eprintln!("lone: {:?} each", t.elapsed() / 300);
-    for senders in [32, 128, 512] {
-        let t = Instant::now();
-        let mut set = JoinSet::new();
-        for i in 0..senders { let s = s.clone(); set.spawn(async move { for n in 0..(20000/senders) { let mut scope=[0;32]; scope[..4].copy_from_slice(&(n as u32).to_be_bytes()); scope[4]= (i%256) as u8; scope[5]=(i/256) as u8; scope[6..8].copy_from_slice(&(senders as u16).to_be_bytes()); send(&s, submit("s"), Some(Idempotency{scope, body:[0;32]})).await.unwrap(); } }); }
-        while let Some(x) = set.join_next().await { x.unwrap(); }
-        eprintln!("{senders}: {:.0}/s", 20000.0 / t.elapsed().as_secs_f64());
-    }
-    let id = sent(&s, submit("s")).await.id;
-    let t = Instant::now();
-    for _ in 0..1000 { s.get(id).await.unwrap(); }
-    eprintln!("get: {:?}", t.elapsed()/1000);
-    let t = Instant::now();
-    for _ in 0..50 { s.list(&Filter{state: Some(placet_core::State::Pending), ..Default::default()}, 100, Time::from_micros(0)).await.unwrap(); }
-    eprintln!("list pending 100: {:?}", t.elapsed()/50);
-    let t = Instant::now();
-    for _ in 0..50 { s.list(&Filter{q: Some("zzzz".into()), ..Default::default()}, 100, Time::from_micros(0)).await.unwrap(); }
-    eprintln!("list q none of 60k: {:?}", t.elapsed()/50);
-    s.close().await;
 }

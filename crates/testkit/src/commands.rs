@@ -1,0 +1,76 @@
+//! Commands as the gate would make them, for tests that speak to the store alone.
+
+use std::{sync::Arc, time::Duration};
+
+use placet_core::{
+    Actor, Command, Content, Create, Effect, Limits, Needs, RequestId, Risk, Submit, Time, Verdict,
+};
+use placet_gate::Entropy as _;
+use placet_ledger::Parts;
+use placet_store::{Done, Idempotency, Outcome, Store, StoreError, Work};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::SeededEntropy;
+
+/// A new request, held for one reviewer. `create` is the body of a create call.
+pub fn submit(actor: &Actor, now: Time, create: Value) -> Command {
+    let create: Create = serde_json::from_value(create).expect("the body of a create call");
+    let spec = create.check(&Limits::default()).expect("a create call that fits");
+    let mut random = [0_u8; 10];
+    SeededEntropy::default().fill(&mut random);
+    let id = RequestId::new(now.millis(), random);
+    let nonce = id.to_string();
+    let parts = Parts {
+        id,
+        agent: &actor.name,
+        session: &spec.session,
+        body: &spec.body,
+        context: &spec.context,
+        summary: spec.summary.as_deref(),
+        on_behalf_of: spec.on_behalf_of.as_deref(),
+        created_at: now,
+        nonce: &nonce,
+    };
+    let canonical = parts.canonical().expect("a request that can be hashed");
+    let content = Content { body: spec.body.clone(), context: spec.context.clone(), summary: spec.summary.clone(), nonce };
+    let verdict = Verdict { effect: Effect::Hold, rule: "test".to_owned(), policy: "test".to_owned(), reasons: Vec::new() };
+    Command::Submit(Box::new(Submit {
+        id,
+        content: Arc::new(content),
+        stored: canonical.payload.into(),
+        digest: canonical.digest,
+        created_at: now,
+        verdict,
+        risk: spec.risk.unwrap_or(Risk::Medium),
+        needs: Needs::default(),
+        claim_window: Duration::from_secs(15 * 60),
+        report_window: Duration::from_secs(3600),
+        pending_cap: 1_000_000,
+        spec,
+    }))
+}
+
+/// One command as a unit of work.
+pub fn work(actor: &Actor, command: Command, idempotency: Option<Idempotency>) -> Work {
+    Work::Commands { actor: actor.clone(), commands: vec![(command, idempotency)], atomic: false }
+}
+
+/// An idempotency key with a body.
+pub fn idempotency(key: &str, body: &str) -> Idempotency {
+    Idempotency { scope: Sha256::digest(key).into(), body: Sha256::digest(body).into() }
+}
+
+/// Gives the store one command.
+pub async fn one(store: &Store, actor: &Actor, command: Command, idempotency: Option<Idempotency>) -> Result<Outcome, StoreError> {
+    let done = store.run(work(actor, command, idempotency)).await?;
+    Ok(answered(done).pop().expect("one outcome for one command"))
+}
+
+/// The outcomes of a unit of commands.
+pub fn answered(done: Done) -> Vec<Outcome> {
+    match done {
+        Done::Commands(outcomes) => outcomes,
+        other => panic!("commands were answered with {other:?}"),
+    }
+}
