@@ -26,7 +26,10 @@ use crate::node::{Node, NodeOptions, default_bin, new_key, print, say, verify};
 
 /// What can be asked of the crash loop.
 #[derive(Debug, Parser)]
-#[command(name = "crash", about = "Kills the real binary under load, over and over, and checks what it remembers")]
+#[command(
+    name = "crash",
+    about = "Kills the real binary under load, over and over, and checks what it remembers"
+)]
 pub struct Command {
     #[command(flatten)]
     options: Options,
@@ -145,6 +148,10 @@ pub fn main(command: Command) -> Result<bool> {
     }
     run.print(begun.elapsed(), found.len());
     match (&options.sabotage, found.first()) {
+        // A short run may miss a rare thing by chance; a long one may not.
+        (None, None) if run.kills >= 100 && run.last.rare.missing() => {
+            bail!("nothing broke, but not everything happened that should have: {:?}", run.last.rare);
+        }
         (None, None) => {
             print(format!("crash: {} kills, no promise broken", run.kills));
             Ok(true)
@@ -154,17 +161,36 @@ pub fn main(command: Command) -> Result<bool> {
             print(format!("caught: the sabotage `{name}` was found after {} kills", run.kills));
             Ok(true)
         }
-        (Some(name), None) => bail!("the sabotage `{name}` was NOT caught in {} kills: is the binary built with `--features sabotage`?", run.kills),
+        (Some(name), None) => bail!(
+            "the sabotage `{name}` was NOT caught in {} kills: is the binary built with `--features sabotage`?",
+            run.kills
+        ),
     }
 }
 
 impl Run<'_> {
     fn print(&self, time: Duration, violations: usize) {
-        print("kills  at start-up  judgements  chains verified  answers  effects  waiters  most requests  violations     time");
+        print(
+            "kills  at start-up  judgements  chains verified  answers  effects  waiters  most requests  violations     time",
+        );
         print(format!(
             "{:>5}  {:>11}  {:>10}  {:>15}  {:>7}  {:>7}  {:>7}  {:>13}  {:>10}  {:>5.0} s",
-            self.kills, self.early, self.judged, self.verified, self.last.answers, self.last.effects, self.last.learned, self.most, violations,
+            self.kills,
+            self.early,
+            self.judged,
+            self.verified,
+            self.last.answers,
+            self.last.effects,
+            self.last.learned,
+            self.most,
+            violations,
             time.as_secs_f64()
+        ));
+        let rare = self.last.rare;
+        print(format!(
+            "among them: {} waiters learned across a kill, {} creates nobody had heard of were found by their key, {} permits \
+             were asked for again, {} requests expired",
+            rare.across, rare.found, rare.again, rare.expired
         ));
     }
 
@@ -176,13 +202,19 @@ impl Run<'_> {
             let data = scratch.join(format!("life-{life}"));
             std::fs::create_dir(&data)?;
             let cycles = self.options.life.min(self.options.cycles() - self.kills).max(1);
-            let found = self.life(life, &data, cycles).with_context(|| format!("life {life}, after {} kills", self.kills))?;
+            let found = self
+                .life(life, &data, cycles)
+                .with_context(|| format!("life {life}, after {} kills", self.kills))?;
             if !found.is_empty() {
                 return Ok(found);
             }
             say(format!(
                 "  {} of {} kills, {} answers, {} effects, no violation ({:.0} s)",
-                self.kills, self.options.cycles(), self.last.answers, self.last.effects, begun.elapsed().as_secs_f64()
+                self.kills,
+                self.options.cycles(),
+                self.last.answers,
+                self.last.effects,
+                begun.elapsed().as_secs_f64()
             ));
             std::fs::remove_dir_all(&data)?;
         }
@@ -256,11 +288,13 @@ impl Run<'_> {
     /// All callers at once, until the kill.
     fn load(&mut self, node: Node, keys: &Keys, board: &Mutex<Board>, waiting: &mut Waiting) -> Result<()> {
         let stop = AtomicBool::new(false);
-        let world = World { addr: node.addr()?, oracle: self.oracle, board, counter: &self.counter, stop: &stop };
+        let world =
+            World { addr: node.addr()?, oracle: self.oracle, board, counter: &self.counter, stop: &stop };
         if let Ok(mut board) = board.lock() {
             board.creates_left = if self.options.short { 40 } else { 60 };
         }
-        let mut delay = Duration::from_millis(self.rng.between(20, if self.options.short { 400 } else { 800 }));
+        let mut delay =
+            Duration::from_millis(self.rng.between(20, if self.options.short { 400 } else { 800 }));
         delay += Duration::from_micros(self.rng.below(1000));
         let seed = self.rng.next();
         let kills = &mut self.kills;
@@ -275,7 +309,8 @@ impl Run<'_> {
                 let mut caller = Caller::new(world, name, key, rng.fork(100 + index as u64));
                 callers.push(scope.spawn(move || caller.reviewer()));
             }
-            for (index, (slot, (name, key))) in waiting.iter_mut().zip(keys.agents.iter().cycle()).enumerate() {
+            for (index, (slot, (name, key))) in waiting.iter_mut().zip(keys.agents.iter().cycle()).enumerate()
+            {
                 let mut caller = Caller::new(world, name, key, rng.fork(200 + index as u64));
                 callers.push(scope.spawn(move || caller.waiter(slot)));
             }
@@ -285,14 +320,23 @@ impl Run<'_> {
             *kills += 1;
             stop.store(true, Ordering::Relaxed);
             self.oracle.note(&Line::Killed { cycle: *kills })?;
-            callers.into_iter().try_for_each(|caller| caller.join().map_err(|_| anyhow::anyhow!("a caller panicked"))?)
+            callers
+                .into_iter()
+                .try_for_each(|caller| caller.join().map_err(|_| anyhow::anyhow!("a caller panicked"))?)
         })
     }
 
     /// The end of a life: every open operation is sent again, everything is decided, every waiter learns.
-    fn settle(&mut self, node: &Node, keys: &Keys, board: &Mutex<Board>, waiting: &mut Waiting) -> Result<()> {
+    fn settle(
+        &mut self,
+        node: &Node,
+        keys: &Keys,
+        board: &Mutex<Board>,
+        waiting: &mut Waiting,
+    ) -> Result<()> {
         let stop = AtomicBool::new(false);
-        let world = World { addr: node.addr()?, oracle: self.oracle, board, counter: &self.counter, stop: &stop };
+        let world =
+            World { addr: node.addr()?, oracle: self.oracle, board, counter: &self.counter, stop: &stop };
         let world = &world;
         let rng = Rng::new(self.rng.next());
         std::thread::scope(|scope| -> Result<()> {
@@ -312,7 +356,9 @@ impl Run<'_> {
                     bail!("requests are still pending after a minute of deciding");
                 }
             }
-            waiters.into_iter().try_for_each(|waiter| waiter.join().map_err(|_| anyhow::anyhow!("a waiter panicked"))?)
+            waiters
+                .into_iter()
+                .try_for_each(|waiter| waiter.join().map_err(|_| anyhow::anyhow!("a waiter panicked"))?)
         })
     }
 }

@@ -46,10 +46,7 @@ impl NodeOptions {
         Self {
             bin: bin.to_path_buf(),
             data: data.to_path_buf(),
-            settings: vec![
-                "limits.requests_per_second=0".into(),
-                "limits.pending_per_agent=1000000".into(),
-            ],
+            settings: vec!["limits.requests_per_second=0".into(), "limits.pending_per_agent=1000000".into()],
             env: Vec::new(),
             wrapper: Vec::new(),
             log: data.with_extension("log"),
@@ -82,11 +79,7 @@ impl Node {
             }
             None => Command::new(&options.bin),
         };
-        command
-            .arg("serve")
-            .arg("--data")
-            .arg(&options.data)
-            .args(["--listen", "127.0.0.1:0"]);
+        command.arg("serve").arg("--data").arg(&options.data).args(["--listen", "127.0.0.1:0"]);
         for setting in &options.settings {
             command.args(["--set", setting]);
         }
@@ -108,12 +101,7 @@ impl Node {
                 let _ = sender.send(line);
             }
         })?;
-        Ok(Self {
-            child,
-            lines,
-            addr: None,
-            log: options.log.clone(),
-        })
+        Ok(Self { child, lines, addr: None, log: options.log.clone() })
     }
 
     /// Starts the process and waits until it listens.
@@ -139,16 +127,12 @@ impl Node {
                         return Ok(addr);
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => bail!(
-                    "the server did not say `listening on` within {within:?}; {}",
-                    self.last_words()
-                ),
+                Err(RecvTimeoutError::Timeout) => {
+                    bail!("the server did not say `listening on` within {within:?}; {}", self.last_words())
+                }
                 Err(RecvTimeoutError::Disconnected) => {
                     let status = self.child.wait()?;
-                    bail!(
-                        "the server ended before it was ready ({status}); {}",
-                        self.last_words()
-                    );
+                    bail!("the server ended before it was ready ({status}); {}", self.last_words());
                 }
             }
         }
@@ -196,10 +180,7 @@ impl Node {
                 return Ok(status);
             }
             if Instant::now() > deadline {
-                bail!(
-                    "the server did not stop within {within:?} of SIGTERM; {}",
-                    self.last_words()
-                );
+                bail!("the server did not stop within {within:?} of SIGTERM; {}", self.last_words());
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -217,25 +198,13 @@ impl Drop for Node {
 /// Makes a key with the bootstrap credential and returns it.
 pub fn new_key(addr: SocketAddr, role: &str, name: &str) -> Result<String> {
     let mut http = Http::new(addr, BOOTSTRAP_TOKEN);
-    let answer = http.post(
-        "/v1/keys",
-        None,
-        &json!({"role": role, "name": name}),
-        Duration::from_secs(10),
-    )?;
+    let answer =
+        http.post("/v1/keys", None, &json!({"role": role, "name": name}), Duration::from_secs(10))?;
     if answer.status != 201 {
-        bail!(
-            "POST /v1/keys for {role} {name} answered {}: {}",
-            answer.status,
-            answer.text()
-        );
+        bail!("POST /v1/keys for {role} {name} answered {}: {}", answer.status, answer.text());
     }
     let body: Value = answer.json()?;
-    Ok(body
-        .get("key")
-        .and_then(Value::as_str)
-        .context("`key` in the answer of POST /v1/keys")?
-        .to_owned())
+    Ok(body.get("key").and_then(Value::as_str).context("`key` in the answer of POST /v1/keys")?.to_owned())
 }
 
 /// `placet ledger verify --data DIR --json`: what it printed, and whether it was content.
@@ -250,12 +219,8 @@ pub fn verify(bin: &Path, data: &Path) -> Result<(bool, Value, String)> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let report: Value = serde_json::from_str(text.trim()).unwrap_or(Value::Null);
     let good = output.status.success() && report.get("ok") == Some(&Value::Bool(true));
-    let words = format!(
-        "{}: {} {}",
-        output.status,
-        text.trim(),
-        String::from_utf8_lossy(&output.stderr).trim()
-    );
+    let words =
+        format!("{}: {} {}", output.status, text.trim(), String::from_utf8_lossy(&output.stderr).trim());
     Ok((good, report, words))
 }
 
@@ -263,10 +228,7 @@ pub fn verify(bin: &Path, data: &Path) -> Result<(bool, Value, String)> {
 pub fn default_bin(named: Option<PathBuf>) -> Result<PathBuf> {
     let bin = match named {
         Some(bin) => bin,
-        None => std::env::current_exe()?
-            .parent()
-            .context("the folder of this program")?
-            .join("placet"),
+        None => std::env::current_exe()?.parent().context("the folder of this program")?.join("placet"),
     };
     if !bin.is_file() {
         bail!(

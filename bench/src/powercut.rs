@@ -18,10 +18,7 @@ use crate::node::{default_bin, print, say};
 
 /// What can be asked of the simulator.
 #[derive(Debug, Parser)]
-#[command(
-    name = "powercut",
-    about = "Cuts the power under the real binary, as often as you like"
-)]
+#[command(name = "powercut", about = "Cuts the power under the real binary, as often as you like")]
 pub struct Command {
     #[command(flatten)]
     options: Options,
@@ -77,14 +74,9 @@ struct Options {
 impl Options {
     fn scratch(&self) -> Result<tempfile::TempDir> {
         let memory = PathBuf::from("/dev/shm");
-        let parent = self.scratch.clone().unwrap_or(if memory.is_dir() {
-            memory
-        } else {
-            std::env::temp_dir()
-        });
-        Ok(tempfile::Builder::new()
-            .prefix("placet-powercut-")
-            .tempdir_in(parent)?)
+        let parent =
+            self.scratch.clone().unwrap_or(if memory.is_dir() { memory } else { std::env::temp_dir() });
+        Ok(tempfile::Builder::new().prefix("placet-powercut-").tempdir_in(parent)?)
     }
 }
 
@@ -110,10 +102,7 @@ pub fn main(command: Command) -> Result<bool> {
     let found = report.violations();
     match (&options.sabotage, found) {
         (None, 0) => {
-            print(format!(
-                "power cut: {} cuts, no acknowledged word lost, nothing corrupt",
-                report.cuts
-            ));
+            print(format!("power cut: {} cuts, no acknowledged word lost, nothing corrupt", report.cuts));
             Ok(true)
         }
         (None, _) => {
@@ -127,10 +116,7 @@ pub fn main(command: Command) -> Result<bool> {
             report.cuts
         ),
         (Some(name), _) => {
-            print(format!(
-                "caught: the sabotage `{name}` broke {found} of {} power cuts",
-                report.cuts
-            ));
+            print(format!("caught: the sabotage `{name}` broke {found} of {} power cuts", report.cuts));
             Ok(true)
         }
     }

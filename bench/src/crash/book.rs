@@ -66,7 +66,15 @@ impl Book {
                 let Some(n) = marker(body.get("arguments")) else { return };
                 self.ops.insert(op, Op::Create(n));
                 self.keys.insert((agent.clone(), key.clone()), n);
-                self.creates.entry(n).or_insert(Create { agent, key, body, claims, id: None, answered: false, made: false });
+                self.creates.entry(n).or_insert(Create {
+                    agent,
+                    key,
+                    body,
+                    claims,
+                    id: None,
+                    answered: false,
+                    made: false,
+                });
             }
             Line::Act { op, id, verb, who, body } => {
                 self.ops.insert(op, Op::Act { id: id.clone(), verb: verb.clone(), body: body.clone() });
@@ -176,7 +184,9 @@ impl Book {
     fn effect(&mut self, id: &str, effect: Effect) {
         let known = self.requests.entry(id.to_owned()).or_default();
         if let Some(first) = known.effects.first() {
-            if *first != effect {
+            if *first == effect {
+                self.rare.again += 1;
+            } else {
                 let words = format!("{id} was executed twice: {first:?} and {effect:?}");
                 self.wrong(words);
             }
@@ -240,6 +250,8 @@ impl Book {
         for record in records.values() {
             self.observe(record, "read back");
         }
+        let expired = records.values().filter(|record| text(record, "state") == "expired").count();
+        self.rare.expired = expired as u64;
         let mut wrong = Vec::new();
         let mut lost = 0;
         for (id, known) in &self.requests {

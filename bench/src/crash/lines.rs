@@ -73,6 +73,13 @@ pub(super) struct Rare {
     pub(super) expired: u64,
 }
 
+impl Rare {
+    /// Something never happened.
+    pub(super) fn missing(self) -> bool {
+        [self.across, self.found, self.again, self.expired].contains(&0)
+    }
+}
+
 impl std::ops::AddAssign for Rare {
     fn add_assign(&mut self, more: Self) {
         self.across += more.across;

@@ -311,6 +311,9 @@ impl<S: Subject> Shared<'_, S> {
                 write(&kept, image)?;
                 let _ = write!(example, " [{}]", kept.display());
             }
+            if self.options.enough < usize::MAX {
+                say(format!("  violation: {example}"));
+            }
             report.examples.push(example);
         }
         // Enough is enough: a caught twin needs no more, and an honest run is red already.

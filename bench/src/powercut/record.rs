@@ -142,9 +142,13 @@ pub(super) fn record(bin: &Path, options: &Options, scratch: &Path) -> Result<Re
     if recorded != received {
         bail!("the recording is not whole: callers got {received} answers, the trace has {recorded}");
     }
-    let syncs = recording.events.iter().filter(|timed| matches!(timed.event, Event::Sync(_))).count();
-    let writes = recording.events.iter().filter(|timed| matches!(timed.event, Event::Change(..))).count();
-    say(format!("recorded {recorded} answers, {writes} writes, {syncs} syncs over three runs"));
+    let count = |fits: fn(&Event) -> bool| recording.events.iter().filter(|timed| fits(&timed.event)).count();
+    say(format!(
+        "recorded {recorded} answers, {} writes, {} syncs and {} new, removed or synced names over three runs",
+        count(|event| matches!(event, Event::Change(..))),
+        count(|event| matches!(event, Event::Sync(_))),
+        count(|event| matches!(event, Event::Name(_) | Event::SyncFolder)),
+    ));
     Ok(Recorded { events: recording.events, permits, reviewer })
 }
 
@@ -180,7 +184,7 @@ impl Callers {
         let key = format!("{run}-{caller}-{round}");
         let note = "x".repeat(rng.index(3000));
         let create = json!({"kind": "action", "tool": "files/delete", "session": format!("s-{caller}"),
-            "arguments": {"n": round, "note": note}, "summary": "a recorded call"});
+            "arguments": {"n": round, "note": note}, "summary": "a recorded call", "expires_in": "24h"});
         let record = self.call(&mut agent, "/v1/requests", &key, &create, &[201])?.context("a record")?;
         let text = |name: &str| record.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (id, digest) = (text("id"), text("digest"));

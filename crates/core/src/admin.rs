@@ -168,7 +168,7 @@ impl Directory {
                 if !roles.contains(&Role::Admin) && self.is_last_admin(name) {
                     return Err(AdminRefusal::LastAdmin);
                 }
-                if self.people.len() >= MOST {
+                if self.people.len() >= MOST && !self.people.contains_key(name) {
                     return Err(AdminRefusal::TooMany(MOST));
                 }
                 Ok(AdminEvent::PersonPut { name: name.clone(), roles: roles.clone(), teams: teams.clone() })

@@ -2,7 +2,7 @@
 
 use crate::{
     Action, Actor, Auth, Body, Cancel, Claim, Command, Created, Directory, Effect, Event, Kind, Payload,
-    Reassign, Refusal, Report, ReportStatus, Request, Resolve, Revoke, Role, State, Submit, Time, Written,
+    Reassign, Refusal, Report, Request, Resolve, Revoke, Role, State, Submit, Time, Written,
     decide::decide,
 };
 
@@ -185,6 +185,8 @@ fn claim(request: &Request, claim: &Claim, actor: &Actor, cx: &Context<'_>) -> A
     match (request.state, &request.claim) {
         (State::Approved, _) if request.permit => match request.overdue(cx.now) {
             Some(state) => Applied::overdue(state, Refusal::Lapsed),
+            // Erased: there is nothing left that could be executed as it was approved.
+            None if request.effective_arguments().is_none() => Applied::refused(Refusal::NotApproved),
             None => Applied::done(
                 Event::Claimed {
                     permit: claim.permit,
@@ -219,14 +221,17 @@ fn report(request: &Request, report: &Report, actor: &Actor, cx: &Context<'_>) -
     if claim.permit != report.permit {
         return Applied::refused(Refusal::WrongPermit);
     }
+    let same = request.outcome.as_ref().is_some_and(|known| {
+        known.status == report.status && (known.resolved_by.is_some() || known.result_digest == report.result_digest)
+    });
     match request.state {
         // A late report still tells the truth; the deadline only bounds how long we hope for it.
         State::Claimed | State::Unknown => Applied::done(
             Event::Reported { status: report.status, result_digest: report.result_digest.clone() },
             Written::later(Payload { note: report.note.clone(), ..Payload::default() }),
         ),
-        State::Succeeded if report.status == ReportStatus::Succeeded => Applied::repeated(),
-        State::Failed if report.status == ReportStatus::Failed => Applied::repeated(),
+        // The same report again: its answer was lost, or a reviewer said the same before.
+        State::Succeeded | State::Failed if same => Applied::repeated(),
         _ => Applied::refused(Refusal::AlreadyReported),
     }
 }

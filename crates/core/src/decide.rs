@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     Actor, Applied, Auth, Body, Context, Decide, DecisionWord, Event, Invalid, Payload, ProposalContent,
-    ProposalMeta, Refusal, Request, Role, State, Vote, Written,
+    ProposalMeta, Refusal, Request, Role, State, StepDecision, Vote, Written,
     answer::check_answer,
     apply::{may, too_late},
     plan::check_steps,
@@ -98,7 +98,11 @@ fn offered(request: &Request, decide: &Decide) -> Result<(), Invalid> {
             if given.answer.is_some() {
                 return extra("answer");
             }
+            let edited = |step: &StepDecision| step.decision == Edit;
             match &given.steps {
+                Some(steps) if !request.allowed.contains(&Edit) && steps.iter().any(edited) => {
+                    Err(Invalid::new("/steps", "`edit` is not offered for this request: approve or deny the steps"))
+                }
                 Some(steps) => check_steps(plan, steps, "/steps"),
                 None if decide.word == Edit => {
                     Err(Invalid::new("/steps", "editing a plan needs a decision for every step"))

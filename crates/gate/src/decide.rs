@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use placet_core::{
     Actor, Auth, Body, Command, Decide, DecisionWord, Digest, Invalid, ProposalContent, Reassign, Refusal, ReportStatus, Request, RequestId,
-    Resolve, Revoke, Role, StepDecision, StepUp,
+    Resolve, Revoke, Role, State, StepDecision, StepUp,
 };
 use placet_ledger::{edit_digest, proposal_digest};
 use placet_store::{Idempotency, Outcome, Work};
@@ -181,7 +181,14 @@ impl Gate {
         if reason.trim().is_empty() || reason.len() > REASON {
             return Err(Invalid::new("/reason", format!("say how you know: text of 1 to {REASON} bytes")).into());
         }
-        let outcome = self.command(actor, Command::Resolve(Resolve { id, status, reason }), idempotency).await?;
-        outcome.request.ok_or_else(GateError::not_found)
+        let command = Command::Resolve(Resolve { id, status, reason });
+        let mut resolved = self.command(actor, command.clone(), idempotency).await;
+        // The deadline for reporting had passed and took effect with this refusal: now the outcome is unknown.
+        if let Err(GateError::Refused { refusal: Refusal::NotUnknown, request: Some(request) }) = &resolved
+            && request.state == State::Unknown
+        {
+            resolved = self.command(actor, command, idempotency).await;
+        }
+        resolved?.request.ok_or_else(GateError::not_found)
     }
 }

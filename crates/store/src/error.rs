@@ -63,6 +63,8 @@ impl From<rusqlite::Error> for StoreError {
             let fatal = [SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC, SQLITE_IOERR_WRITE];
             match inner.code {
                 ErrorCode::DiskFull => return Self::Full,
+                // Somebody else holds the write lock: nothing was written, and trying again one by one would only wait longer.
+                ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => return Self::Unavailable(error.to_string()),
                 _ if fatal.contains(&inner.extended_code) => return Self::Stopped(error.to_string()),
                 ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => return Self::Damaged(error.to_string()),
                 _ => {}

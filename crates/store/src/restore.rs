@@ -190,6 +190,13 @@ pub async fn restore(file: &Path, into: &Location, clock: Arc<dyn Clock>, progre
             // Under another name until the new epoch is written: a restore that was cut short is never served.
             let half = data.join("placet.db.restoring");
             let wrong = |error: std::io::Error| StoreError::File(format!("cannot write {}: {error}", half.display()));
+            // The journal of a restore that was cut short would be played back into this one.
+            for left in ["placet.db.restoring", "placet.db.restoring-journal", "placet.db.restoring-wal", "placet.db.restoring-shm"] {
+                match std::fs::remove_file(data.join(left)) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(wrong(error).into()),
+                    _ => {}
+                }
+            }
             std::fs::copy(file, &half).map_err(wrong)?;
             let connection = Connection::open(&half).map_err(StoreError::from)?;
             connection.pragma_update(None, "synchronous", "FULL").map_err(StoreError::from)?;

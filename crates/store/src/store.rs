@@ -20,6 +20,7 @@ use crate::{
     queue::{Bounds, Queue},
     read::Readers,
     sqlite::{self, SqliteReaders, SqliteWriter},
+    tail::Hint,
     work::Job,
     writer::{self, Shared, random},
 };
@@ -72,7 +73,7 @@ const SAFETY_POLL: Duration = Duration::from_secs(1);
 pub struct Store {
     shared: Arc<Shared>,
     readers: Arc<Readers>,
-    hint: watch::Sender<u64>,
+    hint: watch::Sender<Hint>,
     poll: Option<Duration>,
     secret: Arc<[u8]>,
     durability: Durability,
@@ -143,7 +144,7 @@ impl Store {
             })
             .map_err(|error| StoreError::File(format!("cannot start the writer's thread: {error}")))?;
         let (tasks, cancel) = (TaskTracker::new(), CancellationToken::new());
-        let hint = watch::channel(0).0;
+        let hint = watch::channel(Hint::default()).0;
         let poll = listen.as_ref().map(|_| SAFETY_POLL);
         if let Some(url) = listen {
             tasks.spawn(postgres::listen(url, hint.clone(), cancel.clone()));
@@ -264,13 +265,9 @@ impl Store {
     pub async fn tail(&self, after: Option<u64>) -> Result<Tail, StoreError> {
         // Subscribed before the cursor is read, so that nothing falls between the two.
         let own = self.shared.committed.subscribe();
-        let mut hint = self.hint.subscribe();
+        let hint = self.hint.subscribe();
         let cursor = match after {
-            Some(after) => {
-                // Look at once: there may be something already.
-                hint.mark_changed();
-                after
-            }
+            Some(after) => after,
             None => self.readers.head().await?.head.seq,
         };
         Ok(Tail::new(cursor, own, hint, self.readers.clone(), self.poll))

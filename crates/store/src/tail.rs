@@ -46,10 +46,24 @@ pub struct Tail {
     cursor: u64,
     own: broadcast::Receiver<Committed>,
     // Raised by another node's NOTIFY; a hint to look, never more.
-    hint: watch::Receiver<u64>,
+    hint: watch::Receiver<Hint>,
+    // The last new connection of the listener that was noticed.
+    noticed: u64,
     readers: Arc<Readers>,
     poll: Option<Duration>,
     ready: VecDeque<News>,
+    // There may be entries that only the database knows. Set before any await, so that nothing is lost when a
+    // reader gives up in between.
+    behind: bool,
+}
+
+/// What was heard of other nodes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Hint {
+    /// There are entries up to this one.
+    pub(crate) upto: u64,
+    /// One more with every new connection: something may have been missed before it.
+    pub(crate) connections: u64,
 }
 
 /// Entries read back at a time.
@@ -59,11 +73,12 @@ impl Tail {
     pub(crate) fn new(
         cursor: u64,
         own: broadcast::Receiver<Committed>,
-        hint: watch::Receiver<u64>,
+        hint: watch::Receiver<Hint>,
         readers: Arc<Readers>,
         poll: Option<Duration>,
     ) -> Self {
-        Self { cursor, own, hint, readers, poll, ready: VecDeque::new() }
+        // Look once at the beginning: a cursor from earlier may be far behind.
+        Self { cursor, own, hint, noticed: 0, readers, poll, ready: VecDeque::new(), behind: true }
     }
 
     /// The last entry that was handed out.
@@ -84,14 +99,14 @@ impl Tail {
         }
     }
 
-    /// An entry that is ready now, without waiting.
-    pub fn try_next(&mut self) -> Option<News> {
-        let news = self.ready.pop_front()?;
-        self.cursor = news.seq;
-        Some(news)
-    }
-
     async fn fill(&mut self) -> Result<(), StoreError> {
+        if self.behind {
+            let page = self.readers.news(self.cursor, PAGE).await?;
+            // A full page means that there is more.
+            self.behind = page.len() == PAGE as usize;
+            self.ready.extend(page);
+            return Ok(());
+        }
         let poll = self.poll;
         let pause = async move {
             match poll {
@@ -99,39 +114,33 @@ impl Tail {
                 None => std::future::pending().await,
             }
         };
+        let closed = || Err(StoreError::Stopped("the store was closed".to_owned()));
         tokio::select! {
             biased;
             own = self.own.recv() => match own {
-                Ok(committed) => self.take(&committed).await,
-                Err(broadcast::error::RecvError::Lagged(_)) => self.read().await,
-                Err(broadcast::error::RecvError::Closed) => Err(StoreError::Stopped("the store was closed".to_owned())),
+                Ok(committed) => self.take(&committed),
+                Err(broadcast::error::RecvError::Lagged(_)) => self.behind = true,
+                Err(broadcast::error::RecvError::Closed) => return closed(),
             },
             changed = self.hint.changed() => match changed {
-                Ok(()) => self.read().await,
-                Err(_) => Err(StoreError::Stopped("the store was closed".to_owned())),
+                Ok(()) => {
+                    let hint = *self.hint.borrow_and_update();
+                    self.behind = hint.upto > self.cursor || hint.connections != self.noticed;
+                    self.noticed = hint.connections;
+                }
+                Err(_) => return closed(),
             },
-            () = pause => self.read().await,
+            () = pause => self.behind = true,
         }
+        Ok(())
     }
 
-    async fn take(&mut self, committed: &Committed) -> Result<(), StoreError> {
-        match committed.first() {
-            Some(first) if first.seq == self.cursor + 1 => self.ready.extend(committed.iter().cloned()),
+    fn take(&mut self, committed: &Committed) {
+        match (committed.first(), committed.last()) {
+            (Some(first), _) if first.seq == self.cursor + 1 => self.ready.extend(committed.iter().cloned()),
             // Already read from the database.
-            Some(_) if committed.last().is_some_and(|last| last.seq <= self.cursor) => {}
-            Some(_) => self.read().await?,
-            None => {}
+            (_, Some(last)) if last.seq <= self.cursor => {}
+            _ => self.behind = true,
         }
-        Ok(())
-    }
-
-    async fn read(&mut self) -> Result<(), StoreError> {
-        self.ready.extend(self.readers.news(self.cursor, PAGE).await?);
-        // A full page means that there is more; look again at once instead of waiting for a bell.
-        if self.ready.len() == PAGE as usize {
-            self.own = self.own.resubscribe();
-            self.hint.mark_changed();
-        }
-        Ok(())
     }
 }

@@ -79,8 +79,13 @@ pub(crate) async fn verify(readers: &Readers, mut progress: impl FnMut(Progress)
             return Err(BadEntry { seq: done + 1, what: format!("it is missing, though the head says there are {}", head.head.seq) }.into());
         };
         let mut payloads: HashMap<u64, String> = readers.payloads_of(done, last.seq).await?.into_iter().collect();
+        let mut next = done + 1;
         done = last.seq;
         for row in page {
+            if row.seq > next {
+                return Err(BadEntry { seq: next, what: format!("it is missing; the next one there is {}", row.seq) }.into());
+            }
+            next = row.seq + 1;
             let entry = chain.check(row.seq, &row.text, &row.hash)?;
             rebuilt.take(&entry, payloads.remove(&row.seq))?;
         }

@@ -112,13 +112,21 @@ impl Place {
 
     /// Runs statements beside the store, as somebody with access to the database would.
     pub async fn sql(&self, statements: &str) {
+        self.try_sql(statements).await.unwrap_or_else(|error| panic!("{statements}: {error}"));
+    }
+
+    /// The same, and what the database says when it refuses.
+    pub async fn try_sql(&self, statements: &str) -> Result<(), String> {
         match &self.kind {
             Kind::Folder(_) => {
                 let connection = rusqlite::Connection::open(self.file()).expect("the database opens");
                 connection.busy_timeout(std::time::Duration::from_secs(5)).expect("a timeout can be set");
-                connection.execute_batch(statements).unwrap_or_else(|error| panic!("{statements}: {error}"));
+                connection.execute_batch(statements).map_err(|error| error.to_string())
             }
-            Kind::Database { .. } => Session::open(&self.url()).await.run(statements).await,
+            Kind::Database { .. } => {
+                let session = Session::open(&self.url()).await;
+                session.client.batch_execute(statements).await.map_err(|error| format!("{error:?}"))
+            }
         }
     }
 

@@ -167,7 +167,9 @@ impl Story {
                 Some(ProposalContent { arguments: None, answer: None, steps: Some(steps) }),
             ) => {
                 let proposed: Vec<&str> = plan.steps.iter().map(|step| step.id.as_str()).collect();
-                offered && steps_fit(&proposed, plan.can_modify, steps)
+                let edits = steps.iter().any(|step| step.decision == DecisionWord::Edit);
+                let may_edit = self.asked.spec.allowed.contains(&DecisionWord::Edit);
+                offered && (may_edit || !edits) && steps_fit(&proposed, plan.can_modify, steps)
             }
             (
                 DecisionWord::Respond,

@@ -138,7 +138,13 @@ impl Story {
             (State::Claimed | State::Unknown, status) => {
                 done(Deed::Report { status, result: report.result_digest.clone(), note: report.note.clone() })
             }
-            (State::Succeeded, ReportStatus::Succeeded) | (State::Failed, ReportStatus::Failed) => AGAIN,
+            (State::Succeeded, ReportStatus::Succeeded) | (State::Failed, ReportStatus::Failed)
+                if self.outcome().is_some_and(|(_, result, _, resolved_by, _)| {
+                    resolved_by.is_some() || result == report.result_digest
+                }) =>
+            {
+                AGAIN
+            }
             _ => no("already_reported"),
         }
     }

@@ -7,7 +7,7 @@ use tokio_postgres::{AsyncMessage, Config, NoTls};
 use tokio_util::sync::CancellationToken;
 
 use super::{config, session::CONNECT};
-use crate::StoreError;
+use crate::{StoreError, tail::Hint};
 
 /// Pauses between attempts to connect: short at first, so that a restart of the database is hardly noticed.
 const GAPS: [Duration; 4] =
@@ -15,7 +15,7 @@ const GAPS: [Duration; 4] =
 
 /// Raises the hint with every notification, until cancelled. What was said while nobody listened is lost, so the
 /// hint is raised after every new connection too.
-pub(crate) async fn listen(url: String, hint: watch::Sender<u64>, cancel: CancellationToken) {
+pub(crate) async fn listen(url: String, hint: watch::Sender<Hint>, cancel: CancellationToken) {
     let config = match config(&url) {
         Ok(config) => config,
         Err(error) => return tracing::error!(%error, "other nodes' commits are found by looking only"),
@@ -36,7 +36,7 @@ pub(crate) async fn listen(url: String, hint: watch::Sender<u64>, cancel: Cancel
 /// Listens on one connection until it ends.
 async fn hear(
     config: &Config,
-    hint: &watch::Sender<u64>,
+    hint: &watch::Sender<Hint>,
     attempts: &mut usize,
 ) -> Result<std::convert::Infallible, StoreError> {
     let late = |_| StoreError::Unavailable(format!("no connection within {} s", CONNECT.as_secs()));
@@ -49,18 +49,18 @@ async fn hear(
                 done?;
                 heard = true;
                 *attempts = 0;
-                raise(hint);
+                hint.send_modify(|hint| hint.connections += 1);
             }
             message = poll_fn(|context| connection.poll_message(context)) => match message {
-                Some(Ok(AsyncMessage::Notification(_))) => raise(hint),
+                Some(Ok(AsyncMessage::Notification(said))) => {
+                    // The payload is the number of the last entry; anything else means: look.
+                    let upto = said.payload().parse().unwrap_or(u64::MAX >> 1);
+                    hint.send_modify(|hint| hint.upto = hint.upto.max(upto));
+                }
                 Some(Ok(_)) => {}
                 Some(Err(error)) => return Err(error.into()),
                 None => return Err(StoreError::Unavailable("the database closed the connection".to_owned())),
             },
         }
     }
-}
-
-fn raise(hint: &watch::Sender<u64>) {
-    hint.send_modify(|count| *count = count.wrapping_add(1));
 }

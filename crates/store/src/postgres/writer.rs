@@ -91,7 +91,7 @@ impl PostgresWriter {
             self.session = None;
             self.begun = None;
             let session = Session::open(&self.config, &self.node).await.map_err(|error| match error {
-                StoreError::Newer { .. } => error,
+                StoreError::Newer { .. } | StoreError::Unavailable(_) => error,
                 // Whatever is in the way, nothing was written and more attempts help nobody now.
                 other => StoreError::Unavailable(other.to_string()),
             })?;

@@ -216,6 +216,7 @@ pub(super) fn get(db: &Connection, id: RequestId) -> Result<Option<Request>, Sto
     row.map(|(seq, meta)| rows::request(&meta, payloads(db, seq)?)).transpose()
 }
 
+/// Read after the row, perhaps one commit later: a payload that the row does not know of is left alone.
 fn payloads(db: &Connection, seq: i64) -> Result<Vec<(u32, String)>, StoreError> {
     let mut find = db.prepare_cached(
         "SELECT version, body FROM payloads WHERE seq = ?1

@@ -1,0 +1,118 @@
+//! Feeds: a stream that is resumed anywhere sees every entry once, in order.
+
+use placet_core::{Actor, Command, Reassign, RequestId};
+use placet_gate::Feed;
+use placet_testkit::{Backend, Kit, answered, block_on, both};
+
+use crate::soon;
+
+async fn next(feed: &mut Feed, count: u64) -> Vec<u64> {
+    let mut seqs = Vec::new();
+    for _ in 0..count {
+        let news = soon(feed.next()).await.unwrap();
+        assert_eq!(news.seq, feed.cursor());
+        seqs.push(news.seq);
+    }
+    seqs
+}
+
+async fn silent(feed: &mut Feed) {
+    let more = tokio::time::timeout(std::time::Duration::from_millis(50), feed.next()).await;
+    assert!(more.is_err(), "{more:?}");
+}
+
+/// So many entries about one request, in few transactions.
+async fn entries(kit: &Kit, reviewer: &Actor, id: RequestId, count: usize) {
+    for chunk in (0..count).collect::<Vec<_>>().chunks(250) {
+        let reassign = || (Command::Reassign(Reassign { id, to: vec![reviewer.name.clone()], reason: None }), None);
+        let commands = chunk.iter().map(|_| reassign()).collect();
+        let unit = placet_store::Work::Commands { actor: reviewer.clone(), commands, atomic: false };
+        assert!(answered(kit.store().run(unit).await.unwrap()).iter().all(|outcome| outcome.answer.is_ok()));
+    }
+}
+
+both! {
+    async fn a_feed_from_now_and_one_from_before_meet(kit) {
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        let request = kit.ask(&bot).await;
+        let head = kit.store().head().await.unwrap().1;
+        let (mut now, mut all) = (kit.gate().feed(None).await.unwrap(), kit.gate().feed(Some(0)).await.unwrap());
+        assert_eq!(next(&mut all, head).await, (1..=head).collect::<Vec<_>>());
+        kit.deny(&ann, &request).await.unwrap();
+        for feed in [&mut now, &mut all] {
+            assert_eq!(next(feed, 1).await, [head + 1]);
+            silent(feed).await;
+        }
+    }
+
+    async fn a_feed_is_resumed_without_a_gap_or_a_repetition(kit) {
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        let request = kit.ask(&bot).await;
+        let mut feed = kit.gate().feed(Some(0)).await.unwrap();
+        let mut seen = next(&mut feed, 2).await;
+        // Cut off, and resumed on a server that was restarted, more than a page later.
+        let cursor = feed.cursor();
+        drop(feed);
+        entries(kit, &ann, request.id, 300).await;
+        kit.restart().await;
+        let mut feed = kit.gate().feed(Some(cursor)).await.unwrap();
+        seen.extend(next(&mut feed, 100).await);
+        entries(kit, &ann, request.id, 10).await;
+        let head = kit.store().head().await.unwrap().1;
+        let rest = head - feed.cursor();
+        seen.extend(next(&mut feed, rest).await);
+        assert_eq!(seen, (1..=head).collect::<Vec<_>>());
+        silent(&mut feed).await;
+    }
+
+    async fn a_stream_too_slow_for_the_memory_misses_nothing(kit) {
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        let request = kit.ask(&bot).await;
+        let mut feed = kit.gate().feed(None).await.unwrap();
+        let start = feed.cursor();
+        entries(kit, &ann, request.id, 1).await;
+        assert_eq!(next(&mut feed, 1).await, [start + 1]);
+        // More than a stream may lag behind while it does not read.
+        entries(kit, &ann, request.id, 4200).await;
+        let seen = next(&mut feed, 4200).await;
+        assert_eq!(seen, (start + 2..=start + 4201).collect::<Vec<_>>());
+        entries(kit, &ann, request.id, 1).await;
+        assert_eq!(next(&mut feed, 1).await, [start + 4202]);
+        silent(&mut feed).await;
+    }
+
+    async fn a_feed_tells_of_keys_and_requests_and_knows_who_may_see_them(kit) {
+        let mut feed = kit.gate().feed(None).await.unwrap();
+        let (bot, other) = (kit.agent("bot").await, kit.agent("other").await);
+        let request = kit.ask(&bot).await;
+        let names = [soon(feed.next()).await.unwrap(), soon(feed.next()).await.unwrap(), soon(feed.next()).await.unwrap()];
+        assert_eq!(names.each_ref().map(|news| news.name), ["key.created", "key.created", "request.created"]);
+        assert!(names[0].admin.is_some() && names[0].request.is_none());
+        let told = names[2].request.as_ref().unwrap();
+        assert_eq!(told.id, request.id);
+        for (actor, sees) in [(&bot, true), (&other, false), (kit.admin(), false)] {
+            assert_eq!(placet_gate::Gate::may_see(actor, told), sees);
+        }
+    }
+}
+
+#[test]
+fn feeds_of_two_nodes_are_the_same() {
+    block_on(async {
+        let kit = Kit::start(Backend::Postgres).await;
+        let node = kit.another_node().await;
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        let mut feeds = [kit.gate().feed(Some(0)).await.unwrap(), node.gate().feed(Some(0)).await.unwrap()];
+        for here in [&kit, &node, &kit, &node] {
+            let request = here.ask(&bot).await;
+            here.deny(&ann, &request).await.unwrap();
+        }
+        let head = kit.store().head().await.unwrap().1;
+        for feed in &mut feeds {
+            assert_eq!(next(feed, head).await, (1..=head).collect::<Vec<_>>());
+            silent(feed).await;
+        }
+        node.finish().await;
+        kit.finish().await;
+    });
+}

@@ -1,0 +1,86 @@
+//! Postgres goes away and comes back: calls fail closed, nothing is lost, and what was pending is still pending.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use placet_core::State;
+use placet_gate::{GateError, StoreError, Until};
+use placet_testkit::{Backend, Kit, block_on};
+use serde_json::json;
+
+use crate::soon;
+
+/// Whether a call failed because of the database, and not with a yes or a no.
+fn outage<T: std::fmt::Debug>(result: &Result<T, GateError>) -> bool {
+    match result {
+        Err(GateError::Store(StoreError::Unavailable(_) | StoreError::Unknown)) => true,
+        Ok(_) => false,
+        Err(other) => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn while_the_database_is_away_every_call_fails_closed_and_afterwards_works_again() {
+    block_on(async {
+        let kit = Kit::start(Backend::Postgres).await;
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        let (pending, approved) = (kit.ask(&bot).await, kit.approved(&bot, &ann).await);
+        let (gate, agent, id) = (kit.gate().clone(), bot.clone(), pending.id);
+        let mut waiting = tokio::task::JoinSet::new();
+        waiting.spawn(async move { gate.wait(&agent, id, Until::Decided, Duration::from_secs(90)).await });
+        while kit.gate().waiting() == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let head = kit.store().head().await.unwrap();
+        kit.place().postgres_away(true).await;
+        let body = json!({"kind": "action", "session": "s", "tool": "t", "arguments": {}});
+        assert!(outage(&kit.create(&bot, body).await));
+        assert!(outage(&kit.approve(&ann, &pending).await));
+        assert!(outage(&kit.gate().claim(&bot, approved.id, None, None).await));
+        assert!(outage(&kit.gate().get(&bot, pending.id).await));
+        assert!(outage(&kit.gate().sweep().await));
+        // A key that nobody knows is not let in while nobody can look.
+        assert!(outage(&kit.gate().authenticate("plk_agent_unknown").await));
+        kit.place().postgres_away(false).await;
+        assert_eq!(kit.store().head().await.unwrap(), head, "nothing was written");
+        assert_eq!(kit.approve(&ann, &pending).await.unwrap().state, State::Approved);
+        let waited = soon(waiting.join_next()).await.unwrap().unwrap().unwrap();
+        assert_eq!(waited.request.state, State::Approved);
+        kit.gate().claim(&bot, approved.id, None, None).await.unwrap();
+        kit.finish().await;
+    });
+}
+
+#[test]
+fn connections_that_are_cut_in_the_middle_of_everything_lose_and_double_nothing() {
+    block_on(async {
+        let kit = Kit::start(Backend::Postgres).await;
+        let bot = kit.agent("bot").await;
+        let (mut sure, mut unsure) = (BTreeSet::new(), 0);
+        let asking = async {
+            for n in 0..150 {
+                let body = json!({"kind": "action", "session": "s", "tool": "t", "arguments": {"n": n}});
+                let made = kit.create(&bot, body).await;
+                if outage(&made) {
+                    unsure += 1;
+                } else {
+                    assert!(sure.insert(made.unwrap().request.id));
+                }
+            }
+        };
+        let cutting = async {
+            for _ in 0..12 {
+                tokio::time::sleep(Duration::from_millis(25)).await;
+                kit.place().cut_connections().await;
+            }
+        };
+        tokio::join!(asking, cutting);
+        assert!(sure.len() > 50, "{} were made, {unsure} are unknown", sure.len());
+        for id in &sure {
+            assert_eq!(kit.read(*id).await.state, State::Pending, "what was acknowledged is there");
+        }
+        let stored = kit.place().value("SELECT count(*) FROM requests").await;
+        let stored: usize = stored.as_str().unwrap().parse().unwrap();
+        assert!((sure.len()..=sure.len() + unsure).contains(&stored), "{stored} stored, {} sure, {unsure} unsure", sure.len());
+        kit.finish().await;
+    });
+}

@@ -1,0 +1,23 @@
+//! The REST door from outside: every call, every bad input, streams, waits, limits and closing, over real connections.
+//!
+//! The server runs in this process on a free port. Most tests use SQLite; those made with `both!` also run on Postgres.
+
+mod bad_calls;
+mod bad_json;
+mod closing;
+mod contract;
+mod doors;
+mod idempotency;
+mod inputs;
+mod limits;
+mod openapi;
+mod permits;
+mod races;
+mod roles;
+mod secrets;
+mod slow_readers;
+mod sockets;
+mod streams;
+mod support;
+mod waits;
+mod wire;

@@ -1,0 +1,115 @@
+//! Files, formats and locks: what a data folder looks like, and what is refused.
+
+use std::{collections::BTreeSet, os::unix::fs::PermissionsExt as _};
+
+use placet_store::{Store, StoreError, backup};
+use placet_testkit::{Backend, Place, block_on, both};
+
+use crate::shop::{Shop, bot};
+
+/// Table, column and kind of everything, in the words of one database.
+async fn columns(place: &Place) -> BTreeSet<(String, String, String)> {
+    let query = match place.backend() {
+        Backend::Sqlite => {
+            "SELECT m.name, c.name, lower(c.type) FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'"
+        }
+        Backend::Postgres => "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = 'public'",
+    };
+    let rows = place.rows(query).await.into_iter().map(|row| {
+        let [table, column, kind] = [0, 1, 2].map(|index| row[index].as_str().unwrap().to_owned());
+        let kind = match kind.as_str() {
+            "integer" | "bigint" => "number",
+            "text" => "text",
+            "blob" | "bytea" => "bytes",
+            other => panic!("{table}.{column} is a {other}"),
+        };
+        (table, column, kind.to_owned())
+    });
+    // SQLite keeps its format in the file's header.
+    rows.filter(|(table, ..)| table != "placet_format").collect()
+}
+
+#[test]
+fn both_databases_have_the_same_columns() {
+    block_on(async {
+        let (sqlite, postgres) = (Shop::open(Backend::Sqlite).await, Shop::open(Backend::Postgres).await);
+        let (one, other) = (columns(&sqlite.place).await, columns(&postgres.place).await);
+        assert!(one.len() > 50, "{}", one.len());
+        assert_eq!(one, other);
+        sqlite.finish().await;
+        postgres.finish().await;
+    });
+}
+
+both! {
+    async fn a_database_of_a_newer_format_is_refused_and_left_alone(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        shop.store.close().await;
+        let Shop { place, clock, store } = shop;
+        drop(store);
+        let (newer, back) = match backend {
+            Backend::Sqlite => ("PRAGMA user_version = 99", "PRAGMA user_version = 1"),
+            Backend::Postgres => ("UPDATE placet_format SET version = 99", "UPDATE placet_format SET version = 1"),
+        };
+        place.sql(newer).await;
+        let error = Store::open(place.options(clock.clone())).await.unwrap_err();
+        assert!(matches!(error, StoreError::Newer { found: 99, .. }), "{error:?}");
+        assert!(error.to_string().contains("use a newer placet"), "{error}");
+        place.sql(back).await;
+        Shop { store: Store::open(place.options(clock.clone())).await.unwrap().into(), place, clock }.finish().await;
+    }
+
+    async fn what_is_stored_is_there_after_a_restart(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        let agent = bot("bot");
+        let requests = [shop.ask(&agent).await, shop.approved(&agent).await, shop.claimed(&agent).await];
+        let (head, secret) = (shop.store.head().await.unwrap(), shop.store.secret());
+        let shop = shop.reopen().await;
+        for request in requests {
+            assert_eq!(shop.read(request.id).await, *request);
+        }
+        assert_eq!((shop.store.head().await.unwrap(), shop.store.secret()), (head, secret));
+        shop.finish().await;
+    }
+}
+
+#[test]
+fn a_second_server_on_the_same_folder_is_refused_with_one_clear_sentence() {
+    block_on(async {
+        let shop = Shop::open(Backend::Sqlite).await;
+        let error = Store::open(shop.place.options(shop.clock.clone())).await.unwrap_err();
+        assert!(matches!(error, StoreError::Locked(_)), "{error:?}");
+        assert!(error.to_string().starts_with("another placet server is using "), "{error}");
+        // The first one is not disturbed, and the folder is free when it is closed.
+        shop.ask(&bot("bot")).await;
+        shop.reopen().await.finish().await;
+    });
+}
+
+#[test]
+fn the_data_folder_is_for_its_owner_only() {
+    block_on(async {
+        let shop = Shop::open(Backend::Sqlite).await;
+        shop.ask(&bot("bot")).await;
+        let file = shop.place.folder().join("backup.db");
+        backup(&shop.place.location(), &file).await.unwrap();
+        let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&shop.place.folder()), 0o700);
+        for name in ["placet.db", "placet.db-wal", "placet.db-shm", "backup.db"] {
+            assert_eq!(mode(&shop.place.folder().join(name)), 0o600, "{name}");
+        }
+        shop.finish().await;
+    });
+}
+
+#[test]
+fn an_address_that_cannot_be_used_is_named_in_one_sentence() {
+    block_on(async {
+        let clock = std::sync::Arc::new(placet_testkit::FakeClock::new());
+        for (url, says) in [("postgres://x@127.0.0.1:1/none", "cannot be reached"), ("nonsense", "postgres://user@host")] {
+            let options = placet_store::Options::new(placet_store::Location::Postgres(url.to_owned()), clock.clone());
+            let error = Store::open(options).await.unwrap_err().to_string();
+            assert!(error.contains(says) && !error.contains('\n'), "{error}");
+        }
+    });
+}

@@ -1,0 +1,12 @@
+//! What the store promises, on both databases.
+
+mod batches;
+mod deliveries;
+mod files;
+mod following;
+mod once;
+mod principals;
+mod queueing;
+mod restoring;
+mod shop;
+mod tampering;
