@@ -236,7 +236,9 @@ impl Report {
             );
         }
         let judged = self.rows.iter().filter(|row| row.met().is_some()).count();
-        let _ = writeln!(text, "\n{} of {judged} targets met", judged - self.misses().count());
+        if judged > 0 {
+            let _ = write!(text, "\n{} of {judged} targets met", judged - self.misses().count());
+        }
     }
 
     /// The same as JSON.

@@ -150,7 +150,7 @@ async fn wait(
     }
     let mut decided = slot.subscribe();
     drop(slot);
-    match tokio::time::timeout(Duration::from_secs(25), decided.wait_for(|decided| *decided)).await {
+    match tokio::time::timeout(Duration::from_mins(1), decided.wait_for(|decided| *decided)).await {
         Ok(_) => {
             memory.slots.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
             Ok(record(number, 2, "approved"))

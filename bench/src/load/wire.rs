@@ -113,9 +113,9 @@ pub fn get(addr: SocketAddr, path: &str, key: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nhost: {addr}\r\nauthorization: Bearer {key}\r\n\r\n").into_bytes()
 }
 
-/// Path and query of a long poll on one request.
+/// Path and query of a long poll on one request, as long as servers commonly allow.
 pub fn wait_path(id: &str) -> String {
-    format!("/v1/requests/{id}?wait=25s")
+    format!("/v1/requests/{id}?wait=60s")
 }
 
 /// The approval of a held request.

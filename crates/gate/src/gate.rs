@@ -34,8 +34,8 @@ impl Default for Settings {
         Self {
             limits: Limits::default(),
             pending_per_agent: 500,
-            claim_window: Duration::from_secs(15 * 60),
-            report_window: Duration::from_secs(3600),
+            claim_window: Duration::from_mins(15),
+            report_window: Duration::from_hours(1),
             needs: Needs::default(),
             waits_per_principal: 5_000,
             waits: 50_000,

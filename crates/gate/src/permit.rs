@@ -86,6 +86,7 @@ impl Gate {
     }
 
     /// Says what became of a claimed action.
+    #[expect(clippy::too_many_arguments, reason = "the fields of one call, each used once")]
     pub async fn report(
         &self,
         actor: &Actor,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use placet_core::{Actor, Command, Expire, Time};
-use placet_store::{StoreError, Work};
+use placet_store::{Done, Outcome, StoreError, Work};
 use tokio::sync::Notify;
 
 use crate::gate::Inner;
@@ -16,10 +16,12 @@ use crate::gate::Inner;
 const AT_ONCE: u32 = 256;
 /// Longest sleep: the wall clock may be set, and another node may have added a deadline.
 const LONGEST: Duration = Duration::from_secs(1);
+/// How long to wait when a deadline has passed by our clock and not by the database's.
+const AHEAD: Duration = Duration::from_millis(250);
 /// How often old answers are forgotten.
-const PRUNE_EVERY: Duration = Duration::from_secs(600);
+const PRUNE_EVERY: Duration = Duration::from_mins(10);
 /// How long answers are kept after their request is final.
-const KEEP_ANSWERS: Duration = Duration::from_secs(7 * 24 * 3600);
+const KEEP_ANSWERS: Duration = Duration::from_hours(7 * 24);
 
 /// The nearest deadline that is known, and the bell that says it came nearer.
 #[derive(Debug, Default)]
@@ -82,10 +84,20 @@ pub(crate) async fn sweep(inner: &Inner) -> Result<usize, StoreError> {
             inner.timer.set(inner.store.next_deadline().await?);
             return Ok(done);
         }
-        done += due.len();
+        let mut ended = 0;
         for chunk in due.chunks(AT_ONCE as usize) {
             let commands = chunk.iter().map(|id| (Command::Expire(Expire { id: *id }), None)).collect();
-            inner.store.run(Work::Commands { actor: Actor::system(), commands, atomic: false }).await?;
+            let work = Work::Commands { actor: Actor::system(), commands, atomic: false };
+            if let Done::Commands(outcomes) = inner.store.run(work).await? {
+                let over = |outcome: &&Outcome| outcome.request.as_ref().is_none_or(|request| request.deadline().is_none());
+                ended += outcomes.iter().filter(over).count();
+            }
+        }
+        done += ended;
+        if ended == 0 {
+            // Our clock runs ahead of the database's, which rules: nothing is due there yet. Look again a little later.
+            inner.timer.set(Some(inner.clock.now().plus(AHEAD)));
+            return Ok(done);
         }
     }
 }

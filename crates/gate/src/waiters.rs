@@ -115,7 +115,9 @@ impl Waiters {
                 std::mem::take(waiters).into_iter().partition(|waiter| waiter.key.is_some_and(|key| directory.live_key(key).is_none()));
             *waiters = stay;
             let gone: Vec<Waiter> = gone;
-            gone.into_iter().for_each(|waiter| drop(waiter.bell.send(Wake::Revoked)));
+            for waiter in gone {
+                let _ = waiter.bell.send(Wake::Revoked);
+            }
         }
         inner.by_request.retain(|_, waiters| !waiters.is_empty());
     }
@@ -177,6 +179,14 @@ impl Gate {
         loop {
             // Registered before reading: whatever happens after the read rings the bell.
             let mut registration = Registration { waiters: &self.waiters, id, ring: self.waiters.register(id, actor.key) };
+            // In this order for the same reason: a key revoked from here on rings the bell as well.
+            if !self.still_works(actor) {
+                // Or another node made it a moment ago.
+                self.store.refresh_directory().await?;
+                if !self.still_works(actor) {
+                    return Err(GateError::KeyRevoked);
+                }
+            }
             let request = self.get(actor, id).await?;
             if self.met(&request, until) {
                 return Ok(Waited { request, met: true });

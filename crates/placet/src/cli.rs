@@ -128,7 +128,8 @@ pub(crate) enum Command {
 #[command(after_help = "\
 Examples:
   placet serve                                    data in ./placet-data, on 127.0.0.1:4000
-  placet serve --data /var/lib/placet --listen 0.0.0.0:4000
+  placet serve --data /var/lib/placet --listen 127.0.0.1:4100
+  placet serve --listen 0.0.0.0:4000 --set server.behind_proxy=true --set server.hosts=placet.example.com
   placet serve --database postgres://placet@db/placet
   placet serve --set limits.pending_per_agent=50")]
 pub(crate) struct ServeArgs {
@@ -144,7 +145,7 @@ pub(crate) struct ServeArgs {
     /// Configuration file (TOML)
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Override one configuration key; may be repeated
+    /// Override one configuration key; may be repeated. docs/operators.md lists the keys
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Policy: a file, or preset:NAME

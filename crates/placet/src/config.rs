@@ -169,7 +169,7 @@ fn merge(base: &mut Table, over: Table, path: &str) -> Result<(), String> {
 }
 
 fn unknown(name: &str) -> String {
-    format!("there is no key `{name}`; `placet serve --help` says where they are documented")
+    format!("there is no key `{name}`; docs/operators.md lists all of them")
 }
 
 /// Sets one key. The value is read as the type that the default has.

@@ -77,7 +77,7 @@ pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let bootstrap = bootstrap_token()?;
     let running = launch(&config, args.dev, bootstrap).await?;
     output::line(&format!("listening on {}", running.url))?;
-    say_hello(&running, &config, args.dev)?;
+    say_hello(&running, &config, args.dev);
     let stopped = tokio::select! {
         signal = signal() => { tracing::info!(signal = signal?, "stopping: waits end, calls in flight finish"); None }
         why = running.gate.store().until_stopped() => Some(why),
@@ -205,7 +205,7 @@ fn logs(level: &str, format: LogFormat) -> anyhow::Result<()> {
 }
 
 /// What the operator should know, and type next.
-fn say_hello(running: &Running, config: &Config, dev: bool) -> anyhow::Result<()> {
+fn say_hello(running: &Running, config: &Config, dev: bool) {
     let durability = running.gate.store().durability();
     tracing::info!(database = durability.database, durability = %durability.level, "ready");
     if dev {
@@ -226,7 +226,6 @@ fn say_hello(running: &Running, config: &Config, dev: bool) -> anyhow::Result<()
              placet key new --role agent --name my-agent {place}"
         ));
     }
-    Ok(())
 }
 
 async fn signal() -> anyhow::Result<&'static str> {

@@ -16,6 +16,7 @@ use placet_ledger::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_path_to_error::Segment;
 use sha2::{Digest as _, Sha256};
 
 use crate::{State, guard::Peer, problem::Problem};
@@ -53,7 +54,7 @@ async fn authenticate(headers: &HeaderMap, peer: Option<Peer>, state: &State) ->
 }
 
 /// From this machine itself, not through a proxy on it.
-fn is_local(headers: &HeaderMap, peer: Option<Peer>) -> bool {
+pub(crate) fn is_local(headers: &HeaderMap, peer: Option<Peer>) -> bool {
     let proxied = ["forwarded", "x-forwarded-for", "x-real-ip", "via"].iter().any(|name| headers.contains_key(*name));
     !proxied && peer.is_some_and(|peer| peer.0.ip().is_loopback())
 }
@@ -107,23 +108,23 @@ async fn read(body: Body, limits: &Limits, state: &State) -> Result<Bytes, Probl
 /// Reads a value into a type; what does not fit is named by a JSON pointer.
 pub(crate) fn typed<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
     serde_path_to_error::deserialize(value).map_err(|error| {
-        let mut pointer = String::new();
-        for segment in error.path() {
-            use serde_path_to_error::Segment;
-            match segment {
-                Segment::Seq { index } => pointer.push_str(&format!("/{index}")),
-                Segment::Map { key } => pointer.push_str(&format!("/{}", key.replace('~', "~0").replace('/', "~1"))),
-                Segment::Enum { variant } => pointer.push_str(&format!("/{variant}")),
-                Segment::Unknown => {}
-            }
-        }
+        let escaped = |segment: &str| format!("/{}", segment.replace('~', "~0").replace('/', "~1"));
+        let mut pointer: String = error
+            .path()
+            .iter()
+            .map(|segment| match segment {
+                Segment::Seq { index } => format!("/{index}"),
+                Segment::Map { key } => escaped(key),
+                Segment::Enum { variant } => escaped(variant),
+                Segment::Unknown => String::new(),
+            })
+            .collect();
         let detail = error.inner().to_string();
         // The library names a missing or unknown field in words; programs want it in the pointer.
-        let field = ["missing field `", "unknown field `"].iter().find_map(|start| detail.strip_prefix(start)?.split('`').next());
-        if let Some(field) = field
-            && !pointer.ends_with(&format!("/{field}"))
-        {
-            pointer.push_str(&format!("/{}", field.replace('~', "~0").replace('/', "~1")));
+        let starts = ["missing field `", "unknown field `"];
+        let field = starts.iter().find_map(|start| detail.strip_prefix(start)?.split('`').next()).map(escaped);
+        if let Some(field) = field.filter(|field| !pointer.ends_with(field)) {
+            pointer.push_str(&field);
         }
         Problem::unprocessable("invalid", pointer, detail)
     })
@@ -143,6 +144,14 @@ pub(crate) fn idempotency(headers: &HeaderMap, actor: &Actor, path: &str, body: 
         scope.update(part);
     }
     Ok(Some(Idempotency { scope: scope.finalize().into(), body: Sha256::digest(&body).into() }))
+}
+
+/// A claimant's secret must be worth guessing at.
+pub(crate) fn check_claimant(claimant: Option<&str>, pointer: &str) -> Result<(), Problem> {
+    if claimant.is_some_and(|claimant| !(16..=256).contains(&claimant.len())) {
+        return Err(Problem::unprocessable("invalid", pointer, "a claimant is a random secret of 16 to 256 bytes"));
+    }
+    Ok(())
 }
 
 /// A query string, read strictly.

@@ -1,11 +1,11 @@
 //! Liveness, readiness with the durability level, and metrics.
 
 use axum::{Extension, extract::State as AxumState, response::{IntoResponse as _, Response}};
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{State, guard::Peer, problem::Problem, v1::json};
+use crate::{State, call::is_local, guard::Peer, problem::Problem, v1::json};
 
 /// Whether the process is alive.
 #[derive(Debug, Serialize, ToSchema)]
@@ -40,8 +40,8 @@ pub(crate) struct Readiness {
     (status = 200, description = "ready", body = Readiness),
     (status = 503, description = "closing, stopped, or the database cannot be reached", body = Readiness),
 ))]
-pub(crate) async fn readyz(AxumState(state): AxumState<State>, peer: Option<Extension<Peer>>) -> Result<Response, Problem> {
-    open_to(&state, peer)?;
+pub(crate) async fn readyz(AxumState(state): AxumState<State>, headers: HeaderMap, peer: Option<Extension<Peer>>) -> Result<Response, Problem> {
+    open_to(&state, &headers, peer)?;
     let store = state.gate.store();
     let durability = store.durability();
     let head = store.head().await;
@@ -57,8 +57,8 @@ pub(crate) async fn readyz(AxumState(state): AxumState<State>, peer: Option<Exte
 
 /// Figures for Prometheus.
 #[utoipa::path(get, path = "/metrics", tag = "health", responses((status = 200, description = "Prometheus text", body = String, content_type = "text/plain")))]
-pub(crate) async fn metrics(AxumState(state): AxumState<State>, peer: Option<Extension<Peer>>) -> Result<Response, Problem> {
-    open_to(&state, peer)?;
+pub(crate) async fn metrics(AxumState(state): AxumState<State>, headers: HeaderMap, peer: Option<Extension<Peer>>) -> Result<Response, Problem> {
+    open_to(&state, &headers, peer)?;
     let Some(handle) = &state.metrics else { return Err(Problem::not_found()) };
     metrics::gauge!("placet_waiters").set(state.gate.waiting() as f64);
     metrics::gauge!("placet_writer_queue").set(state.gate.store().queued() as f64);
@@ -67,8 +67,8 @@ pub(crate) async fn metrics(AxumState(state): AxumState<State>, peer: Option<Ext
 }
 
 /// Figures are for this machine, unless the operator says otherwise.
-fn open_to(state: &State, peer: Option<Extension<Peer>>) -> Result<(), Problem> {
-    let local = peer.is_none_or(|Extension(peer)| peer.0.ip().is_loopback());
+fn open_to(state: &State, headers: &HeaderMap, peer: Option<Extension<Peer>>) -> Result<(), Problem> {
+    let local = is_local(headers, peer.map(|Extension(peer)| peer));
     if local || state.settings.public_health {
         return Ok(());
     }

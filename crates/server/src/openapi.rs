@@ -4,7 +4,13 @@ use axum::response::Response;
 use http::StatusCode;
 use utoipa::{
     Modify, OpenApi,
-    openapi::security::{Http, HttpAuthScheme, SecurityScheme},
+    openapi::{
+        Content, Ref, RefOr, Required, Schema,
+        path::{Operation, Parameter, ParameterBuilder, ParameterIn},
+        response::ResponseBuilder,
+        schema::{ObjectBuilder, SchemaType, Type},
+        security::{Http, HttpAuthScheme, SecurityScheme},
+    },
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -66,10 +72,74 @@ pub(crate) fn routes() -> OpenApiRouter<State> {
 
 /// The OpenAPI document as pretty JSON, as it stands in `api/openapi.json`.
 pub fn document() -> String {
-    let (_, document) = routes().split_for_parts();
+    let (_, mut document) = routes().split_for_parts();
+    for (path, item) in &mut document.paths.paths {
+        for operation in [&mut item.get, &mut item.put, &mut item.delete].into_iter().flatten() {
+            complete(path, operation);
+        }
+        if let Some(operation) = &mut item.post {
+            complete(path, operation);
+            operation.parameters.get_or_insert_default().push(idempotency_key().into());
+        }
+    }
     let mut text = document.to_pretty_json().unwrap_or_default();
     text.push('\n');
     text
+}
+
+/// Adds what is the same everywhere and would be noise at every handler.
+fn complete(path: &str, operation: &mut Operation) {
+    let responses = &mut operation.responses.responses;
+    if path.starts_with("/v1/") {
+        let common = [
+            ("401", "no key, or one that is unknown or revoked"),
+            ("403", "the key's role cannot do this; or a foreign host or page"),
+            ("429", "too many calls, waits or streams of this principal"),
+            ("503", "busy, closing, or the database is away: try again after `Retry-After`"),
+        ];
+        for (status, description) in common {
+            responses.entry(status.to_owned()).or_insert_with(|| problem(description));
+        }
+        let queried = |parameter: &Parameter| parameter.parameter_in == ParameterIn::Query;
+        let queries = operation.parameters.iter().flatten().any(|parameter| matches!(parameter, RefOr::T(parameter) if queried(parameter)));
+        if queries {
+            responses.entry("422".to_owned()).or_insert_with(|| problem("the query does not fit"));
+        }
+    } else {
+        operation.security = Some(Vec::new());
+        responses.entry("403".to_owned()).or_insert_with(|| problem("a foreign host or page, or only for this machine"));
+    }
+    for response in responses.values_mut() {
+        let RefOr::T(response) = response else { continue };
+        let is_problem = |content: &RefOr<Content>| matches!(content, RefOr::T(content) if content.schema.as_ref() == Some(&reference()));
+        if response.content.get(JSON).is_some_and(is_problem)
+            && let Some(content) = response.content.shift_remove(JSON)
+        {
+            response.content.insert(PROBLEM.to_owned(), content);
+        }
+    }
+}
+
+const JSON: &str = "application/json";
+const PROBLEM: &str = "application/problem+json";
+
+fn reference() -> RefOr<Schema> {
+    RefOr::Ref(Ref::from_schema_name("ProblemDocument"))
+}
+
+fn problem(description: &str) -> RefOr<utoipa::openapi::Response> {
+    ResponseBuilder::new().description(description).content(PROBLEM, Content::new(Some(reference()))).build().into()
+}
+
+fn idempotency_key() -> Parameter {
+    let schema = ObjectBuilder::new().schema_type(SchemaType::Type(Type::String)).min_length(Some(1)).max_length(Some(255));
+    ParameterBuilder::new()
+        .name("Idempotency-Key")
+        .parameter_in(ParameterIn::Header)
+        .required(Required::False)
+        .description(Some("The same key with the same body gives the same result; with another body it is refused"))
+        .schema(Some(schema))
+        .build()
 }
 
 /// This document.

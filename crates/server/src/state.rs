@@ -35,7 +35,7 @@ impl Default for Settings {
         Self {
             hosts: Hosts::loopback(),
             requests_per_second: 200,
-            wait_max: Duration::from_secs(60),
+            wait_max: Duration::from_mins(1),
             body_timeout: Duration::from_secs(10),
             slow_reader: Duration::from_secs(15),
             streams_per_principal: 64,

@@ -68,6 +68,7 @@ pub(crate) struct Batch {
     channels: Arc<[String]>,
 }
 
+#[derive(Clone)]
 struct Slot {
     request: Arc<Request>,
     new: bool,
@@ -87,7 +88,7 @@ struct Mark {
     entries: usize,
     payloads: usize,
     new_answers: usize,
-    slots: Vec<(RequestId, Option<(Arc<Request>, bool, bool)>)>,
+    slots: Vec<(RequestId, Option<Slot>)>,
     tallies: HashMap<String, u64>,
 }
 
@@ -339,7 +340,7 @@ impl Batch {
             .iter()
             .map(|(command, _)| {
                 let id = command.request();
-                (id, self.slots.get(&id).map(|slot| (slot.request.clone(), slot.new, slot.dirty)))
+                (id, self.slots.get(&id).cloned())
             })
             .collect();
         Mark {
@@ -359,7 +360,7 @@ impl Batch {
         }
         for (id, slot) in mark.slots {
             match slot {
-                Some((request, new, dirty)) => self.slots.insert(id, Slot { request, new, dirty }),
+                Some(slot) => self.slots.insert(id, slot),
                 None => self.slots.remove(&id),
             };
         }

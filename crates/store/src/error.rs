@@ -81,6 +81,8 @@ impl From<tokio_postgres::Error> for StoreError {
             // Class 53: out of disk or memory; 55P03, 57014, 25P03: a lock or a statement took too long.
             Some(code) if *code == tokio_postgres::error::SqlState::DISK_FULL => Self::Full,
             Some(code) if code.code().starts_with("53") || code.code().starts_with("57") => Self::Unavailable(text),
+            // A connection that is refused or ended says so with FATAL, whatever the code.
+            Some(_) if fatal(&error) => Self::Unavailable(text),
             Some(code) if ["55P03", "25P03", "40001", "40P01"].contains(&code.code()) => Self::Unavailable(text),
             Some(_) => Self::Database(text),
             None => Self::Unavailable(text),
@@ -95,6 +97,12 @@ impl From<deadpool_postgres::PoolError> for StoreError {
             other => Self::Unavailable(other.to_string()),
         }
     }
+}
+
+fn fatal(error: &tokio_postgres::Error) -> bool {
+    use tokio_postgres::error::Severity;
+    let severity = error.as_db_error().and_then(tokio_postgres::error::DbError::parsed_severity);
+    matches!(severity, Some(Severity::Fatal | Severity::Panic))
 }
 
 fn describe(error: &tokio_postgres::Error) -> String {

@@ -43,7 +43,7 @@ pub(crate) fn gap(attempts: u32) -> Duration {
 }
 
 /// How long news about something final is worth telling.
-const FINAL_NEWS: Duration = Duration::from_secs(24 * 3600);
+const FINAL_NEWS: Duration = Duration::from_hours(24);
 
 /// The deliveries of one piece of news.
 pub(crate) fn deliveries(news: &News, channels: &[String]) -> Vec<OutboxRow> {

@@ -59,23 +59,24 @@ impl Queue {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a job in its lane, or gives it back when the lane is full or the store has stopped.
-    pub(crate) fn push(&self, job: Job) -> Result<(), Job> {
+    /// Puts a job in its lane. `false` when the lane is full or the store has stopped; the job is dropped then.
+    #[must_use]
+    pub(crate) fn push(&self, job: Job) -> bool {
         let mut lanes = self.lanes();
         if lanes.closed {
-            return Err(job);
+            return false;
         }
         match job.work.lane() {
             (Lane::Urgent, _) => {
                 if lanes.urgent.len() >= self.bounds.urgent {
-                    return Err(job);
+                    return false;
                 }
                 lanes.urgent.push_back(job);
             }
             (Lane::Submit, principal) => {
                 let waiting = lanes.submit.get(principal).map_or(0, VecDeque::len);
                 if lanes.submit_count >= self.bounds.submit || waiting >= self.bounds.submit_per_principal {
-                    return Err(job);
+                    return false;
                 }
                 let principal = principal.to_owned();
                 if waiting == 0 {
@@ -87,7 +88,7 @@ impl Queue {
         }
         drop(lanes);
         self.bell.notify_one();
-        Ok(())
+        true
     }
 
     /// No more jobs; what is queued is still written.

@@ -54,6 +54,7 @@ pub(crate) const TABLES: &[(&str, &[(&str, Column)])] = {
                 ("risk", Text),
                 ("grp", Text),
                 ("created_at", Int),
+                ("changed_at", Int),
                 ("deadline", Int),
                 ("meta", Text),
             ],

@@ -167,11 +167,11 @@ impl Store {
     pub async fn run(&self, work: Work) -> Result<Done, StoreError> {
         let (reply, answer) = oneshot::channel();
         let job = Job { weight: work.weight(), work, reply };
-        if self.shared.queue.push(job).is_err() {
+        if !self.shared.queue.push(job) {
             return Err(self.stopped().map_or(StoreError::Busy, StoreError::Stopped));
         }
         // The writer answers every job it takes; a dropped reply means its thread died.
-        answer.await.unwrap_or_else(|_| Err(StoreError::Unknown))
+        answer.await.unwrap_or(Err(StoreError::Unknown))
     }
 
     /// Why the store has stopped, if it has.

@@ -40,10 +40,22 @@ pub(crate) async fn run<B: Backend>(mut backend: B, shared: Arc<Shared>) {
             shared.queue.close();
             shared.stopped.send_replace(Some(why));
             while let Some(jobs) = shared.queue.next_batch().await {
-                jobs.into_iter().for_each(|job| answer(job, Err(StoreError::Stopped("it stopped before this was written".to_owned()))));
+                answer_all(jobs, &StoreError::Stopped("it stopped before this was written".to_owned()));
             }
             return;
         }
+    }
+}
+
+fn answer_all(jobs: Vec<Job>, error: &StoreError) {
+    for job in jobs {
+        answer(job, Err(error.clone()));
+    }
+}
+
+fn answer_each(jobs: Vec<Job>, answers: Vec<Answer>) {
+    for (job, outcome) in jobs.into_iter().zip(answers) {
+        answer(job, outcome);
     }
 }
 
@@ -53,27 +65,27 @@ fn answer(job: Job, answer: Answer) {
 }
 
 /// Writes one batch. An error here is fatal to the store.
-async fn write<B: Backend>(backend: &mut B, shared: &Shared, mut jobs: Vec<Job>) -> Result<(), String> {
+async fn write<B: Backend>(backend: &mut B, shared: &Shared, jobs: Vec<Job>) -> Result<(), String> {
     if planted("ack-before-commit") && jobs.iter().all(|job| matches!(job.work, Work::Commands { .. })) {
         return early(backend, shared, jobs).await;
     }
     match attempt(backend, shared, &jobs).await {
         Ok(answers) => {
-            jobs.into_iter().zip(answers).for_each(|(job, outcome)| answer(job, outcome));
+            answer_each(jobs, answers);
             Ok(())
         }
         Err(StoreError::Stopped(why)) => {
-            jobs.drain(..).for_each(|job| answer(job, Err(StoreError::Stopped(why.clone()))));
+            answer_all(jobs, &StoreError::Stopped(why.clone()));
             Err(why)
         }
         // One bad unit must not take the others with it: replay one by one. When the database is gone or the
         // outcome unknown, more attempts would only make things worse.
         Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown)) => {
-            jobs.into_iter().for_each(|job| answer(job, Err(error.clone())));
+            answer_all(jobs, &error);
             Ok(())
         }
         Err(error) if jobs.len() == 1 => {
-            jobs.into_iter().for_each(|job| answer(job, Err(error.clone())));
+            answer_all(jobs, &error);
             Ok(())
         }
         Err(_) => {
@@ -96,10 +108,10 @@ async fn write<B: Backend>(backend: &mut B, shared: &Shared, mut jobs: Vec<Job>)
 async fn early<B: Backend>(backend: &mut B, shared: &Shared, jobs: Vec<Job>) -> Result<(), String> {
     let Ok((batch, answers)) = apply(backend, shared, &jobs).await else {
         backend.rollback().await;
-        jobs.into_iter().for_each(|job| answer(job, Err(StoreError::Busy)));
+        answer_all(jobs, &StoreError::Busy);
         return Ok(());
     };
-    jobs.into_iter().zip(answers).for_each(|(job, outcome)| answer(job, outcome));
+    answer_each(jobs, answers);
     tokio::time::sleep(Duration::from_millis(5)).await;
     let _ = commit(backend, shared, batch).await;
     Ok(())

@@ -33,8 +33,18 @@ pub fn submit(actor: &Actor, now: Time, create: Value) -> Command {
         nonce: &nonce,
     };
     let canonical = parts.canonical().expect("a request that can be hashed");
-    let content = Content { body: spec.body.clone(), context: spec.context.clone(), summary: spec.summary.clone(), nonce };
-    let verdict = Verdict { effect: Effect::Hold, rule: "test".to_owned(), policy: "test".to_owned(), reasons: Vec::new() };
+    let content = Content {
+        body: spec.body.clone(),
+        context: spec.context.clone(),
+        summary: spec.summary.clone(),
+        nonce,
+    };
+    let verdict = Verdict {
+        effect: Effect::Hold,
+        rule: "test".to_owned(),
+        policy: "test".to_owned(),
+        reasons: Vec::new(),
+    };
     Command::Submit(Box::new(Submit {
         id,
         content: Arc::new(content),
@@ -44,8 +54,8 @@ pub fn submit(actor: &Actor, now: Time, create: Value) -> Command {
         verdict,
         risk: spec.risk.unwrap_or(Risk::Medium),
         needs: Needs::default(),
-        claim_window: Duration::from_secs(15 * 60),
-        report_window: Duration::from_secs(3600),
+        claim_window: Duration::from_mins(15),
+        report_window: Duration::from_hours(1),
         pending_cap: 1_000_000,
         spec,
     }))
@@ -62,7 +72,12 @@ pub fn idempotency(key: &str, body: &str) -> Idempotency {
 }
 
 /// Gives the store one command.
-pub async fn one(store: &Store, actor: &Actor, command: Command, idempotency: Option<Idempotency>) -> Result<Outcome, StoreError> {
+pub async fn one(
+    store: &Store,
+    actor: &Actor,
+    command: Command,
+    idempotency: Option<Idempotency>,
+) -> Result<Outcome, StoreError> {
     let done = store.run(work(actor, command, idempotency)).await?;
     Ok(answered(done).pop().expect("one outcome for one command"))
 }

@@ -25,7 +25,10 @@ impl Entropy for SeededEntropy {
     fn fill(&self, bytes: &mut [u8]) {
         for part in bytes.chunks_mut(32) {
             let block = BLOCK.fetch_add(1, Ordering::SeqCst);
-            let hash = Sha256::new().chain_update(self.seed.to_be_bytes()).chain_update(block.to_be_bytes()).finalize();
+            let hash = Sha256::new()
+                .chain_update(self.seed.to_be_bytes())
+                .chain_update(block.to_be_bytes())
+                .finalize();
             part.copy_from_slice(&hash[..part.len()]);
         }
     }

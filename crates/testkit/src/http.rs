@@ -105,12 +105,20 @@ impl Http {
     pub async fn lines(&self, path: &str) -> Lines {
         let (response, driver) = self.call(Method::GET, path, Bytes::new()).await;
         let (parts, body) = response.into_parts();
-        Lines { status: parts.status.as_u16(), headers: parts.headers, body, buffer: Vec::new(), _driver: driver }
+        Lines {
+            status: parts.status.as_u16(),
+            headers: parts.headers,
+            body,
+            buffer: Vec::new(),
+            _driver: driver,
+        }
     }
 
     async fn call(&self, method: Method, path: &str, body: Bytes) -> (Response<Incoming>, JoinSet<()>) {
         let stream = TcpStream::connect(&self.authority).await.expect("the server accepts connections");
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.expect("the server speaks HTTP");
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+            .await
+            .expect("the server speaks HTTP");
         let mut driver = JoinSet::new();
         driver.spawn(async move { drop(connection.await) });
         let mut request = Request::builder().method(method).uri(path);

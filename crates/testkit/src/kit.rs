@@ -44,7 +44,11 @@ impl Setup {
     pub async fn start(self) -> Kit {
         let gate = self.open().await.expect("the store opens");
         gate.bootstrap(BOOTSTRAP.to_owned()).await.expect("the first admin can be made");
-        let admin = gate.authenticate(BOOTSTRAP).await.expect("keys can be read").expect("the first admin's key works");
+        let admin = gate
+            .authenticate(BOOTSTRAP)
+            .await
+            .expect("keys can be read")
+            .expect("the first admin's key works");
         Kit { setup: self, gate: Some(gate), admin, tokens: Mutex::default() }
     }
 
@@ -142,7 +146,8 @@ impl Kit {
         let new = NewKey { role, name: name.to_owned(), owner: owner.map(str::to_owned) };
         let made = self.gate().create_key(&self.admin, new, None).await.expect("the key can be made");
         let secret = made.secret.expect("a new key is shown");
-        let actor = self.gate().authenticate(&secret).await.expect("keys can be read").expect("a new key works");
+        let actor =
+            self.gate().authenticate(&secret).await.expect("keys can be read").expect("a new key works");
         self.tokens.lock().unwrap_or_else(PoisonError::into_inner).insert(made.id, secret);
         actor
     }
@@ -176,7 +181,10 @@ impl Kit {
         let actor = self.reviewer(name).await;
         let teams = teams.iter().map(|team| (*team).to_owned()).collect();
         let person = PersonSpec { roles: [Role::Reviewer].into(), teams };
-        self.gate().put_person(&self.admin, name.to_owned(), person, None).await.expect("the person can be put");
+        self.gate()
+            .put_person(&self.admin, name.to_owned(), person, None)
+            .await
+            .expect("the person can be put");
         actor
     }
 
@@ -214,18 +222,30 @@ impl Kit {
 
     /// Denies it.
     pub async fn deny(&self, reviewer: &Actor, request: &Request) -> Result<Arc<Request>, GateError> {
-        let decision = Decision { reason: Some("not today".to_owned()), ..decision(request, DecisionWord::Deny) };
+        let decision =
+            Decision { reason: Some("not today".to_owned()), ..decision(request, DecisionWord::Deny) };
         self.gate().decide(reviewer, decision).await
     }
 
     /// Approves with other arguments.
-    pub async fn edit(&self, reviewer: &Actor, request: &Request, arguments: Value) -> Result<Arc<Request>, GateError> {
-        let decision = Decision { arguments: Some(object(arguments)), ..decision(request, DecisionWord::Edit) };
+    pub async fn edit(
+        &self,
+        reviewer: &Actor,
+        request: &Request,
+        arguments: Value,
+    ) -> Result<Arc<Request>, GateError> {
+        let decision =
+            Decision { arguments: Some(object(arguments)), ..decision(request, DecisionWord::Edit) };
         self.gate().decide(reviewer, decision).await
     }
 
     /// Answers a question.
-    pub async fn answer(&self, reviewer: &Actor, request: &Request, answer: Value) -> Result<Arc<Request>, GateError> {
+    pub async fn answer(
+        &self,
+        reviewer: &Actor,
+        request: &Request,
+        answer: Value,
+    ) -> Result<Arc<Request>, GateError> {
         let decision = Decision { answer: Some(answer), ..decision(request, DecisionWord::Respond) };
         self.gate().decide(reviewer, decision).await
     }

@@ -45,13 +45,17 @@ impl Place {
     pub async fn new(backend: Backend) -> Self {
         match backend {
             Backend::Sqlite => {
-                let folder = tempfile::Builder::new().prefix("placet-test-").tempdir().expect("a temporary folder can be made");
+                let folder = tempfile::Builder::new()
+                    .prefix("placet-test-")
+                    .tempdir()
+                    .expect("a temporary folder can be made");
                 Self { kind: Kind::Folder(folder) }
             }
             Backend::Postgres => {
                 static COUNT: AtomicU32 = AtomicU32::new(0);
                 let cluster = cluster();
-                let name = format!("placet_kit_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::SeqCst));
+                let name =
+                    format!("placet_kit_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::SeqCst));
                 let session = Session::open(&cluster).await;
                 session.run(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
                 session.run(&format!("CREATE DATABASE {name}")).await;
@@ -141,7 +145,10 @@ impl Place {
     /// The one value of a query, as text.
     pub async fn value(&self, query: &str) -> Value {
         let rows = self.rows(query).await;
-        rows.into_iter().next().and_then(|row| row.into_iter().next()).unwrap_or_else(|| panic!("no row: {query}"))
+        rows.into_iter()
+            .next()
+            .and_then(|row| row.into_iter().next())
+            .unwrap_or_else(|| panic!("no row: {query}"))
     }
 
     /// Keeps the writer from beginning a batch until the hold is dropped, as another writer would.
@@ -193,9 +200,13 @@ impl Drop for Place {
         let (cluster, name) = (cluster.clone(), name.clone());
         // Dropped inside a test's runtime, which cannot be blocked on: another thread has its own.
         let dropping = std::thread::Builder::new().name("drop-database".to_owned()).spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
             runtime.block_on(async {
-                Session::open(&cluster).await.run(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
+                Session::open(&cluster)
+                    .await
+                    .run(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
+                    .await;
             });
         });
         // Left behind at worst: the cluster is thrown away.
@@ -219,7 +230,8 @@ fn cluster() -> String {
 
 /// The same address with another database.
 fn within(cluster: &str, name: &str) -> String {
-    let (server, _) = cluster.rsplit_once('/').expect("an address such as postgres://user@host:port/postgres");
+    let (server, _) =
+        cluster.rsplit_once('/').expect("an address such as postgres://user@host:port/postgres");
     format!("{server}/{name}")
 }
 
@@ -233,7 +245,8 @@ struct Session {
 
 impl Session {
     async fn open(url: &str) -> Self {
-        let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap_or_else(|error| panic!("{url}: {error}"));
+        let (client, connection) =
+            tokio_postgres::connect(url, NoTls).await.unwrap_or_else(|error| panic!("{url}: {error}"));
         let mut driver = JoinSet::new();
         driver.spawn(async move { drop(connection.await) });
         Self { client, _driver: driver }
@@ -244,9 +257,12 @@ impl Session {
     }
 
     async fn rows(&self, query: &str) -> Vec<Vec<Value>> {
-        let messages = self.client.simple_query(query).await.unwrap_or_else(|error| panic!("{query}: {error:?}"));
+        let messages =
+            self.client.simple_query(query).await.unwrap_or_else(|error| panic!("{query}: {error:?}"));
         let rows = messages.iter().filter_map(|message| match message {
-            SimpleQueryMessage::Row(row) => Some((0..row.len()).map(|index| row.get(index).map_or(Value::Null, Value::from)).collect()),
+            SimpleQueryMessage::Row(row) => {
+                Some((0..row.len()).map(|index| row.get(index).map_or(Value::Null, Value::from)).collect())
+            }
             _ => None,
         });
         rows.collect()
@@ -266,7 +282,9 @@ fn sqlite_rows(file: &Path, query: &str) -> Vec<Vec<Value>> {
                     ValueRef::Integer(int) => int.to_string().into(),
                     ValueRef::Real(real) => real.to_string().into(),
                     ValueRef::Text(text) => String::from_utf8_lossy(text).into(),
-                    ValueRef::Blob(bytes) => bytes.iter().fold("\\x".to_owned(), |hex, byte| format!("{hex}{byte:02x}")).into(),
+                    ValueRef::Blob(bytes) => {
+                        bytes.iter().fold("\\x".to_owned(), |hex, byte| format!("{hex}{byte:02x}")).into()
+                    }
                 })
             })
             .collect()

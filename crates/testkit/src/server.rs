@@ -38,9 +38,15 @@ impl Server {
         let state = State::new(kit.gate().clone(), settings.clone(), None);
         let (stop, stopped) = oneshot::channel::<()>();
         let mut task = JoinSet::new();
-        let serving = placet_server::run(listener, state.clone(), limits, Closing { grace: Duration::from_secs(5) }, async move {
-            let _ = stopped.await;
-        });
+        let serving = placet_server::run(
+            listener,
+            state.clone(),
+            limits,
+            Closing { grace: Duration::from_secs(5) },
+            async move {
+                let _ = stopped.await;
+            },
+        );
         task.spawn(async move { serving.await.expect("the server runs") });
         Self { kit, authority, state, settings, running: Some((stop, task)) }
     }

@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use placet_core::{Actor, Create, DecisionWord, ReportStatus, RequestId, Role, State};
-use placet_gate::{Decision, GateError, NewKey, PersonSpec};
 use placet_gate::StoreError;
+use placet_gate::{Decision, GateError, NewKey, PersonSpec};
 use placet_testkit::{Kit, both, idempotency};
 use serde_json::{Value, json};
 
@@ -29,14 +29,24 @@ fn create(dice: &mut Dice) -> Create {
                     "steps": [{"id": "1", "action": "a", "description": "d"}, {"id": "2", "action": "b", "description": "e"}]}),
         1 => json!({"kind": "input", "session": "s", "question": format!("q{n}"), "input": {"type": "text"}}),
         2 => json!({"kind": "confirmation", "session": "s", "message": "sure?", "group": "g"}),
-        3 => json!({"kind": "action", "session": "s", "tool": "t", "arguments": {"n": n}, "permit": false, "on_behalf_of": "ann"}),
-        _ => json!({"kind": "action", "session": "s", "tool": "t", "arguments": {"n": n}, "expires_in": "90s", "summary": "words"}),
+        3 => {
+            json!({"kind": "action", "session": "s", "tool": "t", "arguments": {"n": n}, "permit": false, "on_behalf_of": "ann"})
+        }
+        _ => {
+            json!({"kind": "action", "session": "s", "tool": "t", "arguments": {"n": n}, "expires_in": "90s", "summary": "words"})
+        }
     };
     Kit::body(body)
 }
 
 /// One random thing, done by somebody to something. Refusals are part of life; errors of the store are not.
-async fn something(kit: &Kit, dice: &mut Dice, actors: &[Vec<Actor>; 2], ids: &mut Vec<RequestId>, permits: &mut Vec<(RequestId, String)>) {
+async fn something(
+    kit: &Kit,
+    dice: &mut Dice,
+    actors: &mut [Vec<Actor>; 2],
+    ids: &mut Vec<RequestId>,
+    permits: &mut Vec<(RequestId, String)>,
+) {
     let gate = kit.gate();
     let (agent, reviewer) = (dice.pick(&actors[0]).clone(), dice.pick(&actors[1]).clone());
     let key = (dice.roll(4) == 0).then(|| idempotency(&format!("k{}", dice.roll(20)), "body"));
@@ -53,9 +63,14 @@ async fn something(kit: &Kit, dice: &mut Dice, actors: &[Vec<Actor>; 2], ids: &m
     match choice {
         30..60 => {
             let word = *dice.pick(DecisionWord::ALL);
-            let mut decision = Decision { reason: (dice.roll(2) == 0).then(|| "why".to_owned()), ..Kit::decision(&seen, word) };
+            let mut decision = Decision {
+                reason: (dice.roll(2) == 0).then(|| "why".to_owned()),
+                ..Kit::decision(&seen, word)
+            };
             match (word, dice.roll(3)) {
-                (DecisionWord::Edit, _) => decision.arguments = json!({"n": dice.roll(9)}).as_object().cloned(),
+                (DecisionWord::Edit, _) => {
+                    decision.arguments = json!({"n": dice.roll(9)}).as_object().cloned();
+                }
                 (DecisionWord::Respond, _) => decision.answer = Some(Value::from("answer")),
                 (_, 0) => decision.version = decision.version.saturating_sub(1),
                 _ => {}
@@ -63,7 +78,9 @@ async fn something(kit: &Kit, dice: &mut Dice, actors: &[Vec<Actor>; 2], ids: &m
             settle(gate.decide(&reviewer, decision).await);
         }
         60..75 => {
-            if let Some(claimed) = settle(gate.claim(&agent, id, dice.pick(&[None, Some("me")]).as_deref(), key).await) {
+            if let Some(claimed) =
+                settle(gate.claim(&agent, id, dice.pick(&[None, Some("me")]).as_deref(), key).await)
+            {
                 permits.push((id, claimed.permit));
             }
         }
@@ -75,24 +92,34 @@ async fn something(kit: &Kit, dice: &mut Dice, actors: &[Vec<Actor>; 2], ids: &m
         83..86 => drop(settle(gate.cancel(&agent, id, Some("changed my mind".to_owned()), key).await)),
         86..89 => drop(settle(gate.revoke(&reviewer, id, None, None).await)),
         89..92 => drop(settle(gate.reassign(&reviewer, id, vec!["bob".to_owned()], None, None).await)),
-        92..94 => drop(settle(gate.resolve(&reviewer, id, ReportStatus::Failed, "looked".to_owned(), None).await)),
+        92..94 => {
+            drop(settle(gate.resolve(&reviewer, id, ReportStatus::Failed, "looked".to_owned(), None).await));
+        }
         94..97 => kit.clock().advance(Duration::from_secs(dice.roll(400) as u64)),
         97 => drop(gate.sweep().await.unwrap()),
-        _ => people(kit, dice, &actors[0]).await,
+        _ => people(kit, dice, &mut actors[0]).await,
     }
 }
 
 /// Something about keys and people.
-async fn people(kit: &Kit, dice: &mut Dice, agents: &[Actor]) {
+async fn people(kit: &Kit, dice: &mut Dice, agents: &mut Vec<Actor>) {
     let (gate, admin) = (kit.gate(), kit.admin());
     match dice.roll(4) {
         0 => drop(settle(gate.revoke_key(admin, dice.pick(agents).key.unwrap()).await)),
         1 => {
-            let new = NewKey { role: Role::Agent, name: format!("bot-{}", dice.roll(3)), owner: Some("ann".to_owned()) };
-            settle(gate.create_key(admin, new, None).await);
+            let new = NewKey {
+                role: Role::Agent,
+                name: format!("bot-{}", dice.roll(3)),
+                owner: Some("ann".to_owned()),
+            };
+            let made = settle(gate.create_key(admin, new, None).await).and_then(|made| made.secret);
+            agents.extend(gate.authenticate(&made.unwrap()).await.unwrap());
         }
         2 => {
-            let person = PersonSpec { roles: [Role::Reviewer].into(), teams: BTreeSet::from([format!("team-{}", dice.roll(3))]) };
+            let person = PersonSpec {
+                roles: [Role::Reviewer].into(),
+                teams: BTreeSet::from([format!("team-{}", dice.roll(3))]),
+            };
             settle(gate.put_person(admin, "bob".to_owned(), person, None).await);
         }
         _ => drop(settle(gate.remove_person(admin, "carl".to_owned()).await)),
@@ -102,7 +129,9 @@ async fn people(kit: &Kit, dice: &mut Dice, agents: &[Actor]) {
 fn settle<T>(result: Result<T, GateError>) -> Option<T> {
     match result {
         Ok(done) => Some(done),
-        Err(GateError::Refused { .. } | GateError::Admin(_) | GateError::Store(StoreError::KeyReused)) => None,
+        Err(GateError::Refused { .. } | GateError::Admin(_) | GateError::Store(StoreError::KeyReused)) => {
+            None
+        }
         Err(error) => panic!("{error:?}"),
     }
 }
@@ -120,8 +149,8 @@ both! {
                 actors[1].push(kit.reviewer(name).await);
             }
             let (mut dice, mut ids, mut permits) = (Dice(seed), Vec::new(), Vec::new());
-            for step in 0..350 {
-                something(&kit, &mut dice, &actors, &mut ids, &mut permits).await;
+            for step in 0..500 {
+                something(&kit, &mut dice, &mut actors, &mut ids, &mut permits).await;
                 if step == 200 {
                     kit.restart().await;
                 }

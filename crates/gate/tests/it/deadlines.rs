@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::{record, refusal, soon};
 
-const MINUTE: Duration = Duration::from_secs(60);
+const MINUTE: Duration = Duration::from_mins(1);
 
 /// What the timer has made of a request, without anybody asking it to.
 async fn tidied(kit: &Kit, id: RequestId) -> State {
@@ -35,7 +35,7 @@ both! {
     async fn a_decision_at_the_deadline_is_too_late_and_commits_the_expiry(kit) {
         let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
         let (early, late) = (kit.ask(&bot).await, kit.ask(&bot).await);
-        kit.clock().advance(5 * MINUTE - Duration::from_micros(1));
+        kit.clock().advance(Duration::from_micros(300_000_000 - 1));
         kit.approve(&ann, &early).await.unwrap();
         kit.clock().advance(Duration::from_micros(1));
         let refused = kit.approve(&ann, &late).await;
@@ -185,8 +185,20 @@ fn a_server_whose_clock_runs_ahead_expires_nothing_early_and_does_not_spin() {
         let place = Place::new(Backend::Postgres).await;
         let clock = Arc::new(Ahead { clock: FakeClock::new(), transactions: AtomicUsize::new(0) });
         let store = placet_store::Store::open(place.options(clock.clone())).await.unwrap();
-        let gate = Gate::start(Arc::new(store), clock.clone(), Arc::new(SeededEntropy::default()), Settings::default()).await.unwrap();
-        let bot = Actor { name: "local".to_owned(), role: placet_core::Role::Agent, key: None, auth: placet_core::Auth::Open };
+        let gate = Gate::start(
+            Arc::new(store),
+            clock.clone(),
+            Arc::new(SeededEntropy::default()),
+            Settings::default(),
+        )
+        .await
+        .unwrap();
+        let bot = Actor {
+            name: "local".to_owned(),
+            role: placet_core::Role::Agent,
+            key: None,
+            auth: placet_core::Auth::Open,
+        };
         let body = json!({"kind": "action", "session": "s", "tool": "t", "arguments": {}});
         let request = gate.submit(&bot, Kit::body(body), None).await.unwrap().request;
         let before = clock.transactions.load(Ordering::SeqCst);

@@ -24,7 +24,8 @@ async fn silent(feed: &mut Feed) {
 /// So many entries about one request, in few transactions.
 async fn entries(kit: &Kit, reviewer: &Actor, id: RequestId, count: usize) {
     for chunk in (0..count).collect::<Vec<_>>().chunks(250) {
-        let reassign = || (Command::Reassign(Reassign { id, to: vec![reviewer.name.clone()], reason: None }), None);
+        let reassign =
+            || (Command::Reassign(Reassign { id, to: vec![reviewer.name.clone()], reason: None }), None);
         let commands = chunk.iter().map(|_| reassign()).collect();
         let unit = placet_store::Work::Commands { actor: reviewer.clone(), commands, atomic: false };
         assert!(answered(kit.store().run(unit).await.unwrap()).iter().all(|outcome| outcome.answer.is_ok()));

@@ -80,7 +80,11 @@ fn connections_that_are_cut_in_the_middle_of_everything_lose_and_double_nothing(
         }
         let stored = kit.place().value("SELECT count(*) FROM requests").await;
         let stored: usize = stored.as_str().unwrap().parse().unwrap();
-        assert!((sure.len()..=sure.len() + unsure).contains(&stored), "{stored} stored, {} sure, {unsure} unsure", sure.len());
+        assert!(
+            (sure.len()..=sure.len() + unsure).contains(&stored),
+            "{stored} stored, {} sure, {unsure} unsure",
+            sure.len()
+        );
         kit.finish().await;
     });
 }

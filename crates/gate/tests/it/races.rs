@@ -12,9 +12,18 @@ use crate::refusal;
 type Decided = Result<Arc<Request>, GateError>;
 
 /// Two people, opposite ways, at once; each on the gate given. Returns what both got.
-async fn opposed(gates: [&Gate; 2], people: [&Actor; 2], request: &Request, yes_first: bool) -> Vec<(DecisionWord, Decided)> {
+async fn opposed(
+    gates: [&Gate; 2],
+    people: [&Actor; 2],
+    request: &Request,
+    yes_first: bool,
+) -> Vec<(DecisionWord, Decided)> {
     let mut both = JoinSet::new();
-    let words = if yes_first { [DecisionWord::Approve, DecisionWord::Deny] } else { [DecisionWord::Deny, DecisionWord::Approve] };
+    let words = if yes_first {
+        [DecisionWord::Approve, DecisionWord::Deny]
+    } else {
+        [DecisionWord::Deny, DecisionWord::Approve]
+    };
     for ((word, gate), person) in words.into_iter().zip(gates).zip(people) {
         let (gate, person, decision) = (gate.clone(), person.clone(), Kit::decision(request, word));
         both.spawn(async move { (word, gate.decide(&person, decision).await) });
@@ -30,7 +39,9 @@ async fn one_won(kit: &Kit, request: &Request, said: Vec<(DecisionWord, Decided)
     let decided = decided.unwrap();
     assert_eq!(decided.state, if word == DecisionWord::Approve { State::Approved } else { State::Denied });
     match lost.into_iter().next().unwrap().1 {
-        Err(GateError::Refused { refusal: Refusal::AlreadyDecided, request: Some(record) }) => assert_eq!(*record, *decided),
+        Err(GateError::Refused { refusal: Refusal::AlreadyDecided, request: Some(record) }) => {
+            assert_eq!(*record, *decided);
+        }
         other => panic!("{other:?}"),
     }
     let kept = kit.read(request.id).await;
@@ -129,8 +140,10 @@ fn two_nodes_at_the_same_instant_never_disagree() {
         }
         for _ in 0..20 {
             let request = node.approved(&bot, &ann).await;
-            let (here, there) =
-                tokio::join!(kit.gate().claim(&bot, request.id, Some("a"), None), node.gate().claim(&bot, request.id, Some("b"), None));
+            let (here, there) = tokio::join!(
+                kit.gate().claim(&bot, request.id, Some("a"), None),
+                node.gate().claim(&bot, request.id, Some("b"), None)
+            );
             assert_ne!(here.is_ok(), there.is_ok());
         }
         node.finish().await;

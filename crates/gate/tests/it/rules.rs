@@ -8,7 +8,11 @@ use serde_json::json;
 use crate::{pointer, refusal};
 
 fn needs(people: u32, four_eyes: bool, step_up: Option<&str>) -> Needs {
-    Needs { any: vec![AllOf { all: vec![Seat { people, team: None }] }], four_eyes, step_up: step_up.map(str::to_owned) }
+    Needs {
+        any: vec![AllOf { all: vec![Seat { people, team: None }] }],
+        four_eyes,
+        step_up: step_up.map(str::to_owned),
+    }
 }
 
 both! {

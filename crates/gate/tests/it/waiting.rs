@@ -9,18 +9,27 @@ use tokio::task::JoinSet;
 
 use crate::{refusal, soon};
 
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 type Waits = JoinSet<Result<Waited, GateError>>;
 
 /// Waits on a task of its own, and is parked when this returns.
-async fn park(waits: &mut Waits, kit: &Kit, actor: &placet_core::Actor, id: placet_core::RequestId, until: Until) {
+async fn park(
+    waits: &mut Waits,
+    kit: &Kit,
+    actor: &placet_core::Actor,
+    id: placet_core::RequestId,
+    until: Until,
+) {
     let before = kit.gate().waiting();
     let (gate, actor) = (kit.gate().clone(), actor.clone());
     waits.spawn(async move { gate.wait(&actor, id, until, LONG).await });
-    while kit.gate().waiting() == before {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    soon(async {
+        while kit.gate().waiting() == before {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
     // A seat is taken before the bell is hung up; the wait is parked a moment later.
     tokio::time::sleep(Duration::from_millis(30)).await;
 }

@@ -77,7 +77,7 @@ impl Decide {
 }
 
 /// Vote on a held request.
-#[utoipa::path(post, path = "/v1/requests/{id}/decision", tag = "decisions", params(("id" = String, Path)), request_body = Decide, responses(
+#[utoipa::path(post, path = "/v1/requests/{id}/decision", operation_id = "decide_request", tag = "decisions", params(("id" = String, Path)), request_body = Decide, responses(
     (status = 200, description = "the record after the vote", body = Record),
     (status = 403, description = "self_approval, step_up_required, not_eligible, or not a reviewer", body = ProblemDocument),
     (status = 404, description = "unknown or malformed", body = ProblemDocument),
@@ -142,7 +142,7 @@ pub(crate) struct BatchResults {
 const MOST: usize = 200;
 
 /// Vote on several requests in one transaction.
-#[utoipa::path(post, path = "/v1/decisions", tag = "decisions", params(BatchParams), request_body = Vec<BatchItem>, responses(
+#[utoipa::path(post, path = "/v1/decisions", operation_id = "decide_requests", tag = "decisions", params(BatchParams), request_body = Vec<BatchItem>, responses(
     (status = 200, description = "one result per decision", body = BatchResults),
     (status = 409, description = "atomic, and at least one was refused: none was applied", body = BatchResults),
     (status = 422, description = "the body does not fit", body = ProblemDocument),

@@ -58,8 +58,9 @@ pub(crate) struct KeyList {
 }
 
 /// Make a key.
-#[utoipa::path(post, path = "/v1/keys", tag = "admin", request_body = CreateKey, responses(
+#[utoipa::path(post, path = "/v1/keys", operation_id = "create_key", tag = "admin", request_body = CreateKey, responses(
     (status = 201, description = "the key, shown once", body = NewKeyRecord),
+    (status = 200, description = "made before with this idempotency key: without the key itself", body = NewKeyRecord),
     (status = 409, description = "the name belongs to another kind of principal", body = ProblemDocument),
     (status = 422, description = "the name or the owner does not fit", body = ProblemDocument),
 ))]
@@ -72,7 +73,7 @@ pub(crate) async fn create(AxumState(state): AxumState<State>, call: Call<Create
 }
 
 /// List keys, without their secrets.
-#[utoipa::path(get, path = "/v1/keys", tag = "admin", responses((status = 200, description = "all keys", body = KeyList)))]
+#[utoipa::path(get, path = "/v1/keys", operation_id = "list_keys", tag = "admin", responses((status = 200, description = "all keys", body = KeyList)))]
 pub(crate) async fn list(AxumState(state): AxumState<State>, Caller(actor): Caller) -> Result<Response, Problem> {
     let directory = state.gate.directory(&actor).await.map_err(|error| refuse(&state, error))?;
     let mut items: Vec<KeyRecord> = directory
@@ -92,7 +93,7 @@ pub(crate) async fn list(AxumState(state): AxumState<State>, Caller(actor): Call
 }
 
 /// Revoke a key at once, waits in flight included.
-#[utoipa::path(delete, path = "/v1/keys/{id}", tag = "admin", params(("id" = String, Path)), responses(
+#[utoipa::path(delete, path = "/v1/keys/{id}", operation_id = "revoke_key", tag = "admin", params(("id" = String, Path)), responses(
     (status = 204, description = "it no longer works"),
     (status = 404, description = "no such key, or revoked before", body = ProblemDocument),
     (status = 409, description = "it is the last admin key", body = ProblemDocument),

@@ -46,7 +46,7 @@ pub(crate) struct LedgerPage {
 }
 
 /// Read the ledger.
-#[utoipa::path(get, path = "/v1/ledger", tag = "ledger", params(LedgerParams), responses((status = 200, description = "entries in order", body = LedgerPage)))]
+#[utoipa::path(get, path = "/v1/ledger", operation_id = "list_ledger", tag = "ledger", params(LedgerParams), responses((status = 200, description = "entries in order", body = LedgerPage)))]
 pub(crate) async fn list(
     AxumState(state): AxumState<State>,
     Caller(actor): Caller,

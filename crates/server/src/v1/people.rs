@@ -48,7 +48,7 @@ pub(crate) struct PersonList {
 }
 
 /// Add a person, or set their roles and teams.
-#[utoipa::path(post, path = "/v1/people", tag = "admin", request_body = PersonRecord, responses(
+#[utoipa::path(post, path = "/v1/people", operation_id = "create_person", tag = "admin", request_body = PersonRecord, responses(
     (status = 201, description = "the person", body = PersonRecord),
     (status = 409, description = "the name belongs to an agent, or nobody could administer any more", body = ProblemDocument),
 ))]
@@ -60,7 +60,7 @@ pub(crate) async fn create(AxumState(state): AxumState<State>, call: Call<Person
 }
 
 /// List people.
-#[utoipa::path(get, path = "/v1/people", tag = "admin", responses((status = 200, description = "everybody", body = PersonList)))]
+#[utoipa::path(get, path = "/v1/people", operation_id = "list_people", tag = "admin", responses((status = 200, description = "everybody", body = PersonList)))]
 pub(crate) async fn list(AxumState(state): AxumState<State>, Caller(actor): Caller) -> Result<Response, Problem> {
     let directory = state.gate.directory(&actor).await.map_err(|error| refuse(&state, error))?;
     let items = directory
@@ -72,7 +72,7 @@ pub(crate) async fn list(AxumState(state): AxumState<State>, Caller(actor): Call
 }
 
 /// Set a person's roles and teams.
-#[utoipa::path(put, path = "/v1/people/{name}", tag = "admin", params(("name" = String, Path)), request_body = PersonBody, responses(
+#[utoipa::path(put, path = "/v1/people/{name}", operation_id = "put_person", tag = "admin", params(("name" = String, Path)), request_body = PersonBody, responses(
     (status = 200, description = "the person", body = PersonRecord),
     (status = 409, description = "the name belongs to an agent, or nobody could administer any more", body = ProblemDocument),
 ))]
@@ -85,7 +85,7 @@ pub(crate) async fn put(AxumState(state): AxumState<State>, name: Id<String>, ca
 }
 
 /// Remove a person; their keys stop at once.
-#[utoipa::path(delete, path = "/v1/people/{name}", tag = "admin", params(("name" = String, Path)), responses(
+#[utoipa::path(delete, path = "/v1/people/{name}", operation_id = "remove_person", tag = "admin", params(("name" = String, Path)), responses(
     (status = 204, description = "gone"),
     (status = 404, description = "nobody of that name", body = ProblemDocument),
     (status = 409, description = "nobody could administer any more", body = ProblemDocument),

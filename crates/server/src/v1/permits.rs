@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::{
     State,
-    call::{Call, Id},
+    call::{Call, Id, check_claimant},
     problem::{Problem, ProblemDocument},
     v1::{json, record, refuse},
 };
@@ -25,7 +25,7 @@ pub(crate) struct Claim {
 
 /// The right to run exactly this, once.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Permit<'a> {
+pub(crate) struct ClaimedPermit<'a> {
     /// Needed to report.
     permit: &'a str,
     /// What may run: the stored arguments, edited ones if there was an edit.
@@ -40,18 +40,16 @@ pub(crate) struct Permit<'a> {
 }
 
 /// Take the permit of an approved action.
-#[utoipa::path(post, path = "/v1/requests/{id}/claim", tag = "permits", params(("id" = String, Path)), request_body = Claim, responses(
-    (status = 200, description = "the permit and the stored arguments", body = Permit),
+#[utoipa::path(post, path = "/v1/requests/{id}/claim", operation_id = "claim_request", tag = "permits", params(("id" = String, Path)), request_body = Claim, responses(
+    (status = 200, description = "the permit and the stored arguments", body = ClaimedPermit),
     (status = 404, description = "unknown, foreign or malformed", body = ProblemDocument),
     (status = 409, description = "already_claimed, not_approved or lapsed", body = ProblemDocument),
 ))]
 pub(crate) async fn claim(AxumState(state): AxumState<State>, id: Id<RequestId>, call: Call<Claim>) -> Result<Response, Problem> {
     let claimant = call.body.claimant.as_deref();
-    if claimant.is_some_and(|claimant| !(16..=256).contains(&claimant.len())) {
-        return Err(Problem::unprocessable("invalid", "/claimant", "a claimant is a random secret of 16 to 256 bytes"));
-    }
+    check_claimant(claimant, "/claimant")?;
     let claimed = state.gate.claim(&call.actor, id.get()?, claimant, call.idempotency).await.map_err(|error| refuse(&state, error))?;
-    let permit = Permit {
+    let permit = ClaimedPermit {
         permit: &claimed.permit,
         arguments: claimed.request.effective_arguments(),
         digest: claimed.request.effective_digest(),
@@ -74,7 +72,7 @@ pub(crate) struct Outcome {
 }
 
 /// Report what became of a claimed action.
-#[utoipa::path(post, path = "/v1/requests/{id}/outcome", tag = "permits", params(("id" = String, Path)), request_body = Outcome, responses(
+#[utoipa::path(post, path = "/v1/requests/{id}/outcome", operation_id = "report_outcome", tag = "permits", params(("id" = String, Path)), request_body = Outcome, responses(
     (status = 200, description = "the record", body = Record),
     (status = 403, description = "wrong_permit", body = ProblemDocument),
     (status = 404, description = "unknown, foreign or malformed", body = ProblemDocument),

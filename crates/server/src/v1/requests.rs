@@ -11,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::{
     State,
-    call::{Call, Caller, Id, Params, duration},
+    call::{Call, Caller, Id, Params, check_claimant, duration},
     problem::{Problem, ProblemDocument},
     v1::{json, record, refuse, view},
 };
@@ -28,7 +28,7 @@ pub(crate) struct CreateParams {
 }
 
 /// Ask. The answer is the request's record, once it is durable.
-#[utoipa::path(post, path = "/v1/requests", tag = "requests", params(CreateParams), request_body = Create, responses(
+#[utoipa::path(post, path = "/v1/requests", operation_id = "create_request", tag = "requests", params(CreateParams), request_body = Create, responses(
     (status = 201, description = "a new request", body = Record),
     (status = 200, description = "made before with this idempotency key: the record as it stands", body = Record),
     (status = 409, description = "the idempotency key was used with another body", body = ProblemDocument),
@@ -44,6 +44,7 @@ pub(crate) async fn create(
     let wait = params.wait.as_deref().map(|wait| duration(wait, state.settings.wait_max)).transpose()?;
     let claimant = headers.get("placet-claimant").map(|value| value.to_str().map(str::to_owned)).transpose();
     let claimant = claimant.map_err(|_| Problem::unprocessable("invalid", "", "`Placet-Claimant` must be visible ASCII"))?;
+    check_claimant(claimant.as_deref(), "")?;
     drop(headers);
     let Call { actor, body, idempotency } = call;
     let submitted = state.gate.submit(&actor, body, idempotency).await.map_err(|error| refuse(&state, error))?;
@@ -101,7 +102,7 @@ pub(crate) struct GetParams {
 }
 
 /// One request: at once, or when it changed, or when the wait ends.
-#[utoipa::path(get, path = "/v1/requests/{id}", tag = "requests", params(("id" = String, Path), GetParams), responses(
+#[utoipa::path(get, path = "/v1/requests/{id}", operation_id = "get_request", tag = "requests", params(("id" = String, Path), GetParams), responses(
     (status = 200, description = "the record", body = Record),
     (status = 404, description = "unknown, foreign or malformed", body = ProblemDocument),
 ))]
@@ -158,7 +159,7 @@ pub(crate) struct Page {
 }
 
 /// List requests.
-#[utoipa::path(get, path = "/v1/requests", tag = "requests", params(ListParams), responses(
+#[utoipa::path(get, path = "/v1/requests", operation_id = "list_requests", tag = "requests", params(ListParams), responses(
     (status = 200, description = "a page of records", body = Page),
     (status = 403, description = "agents read their own requests by id", body = ProblemDocument),
 ))]

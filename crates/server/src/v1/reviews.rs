@@ -31,7 +31,7 @@ impl Because {
 }
 
 /// Withdraw a request, as the agent that made it.
-#[utoipa::path(post, path = "/v1/requests/{id}/cancel", tag = "requests", params(("id" = String, Path)), request_body = Because, responses(
+#[utoipa::path(post, path = "/v1/requests/{id}/cancel", operation_id = "cancel_request", tag = "requests", params(("id" = String, Path)), request_body = Because, responses(
     (status = 200, description = "the record", body = Record),
     (status = 404, description = "unknown, foreign or malformed", body = ProblemDocument),
     (status = 409, description = "too late", body = ProblemDocument),
@@ -43,7 +43,7 @@ pub(crate) async fn cancel(AxumState(state): AxumState<State>, id: Id<RequestId>
 }
 
 /// Take an unclaimed approval back.
-#[utoipa::path(post, path = "/v1/requests/{id}/revoke", tag = "decisions", params(("id" = String, Path)), request_body = Because, responses(
+#[utoipa::path(post, path = "/v1/requests/{id}/revoke", operation_id = "revoke_approval", tag = "decisions", params(("id" = String, Path)), request_body = Because, responses(
     (status = 200, description = "the record", body = Record),
     (status = 409, description = "not approved, or claimed already", body = ProblemDocument),
 ))]
@@ -64,7 +64,7 @@ pub(crate) struct Reassign {
 }
 
 /// Change who is asked, never what is needed.
-#[utoipa::path(post, path = "/v1/requests/{id}/reassign", tag = "decisions", params(("id" = String, Path)), request_body = Reassign, responses(
+#[utoipa::path(post, path = "/v1/requests/{id}/reassign", operation_id = "reassign_request", tag = "decisions", params(("id" = String, Path)), request_body = Reassign, responses(
     (status = 200, description = "the record", body = Record),
     (status = 409, description = "no longer pending", body = ProblemDocument),
     (status = 422, description = "nobody of that name", body = ProblemDocument),
@@ -85,7 +85,7 @@ pub(crate) struct Resolve {
 }
 
 /// Settle an unknown outcome.
-#[utoipa::path(post, path = "/v1/requests/{id}/resolve", tag = "decisions", params(("id" = String, Path)), request_body = Resolve, responses(
+#[utoipa::path(post, path = "/v1/requests/{id}/resolve", operation_id = "resolve_outcome", tag = "decisions", params(("id" = String, Path)), request_body = Resolve, responses(
     (status = 200, description = "the record", body = Record),
     (status = 409, description = "the outcome is not unknown", body = ProblemDocument),
 ))]

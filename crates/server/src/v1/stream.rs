@@ -22,7 +22,7 @@ const BUFFER: usize = 16;
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// Follow what happens to requests: `request.created`, `request.decided` and so on, each with the current record.
-#[utoipa::path(get, path = "/v1/stream", tag = "streams", params(StreamParams, ("Last-Event-ID" = Option<String>, Header)), responses(
+#[utoipa::path(get, path = "/v1/stream", operation_id = "stream_events", tag = "streams", params(StreamParams, ("Last-Event-ID" = Option<String>, Header)), responses(
     (status = 200, description = "server-sent events; `reset` means: list again", body = StreamEvent, content_type = "text/event-stream"),
 ))]
 pub(crate) async fn stream(

@@ -27,7 +27,7 @@ const TRY_AGAIN: u16 = 1013;
 const POLICY: u16 = 1008;
 
 /// Follow what happens to requests over a WebSocket: the same events, one text message each.
-#[utoipa::path(get, path = "/v1/ws", tag = "streams", params(StreamParams), responses(
+#[utoipa::path(get, path = "/v1/ws", operation_id = "stream_events_ws", tag = "streams", params(StreamParams), responses(
     (status = 101, description = "messages `{id, type, at, record}`; `{type: \"reset\"}` means: list again"),
 ))]
 pub(crate) async fn ws(

@@ -42,6 +42,7 @@ CREATE TABLE requests (
     risk       TEXT    NOT NULL,
     grp        TEXT,
     created_at BIGINT NOT NULL,
+    changed_at BIGINT NOT NULL,
     deadline   BIGINT,
     meta       TEXT    NOT NULL
 );

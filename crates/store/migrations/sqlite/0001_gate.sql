@@ -34,6 +34,7 @@ CREATE TABLE requests (
     risk       TEXT    NOT NULL,
     grp        TEXT,
     created_at INTEGER NOT NULL,
+    changed_at INTEGER NOT NULL,
     deadline   INTEGER,
     meta       TEXT    NOT NULL
 );

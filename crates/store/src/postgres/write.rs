@@ -43,11 +43,11 @@ statements! {
                    UNION SELECT r.agent FROM idempotency i JOIN requests r ON r.seq = i.request WHERE i.scope = ANY ($3)) a
                JOIN tallies t ON t.agent = a.agent";
 
-    put_requests = "INSERT INTO requests (seq, id, version, state, kind, agent, session, tool, risk, grp, created_at, deadline, meta)
-                    SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-                                         $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::text[])";
+    put_requests = "INSERT INTO requests (seq, id, version, state, kind, agent, session, tool, risk, grp, created_at, deadline, meta, changed_at)
+                    SELECT n.*, $14 FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+                                         $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::text[]) n";
     set_requests = "WITH changed AS (
-                        UPDATE requests r SET version = n.version, state = n.state, deadline = n.deadline, meta = n.meta
+                        UPDATE requests r SET version = n.version, state = n.state, deadline = n.deadline, meta = n.meta, changed_at = $7
                         FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[]) AS n (seq, version, state, deadline, meta)
                         WHERE r.seq = n.seq RETURNING 1)
                     SELECT placet_expect(count(*), $6, 'requests to update') FROM changed";
@@ -92,7 +92,7 @@ statements! {
                  WHERE id = $1";
     prune_answers = "WITH old AS MATERIALIZED (
                          SELECT i.id FROM idempotency i LEFT JOIN requests r ON r.seq = i.request
-                         WHERE i.created_at < $1 AND r.deadline IS NULL AND (r.state IS NULL OR r.state <> 'unknown')
+                         WHERE i.created_at < $1 AND (r.seq IS NULL OR (r.deadline IS NULL AND r.state <> 'unknown' AND r.changed_at < $1))
                          ORDER BY i.created_at LIMIT 1000)
                      DELETE FROM idempotency i USING old WHERE i.id = old.id";
     prune_outbox = "WITH old AS MATERIALIZED (SELECT id FROM outbox WHERE state <> 'waiting' AND next_at < $1 LIMIT 1000)
@@ -222,6 +222,7 @@ impl Statements {
                 created,
                 deadlines,
                 metas,
+                changes.now.micros(),
             ));
         }
         if !changed.is_empty() {
@@ -239,7 +240,8 @@ impl Statements {
                 states,
                 deadlines,
                 metas,
-                int(changed.len() as u64)
+                int(changed.len() as u64),
+                changes.now.micros(),
             ));
         }
     }

@@ -72,8 +72,8 @@ impl SqliteWriter {
             let deadline = request.deadline().map(Time::micros);
             if row.new {
                 db.prepare_cached(
-                    "INSERT INTO requests (seq, id, version, state, kind, agent, session, tool, risk, grp, created_at, deadline, meta)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                    "INSERT INTO requests (seq, id, version, state, kind, agent, session, tool, risk, grp, created_at, deadline, meta, changed_at)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
                 )?
                 .execute(params![
                     int(request.seq),
@@ -89,11 +89,12 @@ impl SqliteWriter {
                     request.created_at.micros(),
                     deadline,
                     row.meta,
+                    changes.now.micros(),
                 ])?;
             } else {
                 let changed = db
-                    .prepare_cached("UPDATE requests SET version = ?2, state = ?3, deadline = ?4, meta = ?5 WHERE seq = ?1")?
-                    .execute(params![int(request.seq), request.version, request.state.as_str(), deadline, row.meta])?;
+                    .prepare_cached("UPDATE requests SET version = ?2, state = ?3, deadline = ?4, meta = ?5, changed_at = ?6 WHERE seq = ?1")?
+                    .execute(params![int(request.seq), request.version, request.state.as_str(), deadline, row.meta, changes.now.micros()])?;
                 if changed != 1 {
                     return Err(StoreError::Damaged(format!("{} has no row to update", request.id)));
                 }
@@ -263,7 +264,7 @@ impl Backend for SqliteWriter {
             db.prepare_cached(
                 "DELETE FROM idempotency WHERE id IN (
                      SELECT i.id FROM idempotency i LEFT JOIN requests r ON r.seq = i.request
-                     WHERE i.created_at < ?1 AND r.deadline IS NULL AND (r.state IS NULL OR r.state <> 'unknown') ORDER BY i.created_at LIMIT 1000)",
+                     WHERE i.created_at < ?1 AND (r.seq IS NULL OR (r.deadline IS NULL AND r.state <> 'unknown' AND r.changed_at < ?1)) ORDER BY i.created_at LIMIT 1000)",
             )?
             .execute([before.micros()])?;
             db.prepare_cached("DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE state <> 'waiting' AND next_at < ?1 LIMIT 1000)")?

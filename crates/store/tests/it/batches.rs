@@ -164,18 +164,18 @@ both! {
         let agent = bot("bot");
         let pending = shop.ask(&agent).await;
         let (approved, claimed) = (shop.approved(&agent).await, shop.claimed(&agent).await);
-        shop.clock.advance(Duration::from_secs(300));
+        shop.clock.advance(Duration::from_mins(5));
         let late = shop.give(&ann(), decide(&pending, DecisionWord::Approve), None).await.unwrap();
         assert_eq!(late.answer, Err(Refusal::Expired));
         assert_eq!(late.request.unwrap().state, State::Expired);
         assert_eq!(shop.read(pending.id).await.state, State::Expired);
         // Decided a moment before is decided.
         assert_eq!(shop.read(approved.id).await.state, State::Approved);
-        shop.clock.advance(Duration::from_secs(600));
+        shop.clock.advance(Duration::from_mins(10));
         let late = shop.give(&agent, claim(approved.id, 1), None).await.unwrap();
         assert_eq!(late.answer, Err(Refusal::Lapsed));
         assert_eq!(shop.read(approved.id).await.state, State::Lapsed);
-        shop.clock.advance(Duration::from_secs(2700));
+        shop.clock.advance(Duration::from_mins(45));
         shop.done(&placet_core::Actor::system(), expire(claimed.id)).await;
         assert_eq!(shop.read(claimed.id).await.state, State::Unknown);
         // A late report still tells the truth.

@@ -73,7 +73,7 @@ both! {
             let leased = lease(&shop, "w", 10).await;
             assert_eq!(leased.iter().map(|delivery| delivery.attempts as usize).collect::<Vec<_>>(), [attempts]);
             attempt(&shop, "w", &leased[0], failed()).await;
-            shop.clock.advance(Duration::from_secs(gap) - Duration::from_micros(1));
+            shop.clock.advance(Duration::from_micros(gap * 1_000_000 - 1));
             assert!(lease(&shop, "w", 10).await.is_empty(), "before {gap} s");
             shop.clock.advance(Duration::from_micros(1));
         }
@@ -93,7 +93,7 @@ both! {
         let leased = lease(&shop, "w", 10).await;
         attempt(&shop, "w", &leased[0], failed()).await;
         assert_eq!(states(&shop).await, ["dead"]);
-        shop.clock.advance(Duration::from_secs(3600));
+        shop.clock.advance(Duration::from_hours(1));
         assert!(lease(&shop, "w", 10).await.is_empty());
         shop.finish().await;
     }
@@ -106,7 +106,7 @@ both! {
         attempt(&shop, "w", &leased[0], AttemptResult::Delivered).await;
         attempt(&shop, "w", &leased[1], AttemptResult::Refused("no such channel".to_owned())).await;
         assert_eq!(states(&shop).await, ["delivered", "dead"]);
-        shop.clock.advance(Duration::from_secs(3600));
+        shop.clock.advance(Duration::from_hours(1));
         assert!(lease(&shop, "w", 10).await.is_empty());
         shop.finish().await;
     }

@@ -13,7 +13,9 @@ async fn columns(place: &Place) -> BTreeSet<(String, String, String)> {
         Backend::Sqlite => {
             "SELECT m.name, c.name, lower(c.type) FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'"
         }
-        Backend::Postgres => "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = 'public'",
+        Backend::Postgres => {
+            "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = 'public'"
+        }
     };
     let rows = place.rows(query).await.into_iter().map(|row| {
         let [table, column, kind] = [0, 1, 2].map(|index| row[index].as_str().unwrap().to_owned());
@@ -106,8 +108,11 @@ fn the_data_folder_is_for_its_owner_only() {
 fn an_address_that_cannot_be_used_is_named_in_one_sentence() {
     block_on(async {
         let clock = std::sync::Arc::new(placet_testkit::FakeClock::new());
-        for (url, says) in [("postgres://x@127.0.0.1:1/none", "cannot be reached"), ("nonsense", "postgres://user@host")] {
-            let options = placet_store::Options::new(placet_store::Location::Postgres(url.to_owned()), clock.clone());
+        for (url, says) in
+            [("postgres://x@127.0.0.1:1/none", "cannot be reached"), ("nonsense", "postgres://user@host")]
+        {
+            let options =
+                placet_store::Options::new(placet_store::Location::Postgres(url.to_owned()), clock.clone());
             let error = Store::open(options).await.unwrap_err().to_string();
             assert!(error.contains(says) && !error.contains('\n'), "{error}");
         }

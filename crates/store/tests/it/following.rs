@@ -12,7 +12,10 @@ use crate::shop::{Shop, ann, bot, decide, expire};
 async fn next(tail: &mut Tail, count: usize) -> Vec<News> {
     let mut news = Vec::with_capacity(count);
     while news.len() < count {
-        let one = tokio::time::timeout(Duration::from_secs(20), tail.next()).await.expect("the next entry comes").unwrap();
+        let one = tokio::time::timeout(Duration::from_secs(20), tail.next())
+            .await
+            .expect("the next entry comes")
+            .unwrap();
         assert_eq!(tail.cursor(), one.seq);
         news.push(one);
     }
@@ -121,7 +124,10 @@ fn two_nodes_hand_out_the_same_entries_in_the_same_order() {
         let head = tails[0].cursor();
         let agent = bot("bot");
         let writing = |shop: &Shop| {
-            let (store, units) = (shop.store.clone(), (0..150).map(|_| work(&agent, shop.new_request(&agent), None)).collect::<Vec<_>>());
+            let (store, units) = (
+                shop.store.clone(),
+                (0..150).map(|_| work(&agent, shop.new_request(&agent), None)).collect::<Vec<_>>(),
+            );
             async move {
                 for unit in units {
                     store.run(unit).await.unwrap();

@@ -117,7 +117,7 @@ both! {
         let open = shop.give(&agent, shop.new_request(&agent), key("open")).await.unwrap().request.unwrap();
         let done = shop.give(&agent, shop.new_request(&agent), key("done")).await.unwrap().request.unwrap();
         shop.done(&agent, cancel(done.id)).await;
-        shop.clock.advance(Duration::from_secs(60));
+        shop.clock.advance(Duration::from_mins(1));
         let fresh = shop.give(&agent, shop.new_request(&agent), key("fresh")).await.unwrap().request.unwrap();
         shop.done(&agent, cancel(fresh.id)).await;
         let before = placet_core::Time::from_micros(shop.clock.now().micros() - 30_000_000);

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use data_encoding::BASE32_DNSSEC;
-use placet_core::{Actor, AdminCommand, AdminRefusal, Auth, Command, DecisionWord, KeyId, Refusal, Role, State};
+use placet_core::{
+    Actor, AdminCommand, AdminRefusal, Auth, Command, DecisionWord, KeyId, Refusal, Role, State,
+};
 use placet_store::{Done, Work};
 use placet_testkit::{Backend, Kit, answered, block_on, both, work};
 
@@ -12,7 +14,14 @@ use crate::shop::{Shop, ann, bot, cancel, claim, decide, entry, report};
 /// Makes an agent's key.
 async fn key(shop: &Shop, name: &str, n: u8) -> Actor {
     let id = KeyId::new(1, [n; 10]);
-    shop.admin(AdminCommand::CreateKey { id, role: Role::Agent, name: name.to_owned(), owner: None, secret: [n; 32] }).await;
+    shop.admin(AdminCommand::CreateKey {
+        id,
+        role: Role::Agent,
+        name: name.to_owned(),
+        owner: None,
+        secret: [n; 32],
+    })
+    .await;
     Actor { name: name.to_owned(), role: Role::Agent, key: Some(id), auth: Auth::Token }
 }
 
@@ -55,7 +64,7 @@ both! {
         shop.done(&agent, capped(&shop, &agent, 3)).await;
         let over = shop.give(&agent, capped(&shop, &agent, 3), None).await.unwrap();
         assert_eq!(over.answer, Err(Refusal::PendingCap(3)));
-        shop.clock.advance(Duration::from_secs(300));
+        shop.clock.advance(Duration::from_mins(5));
         assert_eq!(shop.give(&ann(), decide(&mine[2], DecisionWord::Approve), None).await.unwrap().answer, Err(Refusal::Expired));
         shop.done(&agent, capped(&shop, &agent, 3)).await;
         shop.finish().await;
@@ -147,13 +156,21 @@ async fn everything(kit: &Kit) -> Vec<u8> {
             }
         }
         Backend::Postgres => {
-            let tables = kit.place().rows("SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'").await;
+            let tables = kit
+                .place()
+                .rows("SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'")
+                .await;
             for table in tables {
                 let table = table[0].as_str().unwrap();
                 for row in kit.place().rows(&format!("SELECT * FROM {table}")).await {
                     for value in row.iter().filter_map(|value| value.as_str()) {
                         // Bytes come as hexadecimal text: both forms are searched.
-                        bytes.extend(value.strip_prefix("\\x").and_then(|hex| data_encoding::HEXLOWER.decode(hex.as_bytes()).ok()).unwrap_or_default());
+                        bytes.extend(
+                            value
+                                .strip_prefix("\\x")
+                                .and_then(|hex| data_encoding::HEXLOWER.decode(hex.as_bytes()).ok())
+                                .unwrap_or_default(),
+                        );
                         bytes.extend(value.as_bytes());
                     }
                 }

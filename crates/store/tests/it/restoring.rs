@@ -43,7 +43,9 @@ async fn there_and_back(from: Backend, to: Backend) {
     assert_eq!(epoch, said.epoch);
     assert_ne!(epoch, old_epoch);
     assert_eq!(head, said.verified.entries + 1 + 3);
-    for (request, state) in [(&pending, State::Cancelled), (&approved, State::Revoked), (&claimed, State::Unknown)] {
+    for (request, state) in
+        [(&pending, State::Cancelled), (&approved, State::Revoked), (&claimed, State::Unknown)]
+    {
         assert_eq!(shop.read(request.id).await.state, state);
     }
     for request in [&denied, &done] {
@@ -51,9 +53,18 @@ async fn there_and_back(from: Backend, to: Backend) {
     }
     assert!(shop.store.get(lost.id).await.unwrap().is_none());
     // The old yes is worth nothing here, and nothing that was undecided can be decided.
-    assert_eq!(shop.give(&agent, claim(approved.id, 1), None).await.unwrap().answer, Err(Refusal::NotApproved));
-    assert_eq!(shop.give(&agent, claim(claimed.id, 9), None).await.unwrap().answer, Err(Refusal::AlreadyClaimed));
-    assert_eq!(shop.give(&ann(), decide(&pending, DecisionWord::Approve), None).await.unwrap().answer, Err(Refusal::Cancelled));
+    assert_eq!(
+        shop.give(&agent, claim(approved.id, 1), None).await.unwrap().answer,
+        Err(Refusal::NotApproved)
+    );
+    assert_eq!(
+        shop.give(&agent, claim(claimed.id, 9), None).await.unwrap().answer,
+        Err(Refusal::AlreadyClaimed)
+    );
+    assert_eq!(
+        shop.give(&ann(), decide(&pending, DecisionWord::Approve), None).await.unwrap().answer,
+        Err(Refusal::Cancelled)
+    );
     // Whoever did the work may still say so; an answer given before is given again.
     assert_eq!(shop.done(&agent, report(claimed.id, 1)).await.state, State::Succeeded);
     let again = shop.give(&agent, shop.new_request(&agent), key).await.unwrap();

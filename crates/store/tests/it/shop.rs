@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use placet_core::{
-    Actor, AdminCommand, Auth, Cancel, Claim, Command, Decide, DecisionWord, Digest, Expire, Report, ReportStatus, Request, RequestId, Role,
+    Actor, AdminCommand, Auth, Cancel, Claim, Command, Decide, DecisionWord, Digest, Expire, Report,
+    ReportStatus, Request, RequestId, Role,
 };
 use placet_store::{Clock as _, Done, Idempotency, LedgerRow, Outcome, Store, StoreError, Work};
 use placet_testkit::{Backend, FakeClock, Place, one, submit};
@@ -30,7 +31,12 @@ impl Shop {
         let store = Arc::new(Store::open(options).await.unwrap());
         let shop = Self { place, clock, store };
         for name in ["ann", "bob"] {
-            shop.admin(AdminCommand::PutPerson { name: name.to_owned(), roles: [Role::Reviewer].into(), teams: [].into() }).await;
+            shop.admin(AdminCommand::PutPerson {
+                name: name.to_owned(),
+                roles: [Role::Reviewer].into(),
+                teams: [].into(),
+            })
+            .await;
         }
         shop
     }
@@ -57,7 +63,12 @@ impl Shop {
     }
 
     pub(crate) async fn admin(&self, command: AdminCommand) {
-        match self.store.run(Work::Admin { actor: Actor::system(), command, idempotency: None }).await.unwrap() {
+        match self
+            .store
+            .run(Work::Admin { actor: Actor::system(), command, idempotency: None })
+            .await
+            .unwrap()
+        {
             Done::Admin(Ok(())) => {}
             other => panic!("{other:?}"),
         }
@@ -75,7 +86,12 @@ impl Shop {
         outcome.request.unwrap()
     }
 
-    pub(crate) async fn give(&self, actor: &Actor, command: Command, idempotency: Option<Idempotency>) -> Result<Outcome, StoreError> {
+    pub(crate) async fn give(
+        &self,
+        actor: &Actor,
+        command: Command,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Outcome, StoreError> {
         one(&self.store, actor, command, idempotency).await
     }
 

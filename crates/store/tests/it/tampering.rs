@@ -86,7 +86,7 @@ both! {
         let place = history(backend).await;
         let text = place.value("SELECT entry FROM ledger WHERE seq = 5").await;
         let mut entry: Entry = serde_json::from_str(text.as_str().unwrap()).unwrap();
-        entry.by.name = "bob".to_owned();
+        "bob".clone_into(&mut entry.by.name);
         let forged = entry.seal().unwrap();
         let hash = HEXLOWER.encode(forged.hash.as_bytes());
         let hash = if backend == Backend::Sqlite { format!("x'{hash}'") } else { format!("'\\x{hash}'") };
