@@ -82,8 +82,8 @@ pub async fn run(url: &str, group: u32, measure: Duration) -> Result<Commits> {
     client.batch_execute("INSERT INTO head VALUES (1, 'bench', 0, '\\x00', 0)").await?;
     let requests = client
         .prepare(
-            "INSERT INTO requests (seq, id, version, state, kind, agent, session, tool, risk, created_at, deadline, meta)
-             SELECT seq, id, 1, 'pending', 'action', 'bench-agent', session, 'files.delete', 'high', at, at + $6, meta
+            "INSERT INTO requests (seq, id, version, state, kind, agent, session, tool, risk, created_at, changed_at, deadline, meta)
+             SELECT seq, id, 1, 'pending', 'action', 'bench-agent', session, 'files.delete', 'high', at, at, at + $6, meta
              FROM UNNEST($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[]) AS row (seq, id, session, at, meta)",
         )
         .await?;

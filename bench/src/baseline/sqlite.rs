@@ -9,7 +9,6 @@ use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
 use crate::load::figures::Latencies;
-use crate::load::wire::CREATE_BODY;
 
 /// What a loop of commits reached.
 #[derive(Debug, Clone)]
@@ -75,8 +74,8 @@ impl Rows {
         let row = Row::of(number, &mut self.head);
         connection
             .prepare_cached(
-                "INSERT INTO requests (seq, id, version, state, kind, agent, session, tool, risk, grp, created_at, deadline, meta)
-                 VALUES (?1, ?2, 1, 'pending', 'action', 'bench-agent', ?3, 'files.delete', 'high', NULL, ?4, ?5, ?6)",
+                "INSERT INTO requests (seq, id, version, state, kind, agent, session, tool, risk, grp, created_at, changed_at, deadline, meta)
+                 VALUES (?1, ?2, 1, 'pending', 'action', 'bench-agent', ?3, 'files.delete', 'high', NULL, ?4, ?4, ?5, ?6)",
             )?
             .execute(params![number, row.id, row.session, row.at, row.at + WINDOW, row.meta])?;
         connection
@@ -114,35 +113,51 @@ impl Row {
     /// Fills in the texts, which are as long as the product's own, and moves the chain's head on.
     pub(super) fn of(number: i64, head: &mut [u8; 32]) -> Self {
         let digits = format!("{number:010}");
-        let body = CREATE_BODY.replace("##########", &digits);
+        let body = PAYLOAD.replace("##########", &digits);
         let id = format!("req_{number:026}");
         let at = 1_780_000_000_000_000 + number * 100;
         let digest = data_encoding::HEXLOWER.encode(&Sha256::digest(body.as_bytes()));
         let meta = META.replace("##########", &digits).replace("$digest", &digest);
-        let entry = ENTRY.replace("##########", &digits).replace("$digest", &digest);
-        let mut chain = Sha256::new();
-        chain.update(*head);
-        chain.update(entry.as_bytes());
-        *head = chain.finalize().into();
+        let prev = data_encoding::HEXLOWER.encode(head);
+        let entry = ENTRY.replace("##########", &digits).replace("$digest", &digest).replace("$prev", &prev);
+        *head = Sha256::digest(entry.as_bytes()).into();
         Self { id, session: format!("bench-{digits}"), at, meta, body, entry }
     }
 }
 
-/// A request's own row.
+/// The state of a request as the product stores it.
 const META: &str = concat!(
     r#"{"id":"req_0000000000000000##########","seq":##########,"version":1,"material":1,"state":"pending","kind":"action","#,
     r#""agent":"bench-agent","session":"bench-##########","tool":"files.delete","group":null,"on_behalf_of":null,"risk":"high","#,
-    r#""verdict":{"effect":"hold","rule":"default","policy":null,"reasons":["every action is held"]},"#,
+    r#""verdict":{"effect":"hold","rule":"hold-everything","policy":"sha256:$digest","#,
+    r#""reasons":["no policy is installed, so every request waits for a person"]},"#,
     r#""needs":{"any":[{"all":[{"people":1,"team":null}]}],"four_eyes":false,"step_up":null},"allowed":["approve","edit","deny"],"#,
     r#""permit":true,"digest":"sha256:$digest","votes":[],"proposal":null,"decision":null,"asked":[],"#,
-    r#""created_at":1780000000000000,"expires_at":1780021600000000,"claim_window":900000000,"report_window":3600000000,"#,
+    r#""created_at":"2026-05-28T20:26:40.000000Z","expires_at":"2026-05-29T02:26:40.000000Z","#,
+    r#""claim_window":{"secs":900,"nanos":0},"report_window":{"secs":3600,"nanos":0},"#,
     r#""claim_by":null,"report_by":null,"claim":null,"outcome":null}"#
 );
 
-/// A ledger entry.
+/// What the agent wrote.
+const PAYLOAD: &str = concat!(
+    r#"{"body":{"arguments":{"files":["/srv/reports/2026/quarter-##########.md","/srv/reports/2026/annex-a.md","#,
+    r#""/srv/reports/2026/annex-b.md"],"reason":"superseded by the signed version in the archive","recursive":false},"#,
+    r#""tool":"files.delete"},"context":{"call_id":"call-##########","cwd":"/srv/reports","invocation_id":"inv-7f3a9c51e0","#,
+    r#""lineage":["planner","archivist"]},"nonce":"ab4e9cd2666b5efeb28249679a38ba23","#,
+    r#""summary":"Remove the draft reports that were replaced by the signed ones; the archive keeps a copy of each of them."}"#
+);
+
+/// Its ledger entry.
 const ENTRY: &str = concat!(
-    r#"{"at":"2026-05-28T20:26:40.000000Z","by":{"name":"bench-agent","role":"agent"},"digest":"sha256:$digest","#,
-    r#""event":"request.created","format":1,"id":"req_0000000000000000##########","payload":"sha256:$digest","seq":##########,"version":1}"#
+    r#"{"at":"2026-05-28T20:26:40.000000Z","by":{"auth":"token","key":"key_0000000000000000##########","name":"bench-agent","#,
+    r#""role":"agent"},"data":{"agent":"bench-agent","allowed":["approve","edit","deny"],"claim_by":null,"#,
+    r#""claim_window":{"nanos":0,"secs":900},"created_at":"2026-05-28T20:26:40.000000Z","digest":"sha256:$digest","#,
+    r#""expires_at":"2026-05-29T02:26:40.000000Z","group":null,"kind":"action","#,
+    r#""needs":{"any":[{"all":[{"people":1,"team":null}]}],"four_eyes":false,"step_up":null},"on_behalf_of":null,"permit":true,"#,
+    r#""report_window":{"nanos":0,"secs":3600},"risk":"high","session":"bench-##########","state":"pending","tool":"files.delete","#,
+    r#""type":"request.created","verdict":{"effect":"hold","policy":"sha256:$digest","#,
+    r#""reasons":["no policy is installed, so every request waits for a person"],"rule":"hold-everything"}},"epoch":"e3u24nh95","#,
+    r#""payload":"sha256:$digest","prev":"sha256:$prev","request":"req_0000000000000000##########","seq":##########,"v":1,"version":1}"#
 );
 
 #[cfg(test)]

@@ -56,14 +56,6 @@ impl Http {
         Self { addr, token: token.to_owned(), stream: None }
     }
 
-    /// Talks to another address from now on (a restarted server).
-    pub fn move_to(&mut self, addr: SocketAddr) {
-        if addr != self.addr {
-            self.addr = addr;
-            self.stream = None;
-        }
-    }
-
     /// GET.
     pub fn get(&mut self, path: &str, within: Duration) -> Result<Answer, NoAnswer> {
         self.call("GET", path, None, &[], within)

@@ -18,6 +18,10 @@ mod watch;
 use cli::{Cli, Colour, Command, Global, KeyCommand, LedgerCommand};
 use verbs::Context;
 
+// A command is made on a runtime thread and freed on the writer's; a quarter of the time went into that otherwise.
+#[global_allocator]
+static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     match cli.global.color {

@@ -91,19 +91,17 @@ fn record(method: &str, route: &str, response: &Response, took: Duration) {
 
 fn allowed(state: &State, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     let hosts = &state.settings.hosts;
-    // HTTP/2 carries the name in the address, HTTP/1.1 in a header; both, if both are there, must be ours.
-    let header = headers.get(header::HOST).map(|host| host.to_str().unwrap_or(""));
-    let named = [uri.authority().map(http::uri::Authority::as_str), header];
-    if named.iter().all(Option::is_none) || !named.into_iter().flatten().all(|authority| hosts.allows(authority)) {
+    // HTTP/2 carries the name in the address, HTTP/1.1 in a header; all of them, if there are several, must be ours.
+    let written = headers.get_all(header::HOST).iter().map(|host| host.to_str().unwrap_or(""));
+    let mut named = uri.authority().map(http::uri::Authority::as_str).into_iter().chain(written).peekable();
+    if named.peek().is_none() || !named.all(|authority| hosts.allows(authority)) {
         return Err(Problem::new(
             StatusCode::FORBIDDEN,
             "foreign_host",
             "this server is not called by that name: use a name listed in `server.hosts`",
         ));
     }
-    if let Some(origin) = headers.get(header::ORIGIN)
-        && !origin.to_str().is_ok_and(|origin| hosts.allows_origin(origin))
-    {
+    if !headers.get_all(header::ORIGIN).iter().all(|origin| origin.to_str().is_ok_and(|origin| hosts.allows_origin(origin))) {
         return Err(Problem::new(StatusCode::FORBIDDEN, "foreign_origin", "pages of other sites cannot call this server"));
     }
     Ok(())

@@ -8,6 +8,7 @@ mod listener;
 mod openapi;
 mod problem;
 mod state;
+mod strict;
 mod v1;
 
 pub use guard::Hosts;

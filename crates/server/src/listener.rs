@@ -22,7 +22,7 @@ use tokio::{
     sync::Semaphore,
     time::{Instant, Sleep},
 };
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceExt as _;
 
 use crate::{State, guard::Peer, state::router};
@@ -69,7 +69,7 @@ impl Default for Closing {
 pub async fn run(listener: TcpListener, state: State, limits: ListenLimits, closing: Closing, shutdown: impl Future<Output = ()>) -> io::Result<()> {
     let router = router(&state);
     let connections = Arc::new(Semaphore::new(limits.connections));
-    let (graceful, tasks) = (GracefulShutdown::new(), TaskTracker::new());
+    let (graceful, tasks, cut) = (GracefulShutdown::new(), TaskTracker::new(), CancellationToken::new());
     let builder = Arc::new(builder(&limits));
     tokio::pin!(shutdown);
     tasks.spawn({
@@ -92,13 +92,17 @@ pub async fn run(listener: TcpListener, state: State, limits: ListenLimits, clos
             }
         };
         let _ = stream.set_nodelay(true);
-        let io = TokioIo::new(Patient::new(stream, limits.write_timeout));
+        let io = TokioIo::new(Patient::new(stream, &limits));
         let service = service(router.clone(), peer);
         let connection = builder.serve_connection_with_upgrades(io, service).into_owned();
         let connection = graceful.watch(connection);
+        let cut = cut.clone();
         tasks.spawn(async move {
-            // A connection that breaks is the client's business; its calls were answered or can be asked again.
-            let _ = connection.await;
+            tokio::select! {
+                // A connection that breaks is the client's business; its calls were answered or can be asked again.
+                _ = connection => {}
+                () = cut.cancelled() => {}
+            }
             drop(seat);
         });
     }
@@ -111,6 +115,9 @@ pub async fn run(listener: TcpListener, state: State, limits: ListenLimits, clos
     if tokio::time::timeout(closing.grace, ended).await.is_err() {
         tracing::warn!("some connections were still open and are cut");
     }
+    cut.cancel();
+    tasks.close();
+    tasks.wait().await;
     Ok(())
 }
 
@@ -157,17 +164,24 @@ impl<F: Fn(Request<Incoming>) -> Answer> hyper::service::Service<Request<Incomin
     }
 }
 
-/// A connection that gives up when the other side does not read for too long.
+/// Length of the HTTP/2 greeting, and less than any call in HTTP/1.1 that names its host.
+const GREETING: usize = 24;
+
+/// A connection that gives up when the other side does not begin in time, or does not read for too long.
 struct Patient {
     stream: TcpStream,
     patience: Duration,
+    // Set until the first bytes are in: before they tell HTTP/1.1 from HTTP/2, nobody else watches the time.
+    greeting: Option<Pin<Box<Sleep>>>,
+    heard: usize,
     // Set while a write is stuck; most connections never need it.
     stuck: Option<Pin<Box<Sleep>>>,
 }
 
 impl Patient {
-    fn new(stream: TcpStream, patience: Duration) -> Self {
-        Self { stream, patience, stuck: None }
+    fn new(stream: TcpStream, limits: &ListenLimits) -> Self {
+        let greeting = Some(Box::pin(tokio::time::sleep(limits.header_timeout)));
+        Self { stream, patience: limits.write_timeout, greeting, heard: 0, stuck: None }
     }
 
     fn watch<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
@@ -186,7 +200,20 @@ impl Patient {
 
 impl AsyncRead for Patient {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        let Some(greeting) = &mut self.greeting else { return read };
+        if read.is_pending() {
+            return match greeting.as_mut().poll(cx) {
+                Poll::Ready(()) => Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the other side does not begin"))),
+                Poll::Pending => Poll::Pending,
+            };
+        }
+        self.heard += buffer.filled().len() - before;
+        if self.heard >= GREETING {
+            self.greeting = None;
+        }
+        read
     }
 }
 

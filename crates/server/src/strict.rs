@@ -13,7 +13,7 @@ use serde_json::{Error, Value};
 /// A value to be read strictly, with everything inside it.
 pub(crate) struct Strict(pub(crate) Value);
 
-impl<'de> IntoDeserializer<'de, Error> for Strict {
+impl IntoDeserializer<'_, Error> for Strict {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {

@@ -50,7 +50,7 @@ pub struct Options {
 impl Options {
     /// The usual settings.
     pub fn new(location: Location, clock: Arc<dyn Clock>) -> Self {
-        Self { location, clock, channels: Vec::new(), checkpoint_pages: 1000 }
+        Self { location, clock, channels: Vec::new(), checkpoint_pages: 4000 }
     }
 }
 

@@ -1,7 +1,9 @@
 //! Feeds: a stream that is resumed anywhere sees every entry once, in order.
 
+use std::time::Duration;
+
 use placet_core::{Actor, Command, Reassign, RequestId};
-use placet_gate::Feed;
+use placet_gate::{Feed, Until};
 use placet_testkit::{Backend, Kit, answered, block_on, both};
 
 use crate::soon;
@@ -17,7 +19,7 @@ async fn next(feed: &mut Feed, count: u64) -> Vec<u64> {
 }
 
 async fn silent(feed: &mut Feed) {
-    let more = tokio::time::timeout(std::time::Duration::from_millis(50), feed.next()).await;
+    let more = tokio::time::timeout(Duration::from_millis(50), feed.next()).await;
     assert!(more.is_err(), "{more:?}");
 }
 
@@ -68,17 +70,24 @@ both! {
 
     async fn a_stream_too_slow_for_the_memory_misses_nothing(kit) {
         let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
-        let request = kit.ask(&bot).await;
+        let (request, last) = (kit.ask(&bot).await, kit.ask(&bot).await);
         let mut feed = kit.gate().feed(None).await.unwrap();
         let start = feed.cursor();
         entries(kit, &ann, request.id, 1).await;
         assert_eq!(next(&mut feed, 1).await, [start + 1]);
         // More than a stream may lag behind while it does not read.
         entries(kit, &ann, request.id, 4200).await;
-        let seen = next(&mut feed, 4200).await;
-        assert_eq!(seen, (start + 2..=start + 4201).collect::<Vec<_>>());
+        // Everybody is told in order: when a waiter heard of the last entry, the stream missed all the others.
+        let denying = async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            kit.deny(&ann, &last).await.unwrap();
+        };
+        let waiting = kit.gate().wait(&bot, last.id, Until::Decided, Duration::from_secs(9));
+        assert!(tokio::join!(waiting, denying).0.unwrap().met);
+        let seen = next(&mut feed, 4201).await;
+        assert_eq!(seen, (start + 2..=start + 4202).collect::<Vec<_>>());
         entries(kit, &ann, request.id, 1).await;
-        assert_eq!(next(&mut feed, 1).await, [start + 4202]);
+        assert_eq!(next(&mut feed, 1).await, [start + 4203]);
         silent(&mut feed).await;
     }
 

@@ -149,9 +149,11 @@ const MOST: usize = 200;
 ))]
 pub(crate) async fn decide_many(
     AxumState(state): AxumState<State>,
-    Params(params): Params<BatchParams>,
+    params: Result<Params<BatchParams>, Problem>,
     call: Call<Vec<Value>>,
 ) -> Result<Response, Problem> {
+    // Looked at only now: what is wrong with a query is not discussed with strangers.
+    let Params(params) = params?;
     if !(1..=MOST).contains(&call.body.len()) {
         return Err(Problem::unprocessable("invalid", "", format!("a batch has 1 to {MOST} decisions")));
     }
@@ -167,12 +169,12 @@ pub(crate) async fn decide_many(
         decisions.push(decision);
     }
     // A malformed id is an unknown one, and only that item is refused for it.
-    let known: Vec<Decision> = decisions.into_iter().flatten().collect();
-    let outcomes = if known.is_empty() || (atomic && known.len() < ids.len()) {
-        Vec::new()
-    } else {
-        state.gate.decide_many(&call.actor, known, atomic).await.map_err(|error| refuse(&state, error))?
-    };
+    let mut known: Vec<Decision> = decisions.into_iter().flatten().collect();
+    if atomic && known.len() < ids.len() {
+        known.clear();
+    }
+    // Asked even with nothing left to decide: the gate is who knows whether this caller may decide at all.
+    let outcomes = state.gate.decide_many(&call.actor, known, atomic).await.map_err(|error| refuse(&state, error))?;
     let results = results(&state, &call.actor, &ids, outcomes, atomic);
     let failed = results.iter().any(|result| result.status != 200);
     let applied = if atomic { !failed } else { results.iter().any(|result| result.status == 200) };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::{extract::State as AxumState, http::HeaderMap, response::Response};
 use http::StatusCode;
-use placet_core::{Create, Record, RequestId, Risk, State as Life, Time};
+use placet_core::{Create, Record, Refusal, RequestId, Risk, State as Life, Time};
 use placet_gate::{Filter, GateError, Order, Until};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -28,7 +28,7 @@ pub(crate) struct CreateParams {
 }
 
 /// Ask. The answer is the request's record, once it is durable.
-#[utoipa::path(post, path = "/v1/requests", operation_id = "create_request", tag = "requests", params(CreateParams), request_body = Create, responses(
+#[utoipa::path(post, path = "/v1/requests", operation_id = "create_request", tag = "requests", params(CreateParams, ("Placet-Claimant" = Option<String>, Header, description = "With `claim`: a random secret of 16 to 256 bytes, kept in memory. With it, a lost answer can be asked for again")), request_body = Create, responses(
     (status = 201, description = "a new request", body = Record),
     (status = 200, description = "made before with this idempotency key: the record as it stands", body = Record),
     (status = 409, description = "the idempotency key was used with another body", body = ProblemDocument),
@@ -37,10 +37,12 @@ pub(crate) struct CreateParams {
 ))]
 pub(crate) async fn create(
     AxumState(state): AxumState<State>,
-    Params(params): Params<CreateParams>,
+    params: Result<Params<CreateParams>, Problem>,
     headers: HeaderMap,
     call: Call<Create>,
 ) -> Result<Response, Problem> {
+    // Looked at only now: what is wrong with a query is not discussed with strangers.
+    let Params(params) = params?;
     let wait = params.wait.as_deref().map(|wait| duration(wait, state.settings.wait_max)).transpose()?;
     let claimant = headers.get("placet-claimant").map(|value| value.to_str().map(str::to_owned)).transpose();
     let claimant = claimant.map_err(|_| Problem::unprocessable("invalid", "", "`Placet-Claimant` must be visible ASCII"))?;
@@ -56,9 +58,20 @@ pub(crate) async fn create(
         let id = request.id;
         // Not held while parked.
         drop(request);
-        request = parked(&state, &actor, id, Until::Decided, wait).await?;
+        request = match parked(&state, &actor, id, Until::Decided, wait).await {
+            // It was made: its record must not be lost because there is no seat to wait in.
+            Err(GateError::TooManyWaits) => state.gate.get(&actor, id).await,
+            parked => parked,
+        }
+        .map_err(|error| refuse(&state, error))?;
     }
-    if params.claim == Some(true) && request.state_at(state.gate.now()) == Life::Approved && request.permit {
+    let claimable = match request.state_at(state.gate.now()) {
+        Life::Approved => true,
+        // The answer with the permit may have been lost: its claimant gets it again, and nobody else.
+        Life::Claimed | Life::Unknown => claimant.is_some(),
+        _ => false,
+    };
+    if params.claim == Some(true) && claimable && request.permit {
         match state.gate.claim(&actor, request.id, claimant.as_deref(), None).await {
             Ok(claimed) => {
                 let mut view = view(&state, &actor, &claimed.request);
@@ -66,7 +79,7 @@ pub(crate) async fn create(
                 return Ok(json(status, &view));
             }
             // Somebody was quicker, or time ran out: the record says so, and there is no permit.
-            Err(GateError::Refused { request: Some(now), .. }) => request = now,
+            Err(GateError::Refused { refusal, request: Some(now) }) if refusal != Refusal::Unauthorized => request = now,
             Err(error) => return Err(refuse(&state, error)),
         }
     }
@@ -80,13 +93,24 @@ async fn parked(
     id: RequestId,
     until: Until,
     wait: Duration,
-) -> Result<std::sync::Arc<placet_core::Request>, Problem> {
-    let waited = Box::pin(state.gate.wait(actor, id, until, wait)).await;
+) -> Result<std::sync::Arc<placet_core::Request>, GateError> {
+    let waited = Box::pin(async {
+        tokio::select! {
+            waited = state.gate.wait(actor, id, until, wait) => waited,
+            // Closing ends the waits that are parked then; this one may have come a moment later.
+            () = state.closing.cancelled() => Err(GateError::Closing),
+        }
+    })
+    .await;
+    // The key may have been revoked between the check at the door and the wait.
+    if !state.gate.still_works(actor) {
+        return Err(GateError::KeyRevoked);
+    }
     match waited {
         Ok(waited) => Ok(waited.request),
         // The server is closing: the record as it stands, and the client asks again elsewhere or later.
-        Err(GateError::Closing) => state.gate.get(actor, id).await.map_err(|error| refuse(state, error)),
-        Err(error) => Err(refuse(state, error)),
+        Err(GateError::Closing) => state.gate.get(actor, id).await,
+        Err(error) => Err(error),
     }
 }
 
@@ -118,7 +142,7 @@ pub(crate) async fn get(
         Some(wait) => {
             let wait = duration(wait, state.settings.wait_max)?;
             drop(params);
-            parked(&state, &actor, id, until, wait).await?
+            parked(&state, &actor, id, until, wait).await.map_err(|error| refuse(&state, error))?
         }
         None => state.gate.get(&actor, id).await.map_err(|error| refuse(&state, error))?,
     };

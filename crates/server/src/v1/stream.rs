@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{HeaderValue, header};
 use placet_core::Actor;
 use placet_gate::GateError;
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 
 use crate::{
     State,
@@ -54,14 +54,19 @@ async fn produce(state: State, actor: Actor, mut position: Position, send: mpsc:
     if send.send_timeout(hello.into(), slow).await.is_err() {
         return;
     }
+    // Counted from the last thing that was sent, so that news for others cannot keep a heartbeat away.
+    let mut quiet = Instant::now() + HEARTBEAT;
     loop {
         let chunk = tokio::select! {
             news = position.feed.next() => match news {
                 Ok(news) => {
                     position.epoch = news.epoch.to_string();
+                    // With every entry: the one about this key may have been read before this node knew of it.
+                    if !state.gate.still_works(&actor) {
+                        return;
+                    }
                     match event(&state, &actor, &news) {
                         Some(event) => written(&event),
-                        None if news.admin.is_some() && !state.gate.still_works(&actor) => return,
                         None => continue,
                     }
                 }
@@ -71,7 +76,12 @@ async fn produce(state: State, actor: Actor, mut position: Position, send: mpsc:
                     return;
                 }
             },
-            () = tokio::time::sleep(HEARTBEAT) => Bytes::from(format!(": heartbeat\nid: {}\n\n", position.id())),
+            () = tokio::time::sleep_until(quiet) => {
+                if !state.gate.still_works(&actor) {
+                    return;
+                }
+                Bytes::from(format!(": heartbeat\nid: {}\n\n", position.id()))
+            }
             () = send.closed() => return,
             () = state.closing.cancelled() => {
                 let _ = send.try_send(Bytes::from(format!("id: {}\n\n", position.id())));
@@ -83,6 +93,7 @@ async fn produce(state: State, actor: Actor, mut position: Position, send: mpsc:
             metrics::counter!("placet_slow_readers_total").increment(1);
             return;
         }
+        quiet = Instant::now() + HEARTBEAT;
     }
 }
 

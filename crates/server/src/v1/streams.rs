@@ -22,7 +22,8 @@ use crate::{
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct StreamParams {
-    /// After this event id (or the `seq` of a list); the header `Last-Event-ID` says the same.
+    /// After this event id (or the `seq` of a list). The header `Last-Event-ID` says the same and counts more: a reader
+    /// that connects again to the address it began with sends what it heard last in the header.
     pub(crate) after: Option<String>,
 }
 
@@ -57,7 +58,7 @@ impl Position {
         let seat = state.streams.take(&actor.name)?;
         let (epoch, head) = state.gate.store().head().await.map_err(|error| refuse(state, error.into()))?;
         let header = headers.get("last-event-id").and_then(|id| id.to_str().ok());
-        let asked = params.after.as_deref().or(header).filter(|asked| !asked.is_empty());
+        let asked = header.filter(|asked| !asked.is_empty()).or(params.after.as_deref()).filter(|asked| !asked.is_empty());
         let (after, reset) = match asked {
             None => (head, false),
             Some(asked) => match place(asked, &epoch).filter(|seq| *seq <= head) {

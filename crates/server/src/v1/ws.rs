@@ -5,17 +5,19 @@ use std::time::Duration;
 use axum::{
     extract::{
         State as AxumState, WebSocketUpgrade,
-        ws::{CloseFrame, Message, WebSocket},
+        ws::{CloseFrame, Message, WebSocket, rejection::WebSocketUpgradeRejection},
     },
     http::HeaderMap,
     response::Response,
 };
+use http::StatusCode;
 use placet_core::Actor;
+use tokio::time::Instant;
 
 use crate::{
     State,
     call::{Caller, Params},
-    problem::Problem,
+    problem::{Problem, ProblemDocument},
     v1::streams::{Position, StreamParams, event},
 };
 
@@ -29,14 +31,16 @@ const POLICY: u16 = 1008;
 /// Follow what happens to requests over a WebSocket: the same events, one text message each.
 #[utoipa::path(get, path = "/v1/ws", operation_id = "stream_events_ws", tag = "streams", params(StreamParams), responses(
     (status = 101, description = "messages `{id, type, at, record}`; `{type: \"reset\"}` means: list again"),
+    (status = 400, description = "not a WebSocket handshake", body = ProblemDocument),
 ))]
 pub(crate) async fn ws(
     AxumState(state): AxumState<State>,
     Caller(actor): Caller,
     Params(params): Params<StreamParams>,
     headers: HeaderMap,
-    upgrade: WebSocketUpgrade,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
+    let upgrade = upgrade.map_err(|error| Problem::new(StatusCode::BAD_REQUEST, "not_a_websocket", format!("this address speaks WebSocket: {error}")))?;
     let position = Position::open(&state, &actor, &headers, &params).await?;
     let tracked = state.tasks.token();
     Ok(upgrade.max_message_size(4096).max_frame_size(4096).on_upgrade(move |socket| async move {
@@ -52,14 +56,19 @@ async fn follow(state: State, actor: Actor, mut position: Position, mut socket: 
             return;
         }
     }
+    // Counted from the last thing that was sent, so that news for others cannot keep a ping away.
+    let mut quiet = Instant::now() + HEARTBEAT;
     loop {
         let message = tokio::select! {
             news = position.feed.next() => match news {
                 Ok(news) => {
                     position.epoch = news.epoch.to_string();
+                    // With every entry: the one about this key may have been read before this node knew of it.
+                    if !state.gate.still_works(&actor) {
+                        return close(socket, POLICY, "the key was revoked").await;
+                    }
                     match event(&state, &actor, &news) {
                         Some(event) => Message::text(serde_json::to_string(&event).unwrap_or_default()),
-                        None if news.admin.is_some() && !state.gate.still_works(&actor) => return close(socket, POLICY, "the key was revoked").await,
                         None => continue,
                     }
                 }
@@ -70,13 +79,19 @@ async fn follow(state: State, actor: Actor, mut position: Position, mut socket: 
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,
                 Some(Ok(_)) => continue,
             },
-            () = tokio::time::sleep(HEARTBEAT) => Message::Ping(position.id().into_bytes().into()),
+            () = tokio::time::sleep_until(quiet) => {
+                if !state.gate.still_works(&actor) {
+                    return close(socket, POLICY, "the key was revoked").await;
+                }
+                Message::Ping(position.id().into_bytes().into())
+            }
             () = state.closing.cancelled() => return close(socket, TRY_AGAIN, &position.id()).await,
         };
         if send(&state, &mut socket, message).await.is_err() {
             metrics::counter!("placet_slow_readers_total").increment(1);
             return close(socket, TRY_AGAIN, &position.id()).await;
         }
+        quiet = Instant::now() + HEARTBEAT;
     }
 }
 

@@ -180,7 +180,7 @@ fn revoke_reassign_and_resolve_are_refused_where_they_do_not_fit() {
         bot.post(&at(&claimed, "/claim"), json!({})).await.expect(200);
         assert_problem(&ann.post(&at(&claimed, "/revoke"), json!({})).await, 409, "already_claimed", None);
         assert_problem(&bot.post(&at(&claimed, "/cancel"), json!({})).await, 409, "already_claimed", None);
-        server.kit.clock().advance(Duration::from_secs(3600));
+        server.kit.clock().advance(Duration::from_hours(1));
         let settled = ann.post(&at(&claimed, "/resolve"), settle).await.expect(200);
         assert_eq!((&settled["state"], &settled["outcome"]["resolved_by"]), (&json!("succeeded"), &json!("ann")));
     });

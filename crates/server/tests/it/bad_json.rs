@@ -109,8 +109,17 @@ fn missing_and_wrong_fields_of_a_create_are_named() {
         for (body, pointer) in cases {
             refused(server, &bot, body.to_string(), "invalid", pointer).await;
         }
-        let answer = bot.post("/v1/requests", json!([action()])).await;
-        assert_problem(&answer, 422, "invalid", Some(""));
+        // A list is not an object, also where its items would fit the fields one by one.
+        for (body, pointer) in [
+            (json!([action()]), ""),
+            (json!(["action", "s"]), ""),
+            (json!({"kind": "plan", "session": "s", "title": "t", "steps": [["a", "run", "d"]]}), "/steps/0"),
+            (json!({"kind": "input", "session": "s", "question": "?", "input": ["text"]}), "/input"),
+            (json!("action"), ""),
+            (json!(null), ""),
+        ] {
+            refused(server, &bot, body.to_string(), "invalid", pointer).await;
+        }
         let answer = bot.post_bytes("/v1/requests", "").await;
         assert_problem(&answer, 422, "invalid", Some("/kind"));
     });

@@ -26,6 +26,7 @@ fn closing_answers_parked_waits_first_and_refuses_new_connections_while_calls_fi
         for _ in 0..2 {
             let caller = bot.clone();
             calls.spawn(async move { (caller.post("/v1/requests", action()).await, "create") });
+            tokio::time::sleep(Duration::from_millis(100)).await;
         }
         soon(async {
             while server.kit.store().queued() == 0 {

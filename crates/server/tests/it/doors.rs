@@ -1,9 +1,10 @@
 //! The wall in front of every route: names, pages, proxies, and the open door of development.
 
 use http::Method;
-use placet_server::{Hosts, Settings};
+use placet_server::{Closing, Hosts, ListenLimits, Settings, State};
 use placet_testkit::{Backend, Http, Kit, Server};
 use serde_json::json;
+use tokio::{net::TcpListener, sync::oneshot, task::JoinSet};
 
 use crate::{
     openapi::operations,
@@ -141,5 +142,53 @@ fn in_development_a_local_agent_needs_no_key_and_can_only_ask() {
         }
         assert_eq!(local.clone().with("origin", "https://evil.example").post("/v1/requests", action()).await.status, 403);
         server.finish().await;
+    });
+}
+
+#[test]
+fn figures_are_for_this_machine_unless_the_operator_opens_them() {
+    on_sqlite(async |server| {
+        let proxied = server.nobody().with("x-forwarded-for", "203.0.113.7");
+        for path in ["/readyz", "/metrics"] {
+            assert_problem(&proxied.get(path).await, 403, "forbidden", None);
+        }
+        proxied.get("/healthz").await.expect(200);
+    });
+    with_settings(|settings| settings.public_health = true, async |server| {
+        server.nobody().with("x-forwarded-for", "203.0.113.7").get("/readyz").await.expect(200);
+    });
+}
+
+#[test]
+fn metrics_name_routes_by_their_pattern_and_hold_no_id() {
+    let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().install_recorder().expect("the only recorder of this process");
+    placet_testkit::block_on(async {
+        // The kit's servers have no recorder, so this one stands beside them over the same gate.
+        let beside = Server::start(Backend::Sqlite).await;
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a loopback port is free");
+        let authority = listener.local_addr().expect("an address").to_string();
+        let state = State::new(beside.kit.gate().clone(), Settings::default(), Some(metrics));
+        let (stop, stopped) = oneshot::channel::<()>();
+        let mut serving = JoinSet::new();
+        serving.spawn(placet_server::run(listener, state, ListenLimits::default(), Closing::default(), async move { drop(stopped.await) }));
+        let nobody = Http { authority, token: None, headers: Vec::new() };
+        let bot = Http { authority: nobody.authority.clone(), ..beside.agent("bot").await };
+        let record = bot.post("/v1/requests", action()).await.expect(201);
+        let id = record["id"].as_str().expect("an id");
+        bot.get(&format!("/v1/requests/{id}")).await.expect(200);
+        bot.get(&format!("/elsewhere/{id}")).await.expect(404);
+        let text = nobody.get("/metrics").await.expect(200).as_str().expect("text").to_owned();
+        for line in [
+            r#"placet_http_requests_total{route="/v1/requests/{id}",status="200"} 1"#,
+            r#"placet_http_requests_total{route="/v1/requests",status="201"} 1"#,
+            r#"placet_http_requests_total{route="none",status="404"} 1"#,
+            "placet_waiters 0",
+        ] {
+            assert!(text.contains(line), "{line} is missing in {text}");
+        }
+        assert!(!text.contains("req_") && !text.contains("plk_"));
+        stop.send(()).expect("it runs until now");
+        serving.join_all().await;
+        beside.finish().await;
     });
 }

@@ -13,7 +13,9 @@ fn question(input: Value) -> Value {
 fn answers_of_the_wrong_type_or_out_of_range_are_refused_for_every_input_type() {
     let big = BASE64.encode(&vec![0_u8; 128 * 1024 + 1]);
     let file = |name: &str, content: &str| json!({"name": name, "media_type": "text/plain", "content_base64": content});
-    let cases: Vec<(Value, Value, Vec<(Value, &str)>)> = vec![
+    /// An answer that does not fit, and the place where it does not.
+    type Bad = (Value, &'static str);
+    let cases: Vec<(Value, Value, Vec<Bad>)> = vec![
         (
             json!({"type": "text"}),
             json!("blue"),

@@ -30,7 +30,7 @@ both! {
     async fn a_claim_after_the_deadline_has_lapsed(server: Server) {
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
         let record = approved(&bot, &ann).await;
-        server.kit.clock().advance(Duration::from_secs(15 * 60));
+        server.kit.clock().advance(Duration::from_mins(15));
         let answer = bot.post(&at(&record, "/claim"), json!({})).await;
         assert_problem(&answer, 409, "lapsed", None);
         assert_eq!(answer.body["record"]["state"], "lapsed");
@@ -106,7 +106,7 @@ fn a_report_that_comes_late_still_counts() {
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
         let record = approved(&bot, &ann).await;
         let claimed = bot.post(&at(&record, "/claim"), json!({})).await.expect(200);
-        server.kit.clock().advance(Duration::from_secs(3600));
+        server.kit.clock().advance(Duration::from_hours(1));
         assert_eq!(bot.get(&at(&record, "")).await.expect(200)["state"], "unknown");
         let report = json!({"permit": claimed["permit"], "status": "failed"});
         assert_eq!(bot.post(&at(&record, "/outcome"), report).await.expect(200)["state"], "failed");

@@ -7,11 +7,11 @@ use http::Request;
 use http_body_util::{BodyExt as _, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use placet_server::{ListenLimits, Settings};
-use placet_testkit::{Backend, Kit, Server};
+use placet_testkit::{Backend, Http, Kit, Server};
 use serde_json::Value;
 use tokio::{io::AsyncWriteExt as _, net::TcpStream, task::JoinSet, time::Instant};
 
-use crate::support::{action, ask, assert_problem, head, on_sqlite, raw, until_closed};
+use crate::support::{action, ask, assert_problem, at, head, on_sqlite, raw, until_closed};
 
 /// A server whose patience is short enough to watch it end.
 async fn impatient() -> Server {
@@ -160,23 +160,28 @@ fn a_body_that_was_not_asked_for_does_not_keep_a_refusal_away() {
     });
 }
 
+/// One call over HTTP/2, on a connection of its own.
+pub(crate) async fn get_over_http_2(caller: &Http, authority: &str, path: &str) -> (u16, Value) {
+    let stream = TcpStream::connect(&caller.authority).await.expect("the server accepts");
+    let (mut sender, connection) = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.expect("HTTP/2");
+    let mut driver = JoinSet::new();
+    driver.spawn(async move { drop(connection.await) });
+    let token = caller.token.as_ref().expect("a token");
+    let request = Request::get(format!("http://{authority}{path}")).header("authorization", format!("Bearer {token}"));
+    let response = sender.send_request(request.body(Full::<Bytes>::default()).expect("a request")).await.expect("an answer");
+    let status = response.status().as_u16();
+    let bytes = response.into_body().collect().await.expect("a body").to_bytes();
+    (status, serde_json::from_slice(&bytes).expect("JSON"))
+}
+
 #[test]
 fn http_2_is_spoken_on_the_same_port_behind_the_same_wall() {
     on_sqlite(async |server| {
         let bot = server.agent("bot").await;
         let record = ask(&bot).await;
-        let stream = TcpStream::connect(server.authority()).await.expect("the server accepts");
-        let (mut sender, connection) = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.expect("HTTP/2");
-        let mut driver = JoinSet::new();
-        driver.spawn(async move { drop(connection.await) });
-        let token = bot.token.as_ref().expect("a token");
-        for (authority, status) in [(server.authority(), 200), ("evil.example", 403)] {
-            let uri = format!("http://{authority}/v1/requests/{}", record["id"].as_str().expect("an id"));
-            let request = Request::get(uri).header("authorization", format!("Bearer {token}")).body(Full::<Bytes>::default()).expect("a request");
-            let response = sender.send_request(request).await.expect("an answer");
-            assert_eq!(response.status(), status, "{authority}");
-            let body: Value = serde_json::from_slice(&response.into_body().collect().await.expect("a body").to_bytes()).expect("JSON");
-            assert_eq!(body["code"] == "foreign_host", status == 403, "{body}");
-        }
+        let (status, body) = get_over_http_2(&bot, server.authority(), &at(&record, "")).await;
+        assert_eq!((status, &body["id"]), (200, &record["id"]));
+        let (status, body) = get_over_http_2(&bot, "evil.example", &at(&record, "")).await;
+        assert_eq!((status, &body["code"]), (403, &"foreign_host".into()));
     });
 }

@@ -49,7 +49,6 @@ CREATE TABLE requests (
 CREATE UNIQUE INDEX requests_id ON requests (id);
 CREATE INDEX requests_live ON requests (state, deadline, seq) WHERE deadline IS NOT NULL;
 CREATE INDEX requests_agent ON requests (agent, seq);
-CREATE INDEX requests_session ON requests (session, seq);
 CREATE INDEX requests_group ON requests (grp, seq) WHERE grp IS NOT NULL;
 
 -- What was written with an entry: arguments, context, answers, reasons, notes. Erasable. The payload of version 1
