@@ -135,7 +135,7 @@ impl Gate {
     /// One request, if the caller may see it. Unknown and foreign ids answer alike.
     pub async fn get(&self, actor: &Actor, id: RequestId) -> Result<Arc<Request>, GateError> {
         let found = self.store.get(id).await?;
-        found.filter(|request| may_see(actor, request)).map(Arc::new).ok_or_else(GateError::not_found)
+        found.filter(|request| may_see(actor, request)).ok_or_else(GateError::not_found)
     }
 
     /// A page of requests.

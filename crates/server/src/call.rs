@@ -79,7 +79,7 @@ impl<T: DeserializeOwned> FromRequest<State> for Call<T> {
         // Nothing at all is an empty object: several calls have only optional fields.
         let value = if bytes.is_empty() { Value::Object(serde_json::Map::new()) } else { ijson::parse(&bytes, &limits)? };
         let idempotency = idempotency(&parts.headers, &actor, parts.uri.path(), &value)?;
-        let body = match serde_json::from_value(value) {
+        let body = match T::deserialize(Strict(value)) {
             Ok(body) => body,
             // Read again, slowly, to say where it does not fit: keeping track all the time costs as much as reading.
             Err(_) if bytes.is_empty() => typed(Value::Object(serde_json::Map::new()))?,

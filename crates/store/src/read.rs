@@ -77,7 +77,7 @@ macro_rules! both {
 }
 
 impl Readers {
-    pub(crate) async fn get(&self, id: RequestId) -> Result<Option<Request>, StoreError> {
+    pub(crate) async fn get(&self, id: RequestId) -> Result<Option<Arc<Request>>, StoreError> {
         both!(self, readers => readers.get(id))
     }
 

@@ -168,7 +168,7 @@ pub async fn verify_file(file: &Path, progress: impl FnMut(Progress) + Send) -> 
     if !file.exists() {
         return Err(StoreError::File(format!("there is no database at {}", file.display())).into());
     }
-    verify(&Readers::Sqlite(SqliteReaders::new(&file)), progress).await
+    verify(&Readers::Sqlite(SqliteReaders::new(&file, None)), progress).await
 }
 
 /// Checks a Postgres database.
@@ -201,7 +201,7 @@ pub async fn restore(file: &Path, into: &Location, clock: Arc<dyn Clock>, progre
             std::fs::copy(file, &half).map_err(wrong)?;
             let connection = Connection::open(&half).map_err(StoreError::from)?;
             connection.pragma_update(None, "synchronous", "FULL").map_err(StoreError::from)?;
-            let mut backend = SqliteWriter::new(connection, clock);
+            let mut backend = SqliteWriter::new(connection, clock, Arc::default());
             let done = begin_epoch(&mut backend).await?;
             drop(backend);
             protect(&half)?;

@@ -1,6 +1,7 @@
 //! The embedded database: one file, one writer, several readers, one server at a time.
 
 mod readers;
+mod recent;
 mod writer;
 
 use std::{
@@ -10,6 +11,7 @@ use std::{
 };
 
 pub(crate) use readers::SqliteReaders;
+pub(crate) use recent::Recent;
 use rusqlite::{Connection, OpenFlags};
 pub(crate) use writer::SqliteWriter;
 

@@ -99,8 +99,9 @@ impl Store {
         let lock = sqlite::Lock::take(data)?;
         let connection = sqlite::open(data, options.checkpoint_pages)?;
         let secret = sqlite_first_start(&connection)?;
-        let readers = Readers::Sqlite(SqliteReaders::new(&sqlite::database(data)));
-        let backend = SqliteWriter::new(connection, options.clock.clone());
+        let recent = Arc::new(sqlite::Recent::default());
+        let readers = Readers::Sqlite(SqliteReaders::new(&sqlite::database(data), Some(recent.clone())));
+        let backend = SqliteWriter::new(connection, options.clock.clone(), recent);
         let durability = Durability { database: "sqlite", level: "WAL, synchronous=FULL: survives a crash and a power cut".to_owned() };
         Self::start(backend, readers, options, secret, durability, None, Some(lock)).await
     }
@@ -226,7 +227,7 @@ impl Store {
     }
 
     /// One request.
-    pub async fn get(&self, id: RequestId) -> Result<Option<Request>, StoreError> {
+    pub async fn get(&self, id: RequestId) -> Result<Option<Arc<Request>>, StoreError> {
         self.readers.get(id).await
     }
 

@@ -155,9 +155,17 @@ both! {
                     kit.restart().await;
                 }
             }
-            let mut states = BTreeSet::new();
+            let (mut states, mut before) = (BTreeSet::new(), Vec::new());
             for id in &ids {
-                states.insert(kit.read(*id).await.state);
+                let request = kit.read(*id).await;
+                states.insert(request.state);
+                before.push(request);
+            }
+            // What is held in memory and what is stored are the same, down to the last word.
+            kit.restart().await;
+            for request in before {
+                let now = kit.read(request.id).await;
+                assert!(now == request || now.version > request.version, "{now:?} {request:?}");
             }
             let met = [State::Pending, State::Approved, State::Denied, State::Expired, State::Claimed];
             assert!(met.iter().filter(|state| states.contains(state)).count() >= 3, "seed {seed} leads nowhere: {states:?}");

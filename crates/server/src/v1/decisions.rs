@@ -13,7 +13,7 @@ use crate::{
     State,
     call::{Call, Id, Params},
     problem::{Problem, ProblemDocument},
-    v1::{json, record, refuse, view},
+    v1::{json, refuse, view},
 };
 
 /// What a reviewer says, on the digest and version they saw.
@@ -87,7 +87,8 @@ impl Decide {
 pub(crate) async fn decide(AxumState(state): AxumState<State>, id: Id<RequestId>, call: Call<Decide>) -> Result<Response, Problem> {
     let decision = call.body.on(id.get()?, call.idempotency);
     let request = state.gate.decide(&call.actor, decision).await.map_err(|error| refuse(&state, error))?;
-    Ok(record(&state, &call.actor, StatusCode::OK, &request))
+    // Without `display`: whoever decides has just been shown it.
+    Ok(json(StatusCode::OK, &request.view(state.gate.now())))
 }
 
 /// How a batch is applied.

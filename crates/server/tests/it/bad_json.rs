@@ -11,7 +11,12 @@ async fn refused(server: &Server, bot: &Http, body: impl Into<bytes::Bytes>, cod
     let shown = String::from_utf8_lossy(&body).chars().take(80).collect::<String>();
     let before = head(server).await;
     let answer = bot.post_bytes("/v1/requests", body).await;
-    assert_eq!((answer.status, answer.code(), answer.body["pointer"].as_str()), (422, code, Some(pointer)), "{shown}: {}", answer.body);
+    assert_eq!(
+        (answer.status, answer.code(), answer.body["pointer"].as_str()),
+        (422, code, Some(pointer)),
+        "{shown}: {}",
+        answer.body
+    );
     assert_problem(&answer, 422, code, Some(pointer));
     assert_eq!(head(server).await, before, "{shown} was refused, and yet the ledger grew");
 }
@@ -31,7 +36,8 @@ fn bodies_that_are_not_strict_json_are_refused_by_name_and_place() {
         refused(server, &bot, r#"{"kind":"action","kind":"plan"}"#, "duplicate_key", "/kind").await;
         refused(server, &bot, r#"{"arguments":{"a":1,"\u0061":2}}"#, "duplicate_key", "/arguments/a").await;
         refused(server, &bot, r#"{"session":"\ud800"}"#, "lone_surrogate", "/session").await;
-        refused(server, &bot, r#"{"arguments":{"n":9007199254740992}}"#, "integer_range", "/arguments/n").await;
+        refused(server, &bot, r#"{"arguments":{"n":9007199254740992}}"#, "integer_range", "/arguments/n")
+            .await;
         refused(server, &bot, r#"{"arguments":{"n":1e999}}"#, "number_range", "/arguments/n").await;
         refused(server, &bot, r#"{"arguments":{"n":NaN}}"#, "syntax", "/arguments/n").await;
     });
@@ -47,7 +53,8 @@ fn bodies_that_are_too_deep_too_large_or_too_many_are_refused() {
         // One level less is deep enough: the next complaint is another one.
         let answer = bot.post_bytes("/v1/requests", deep(63)).await;
         assert_eq!((answer.status, answer.code()), (422, "invalid"), "{}", answer.body);
-        refused(server, &bot, format!(r#"{{"session":"{}"}}"#, "x".repeat(256 * 1024)), "too_large", "").await;
+        refused(server, &bot, format!(r#"{{"session":"{}"}}"#, "x".repeat(256 * 1024)), "too_large", "")
+            .await;
         refused(server, &bot, vec![b' '; 3 * 1024 * 1024], "too_large", "").await;
         let many = format!(r#"{{"arguments":{{"list":[{}1]}}}}"#, "1,".repeat(10_000));
         let answer = bot.post_bytes("/v1/requests", many).await;
@@ -62,7 +69,8 @@ fn unknown_fields_are_refused_and_named() {
         let step = json!({"id": "a", "action": "x", "description": "d", "later": 1});
         let plan = json!({"kind": "plan", "session": "s", "title": "t", "steps": [step]});
         refused(server, &bot, plan.to_string(), "invalid", "/steps/0/later").await;
-        refused(server, &bot, action_with(json!({"state": "approved"})).to_string(), "invalid", "/state").await;
+        refused(server, &bot, action_with(json!({"state": "approved"})).to_string(), "invalid", "/state")
+            .await;
         refused(server, &bot, action_with(json!({"a/b~c": 1})).to_string(), "invalid", "/a~1b~0c").await;
         let input = json!({"kind": "input", "session": "s", "question": "?", "input": {"type": "text", "secret": true}});
         refused(server, &bot, input.to_string(), "invalid", "/input/secret").await;
@@ -102,8 +110,14 @@ fn missing_and_wrong_fields_of_a_create_are_named() {
             (action_with(json!({"arguments_schema": {"type": 5}})), "/arguments_schema"),
             (action_with(json!({"arguments_schema": {"$ref": "http://127.0.0.1:1/x"}})), "/arguments_schema"),
             (json!({"kind": "plan", "session": "s", "title": "t", "steps": []}), "/steps"),
-            (json!({"kind": "input", "session": "s", "question": "?", "input": {"type": "colour"}}), "/input/type"),
-            (json!({"kind": "input", "session": "s", "question": "?", "input": {"type": "choice"}}), "/input/options"),
+            (
+                json!({"kind": "input", "session": "s", "question": "?", "input": {"type": "colour"}}),
+                "/input/type",
+            ),
+            (
+                json!({"kind": "input", "session": "s", "question": "?", "input": {"type": "choice"}}),
+                "/input/options",
+            ),
             (json!({"kind": "confirmation", "session": "s"}), "/message"),
         ];
         for (body, pointer) in cases {
@@ -162,7 +176,12 @@ fn missing_and_wrong_fields_of_a_decision_are_named() {
         let before = head(server).await;
         for (body, pointer) in cases {
             let answer = ann.post(&at(&record, "/decision"), body.clone()).await;
-            assert_eq!((answer.status, answer.body["pointer"].as_str()), (422, Some(*pointer)), "{body}: {}", answer.body);
+            assert_eq!(
+                (answer.status, answer.body["pointer"].as_str()),
+                (422, Some(*pointer)),
+                "{body}: {}",
+                answer.body
+            );
         }
         assert_eq!(head(server).await, before);
         let now = bot.get(&at(&record, "")).await.expect(200);
@@ -182,8 +201,18 @@ fn wrong_fields_of_the_other_calls_are_named() {
             (&bot, at(&record, "/claim"), json!({"permit": "x"}), "/permit"),
             (&bot, at(&record, "/outcome"), json!({"status": "succeeded"}), "/permit"),
             (&bot, at(&record, "/outcome"), json!({"permit": "p", "status": "done"}), "/status"),
-            (&bot, at(&record, "/outcome"), json!({"permit": "p", "status": "failed", "note": "x".repeat(8193)}), "/note"),
-            (&bot, at(&record, "/outcome"), json!({"permit": "p", "status": "failed", "result_digest": "x".repeat(201)}), "/result_digest"),
+            (
+                &bot,
+                at(&record, "/outcome"),
+                json!({"permit": "p", "status": "failed", "note": "x".repeat(8193)}),
+                "/note",
+            ),
+            (
+                &bot,
+                at(&record, "/outcome"),
+                json!({"permit": "p", "status": "failed", "result_digest": "x".repeat(201)}),
+                "/result_digest",
+            ),
             (&bot, at(&record, "/cancel"), json!({"reason": "x".repeat(8193)}), "/reason"),
             (&bot, at(&record, "/cancel"), json!({"why": "x"}), "/why"),
             (&ann, at(&record, "/revoke"), json!({"reason": 5}), "/reason"),
@@ -197,14 +226,24 @@ fn wrong_fields_of_the_other_calls_are_named() {
             (&admin, "/v1/keys".to_owned(), json!({"role": "owner", "name": "x"}), "/role"),
             (&admin, "/v1/keys".to_owned(), json!({"role": "agent"}), "/name"),
             (&admin, "/v1/keys".to_owned(), json!({"role": "agent", "name": "a b"}), "/name"),
-            (&admin, "/v1/keys".to_owned(), json!({"role": "reviewer", "name": "x", "owner": "ann"}), "/owner"),
+            (
+                &admin,
+                "/v1/keys".to_owned(),
+                json!({"role": "reviewer", "name": "x", "owner": "ann"}),
+                "/owner",
+            ),
             (&admin, "/v1/people".to_owned(), json!({"name": "x", "roles": []}), "/roles"),
             (&admin, "/v1/people".to_owned(), json!({"name": "x", "roles": ["agent"]}), "/roles"),
             (&admin, "/v1/people".to_owned(), json!({"name": "x", "roles": ["boss"]}), "/roles/0"),
         ];
         for (caller, path, body, pointer) in cases {
             let answer = caller.post(path, body.clone()).await;
-            assert_eq!((answer.status, answer.body["pointer"].as_str()), (422, Some(*pointer)), "{path} {body}: {}", answer.body);
+            assert_eq!(
+                (answer.status, answer.body["pointer"].as_str()),
+                (422, Some(*pointer)),
+                "{path} {body}: {}",
+                answer.body
+            );
         }
         assert_eq!(head(server).await, before);
     });
@@ -225,7 +264,17 @@ fn queries_that_do_not_fit_are_refused() {
             assert_problem(&bot.get(&at(&record, &format!("?{query}"))).await, 422, "invalid_query", None);
         }
         let long = format!("q={}", "x".repeat(201));
-        for query in ["limit=0", "limit=501", "limit=x", "state=done", "risk=none", "cursor=!", "cursor=p1", "colour=red", &long] {
+        for query in [
+            "limit=0",
+            "limit=501",
+            "limit=x",
+            "state=done",
+            "risk=none",
+            "cursor=!",
+            "cursor=p1",
+            "colour=red",
+            &long,
+        ] {
             assert_problem(&ann.get(&format!("/v1/requests?{query}")).await, 422, "invalid_query", None);
         }
         for query in ["after=-1", "after=x", "limit=0", "limit=1001", "before=1"] {

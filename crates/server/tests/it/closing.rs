@@ -108,7 +108,9 @@ fn a_call_that_never_ends_is_cut_after_the_grace() {
         let mut server = Server::start(Backend::Sqlite).await;
         let bot = server.agent("bot").await;
         let token = bot.token.as_ref().expect("a token");
-        let head = format!("POST /v1/requests HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Length: 1000\r\n\r\n{{");
+        let head = format!(
+            "POST /v1/requests HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Length: 1000\r\n\r\n{{"
+        );
         let mut stream = TcpStream::connect(server.authority()).await.expect("the server accepts");
         stream.write_all(head.as_bytes()).await.expect("the start can be sent");
         tokio::time::sleep(Duration::from_millis(200)).await;

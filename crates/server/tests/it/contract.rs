@@ -22,7 +22,13 @@ fn whole(answer: &Answer) -> Value {
 fn redacted(value: Value) -> Value {
     let shape = match value {
         Value::Array(items) => return items.into_iter().map(redacted).collect(),
-        Value::Object(fields) => return fields.into_iter().map(|(name, value)| (name, redacted(value))).collect::<serde_json::Map<_, _>>().into(),
+        Value::Object(fields) => {
+            return fields
+                .into_iter()
+                .map(|(name, value)| (name, redacted(value)))
+                .collect::<serde_json::Map<_, _>>()
+                .into();
+        }
         Value::String(ref text) => match text.as_str() {
             text if text.starts_with("req_") => "[request]",
             text if text.starts_with("key_") => "[key id]",
@@ -166,15 +172,25 @@ fn revoke_reassign_and_resolve_answer_the_record() {
     on_sqlite(async |server| {
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
         let record = ask(&bot).await;
-        let asked = ann.post(&at(&record, "/reassign"), json!({"to": ["ann"], "reason": "she knows"})).await.expect(200);
-        assert_eq!((&asked["asked"], &asked["needs"]), (&json!(["ann"]), &record["needs"]), "what is needed stays");
+        let asked = ann
+            .post(&at(&record, "/reassign"), json!({"to": ["ann"], "reason": "she knows"}))
+            .await
+            .expect(200);
+        assert_eq!(
+            (&asked["asked"], &asked["needs"]),
+            (&json!(["ann"]), &record["needs"]),
+            "what is needed stays"
+        );
         let approved = decide(&ann, &asked, "approve").await.expect(200);
         let revoked = ann.post(&at(&approved, "/revoke"), json!({"reason": "wait"})).await.expect(200);
         assert_eq!((&revoked["state"], &revoked["version"]), (&json!("revoked"), &json!(4)));
         let second = crate::support::approved(&bot, &ann).await;
         bot.post(&at(&second, "/claim"), json!({})).await.expect(200);
         server.kit.clock().advance(Duration::from_hours(1));
-        let settled = ann.post(&at(&second, "/resolve"), json!({"status": "failed", "reason": "I looked"})).await.expect(200);
+        let settled = ann
+            .post(&at(&second, "/resolve"), json!({"status": "failed", "reason": "I looked"}))
+            .await
+            .expect(200);
         shape!(json!({"state": settled["state"], "outcome": settled["outcome"]}), @r#"
         {
           "outcome": {

@@ -6,7 +6,9 @@ use placet_testkit::both;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::support::{action, action_with, approved, ask, assert_problem, at, decide, head, merged, on_sqlite, soon, vote};
+use crate::support::{
+    action, action_with, approved, ask, assert_problem, at, decide, head, merged, on_sqlite, soon, vote,
+};
 
 both! {
     async fn a_replayed_create_answers_the_same_request_as_it_stands(server: Server) {
@@ -80,11 +82,28 @@ fn every_post_can_be_repeated_with_its_key() {
         assert_eq!(head(server).await, before, "the second reassign is the first one");
         let fresh = bot.get(&at(&record, "")).await.expect(200);
         let decided = ann.key("d").post(&at(&record, "/decision"), vote(&fresh, "approve")).await.expect(200);
-        assert_eq!(ann.key("d").post(&at(&record, "/decision"), vote(&fresh, "approve")).await.expect(200)["version"], decided["version"]);
-        assert_problem(&ann.key("d").post(&at(&record, "/decision"), vote(&fresh, "deny")).await, 409, "idempotency_key_reused", None);
+        assert_eq!(
+            ann.key("d").post(&at(&record, "/decision"), vote(&fresh, "approve")).await.expect(200)["version"],
+            decided["version"]
+        );
+        assert_problem(
+            &ann.key("d").post(&at(&record, "/decision"), vote(&fresh, "deny")).await,
+            409,
+            "idempotency_key_reused",
+            None,
+        );
         let claimed = bot.key("c").post(&at(&record, "/claim"), json!({})).await.expect(200);
-        assert_eq!(bot.key("c").post(&at(&record, "/claim"), json!({})).await.expect(200), claimed, "a lost answer can be asked for again");
-        assert_problem(&bot.key("other").post(&at(&record, "/claim"), json!({})).await, 409, "already_claimed", None);
+        assert_eq!(
+            bot.key("c").post(&at(&record, "/claim"), json!({})).await.expect(200),
+            claimed,
+            "a lost answer can be asked for again"
+        );
+        assert_problem(
+            &bot.key("other").post(&at(&record, "/claim"), json!({})).await,
+            409,
+            "already_claimed",
+            None,
+        );
         let report = json!({"permit": claimed["permit"], "status": "succeeded"});
         bot.key("o").post(&at(&record, "/outcome"), report.clone()).await.expect(200);
         bot.key("o").post(&at(&record, "/outcome"), report).await.expect(200);
@@ -92,7 +111,9 @@ fn every_post_can_be_repeated_with_its_key() {
         let made = admin.key("k").post("/v1/keys", key.clone()).await.expect(201);
         let again = admin.key("k").post("/v1/keys", key).await.expect(200);
         assert_eq!((&again["id"], &again["key"]), (&made["id"], &json!(null)), "a key is shown once");
-        let batch = |record: &serde_json::Value| json!([merged(vote(record, "approve"), json!({"id": record["id"]}))]);
+        let batch = |record: &serde_json::Value| {
+            json!([merged(vote(record, "approve"), json!({"id": record["id"]}))])
+        };
         let more = ask(&bot).await;
         ann.key("b").post("/v1/decisions", batch(&more)).await.expect(200);
         let again = ann.key("b").post("/v1/decisions", batch(&more)).await.expect(200);
@@ -142,8 +163,17 @@ fn a_create_can_wait_and_claim_in_one_call() {
         let thief = bot.key("once").with("placet-claimant", "a secret of another worker");
         let refused = thief.post("/v1/requests?claim=true", action()).await.expect(200);
         assert_eq!((&refused["state"], refused.get("permit")), (&json!("claimed"), None));
-        assert!(bot.key("once").post("/v1/requests?claim=true", action()).await.expect(200).get("permit").is_none());
-        bot.post(&at(&pending, "/outcome"), json!({"permit": permit, "status": "succeeded"})).await.expect(200);
+        assert!(
+            bot.key("once")
+                .post("/v1/requests?claim=true", action())
+                .await
+                .expect(200)
+                .get("permit")
+                .is_none()
+        );
+        bot.post(&at(&pending, "/outcome"), json!({"permit": permit, "status": "succeeded"}))
+            .await
+            .expect(200);
     });
 }
 
@@ -173,7 +203,8 @@ fn a_claimant_in_a_header_is_checked_before_anything_is_written() {
         let bot = server.agent("bot").await;
         let before = head(server).await;
         for claimant in ["", "short", &"x".repeat(257), "caf\u{e9} caf\u{e9} caf\u{e9} caf\u{e9}"] {
-            let answer = bot.clone().with("placet-claimant", claimant).post("/v1/requests?claim=true", action()).await;
+            let answer =
+                bot.clone().with("placet-claimant", claimant).post("/v1/requests?claim=true", action()).await;
             assert_problem(&answer, 422, "invalid", None);
         }
         assert_eq!(head(server).await, before);
@@ -186,7 +217,9 @@ fn a_replay_after_the_claim_still_names_the_final_state() {
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
         let record = approved(&bot, &ann).await;
         let claimed = bot.post(&at(&record, "/claim"), json!({})).await.expect(200);
-        bot.post(&at(&record, "/outcome"), json!({"permit": claimed["permit"], "status": "failed"})).await.expect(200);
+        bot.post(&at(&record, "/outcome"), json!({"permit": claimed["permit"], "status": "failed"}))
+            .await
+            .expect(200);
         let waited = soon(bot.get(&at(&record, "?wait=20s"))).await.expect(200);
         assert_eq!(waited["state"], "failed");
     });

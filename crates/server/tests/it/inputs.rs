@@ -19,27 +19,55 @@ fn answers_of_the_wrong_type_or_out_of_range_are_refused_for_every_input_type() 
         (
             json!({"type": "text"}),
             json!("blue"),
-            vec![(json!(5), "/answer"), (json!(""), "/answer"), (json!(null), "/answer"), (json!(["x"]), "/answer"), (json!("x".repeat(16_385)), "/answer")],
+            vec![
+                (json!(5), "/answer"),
+                (json!(""), "/answer"),
+                (json!(null), "/answer"),
+                (json!(["x"]), "/answer"),
+                (json!("x".repeat(16_385)), "/answer"),
+            ],
         ),
         (
             json!({"type": "number", "min": 1, "max": 10}),
             json!(2.5),
-            vec![(json!("2"), "/answer"), (json!(0.999), "/answer"), (json!(10.001), "/answer"), (json!(true), "/answer"), (json!(null), "/answer")],
+            vec![
+                (json!("2"), "/answer"),
+                (json!(0.999), "/answer"),
+                (json!(10.001), "/answer"),
+                (json!(true), "/answer"),
+                (json!(null), "/answer"),
+            ],
         ),
         (
             json!({"type": "choice", "options": ["red", "blue"]}),
             json!("red"),
-            vec![(json!("green"), "/answer"), (json!("Red"), "/answer"), (json!(0), "/answer"), (json!(["red"]), "/answer")],
+            vec![
+                (json!("green"), "/answer"),
+                (json!("Red"), "/answer"),
+                (json!(0), "/answer"),
+                (json!(["red"]), "/answer"),
+            ],
         ),
         (
             json!({"type": "multi_choice", "options": ["red", "blue"]}),
             json!(["blue", "red"]),
-            vec![(json!("red"), "/answer"), (json!([]), "/answer"), (json!(["red", "green"]), "/answer/1"), (json!(["red", "red"]), "/answer/1"), (json!([1]), "/answer/0")],
+            vec![
+                (json!("red"), "/answer"),
+                (json!([]), "/answer"),
+                (json!(["red", "green"]), "/answer/1"),
+                (json!(["red", "red"]), "/answer/1"),
+                (json!([1]), "/answer/0"),
+            ],
         ),
         (
             json!({"type": "date"}),
             json!("2026-11-15"),
-            vec![(json!("2026-02-30"), "/answer"), (json!("15.11.2026"), "/answer"), (json!("2026-11-15T00:00:00Z"), "/answer"), (json!(20_261_115), "/answer")],
+            vec![
+                (json!("2026-02-30"), "/answer"),
+                (json!("15.11.2026"), "/answer"),
+                (json!("2026-11-15T00:00:00Z"), "/answer"),
+                (json!(20_261_115), "/answer"),
+            ],
         ),
         (
             json!({"type": "file"}),
@@ -79,8 +107,14 @@ fn answers_of_the_wrong_type_or_out_of_range_are_refused_for_every_input_type() 
 fn a_question_that_needs_no_answer_takes_null() {
     on_sqlite(async |server| {
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
-        let record = bot.post("/v1/requests", merged(question(json!({"type": "text"})), json!({"required": false}))).await.expect(201);
-        let done = ann.post(&at(&record, "/decision"), merged(vote(&record, "respond"), json!({"answer": null}))).await.expect(200);
+        let record = bot
+            .post("/v1/requests", merged(question(json!({"type": "text"})), json!({"required": false})))
+            .await
+            .expect(201);
+        let done = ann
+            .post(&at(&record, "/decision"), merged(vote(&record, "respond"), json!({"answer": null})))
+            .await
+            .expect(200);
         assert_eq!((&done["state"], &done["decision"]["answer"]), (&json!("answered"), &json!(null)));
     });
 }
@@ -88,13 +122,12 @@ fn a_question_that_needs_no_answer_takes_null() {
 #[test]
 fn a_plan_is_decided_step_by_step() {
     let step = |id: &str| json!({"id": id, "action": "run", "description": "does it", "arguments": {"n": 1}});
-    let plan = |can_modify: bool| {
-        json!({"kind": "plan", "session": "s", "title": "tidy up", "steps": [step("a"), step("b")], "can_modify": can_modify})
-    };
+    let plan = |can_modify: bool| json!({"kind": "plan", "session": "s", "title": "tidy up", "steps": [step("a"), step("b")], "can_modify": can_modify});
     on_sqlite(async |server| {
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
         let fixed = bot.post("/v1/requests", plan(false)).await.expect(201);
-        let steps = |record: &Value, word: &str, steps: Value| merged(vote(record, word), json!({"steps": steps}));
+        let steps =
+            |record: &Value, word: &str, steps: Value| merged(vote(record, word), json!({"steps": steps}));
         let cases = [
             (json!([{"id": "a", "decision": "approve"}]), "/steps"),
             (json!([{"id": "a", "decision": "approve"}, {"id": "z", "decision": "deny"}]), "/steps/1/id"),
@@ -102,13 +135,22 @@ fn a_plan_is_decided_step_by_step() {
             (json!([{"id": "b", "decision": "approve"}, {"id": "a", "decision": "approve"}]), "/steps/1/id"),
             (json!([{"id": "a", "decision": "deny"}, {"id": "b", "decision": "deny"}]), "/steps"),
             (json!([{"id": "a", "decision": "perhaps"}]), "/steps/0/decision"),
-            (json!([{"id": "a", "decision": "approve", "arguments": {}}, {"id": "b", "decision": "approve"}]), "/steps/0/arguments"),
+            (
+                json!([{"id": "a", "decision": "approve", "arguments": {}}, {"id": "b", "decision": "approve"}]),
+                "/steps/0/arguments",
+            ),
         ];
         for (list, pointer) in cases {
-            assert_problem(&ann.post(&at(&fixed, "/decision"), steps(&fixed, "approve", list)).await, 422, "invalid", Some(pointer));
+            assert_problem(
+                &ann.post(&at(&fixed, "/decision"), steps(&fixed, "approve", list)).await,
+                422,
+                "invalid",
+                Some(pointer),
+            );
         }
         let list = json!([{"id": "a", "decision": "approve"}, {"id": "b", "decision": "deny"}]);
-        let done = ann.post(&at(&fixed, "/decision"), steps(&fixed, "approve", list.clone())).await.expect(200);
+        let done =
+            ann.post(&at(&fixed, "/decision"), steps(&fixed, "approve", list.clone())).await.expect(200);
         assert_eq!((&done["state"], &done["decision"]["steps"]), (&json!("approved"), &list));
         let open = bot.post("/v1/requests", plan(true)).await.expect(201);
         let list = json!([{"id": "b", "decision": "edit", "arguments": {"n": 2}}, {"id": "a", "decision": "approve"}]);

@@ -28,7 +28,9 @@ impl Operation {
 
     /// Whether it can be called without a key.
     pub(crate) fn is_open(&self) -> bool {
-        self.value["security"].as_array().is_some_and(|security| security.iter().all(|way| way == &serde_json::json!({})))
+        self.value["security"]
+            .as_array()
+            .is_some_and(|security| security.iter().all(|way| way == &serde_json::json!({})))
     }
 }
 
@@ -56,7 +58,10 @@ fn openapi_document_is_current() {
         std::fs::write(&file, &now).expect("the document can be written");
     }
     let then = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(then == now, "api/openapi.json is not what the code says: run this test with UPDATE=1, and look at the difference");
+    assert!(
+        then == now,
+        "api/openapi.json is not what the code says: run this test with UPDATE=1, and look at the difference"
+    );
 }
 
 #[test]
@@ -101,7 +106,11 @@ fn every_call_that_needs_a_key_says_what_happens_without_one() {
             assert!(!operation.is_open(), "{} needs a key", operation.name());
             assert!(unauthorized.is_object(), "{} has no 401", operation.name());
             for common in ["403", "429", "503"] {
-                assert!(operation.value["responses"][common].is_object(), "{} has no {common}", operation.name());
+                assert!(
+                    operation.value["responses"][common].is_object(),
+                    "{} has no {common}",
+                    operation.name()
+                );
             }
         } else {
             assert!(operation.is_open(), "{} is open", operation.name());
@@ -115,14 +124,20 @@ fn every_problem_is_documented_with_its_media_type() {
     for operation in operations() {
         for (status, response) in operation.value["responses"].as_object().expect("responses") {
             let json = &response["content"]["application/json"]["schema"]["$ref"];
-            assert_ne!(json, "#/components/schemas/ProblemDocument", "{} {status} is a problem, not plain JSON", operation.name());
+            assert_ne!(
+                json,
+                "#/components/schemas/ProblemDocument",
+                "{} {status} is a problem, not plain JSON",
+                operation.name()
+            );
         }
     }
 }
 
 #[test]
 fn every_operation_has_a_name_of_its_own() {
-    let names: Vec<String> = operations().iter().map(|operation| operation.value["operationId"].to_string()).collect();
+    let names: Vec<String> =
+        operations().iter().map(|operation| operation.value["operationId"].to_string()).collect();
     let different: BTreeSet<&String> = names.iter().collect();
     assert_eq!(different.len(), names.len(), "{names:?}");
 }
@@ -152,7 +167,11 @@ fn every_reference_of_the_document_leads_somewhere() {
 fn every_post_documents_its_idempotency_key() {
     for operation in operations().iter().filter(|operation| operation.method == Method::POST) {
         let parameters = operation.value["parameters"].as_array().cloned().unwrap_or_default();
-        assert!(parameters.iter().any(|parameter| parameter["name"] == "Idempotency-Key"), "{}", operation.name());
+        assert!(
+            parameters.iter().any(|parameter| parameter["name"] == "Idempotency-Key"),
+            "{}",
+            operation.name()
+        );
     }
 }
 

@@ -55,7 +55,8 @@ both! {
 #[test]
 fn another_agent_can_neither_read_claim_report_nor_cancel() {
     on_sqlite(async |server| {
-        let (bot, ann, thief) = (server.agent("bot").await, server.reviewer("ann").await, server.agent("thief").await);
+        let (bot, ann, thief) =
+            (server.agent("bot").await, server.reviewer("ann").await, server.agent("thief").await);
         let record = approved(&bot, &ann).await;
         assert_problem(&thief.get(&at(&record, "")).await, 404, "not_found", None);
         assert_problem(&thief.post(&at(&record, "/claim"), json!({})).await, 404, "not_found", None);
@@ -91,11 +92,26 @@ fn a_wrong_permit_reports_nothing() {
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
         let (record, other) = (approved(&bot, &ann).await, approved(&bot, &ann).await);
         let report = |permit| json!({"permit": permit, "status": "succeeded"});
-        assert_problem(&bot.post(&at(&record, "/outcome"), report(json!("prm_x"))).await, 409, "not_claimed", None);
+        assert_problem(
+            &bot.post(&at(&record, "/outcome"), report(json!("prm_x"))).await,
+            409,
+            "not_claimed",
+            None,
+        );
         bot.post(&at(&record, "/claim"), json!({})).await.expect(200);
         let foreign = bot.post(&at(&other, "/claim"), json!({})).await.expect(200);
-        assert_problem(&bot.post(&at(&record, "/outcome"), report(foreign["permit"].clone())).await, 403, "wrong_permit", None);
-        assert_problem(&bot.post(&at(&record, "/outcome"), report(json!(""))).await, 403, "wrong_permit", None);
+        assert_problem(
+            &bot.post(&at(&record, "/outcome"), report(foreign["permit"].clone())).await,
+            403,
+            "wrong_permit",
+            None,
+        );
+        assert_problem(
+            &bot.post(&at(&record, "/outcome"), report(json!(""))).await,
+            403,
+            "wrong_permit",
+            None,
+        );
         assert_eq!(bot.get(&at(&record, "")).await.expect(200)["state"], "claimed");
     });
 }

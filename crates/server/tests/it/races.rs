@@ -29,14 +29,31 @@ async fn opposite(bot: Http, ann: Http, bob: Http, rounds: usize) -> usize {
     for round in 0..rounds {
         let record = ask(&bot).await;
         let (first, second) = if round % 2 == 0 { (&ann, &bob) } else { (&bob, &ann) };
-        let [approved, denied] = together((first, vote(&record, "approve")), (second, vote(&record, "deny")), &at(&record, "/decision")).await;
-        let (won, lost, state) = if approved.status == 200 { (approved, denied, "approved") } else { (denied, approved, "denied") };
+        let [approved, denied] = together(
+            (first, vote(&record, "approve")),
+            (second, vote(&record, "deny")),
+            &at(&record, "/decision"),
+        )
+        .await;
+        let (won, lost, state) = if approved.status == 200 {
+            (approved, denied, "approved")
+        } else {
+            (denied, approved, "denied")
+        };
         assert_eq!((won.status, &won.body["state"]), (200, &json!(state)), "round {round}: {}", won.body);
         assert_problem(&lost, 409, "already_decided", None);
         let last = &lost.body["record"];
-        assert_eq!((&last["state"], &last["decision"], &last["version"]), (&won.body["state"], &won.body["decision"], &won.body["version"]), "round {round}");
+        assert_eq!(
+            (&last["state"], &last["decision"], &last["version"]),
+            (&won.body["state"], &won.body["decision"], &won.body["version"]),
+            "round {round}"
+        );
         let read = bot.get(&at(&record, "")).await.expect(200);
-        assert_eq!((&read["state"], &read["decision"]), (&won.body["state"], &won.body["decision"]), "round {round}");
+        assert_eq!(
+            (&read["state"], &read["decision"]),
+            (&won.body["state"], &won.body["decision"]),
+            "round {round}"
+        );
         yes += usize::from(state == "approved");
     }
     yes
@@ -44,7 +61,11 @@ async fn opposite(bot: Http, ann: Http, bob: Http, rounds: usize) -> usize {
 
 async fn two_reviewers(backend: Backend, rounds: usize) {
     let lanes = 8;
-    let server = Server::over(Kit::start(backend).await, placet_server::Settings { requests_per_second: 0, ..Default::default() }).await;
+    let server = Server::over(
+        Kit::start(backend).await,
+        placet_server::Settings { requests_per_second: 0, ..Default::default() },
+    )
+    .await;
     let (ann, bob) = (server.reviewer("ann").await, server.reviewer("bob").await);
     let mut tasks = JoinSet::new();
     for lane in 0..lanes {
@@ -52,7 +73,10 @@ async fn two_reviewers(backend: Backend, rounds: usize) {
         tasks.spawn(opposite(bot, ann.clone(), bob.clone(), rounds / lanes));
     }
     let yes: usize = tasks.join_all().await.into_iter().sum();
-    assert!(yes > 0 && yes < rounds, "{yes} of {rounds} were approved: one side always wins, so nothing raced");
+    assert!(
+        yes > 0 && yes < rounds,
+        "{yes} of {rounds} were approved: one side always wins, so nothing raced"
+    );
     server.finish().await;
 }
 
@@ -87,7 +111,8 @@ fn a_decision_and_a_cancel_at_the_same_instant_agree_on_the_end() {
         for _ in 0..50 {
             let record = ask(&bot).await;
             let (path, cancel) = (at(&record, "/decision"), at(&record, "/cancel"));
-            let (decided, cancelled) = tokio::join!(ann.post(&path, vote(&record, "deny")), bot.post(&cancel, json!({})));
+            let (decided, cancelled) =
+                tokio::join!(ann.post(&path, vote(&record, "deny")), bot.post(&cancel, json!({})));
             let state = bot.get(&at(&record, "")).await.expect(200)["state"].clone();
             match (decided.status, cancelled.status) {
                 (200, 409) => assert_eq!(state, "denied"),
@@ -112,21 +137,51 @@ fn a_batch_decides_item_by_item_or_all_or_none() {
         let mixed = json!([item(&a, "approve"), item(&b, "approve"), {"id": "nonsense", "decision": "deny", "digest": a["digest"], "version": 1}]);
         let refused = ann.post("/v1/decisions?atomic=true", mixed.clone()).await.expect(409);
         assert_eq!(refused["applied"], false);
-        assert!(refused["results"].as_array().expect("results").iter().all(|result| result["status"] != 200), "{refused}");
-        assert_eq!(bot.get(&at(&a, "")).await.expect(200)["state"], "pending", "none of an atomic batch is applied");
-        let atomic = ann.post("/v1/decisions?atomic=true", json!([item(&a, "approve"), item(&b, "approve")])).await.expect(409);
-        let codes: Vec<&str> = atomic["results"].as_array().expect("results").iter().filter_map(|result| result["code"].as_str()).collect();
+        assert!(
+            refused["results"].as_array().expect("results").iter().all(|result| result["status"] != 200),
+            "{refused}"
+        );
+        assert_eq!(
+            bot.get(&at(&a, "")).await.expect(200)["state"],
+            "pending",
+            "none of an atomic batch is applied"
+        );
+        let atomic = ann
+            .post("/v1/decisions?atomic=true", json!([item(&a, "approve"), item(&b, "approve")]))
+            .await
+            .expect(409);
+        let codes: Vec<&str> = atomic["results"]
+            .as_array()
+            .expect("results")
+            .iter()
+            .filter_map(|result| result["code"].as_str())
+            .collect();
         assert_eq!(codes, ["not_applied", "already_decided"]);
-        let wrong = json!([item(&a, "approve"), crate::support::merged(item(&c, "edit"), json!({"arguments": {"files": []}, "answer": 1}))]);
+        let wrong = json!([
+            item(&a, "approve"),
+            crate::support::merged(item(&c, "edit"), json!({"arguments": {"files": []}, "answer": 1}))
+        ]);
         let atomic = ann.post("/v1/decisions?atomic=true", wrong).await.expect(409);
-        assert_eq!((&atomic["results"][0]["code"], &atomic["results"][1]["status"]), (&json!("not_applied"), &json!(422)), "{atomic}");
+        assert_eq!(
+            (&atomic["results"][0]["code"], &atomic["results"][1]["status"]),
+            (&json!("not_applied"), &json!(422)),
+            "{atomic}"
+        );
         let each = ann.post("/v1/decisions", mixed).await.expect(200);
-        let statuses: Vec<u64> = each["results"].as_array().expect("results").iter().filter_map(|result| result["status"].as_u64()).collect();
+        let statuses: Vec<u64> = each["results"]
+            .as_array()
+            .expect("results")
+            .iter()
+            .filter_map(|result| result["status"].as_u64())
+            .collect();
         assert_eq!((statuses, &each["applied"]), (vec![200, 409, 404], &json!(true)));
         assert_eq!(each["results"][0]["record"]["state"], "approved");
         assert_eq!(each["results"][1]["problem"]["record"]["state"], "denied");
         let all = ann.post("/v1/decisions?atomic=true", json!([item(&c, "approve")])).await.expect(200);
-        assert_eq!((&all["applied"], &all["results"][0]["record"]["state"]), (&json!(true), &json!("approved")));
+        assert_eq!(
+            (&all["applied"], &all["results"][0]["record"]["state"]),
+            (&json!(true), &json!("approved"))
+        );
         for (body, pointer) in [
             (json!([]), ""),
             (json!({}), ""),

@@ -25,11 +25,15 @@ fn rule(operation: &Operation) -> (&'static str, Value, u16) {
         // Whoever sees no request at all gets what everybody gets for a request they cannot see.
         "GET /v1/requests/{id}" => ("arud", json!(null), 404),
         "POST /v1/requests/{id}/decision" => ("r", vote, 404),
-        "POST /v1/decisions" => ("r", json!([vote.as_object().map(|vote| {
-            let mut item = vote.clone();
-            item.insert("id".to_owned(), json!("nonsense"));
-            item
-        })]), 200),
+        "POST /v1/decisions" => (
+            "r",
+            json!([vote.as_object().map(|vote| {
+                let mut item = vote.clone();
+                item.insert("id".to_owned(), json!("nonsense"));
+                item
+            })]),
+            200,
+        ),
         "POST /v1/requests/{id}/claim" | "POST /v1/requests/{id}/cancel" => ("a", json!({}), 404),
         "POST /v1/requests/{id}/outcome" => ("a", json!({"permit": "p", "status": "failed"}), 404),
         "POST /v1/requests/{id}/revoke" => ("r", json!({}), 404),
@@ -88,8 +92,18 @@ fn every_role_can_call_exactly_what_is_its_own() {
                 if who.contains(*role) {
                     assert_eq!(status, expected, "{} as `{role}`: {body}", operation.name());
                 } else {
-                    assert_eq!((status, body["code"].as_str()), (403, Some("forbidden")), "{} as `{role}`: {body}", operation.name());
-                    assert_eq!(head(server).await, before, "{} as `{role}` was refused and written", operation.name());
+                    assert_eq!(
+                        (status, body["code"].as_str()),
+                        (403, Some("forbidden")),
+                        "{} as `{role}`: {body}",
+                        operation.name()
+                    );
+                    assert_eq!(
+                        head(server).await,
+                        before,
+                        "{} as `{role}` was refused and written",
+                        operation.name()
+                    );
                 }
             }
         }
@@ -121,7 +135,12 @@ fn without_a_working_key_nothing_is_answered_or_written() {
             }
             // Neither a bad query nor a bad body is discussed with strangers.
             let path = format!("{}?nonsense=1", address(operation));
-            assert_eq!(server.nobody().send(operation.method.clone(), &path, "{".into()).await.status, 401, "{}", operation.name());
+            assert_eq!(
+                server.nobody().send(operation.method.clone(), &path, "{".into()).await.status,
+                401,
+                "{}",
+                operation.name()
+            );
         }
         assert_eq!(head(server).await, before);
     });
@@ -130,20 +149,36 @@ fn without_a_working_key_nothing_is_answered_or_written() {
 #[test]
 fn unknown_foreign_and_malformed_ids_are_answered_alike_to_the_byte() {
     on_sqlite(async |server| {
-        let (bot, ann, thief) = (server.agent("bot").await, server.reviewer("ann").await, server.agent("thief").await);
+        let (bot, ann, thief) =
+            (server.agent("bot").await, server.reviewer("ann").await, server.agent("thief").await);
         let foreign = approved(&bot, &ann).await["id"].as_str().expect("an id").to_owned();
-        let malformed = ["x", "req_", "req_zzz", &NOWHERE.to_uppercase(), "%00", "..%2f..", "req_%ff", &"r".repeat(2000), &format!("{NOWHERE}0")];
-        let mut calls = vec![(Method::GET, "", json!(null), &thief), (Method::GET, "?wait=5s", json!(null), &thief)];
+        let malformed = [
+            "x",
+            "req_",
+            "req_zzz",
+            &NOWHERE.to_uppercase(),
+            "%00",
+            "..%2f..",
+            "req_%ff",
+            &"r".repeat(2000),
+            &format!("{NOWHERE}0"),
+        ];
+        let mut calls =
+            vec![(Method::GET, "", json!(null), &thief), (Method::GET, "?wait=5s", json!(null), &thief)];
         calls.push((Method::POST, "/claim", json!({}), &thief));
         calls.push((Method::POST, "/cancel", json!({}), &thief));
         calls.push((Method::POST, "/outcome", json!({"permit": "p", "status": "failed"}), &thief));
         for (method, verb, body, caller) in &calls {
-            let expected = caller.send(method.clone(), &format!("/v1/requests/{NOWHERE}{verb}"), bytes(body)).await;
+            let expected =
+                caller.send(method.clone(), &format!("/v1/requests/{NOWHERE}{verb}"), bytes(body)).await;
             assert_problem(&expected, 404, "not_found", None);
             for id in malformed.iter().copied().chain([foreign.as_str()]) {
-                let answer = caller.send(method.clone(), &format!("/v1/requests/{id}{verb}"), bytes(body)).await;
+                let answer =
+                    caller.send(method.clone(), &format!("/v1/requests/{id}{verb}"), bytes(body)).await;
                 assert_eq!((answer.status, &answer.body), (404, &expected.body), "{method} {id}{verb}");
-                let names = |answer: &placet_testkit::Answer| answer.headers.keys().map(ToString::to_string).collect::<Vec<_>>();
+                let names = |answer: &placet_testkit::Answer| {
+                    answer.headers.keys().map(ToString::to_string).collect::<Vec<_>>()
+                };
                 assert_eq!(names(&answer), names(&expected), "{method} {id}{verb}");
             }
         }
@@ -177,14 +212,23 @@ fn a_revoked_key_ends_parked_waits_and_streams_at_once() {
         let answer = soon(waits.join_next()).await.expect("two waits").expect("a wait ends well");
         assert_problem(&answer, 401, "unauthorized", None);
         assert!(events.next().await.is_none(), "the stream of a revoked key ends");
-        let closed = socket.next().await.expect_err("the socket of a revoked key ends").expect("with a reason");
+        let closed =
+            socket.next().await.expect_err("the socket of a revoked key ends").expect("with a reason");
         assert_eq!(u16::from(closed.code), 1008);
         server.kit.revoke_key(&actor).await;
         // The agent's own wait ends as well: its last key went, and with it the request.
         let answer = soon(waits.join_next()).await.expect("one more wait").expect("a wait ends well");
         assert_eq!(answer.status, 401, "{}", answer.body);
         assert_eq!(bot.get(&at(&record, "")).await.status, 401);
-        assert_eq!(server.kit.read(record["id"].as_str().expect("an id").parse().expect("an id")).await.state.as_str(), "cancelled");
+        assert_eq!(
+            server
+                .kit
+                .read(record["id"].as_str().expect("an id").parse().expect("an id"))
+                .await
+                .state
+                .as_str(),
+            "cancelled"
+        );
     });
 }
 
@@ -199,13 +243,24 @@ fn keys_are_shown_once_listed_without_secrets_and_revoked_at_once() {
         ann.get("/v1/requests").await.expect(200);
         let listed = admin.get("/v1/keys").await.expect(200);
         assert!(!listed.to_string().contains(&secret));
-        assert!(listed["items"].as_array().expect("items").iter().any(|key| key["name"] == "ann" && key["revoked_at"].is_null()));
+        assert!(
+            listed["items"]
+                .as_array()
+                .expect("items")
+                .iter()
+                .any(|key| key["name"] == "ann" && key["revoked_at"].is_null())
+        );
         let path = format!("/v1/keys/{}", made["id"].as_str().expect("an id"));
         let revoked = admin.delete(&path).await;
         assert_eq!((revoked.status, &revoked.body), (204, &Value::Null));
         assert_eq!(ann.get("/v1/requests").await.status, 401);
         assert_problem(&admin.delete(&path).await, 404, "not_found", None);
-        assert_problem(&admin.post("/v1/keys", json!({"role": "agent", "name": "ann"})).await, 409, "other_kind", None);
+        assert_problem(
+            &admin.post("/v1/keys", json!({"role": "agent", "name": "ann"})).await,
+            409,
+            "other_kind",
+            None,
+        );
     });
 }
 
@@ -231,7 +286,12 @@ fn a_person_who_loses_the_role_loses_the_key_that_needs_it() {
         admin.put("/v1/people/ann", json!({"roles": ["auditor"], "teams": ["books"]})).await.expect(200);
         assert_eq!(ann.get("/v1/requests").await.status, 401);
         let people = admin.get("/v1/people").await.expect(200);
-        assert!(people["items"].as_array().expect("items").contains(&json!({"name": "ann", "roles": ["auditor"], "teams": ["books"]})));
+        assert!(
+            people["items"]
+                .as_array()
+                .expect("items")
+                .contains(&json!({"name": "ann", "roles": ["auditor"], "teams": ["books"]}))
+        );
         assert_eq!(admin.delete("/v1/people/ann").await.status, 204);
         assert_problem(&admin.delete("/v1/people/ann").await, 404, "not_found", None);
     });

@@ -45,8 +45,13 @@ impl Captured {
         let logs = LOGS.get_or_init(|| {
             let logs = Self::default();
             // The WebSocket client of these tests runs in the same process and shows its own handshake.
-            let format = tracing_subscriber::fmt().with_env_filter("trace,tungstenite::handshake::client=off");
-            format.with_ansi(false).with_writer(logs.clone()).try_init().expect("nobody else installs a subscriber here");
+            let format =
+                tracing_subscriber::fmt().with_env_filter("trace,tungstenite::handshake::client=off");
+            format
+                .with_ansi(false)
+                .with_writer(logs.clone())
+                .try_init()
+                .expect("nobody else installs a subscriber here");
             logs
         });
         logs.clone()
@@ -101,13 +106,18 @@ async fn scenario(server: &Server, bot: &Http, ann: &Http, heard: &mut Heard) ->
         assert!(answer.status >= 400);
         heard.add("problem", &answer.body);
     }
-    for token in [format!("{}x", bot.token.as_deref().expect("a token")), made["key"].as_str().expect("a key")[..40].to_owned()] {
+    for token in [
+        format!("{}x", bot.token.as_deref().expect("a token")),
+        made["key"].as_str().expect("a key")[..40].to_owned(),
+    ] {
         let answer = server.http(Some(&token)).get(&at(&record, "")).await;
         assert_problem(&answer, 401, "unauthorized", None);
         heard.add("problem", &answer.body);
         secrets.push(token);
     }
-    bot.post(&at(&record, "/outcome"), json!({"permit": claimed["permit"], "status": "succeeded"})).await.expect(200);
+    bot.post(&at(&record, "/outcome"), json!({"permit": claimed["permit"], "status": "succeeded"}))
+        .await
+        .expect(200);
 
     for (who, caller) in [("reviewer", ann), ("auditor", &eve)] {
         heard.add(who, &caller.get("/v1/ledger?limit=1000").await.expect(200));
@@ -161,7 +171,8 @@ fn control_characters_of_agents_never_reach_the_log() {
     on_sqlite(async |server| {
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
         // A line of its own, a colour, a bell, and text that runs backwards.
-        let evil = "canary\r\n2026-11-15T00:00:00Z  INFO forged: approved\u{1b}[31m\u{7}\u{202e}\u{2028}\u{85}end";
+        let evil =
+            "canary\r\n2026-11-15T00:00:00Z  INFO forged: approved\u{1b}[31m\u{7}\u{202e}\u{2028}\u{85}end";
         let step = json!({"id": evil, "action": evil, "description": evil, "arguments": {evil: evil}});
         let bodies = [
             json!({"kind": "action", "session": evil, "tool": "t", "arguments": {evil: evil}, "summary": evil, "context": {evil: evil}, "group": evil}),
@@ -184,8 +195,15 @@ fn control_characters_of_agents_never_reach_the_log() {
                 let shown = ann.get(&at(&answer.body, "")).await.expect(200);
                 let hidden = |letter: char| letter.is_control() || "\u{202e}\u{2028}".contains(letter);
                 for field in shown["display"]["fields"].as_array().expect("fields") {
-                    let text = format!("{}{}", field["pointer"].as_str().expect("a pointer"), field["text"].as_str().expect("a text"));
-                    assert!(!text.contains(hidden), "what is shown has a character that hides or moves: {text:?}");
+                    let text = format!(
+                        "{}{}",
+                        field["pointer"].as_str().expect("a pointer"),
+                        field["text"].as_str().expect("a text")
+                    );
+                    assert!(
+                        !text.contains(hidden),
+                        "what is shown has a character that hides or moves: {text:?}"
+                    );
                 }
                 let mut no = vote(&answer.body, "deny");
                 no["reason"] = json!(evil);
@@ -195,20 +213,25 @@ fn control_characters_of_agents_never_reach_the_log() {
             }
         }
         assert_eq!(made, 4);
-        for path in ["/v1/%0d%0aforged", "/v1/requests/%0d%0acanary", "/v1/requests?q=%0d%0acanary&state=%1b"] {
+        for path in ["/v1/%0d%0aforged", "/v1/requests/%0d%0acanary", "/v1/requests?q=%0d%0acanary&state=%1b"]
+        {
             assert!(ann.get(path).await.status >= 400);
         }
         bot.key("k\tcanary").post("/v1/requests", action()).await.expect(201);
         let record = approved(&bot, &ann).await;
         let claimed = bot.post(&at(&record, "/claim"), json!({})).await.expect(200);
-        let report = json!({"permit": claimed["permit"], "status": "failed", "note": evil, "result_digest": evil});
+        let report =
+            json!({"permit": claimed["permit"], "status": "failed", "note": evil, "result_digest": evil});
         bot.post(&at(&record, "/outcome"), report).await.expect(200);
         tokio::time::sleep(Duration::from_millis(50)).await;
         let logged = logs.text();
         assert!(logged.contains("status=422"), "the log has been captured");
         for line in logged.lines() {
             assert!(!line.contains("INFO forged"), "an agent wrote a line of the log: {line:?}");
-            assert!(!line.chars().any(|letter| letter.is_control() || "\u{202e}\u{2028}".contains(letter)), "{line:?}");
+            assert!(
+                !line.chars().any(|letter| letter.is_control() || "\u{202e}\u{2028}".contains(letter)),
+                "{line:?}"
+            );
         }
     });
 }

@@ -17,7 +17,12 @@ const LARGE: usize = 60;
 
 async fn server() -> Server {
     let kit = Kit::start(Backend::Sqlite).await;
-    let settings = Settings { slow_reader: Duration::from_millis(300), streams_per_principal: 2, requests_per_second: 0, ..Settings::default() };
+    let settings = Settings {
+        slow_reader: Duration::from_millis(300),
+        streams_per_principal: 2,
+        requests_per_second: 0,
+        ..Settings::default()
+    };
     let limits = ListenLimits { write_timeout: Duration::from_millis(500), ..ListenLimits::default() };
     Server::limited(kit, settings, limits).await
 }
@@ -26,7 +31,8 @@ async fn server() -> Server {
 async fn deaf(caller: &Http, head: &str) -> TcpStream {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.set_recv_buffer_size(8 * 1024).expect("a small buffer");
-    let mut stream = socket.connect(caller.authority.parse().expect("an address")).await.expect("the server accepts");
+    let mut stream =
+        socket.connect(caller.authority.parse().expect("an address")).await.expect("the server accepts");
     let token = caller.token.as_ref().expect("a token");
     let head = format!("GET {head} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n");
     stream.write_all(head.as_bytes()).await.expect("the head can be sent");
@@ -76,7 +82,10 @@ fn a_stream_that_is_not_read_is_let_go_and_others_miss_nothing() {
         let_go(&ann).await;
         let received = until_closed(&mut slow).await.len();
         // What was on the way is there; the rest was never kept for it.
-        assert!(received > 0 && received < bytes / 2, "{received} of {bytes} bytes were kept for a reader that does not read");
+        assert!(
+            received > 0 && received < bytes / 2,
+            "{received} of {bytes} bytes were kept for a reader that does not read"
+        );
         drop(good);
         server.finish().await;
     });
@@ -94,7 +103,10 @@ fn a_socket_that_is_not_read_is_let_go() {
         let bytes = flood(&bot).await;
         let_go(&ann).await;
         let received = until_closed(&mut slow).await.len();
-        assert!(received > 0 && received < bytes / 2, "{received} of {bytes} bytes were kept for a reader that does not read");
+        assert!(
+            received > 0 && received < bytes / 2,
+            "{received} of {bytes} bytes were kept for a reader that does not read"
+        );
         drop(good);
         server.finish().await;
     });

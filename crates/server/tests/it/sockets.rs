@@ -26,9 +26,15 @@ fn a_socket_carries_the_same_events() {
         let record = ask(&bot).await;
         let decided = decide(&ann, &record, "deny").await.expect(200);
         let created = socket.next().await.expect("an event");
-        assert_eq!((created.kind.as_str(), created.request()), ("request.created", record["id"].as_str().expect("an id")));
+        assert_eq!(
+            (created.kind.as_str(), created.request()),
+            ("request.created", record["id"].as_str().expect("an id"))
+        );
         let event = socket.next().await.expect("an event");
-        assert_eq!((event.kind.as_str(), &event.data["record"]["decision"]), ("request.decided", &decided["decision"]));
+        assert_eq!(
+            (event.kind.as_str(), &event.data["record"]["decision"]),
+            ("request.decided", &decided["decision"])
+        );
         let mut again = Socket::open(&ann, &format!("/v1/ws?after={}", created.id)).await;
         assert_eq!(again.next().await.expect("an event").id, event.id);
         let mut header = Socket::open(&ann.clone().with("last-event-id", &created.id), "/v1/ws").await;
@@ -90,7 +96,10 @@ fn a_socket_needs_a_key_and_our_own_page() {
             other => panic!("{other:?}"),
         };
         assert_eq!(status(Socket::try_open(&server.nobody(), "/v1/ws").await), 401);
-        assert_eq!(status(Socket::try_open(&ann.clone().with("origin", "https://evil.example"), "/v1/ws").await), 403);
+        assert_eq!(
+            status(Socket::try_open(&ann.clone().with("origin", "https://evil.example"), "/v1/ws").await),
+            403
+        );
         assert_eq!(status(Socket::try_open(&ann.clone().with("host", "evil.example"), "/v1/ws").await), 403);
         let plain = ann.get("/v1/ws").await;
         assert_problem(&plain, 400, "not_a_websocket", None);

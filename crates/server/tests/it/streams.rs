@@ -41,7 +41,12 @@ pub(crate) async fn entries_after(auditor: &Http, mut after: u64) -> Vec<u64> {
     loop {
         let page = auditor.get(&format!("/v1/ledger?after={after}&limit=1000")).await.expect(200);
         let items = page["items"].as_array().expect("items").clone();
-        seqs.extend(items.iter().filter(|item| item["entry"]["request"].is_string()).filter_map(|item| item["seq"].as_u64()));
+        seqs.extend(
+            items
+                .iter()
+                .filter(|item| item["entry"]["request"].is_string())
+                .filter_map(|item| item["seq"].as_u64()),
+        );
         match page["next_after"].as_u64() {
             Some(next) => after = next,
             None => return seqs,
@@ -120,21 +125,32 @@ fn every_change_is_an_event_with_the_record_as_it_stands() {
         let mut stream = Sse::open(&ann, None).await.greeted().await;
         let record = approved(&bot, &ann).await;
         let claimed = bot.post(&at(&record, "/claim"), json!({})).await.expect(200);
-        bot.post(&at(&record, "/outcome"), json!({"permit": claimed["permit"], "status": "succeeded"})).await.expect(200);
+        bot.post(&at(&record, "/outcome"), json!({"permit": claimed["permit"], "status": "succeeded"}))
+            .await
+            .expect(200);
         let other = ask(&bot).await;
         bot.post(&at(&other, "/cancel"), json!({})).await.expect(200);
         let late = ask(&bot).await;
         server.kit.clock().advance(Duration::from_secs(301));
         server.kit.gate().sweep().await.expect("deadlines take effect");
         let expected = [
-            ("request.created", &record), ("request.decided", &record), ("request.claimed", &record), ("request.reported", &record),
-            ("request.created", &other), ("request.cancelled", &other), ("request.created", &late), ("request.expired", &late),
+            ("request.created", &record),
+            ("request.decided", &record),
+            ("request.claimed", &record),
+            ("request.reported", &record),
+            ("request.created", &other),
+            ("request.cancelled", &other),
+            ("request.created", &late),
+            ("request.expired", &late),
         ];
         for (kind, record) in expected {
             let event = stream.next().await.expect("the stream goes on");
             assert_eq!((event.kind.as_str(), event.request()), (kind, record["id"].as_str().expect("an id")));
             assert_eq!(event.data["type"], kind);
-            assert!(event.data["record"]["display"]["digest"].is_string(), "a reviewer is shown the exact text");
+            assert!(
+                event.data["record"]["display"]["digest"].is_string(),
+                "a reviewer is shown the exact text"
+            );
             assert!(event.data["at"].is_string());
         }
     });
@@ -146,7 +162,13 @@ fn an_unknown_cursor_or_one_of_another_epoch_gets_a_reset() {
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
         let here = Sse::open(&ann, None).await.greeted().await.last_id;
         let (epoch, seq) = here.split_once('.').expect("epoch.seq");
-        for cursor in [format!("{epoch}.999999"), format!("x{epoch}.{seq}"), "nonsense".to_owned(), format!("{epoch}.-1"), "999999".to_owned()] {
+        for cursor in [
+            format!("{epoch}.999999"),
+            format!("x{epoch}.{seq}"),
+            "nonsense".to_owned(),
+            format!("{epoch}.-1"),
+            "999999".to_owned(),
+        ] {
             let mut stream = Sse::open(&ann, Some(&cursor)).await;
             let reset = stream.next().await.expect("an event");
             assert_eq!((reset.kind.as_str(), reset.id.as_str()), ("reset", here.as_str()), "{cursor}");
@@ -179,7 +201,8 @@ fn what_the_reader_last_heard_counts_more_than_where_it_once_began() {
 #[test]
 fn an_agent_sees_only_its_own_requests() {
     on_sqlite(async |server| {
-        let (bot, other, ann) = (server.agent("bot").await, server.agent("other").await, server.reviewer("ann").await);
+        let (bot, other, ann) =
+            (server.agent("bot").await, server.agent("other").await, server.reviewer("ann").await);
         let begin = Sse::open(&bot, None).await.greeted().await.last_id;
         let mut live = Sse::open(&bot, None).await.greeted().await;
         for _ in 0..5 {
@@ -194,7 +217,10 @@ fn an_agent_sees_only_its_own_requests() {
         for stream in [&mut live, &mut replay] {
             for kind in ["request.created", "request.decided"] {
                 let event = stream.next().await.expect("an event");
-                assert_eq!((event.kind.as_str(), event.request()), (kind, mine["id"].as_str().expect("an id")));
+                assert_eq!(
+                    (event.kind.as_str(), event.request()),
+                    (kind, mine["id"].as_str().expect("an id"))
+                );
                 assert!(event.data["record"].get("display").is_none(), "the display is for reviewers");
             }
         }
@@ -206,7 +232,8 @@ fn a_quiet_stream_says_where_it_is_even_while_others_are_busy() {
     on_sqlite(async |server| {
         let (bot, other) = (server.agent("bot").await, server.agent("other").await);
         let mut quiet = Sse::open(&bot, None).await.greeted().await;
-        let begin: u64 = quiet.last_id.split_once('.').and_then(|(_, seq)| seq.parse().ok()).expect("epoch.seq");
+        let begin: u64 =
+            quiet.last_id.split_once('.').and_then(|(_, seq)| seq.parse().ok()).expect("epoch.seq");
         let mut busy = JoinSet::new();
         busy.spawn(async move {
             loop {
@@ -216,7 +243,8 @@ fn a_quiet_stream_says_where_it_is_even_while_others_are_busy() {
         });
         let heartbeat = soon(quiet.block()).await.expect("a heartbeat");
         assert!(heartbeat.iter().all(|(name, _)| name == "id"), "{heartbeat:?}");
-        let here: u64 = quiet.last_id.split_once('.').and_then(|(_, seq)| seq.parse().ok()).expect("epoch.seq");
+        let here: u64 =
+            quiet.last_id.split_once('.').and_then(|(_, seq)| seq.parse().ok()).expect("epoch.seq");
         assert!(here > begin, "the heartbeat moves the cursor past what the reader may not see");
         busy.shutdown().await;
     });

@@ -201,9 +201,11 @@ impl Sse {
     pub(crate) async fn next(&mut self) -> Option<Event> {
         loop {
             let fields = soon(self.block()).await?;
-            let field = |wanted: &str| fields.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
+            let field =
+                |wanted: &str| fields.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
             if let Some(kind) = field("event") {
-                let data = field("data").and_then(|data| serde_json::from_str(&data).ok()).unwrap_or_default();
+                let data =
+                    field("data").and_then(|data| serde_json::from_str(&data).ok()).unwrap_or_default();
                 return Some(Event { id: field("id").expect("every event has an id"), kind, data });
             }
         }
@@ -219,10 +221,16 @@ impl Socket {
         Self::try_open(caller, path).await.unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
-    pub(crate) async fn try_open(caller: &Http, path: &str) -> Result<Self, tokio_tungstenite::tungstenite::Error> {
-        let mut request = format!("ws://{}{path}", caller.authority).into_client_request().expect("a good address");
+    pub(crate) async fn try_open(
+        caller: &Http,
+        path: &str,
+    ) -> Result<Self, tokio_tungstenite::tungstenite::Error> {
+        let mut request =
+            format!("ws://{}{path}", caller.authority).into_client_request().expect("a good address");
         if let Some(token) = &caller.token {
-            request.headers_mut().insert("authorization", format!("Bearer {token}").parse().expect("a good header"));
+            request
+                .headers_mut()
+                .insert("authorization", format!("Bearer {token}").parse().expect("a good header"));
         }
         for (name, value) in &caller.headers {
             let name: http::HeaderName = name.parse().expect("a good name");
@@ -237,7 +245,9 @@ impl Socket {
             match soon(self.0.next()).await {
                 Some(Ok(Message::Text(text))) => {
                     let data: Value = serde_json::from_str(&text).expect("every message is JSON");
-                    let field = |name: &str| data[name].as_str().expect("every message has an id and a type").to_owned();
+                    let field = |name: &str| {
+                        data[name].as_str().expect("every message has an id and a type").to_owned()
+                    };
                     return Ok(Event { id: field("id"), kind: field("type"), data });
                 }
                 Some(Ok(Message::Close(frame))) => return Err(frame),

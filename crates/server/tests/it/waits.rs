@@ -91,16 +91,19 @@ fn a_wait_for_another_version_ends_with_the_first_change() {
 
 #[test]
 fn a_wait_that_ends_without_news_answers_the_pending_record() {
-    with_settings(|settings| settings.wait_max = Duration::from_millis(300), async |server| {
-        let bot = server.agent("bot").await;
-        let record = ask(&bot).await;
-        let begun = Instant::now();
-        // The server's longest wait is shorter than what is asked for.
-        assert_eq!(bot.get(&at(&record, "?wait=1h")).await.expect(200), record);
-        let took = begun.elapsed();
-        assert!(took >= Duration::from_millis(300) && took < Duration::from_secs(10), "{took:?}");
-        assert_eq!(bot.get(&at(&record, "?wait=0s")).await.expect(200), record);
-    });
+    with_settings(
+        |settings| settings.wait_max = Duration::from_millis(300),
+        async |server| {
+            let bot = server.agent("bot").await;
+            let record = ask(&bot).await;
+            let begun = Instant::now();
+            // The server's longest wait is shorter than what is asked for.
+            assert_eq!(bot.get(&at(&record, "?wait=1h")).await.expect(200), record);
+            let took = begun.elapsed();
+            assert!(took >= Duration::from_millis(300) && took < Duration::from_secs(10), "{took:?}");
+            assert_eq!(bot.get(&at(&record, "?wait=0s")).await.expect(200), record);
+        },
+    );
 }
 
 #[test]
@@ -141,27 +144,35 @@ fn a_wait_whose_caller_went_away_is_forgotten() {
 
 #[test]
 fn waits_beyond_the_cap_of_a_principal_are_refused_and_others_are_not() {
-    with_gate(|gate| gate.waits_per_principal = 2, async |server| {
-        let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
-        let record = ask(&bot).await;
-        let mut waits = JoinSet::new();
-        for _ in 0..2 {
-            let (bot, path) = (bot.clone(), at(&record, "?wait=30s"));
-            waits.spawn(async move { bot.get(&path).await });
-        }
-        parked(server, 2).await;
-        let refused = bot.get(&at(&record, "?wait=30s")).await;
-        crate::support::assert_problem(&refused, 429, "too_many_waits", None);
-        assert_eq!(refused.header("retry-after"), Some("1"));
-        bot.get(&at(&record, "")).await.expect(200);
-        // A create that cannot wait was still made: its record must not be lost with the refusal.
-        let made = bot.post("/v1/requests?wait=30s", crate::support::action()).await.expect(201);
-        assert_eq!(made["state"], "pending");
-        let (caller, path) = (ann.clone(), at(&record, "?wait=30s"));
-        waits.spawn(async move { caller.get(&path).await });
-        parked(server, 3).await;
-        decide(&ann, &record, "approve").await.expect(200);
-        assert!(soon(waits.join_all()).await.into_iter().all(|answer| answer.expect(200)["state"] == "approved"));
-        bot.get(&at(&made, "?wait=10ms")).await.expect(200);
-    });
+    with_gate(
+        |gate| gate.waits_per_principal = 2,
+        async |server| {
+            let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
+            let record = ask(&bot).await;
+            let mut waits = JoinSet::new();
+            for _ in 0..2 {
+                let (bot, path) = (bot.clone(), at(&record, "?wait=30s"));
+                waits.spawn(async move { bot.get(&path).await });
+            }
+            parked(server, 2).await;
+            let refused = bot.get(&at(&record, "?wait=30s")).await;
+            crate::support::assert_problem(&refused, 429, "too_many_waits", None);
+            assert_eq!(refused.header("retry-after"), Some("1"));
+            bot.get(&at(&record, "")).await.expect(200);
+            // A create that cannot wait was still made: its record must not be lost with the refusal.
+            let made = bot.post("/v1/requests?wait=30s", crate::support::action()).await.expect(201);
+            assert_eq!(made["state"], "pending");
+            let (caller, path) = (ann.clone(), at(&record, "?wait=30s"));
+            waits.spawn(async move { caller.get(&path).await });
+            parked(server, 3).await;
+            decide(&ann, &record, "approve").await.expect(200);
+            assert!(
+                soon(waits.join_all())
+                    .await
+                    .into_iter()
+                    .all(|answer| answer.expect(200)["state"] == "approved")
+            );
+            bot.get(&at(&made, "?wait=10ms")).await.expect(200);
+        },
+    );
 }

@@ -16,7 +16,8 @@ use crate::support::{action, ask, assert_problem, at, head, on_sqlite, raw, unti
 /// A server whose patience is short enough to watch it end.
 async fn impatient() -> Server {
     let limits = ListenLimits { header_timeout: Duration::from_millis(400), ..ListenLimits::default() };
-    let settings = Settings { body_timeout: Duration::from_millis(400), requests_per_second: 0, ..Settings::default() };
+    let settings =
+        Settings { body_timeout: Duration::from_millis(400), requests_per_second: 0, ..Settings::default() };
     Server::limited(Kit::start(Backend::Sqlite).await, settings, limits).await
 }
 
@@ -50,7 +51,9 @@ fn a_head_that_drips_byte_by_byte_is_closed() {
         let server = impatient().await;
         let mut stream = TcpStream::connect(server.authority()).await.expect("the server accepts");
         let begun = Instant::now();
-        for byte in "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Padding: ".bytes().chain(std::iter::repeat(b'x')) {
+        for byte in
+            "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Padding: ".bytes().chain(std::iter::repeat(b'x'))
+        {
             if stream.write_all(&[byte]).await.is_err() || begun.elapsed() > Duration::from_secs(5) {
                 break;
             }
@@ -73,7 +76,9 @@ fn a_body_that_never_ends_is_answered_408() {
         );
         let answer = raw(server.authority(), start.as_bytes()).await;
         assert!(answer.starts_with("HTTP/1.1 408") && answer.contains("body_timeout"), "{answer}");
-        let chunked = start.replace("Content-Length: 1000", "Transfer-Encoding: chunked").replace("{\"kind\":", "5\r\n{\"kin\r\n");
+        let chunked = start
+            .replace("Content-Length: 1000", "Transfer-Encoding: chunked")
+            .replace("{\"kind\":", "5\r\n{\"kin\r\n");
         let answer = raw(server.authority(), chunked.as_bytes()).await;
         assert!(answer.starts_with("HTTP/1.1 408") && answer.contains("body_timeout"), "{answer}");
         assert_eq!(head(&server).await, before);
@@ -104,7 +109,10 @@ fn a_body_that_breaks_off_writes_nothing() {
 #[test]
 fn heads_that_are_too_large_are_refused() {
     on_sqlite(async |server| {
-        let head = format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Large: {}\r\n\r\n", "x".repeat(128 * 1024));
+        let head = format!(
+            "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Large: {}\r\n\r\n",
+            "x".repeat(128 * 1024)
+        );
         let mut stream = TcpStream::connect(server.authority()).await.expect("the server accepts");
         // It may hang up before it has read everything.
         let _ = stream.write_all(head.as_bytes()).await;
@@ -113,7 +121,8 @@ fn heads_that_are_too_large_are_refused() {
         let many = format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\n{}\r\n", "X-Many: 1\r\n".repeat(500));
         let answer = raw(server.authority(), many.as_bytes()).await;
         assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
-        let address = format!("GET /{} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "x".repeat(70_000));
+        let address =
+            format!("GET /{} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "x".repeat(70_000));
         let mut stream = TcpStream::connect(server.authority()).await.expect("the server accepts");
         let _ = stream.write_all(address.as_bytes()).await;
         let answer = until_closed(&mut stream).await;
@@ -126,15 +135,28 @@ fn heads_that_are_too_large_are_refused() {
 fn garbage_after_a_call_is_not_taken_for_another_call() {
     on_sqlite(async |server| {
         let first = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
-        for garbage in ["\0\0\0\0\r\n\r\n", "GARBAGE\r\n\r\n", "GET /healthz HTTP/9.9\r\nHost: localhost\r\n\r\n", "GET /healthz HTTP/1.1\r\nHost : localhost\r\n\r\n"] {
+        for garbage in [
+            "\0\0\0\0\r\n\r\n",
+            "GARBAGE\r\n\r\n",
+            "GET /healthz HTTP/9.9\r\nHost: localhost\r\n\r\n",
+            "GET /healthz HTTP/1.1\r\nHost : localhost\r\n\r\n",
+        ] {
             let answer = raw(server.authority(), format!("{first}{garbage}").as_bytes()).await;
             assert!(answer.starts_with("HTTP/1.1 200"), "{garbage:?}: {answer}");
             assert_eq!(answer.matches("HTTP/1.1 200").count(), 1, "{garbage:?}: {answer}");
-            assert!(answer.contains("HTTP/1.1 400") || answer.matches("HTTP/1.1 ").count() == 1, "{garbage:?}: {answer}");
+            assert!(
+                answer.contains("HTTP/1.1 400") || answer.matches("HTTP/1.1 ").count() == 1,
+                "{garbage:?}: {answer}"
+            );
         }
         // Two lengths, or a length and chunks: nobody may see another call in the rest.
-        for lengths in ["Content-Length: 4\r\nContent-Length: 5", "Content-Length: 4\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity"] {
-            let smuggled = format!("POST /healthz HTTP/1.1\r\nHost: localhost\r\n{lengths}\r\n\r\nabcdGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        for lengths in [
+            "Content-Length: 4\r\nContent-Length: 5",
+            "Content-Length: 4\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity",
+        ] {
+            let smuggled = format!(
+                "POST /healthz HTTP/1.1\r\nHost: localhost\r\n{lengths}\r\n\r\nabcdGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            );
             let answer = raw(server.authority(), smuggled.as_bytes()).await;
             assert!(!answer.contains("HTTP/1.1 200"), "{lengths}: {answer}");
         }
@@ -163,12 +185,19 @@ fn a_body_that_was_not_asked_for_does_not_keep_a_refusal_away() {
 /// One call over HTTP/2, on a connection of its own.
 pub(crate) async fn get_over_http_2(caller: &Http, authority: &str, path: &str) -> (u16, Value) {
     let stream = TcpStream::connect(&caller.authority).await.expect("the server accepts");
-    let (mut sender, connection) = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.expect("HTTP/2");
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+            .await
+            .expect("HTTP/2");
     let mut driver = JoinSet::new();
     driver.spawn(async move { drop(connection.await) });
     let token = caller.token.as_ref().expect("a token");
-    let request = Request::get(format!("http://{authority}{path}")).header("authorization", format!("Bearer {token}"));
-    let response = sender.send_request(request.body(Full::<Bytes>::default()).expect("a request")).await.expect("an answer");
+    let request =
+        Request::get(format!("http://{authority}{path}")).header("authorization", format!("Bearer {token}"));
+    let response = sender
+        .send_request(request.body(Full::<Bytes>::default()).expect("a request"))
+        .await
+        .expect("an answer");
     let status = response.status().as_u16();
     let bytes = response.into_body().collect().await.expect("a body").to_bytes();
     (status, serde_json::from_slice(&bytes).expect("JSON"))

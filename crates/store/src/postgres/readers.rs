@@ -89,11 +89,11 @@ impl PostgresReaders {
         .await
     }
 
-    pub(crate) async fn get(&self, id: RequestId) -> Result<Option<Request>, StoreError> {
+    pub(crate) async fn get(&self, id: RequestId) -> Result<Option<Arc<Request>>, StoreError> {
         let rows = self
             .query(requests!("(SELECT seq, meta FROM requests WHERE id = $1) r"), &[&id.to_string()])
             .await?;
-        rows.first().map(request).transpose()
+        Ok(rows.first().map(request).transpose()?.map(Arc::new))
     }
 
     pub(crate) async fn head(&self) -> Result<HeadRow, StoreError> {

@@ -10,6 +10,7 @@ use placet_ledger::{Entry, Head};
 use rusqlite::{Connection, OptionalExtension as _, params_from_iter, types::ToSql};
 use tokio::sync::Semaphore;
 
+use super::Recent;
 use crate::{
     Filter, LedgerRow, Listed, StoreError,
     backend::HeadRow,
@@ -26,6 +27,8 @@ const CONNECTIONS: usize = 4;
 #[derive(Debug)]
 pub(crate) struct SqliteReaders {
     pool: Arc<Pool>,
+    // Only beside the one writer; a reader of somebody else's file has none.
+    recent: Option<Arc<Recent>>,
 }
 
 #[derive(Debug)]
@@ -51,9 +54,9 @@ impl Pool {
 }
 
 impl SqliteReaders {
-    pub(crate) fn new(path: &Path) -> Self {
+    pub(crate) fn new(path: &Path, recent: Option<Arc<Recent>>) -> Self {
         let pool = Pool { path: path.to_owned(), idle: Mutex::default(), turns: Semaphore::new(CONNECTIONS) };
-        Self { pool: Arc::new(pool) }
+        Self { pool: Arc::new(pool), recent }
     }
 
     /// A short read, a few pages at most: cheaper in place than on another thread.
@@ -73,8 +76,11 @@ impl SqliteReaders {
         read.await.map_err(|error| StoreError::Database(format!("a read was cut short: {error}")))?
     }
 
-    pub(crate) async fn get(&self, id: RequestId) -> Result<Option<Request>, StoreError> {
-        self.short(|db| get(db, id)).await
+    pub(crate) async fn get(&self, id: RequestId) -> Result<Option<Arc<Request>>, StoreError> {
+        if let Some(request) = self.recent.as_ref().and_then(|recent| recent.get(id)) {
+            return Ok(Some(request));
+        }
+        Ok(self.short(|db| get(db, id)).await?.map(Arc::new))
     }
 
     pub(crate) async fn head(&self) -> Result<HeadRow, StoreError> {

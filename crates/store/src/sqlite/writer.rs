@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use placet_core::{Directory, OutboxId, Request, RequestId, Time};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::readers;
+use super::{Recent, readers};
 use crate::{
     AttemptResult, Clock, Delivery, StoreError,
     backend::{Backend, Changes, CommitError, Loaded, Want},
@@ -17,11 +17,12 @@ use crate::{
 pub(crate) struct SqliteWriter {
     connection: Connection,
     clock: Arc<dyn Clock>,
+    recent: Arc<Recent>,
 }
 
 impl SqliteWriter {
-    pub(crate) fn new(connection: Connection, clock: Arc<dyn Clock>) -> Self {
-        Self { connection, clock }
+    pub(crate) fn new(connection: Connection, clock: Arc<dyn Clock>, recent: Arc<Recent>) -> Self {
+        Self { connection, clock, recent }
     }
 
     fn load(&mut self, want: &Want) -> Result<Loaded, StoreError> {
@@ -52,7 +53,10 @@ impl SqliteWriter {
             if requests.iter().any(|request| request.id == id) {
                 continue;
             }
-            requests.extend(readers::get(db, id)?.map(Arc::new));
+            requests.extend(match self.recent.get(id) {
+                Some(request) => Some(request),
+                None => readers::get(db, id)?.map(Arc::new),
+            });
         }
         let mut tallies = HashMap::new();
         for agent in want.agents.iter().chain(requests.iter().map(|request| &request.agent)) {
@@ -213,7 +217,9 @@ impl Backend for SqliteWriter {
         self.write(changes).map_err(CommitError::Not)?;
         let committed = self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
         // A failed COMMIT leaves the transaction open (and is rolled back) unless stable storage itself failed.
-        committed.map(|_| ()).map_err(|error| CommitError::Not(error.into()))
+        committed.map_err(|error| CommitError::Not(error.into()))?;
+        self.recent.committed(changes.requests.iter().map(|row| row.request.clone()));
+        Ok(())
     }
 
     async fn rollback(&mut self) {

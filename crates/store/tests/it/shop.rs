@@ -110,7 +110,7 @@ impl Shop {
     }
 
     pub(crate) async fn read(&self, id: RequestId) -> Request {
-        self.store.get(id).await.unwrap().unwrap()
+        Arc::unwrap_or_clone(self.store.get(id).await.unwrap().unwrap())
     }
 
     /// The whole ledger.

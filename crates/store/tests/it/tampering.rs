@@ -140,13 +140,6 @@ both! {
         differs(&place, "UPDATE requests SET seq = 5 WHERE seq = 4").await;
     }
 
-    async fn a_changed_column_that_lists_and_timers_go_by_is_found(backend: Backend) {
-        let place = history(backend).await;
-        for change in ["deadline = deadline + 1", "deadline = NULL", "agent = 'other'", "tool = 'harmless'", "id = 'req_00000000000000000000000000'", "risk = 'low'"] {
-            differs(&place, &format!("UPDATE requests SET {change} WHERE seq = 8")).await;
-        }
-    }
-
     async fn changed_keys_people_and_counts_are_found(backend: Backend) {
         let place = history(backend).await;
         differs(&place, "UPDATE tallies SET pending = 0").await;

@@ -14,7 +14,11 @@ fn pages_of_requests_and_of_the_ledger() {
         let mut page = ann.get("/v1/requests?limit=1").await.expect(200);
         assert_eq!(page["items"][0]["state"], "cancelled");
         page["items"] = json!([]);
-        let epoch = page["event_id"].as_str().and_then(|id| id.split_once('.')).map(|(epoch, _)| epoch.to_owned()).expect("epoch.seq");
+        let epoch = page["event_id"]
+            .as_str()
+            .and_then(|id| id.split_once('.'))
+            .map(|(epoch, _)| epoch.to_owned())
+            .expect("epoch.seq");
         assert_eq!(page["event_id"], format!("{epoch}.{}", page["seq"]));
         page["event_id"] = json!("[event]");
         shape!(page, @r#"
@@ -205,7 +209,10 @@ fn pages_of_requests_and_of_the_ledger() {
 fn keys_and_people_as_an_admin_sees_them() {
     on_sqlite(async |server| {
         let admin = server.admin();
-        admin.post("/v1/people", json!({"name": "ann", "roles": ["reviewer", "auditor"], "teams": ["ops"]})).await.expect(201);
+        admin
+            .post("/v1/people", json!({"name": "ann", "roles": ["reviewer", "auditor"], "teams": ["ops"]}))
+            .await
+            .expect(201);
         let made = admin.post("/v1/keys", json!({"role": "agent", "name": "bot", "owner": "ann"})).await;
         shape!(whole(&made), @r#"
         {

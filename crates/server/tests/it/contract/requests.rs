@@ -93,7 +93,13 @@ fn a_create_answers_the_whole_record() {
 fn the_other_kinds_answer_their_own_fields() {
     on_sqlite(async |server| {
         let bot = server.agent("bot").await;
-        let own = |record: &Value, fields: &[&str]| -> Value { fields.iter().map(|field| ((*field).to_owned(), record[*field].clone())).collect::<serde_json::Map<_, _>>().into() };
+        let own = |record: &Value, fields: &[&str]| -> Value {
+            fields
+                .iter()
+                .map(|field| ((*field).to_owned(), record[*field].clone()))
+                .collect::<serde_json::Map<_, _>>()
+                .into()
+        };
         let step = json!({"id": "a", "action": "run", "description": "runs", "arguments": {"n": 1}, "optional": true});
         let plan = json!({"kind": "plan", "session": "s", "title": "t", "steps": [step], "can_modify": true, "estimated_duration": "5 min"});
         let plan = bot.post("/v1/requests", plan).await.expect(201);
@@ -144,7 +150,10 @@ fn the_other_kinds_answer_their_own_fields() {
           "required": false
         }
         "#);
-        let confirmation = bot.post("/v1/requests", json!({"kind": "confirmation", "session": "s", "message": "go?"})).await.expect(201);
+        let confirmation = bot
+            .post("/v1/requests", json!({"kind": "confirmation", "session": "s", "message": "go?"}))
+            .await
+            .expect(201);
         shape!(own(&confirmation, &["kind", "message", "details", "confirm_label", "cancel_label", "allowed", "claimable"]), @r#"
         {
           "allowed": [
@@ -166,7 +175,10 @@ fn the_other_kinds_answer_their_own_fields() {
 fn a_reviewer_is_shown_the_exact_text_and_decides_on_its_digest() {
     on_sqlite(async |server| {
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
-        let record = bot.post("/v1/requests", action_with(json!({"summary": "a\u{202e}b", "arguments": {"n": 1.50}}))).await.expect(201);
+        let record = bot
+            .post("/v1/requests", action_with(json!({"summary": "a\u{202e}b", "arguments": {"n": 1.50}})))
+            .await
+            .expect(201);
         let shown = ann.get(&at(&record, "")).await;
         shape!(json!({"status": shown.status, "display": shown.body["display"]}), @r#"
         {
@@ -198,7 +210,10 @@ fn a_reviewer_is_shown_the_exact_text_and_decides_on_its_digest() {
           "status": 200
         }
         "#);
-        let edit = merged(vote(&record, "edit"), json!({"arguments": {"n": 2}, "reason": "less", "display": shown.body["display"]["digest"]}));
+        let edit = merged(
+            vote(&record, "edit"),
+            json!({"arguments": {"n": 2}, "reason": "less", "display": shown.body["display"]["digest"]}),
+        );
         let decided = ann.post(&at(&record, "/decision"), edit).await;
         shape!(json!({"status": decided.status, "state": decided.body["state"], "votes": decided.body["votes"], "decision": decided.body["decision"], "claim_by": decided.body["claim_by"]}), @r#"
         {
