@@ -26,6 +26,7 @@ const SCHEMA: &str = include_str!("../../../crates/store/migrations/sqlite/0001_
 const SETTINGS: &str = "
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;
+    PRAGMA wal_autocheckpoint = 4000;
     PRAGMA cache_size = -65536;
     PRAGMA temp_store = MEMORY;
 ";

@@ -2,8 +2,7 @@
 
 use crate::{
     Action, Actor, Auth, Body, Cancel, Claim, Command, Created, Directory, Effect, Event, Kind, Payload,
-    Reassign, Refusal, Report, Request, Resolve, Revoke, Role, State, Submit, Time, Written,
-    decide::decide,
+    Reassign, Refusal, Report, Request, Resolve, Revoke, Role, State, Submit, Time, Written, decide::decide,
 };
 
 /// What a command is checked against, read inside the transaction that will hold its result.
@@ -222,7 +221,8 @@ fn report(request: &Request, report: &Report, actor: &Actor, cx: &Context<'_>) -
         return Applied::refused(Refusal::WrongPermit);
     }
     let same = request.outcome.as_ref().is_some_and(|known| {
-        known.status == report.status && (known.resolved_by.is_some() || known.result_digest == report.result_digest)
+        known.status == report.status
+            && (known.resolved_by.is_some() || known.result_digest == report.result_digest)
     });
     match request.state {
         // A late report still tells the truth; the deadline only bounds how long we hope for it.

@@ -101,7 +101,10 @@ fn offered(request: &Request, decide: &Decide) -> Result<(), Invalid> {
             let edited = |step: &StepDecision| step.decision == Edit;
             match &given.steps {
                 Some(steps) if !request.allowed.contains(&Edit) && steps.iter().any(edited) => {
-                    Err(Invalid::new("/steps", "`edit` is not offered for this request: approve or deny the steps"))
+                    Err(Invalid::new(
+                        "/steps",
+                        "`edit` is not offered for this request: approve or deny the steps",
+                    ))
                 }
                 Some(steps) => check_steps(plan, steps, "/steps"),
                 None if decide.word == Edit => {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use placet_core::{
-    Actor, Auth, Body, Command, Decide, DecisionWord, Digest, Invalid, ProposalContent, Reassign, Refusal, ReportStatus, Request, RequestId,
-    Resolve, Revoke, Role, State, StepDecision, StepUp,
+    Actor, Auth, Body, Command, Decide, DecisionWord, Digest, Invalid, ProposalContent, Reassign, Refusal,
+    ReportStatus, Request, RequestId, Resolve, Revoke, Role, State, StepDecision, StepUp,
 };
 use placet_ledger::{edit_digest, proposal_digest};
 use placet_store::{Idempotency, Outcome, Work};
@@ -58,7 +58,12 @@ impl Gate {
     }
 
     /// Casts several votes in one transaction; atomic ones all count or none does.
-    pub async fn decide_many(&self, actor: &Actor, decisions: Vec<Decision>, atomic: bool) -> Result<Vec<Outcome>, GateError> {
+    pub async fn decide_many(
+        &self,
+        actor: &Actor,
+        decisions: Vec<Decision>,
+        atomic: bool,
+    ) -> Result<Vec<Outcome>, GateError> {
         require(actor, &[Role::Reviewer])?;
         // The strength of proof is the actor's, so votes with and without a code cannot share a transaction.
         let mut outcomes: Vec<Option<Outcome>> = vec![None; decisions.len()];
@@ -73,13 +78,29 @@ impl Gate {
                 Err(error) => return Err(error),
             }
         }
-        if atomic && (outcomes.iter().any(Option::is_some) || ready.iter().any(|(_, voter, ..)| voter.auth != ready[0].1.auth)) {
-            let refusal = Refusal::Invalid(Invalid::new("", "not applied: another decision of the same atomic batch was refused"));
-            return Ok(outcomes.into_iter().map(|outcome| outcome.unwrap_or(Outcome { answer: Err(refusal.clone()), request: None, replayed: false })).collect());
+        if atomic
+            && (outcomes.iter().any(Option::is_some)
+                || ready.iter().any(|(_, voter, ..)| voter.auth != ready[0].1.auth))
+        {
+            let refusal = Refusal::Invalid(Invalid::new(
+                "",
+                "not applied: another decision of the same atomic batch was refused",
+            ));
+            return Ok(outcomes
+                .into_iter()
+                .map(|outcome| {
+                    outcome.unwrap_or(Outcome {
+                        answer: Err(refusal.clone()),
+                        request: None,
+                        replayed: false,
+                    })
+                })
+                .collect());
         }
         for auth in [Auth::Open, Auth::Token, Auth::Session, Auth::Code] {
             let (mut places, mut commands) = (Vec::new(), Vec::new());
-            for (index, _, command, idempotency) in ready.extract_if(.., |(_, voter, ..)| voter.auth == auth) {
+            for (index, _, command, idempotency) in ready.extract_if(.., |(_, voter, ..)| voter.auth == auth)
+            {
                 places.push(index);
                 commands.push((command, idempotency));
             }
@@ -92,13 +113,20 @@ impl Gate {
                 outcomes[index] = Some(outcome);
             }
         }
-        outcomes.into_iter().map(|outcome| outcome.ok_or_else(|| placet_store::StoreError::Unknown.into())).collect()
+        outcomes
+            .into_iter()
+            .map(|outcome| outcome.ok_or_else(|| placet_store::StoreError::Unknown.into()))
+            .collect()
     }
 
     /// The command of a vote, with the digest that its replacement gives.
     async fn vote(&self, actor: &Actor, decision: Decision) -> Result<(Actor, Command), GateError> {
         if decision.remember.is_some() {
-            return Err(Invalid::new("/remember", "standing approvals are not available yet: decide this request alone").into());
+            return Err(Invalid::new(
+                "/remember",
+                "standing approvals are not available yet: decide this request alone",
+            )
+            .into());
         }
         if decision.reason.as_ref().is_some_and(|reason| reason.len() > REASON) {
             return Err(Invalid::new("/reason", format!("the reason is longer than {REASON} bytes")).into());
@@ -106,11 +134,14 @@ impl Gate {
         let mut actor = actor.clone();
         if let Some(step_up) = &decision.step_up {
             if !code_matches(&self.store.secret(), decision.digest, &step_up.code) {
-                return Err(Invalid::new("/step_up/code", "that is not the code shown with this request").into());
+                return Err(
+                    Invalid::new("/step_up/code", "that is not the code shown with this request").into()
+                );
             }
             actor.auth = Auth::Code;
         }
-        let content = ProposalContent { arguments: decision.arguments, answer: decision.answer, steps: decision.steps };
+        let content =
+            ProposalContent { arguments: decision.arguments, answer: decision.answer, steps: decision.steps };
         let proposal = if content == ProposalContent::default() {
             None
         } else {
@@ -130,7 +161,12 @@ impl Gate {
     }
 
     /// The digest of a replacement. Reads only what never changes about a request, so it needs no transaction.
-    async fn proposal(&self, actor: &Actor, id: RequestId, proposal: &ProposalContent) -> Result<Digest, GateError> {
+    async fn proposal(
+        &self,
+        actor: &Actor,
+        id: RequestId,
+        proposal: &ProposalContent,
+    ) -> Result<Digest, GateError> {
         let request = self.get(actor, id).await?;
         let Some(content) = request.content.clone() else {
             return Err(Invalid::new("", "the content of the request was erased").into());
@@ -145,7 +181,13 @@ impl Gate {
     }
 
     /// Takes an unclaimed approval back.
-    pub async fn revoke(&self, actor: &Actor, id: RequestId, reason: Option<String>, idempotency: Option<Idempotency>) -> Result<Arc<Request>, GateError> {
+    pub async fn revoke(
+        &self,
+        actor: &Actor,
+        id: RequestId,
+        reason: Option<String>,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Arc<Request>, GateError> {
         require(actor, &[Role::Reviewer])?;
         let outcome = self.command(actor, Command::Revoke(Revoke { id, reason }), idempotency).await?;
         outcome.request.ok_or_else(GateError::not_found)
@@ -164,7 +206,8 @@ impl Gate {
         if to.is_empty() || to.len() > 50 {
             return Err(Invalid::new("/to", "name 1 to 50 reviewers or teams (`team:NAME`)").into());
         }
-        let outcome = self.command(actor, Command::Reassign(Reassign { id, to, reason }), idempotency).await?;
+        let outcome =
+            self.command(actor, Command::Reassign(Reassign { id, to, reason }), idempotency).await?;
         outcome.request.ok_or_else(GateError::not_found)
     }
 
@@ -179,7 +222,9 @@ impl Gate {
     ) -> Result<Arc<Request>, GateError> {
         require(actor, &[Role::Reviewer])?;
         if reason.trim().is_empty() || reason.len() > REASON {
-            return Err(Invalid::new("/reason", format!("say how you know: text of 1 to {REASON} bytes")).into());
+            return Err(
+                Invalid::new("/reason", format!("say how you know: text of 1 to {REASON} bytes")).into()
+            );
         }
         let command = Command::Resolve(Resolve { id, status, reason });
         let mut resolved = self.command(actor, command.clone(), idempotency).await;

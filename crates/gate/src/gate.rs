@@ -80,7 +80,12 @@ impl std::fmt::Debug for Gate {
 
 impl Gate {
     /// Starts the engine on an open store: the hub from the head on, and the timer.
-    pub async fn start(store: Arc<Store>, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>, settings: Settings) -> Result<Self, GateError> {
+    pub async fn start(
+        store: Arc<Store>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+        settings: Settings,
+    ) -> Result<Self, GateError> {
         let tail = store.tail(None).await?;
         let gate = Self(Arc::new(Inner {
             store,
@@ -169,7 +174,11 @@ impl Gate {
     pub fn display(&self, request: &Request) -> Option<Display> {
         let fields = request.display_fields();
         let digest = display_digest(&fields).ok()?;
-        let code = request.needs.step_up.as_ref().map(|_| permit::code(&self.store.secret(), request.current_digest()));
+        let code = request
+            .needs
+            .step_up
+            .as_ref()
+            .map(|_| permit::code(&self.store.secret(), request.current_digest()));
         Some(Display { digest, fields, code })
     }
 
@@ -180,7 +189,8 @@ impl Gate {
         command: placet_core::Command,
         idempotency: Option<placet_store::Idempotency>,
     ) -> Result<Outcome, GateError> {
-        let work = Work::Commands { actor: actor.clone(), commands: vec![(command, idempotency)], atomic: false };
+        let work =
+            Work::Commands { actor: actor.clone(), commands: vec![(command, idempotency)], atomic: false };
         let mut outcomes = self.commands(work).await?;
         let outcome = outcomes.pop().ok_or(placet_store::StoreError::Unknown)?;
         match outcome.answer {

@@ -64,7 +64,12 @@ impl Gate {
     }
 
     /// Makes a key.
-    pub async fn create_key(&self, actor: &Actor, new: NewKey, idempotency: Option<Idempotency>) -> Result<MadeKey, GateError> {
+    pub async fn create_key(
+        &self,
+        actor: &Actor,
+        new: NewKey,
+        idempotency: Option<Idempotency>,
+    ) -> Result<MadeKey, GateError> {
         let mut bytes = [0_u8; 32];
         self.entropy.fill(&mut bytes);
         let secret = format!("plk_{}_{}", new.role, BASE32_DNSSEC.encode(&bytes));
@@ -86,12 +91,24 @@ impl Gate {
         }
     }
 
-    async fn install_key(&self, actor: &Actor, new: NewKey, secret: String, idempotency: Option<Idempotency>) -> Result<MadeKey, GateError> {
+    async fn install_key(
+        &self,
+        actor: &Actor,
+        new: NewKey,
+        secret: String,
+        idempotency: Option<Idempotency>,
+    ) -> Result<MadeKey, GateError> {
         require(actor, &[Role::Admin])?;
         let mut random = [0_u8; 10];
         self.entropy.fill(&mut random);
         let id = KeyId::new(self.now().millis(), random);
-        let command = AdminCommand::CreateKey { id, role: new.role, name: new.name, owner: new.owner, secret: hashed(&secret) };
+        let command = AdminCommand::CreateKey {
+            id,
+            role: new.role,
+            name: new.name,
+            owner: new.owner,
+            secret: hashed(&secret),
+        };
         match self.admin(actor, command, idempotency).await? {
             None => Ok(MadeKey { id, secret: Some(secret) }),
             Some(id) => Ok(MadeKey { id, secret: None }),
@@ -105,7 +122,13 @@ impl Gate {
     }
 
     /// Sets a person's roles and teams.
-    pub async fn put_person(&self, actor: &Actor, name: String, person: PersonSpec, idempotency: Option<Idempotency>) -> Result<(), GateError> {
+    pub async fn put_person(
+        &self,
+        actor: &Actor,
+        name: String,
+        person: PersonSpec,
+        idempotency: Option<Idempotency>,
+    ) -> Result<(), GateError> {
         require(actor, &[Role::Admin])?;
         let command = AdminCommand::PutPerson { name, roles: person.roles, teams: person.teams };
         self.admin(actor, command, idempotency).await.map(drop)
@@ -124,7 +147,12 @@ impl Gate {
     }
 
     /// Applies a command about keys or people. A replayed one answers with the key it made.
-    async fn admin(&self, actor: &Actor, command: AdminCommand, idempotency: Option<Idempotency>) -> Result<Option<KeyId>, GateError> {
+    async fn admin(
+        &self,
+        actor: &Actor,
+        command: AdminCommand,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Option<KeyId>, GateError> {
         let done = self.store.run(Work::Admin { actor: actor.clone(), command, idempotency }).await?;
         match done {
             Done::Admin(Ok(())) => {

@@ -20,6 +20,8 @@ pub use feed::Feed;
 pub use gate::{Gate, Settings};
 pub use keys::{MadeKey, NewKey, PersonSpec};
 pub use permit::Claimed;
-pub use placet_store::{Clock, Done, Filter, Idempotency, LedgerRow, Listed, News, Order, Outcome, StoreError, SystemClock};
+pub use placet_store::{
+    Clock, Done, Filter, Idempotency, LedgerRow, Listed, News, Order, Outcome, StoreError, SystemClock,
+};
 pub use submit::Submitted;
 pub use waiters::{Until, Waited};

@@ -76,7 +76,8 @@ impl Gate {
         };
         let held = fingerprint("placet/permit/v1", &permit);
         let claimant = claimant.map(|claimant| fingerprint("placet/claimant/v1", claimant));
-        let outcome = self.command(actor, Command::Claim(Claim { id, permit: held, claimant }), idempotency).await?;
+        let outcome =
+            self.command(actor, Command::Claim(Claim { id, permit: held, claimant }), idempotency).await?;
         let request = outcome.request.ok_or_else(GateError::not_found)?;
         // An idempotency key answers for what happened then; the permit is only good if it is still that one.
         if request.claim.as_ref().is_none_or(|claim| claim.permit != held) {
@@ -99,7 +100,9 @@ impl Gate {
     ) -> Result<Arc<Request>, GateError> {
         require(actor, &[Role::Agent])?;
         let permit = fingerprint("placet/permit/v1", permit);
-        let outcome = self.command(actor, Command::Report(Report { id, permit, status, result_digest, note }), idempotency).await?;
+        let outcome = self
+            .command(actor, Command::Report(Report { id, permit, status, result_digest, note }), idempotency)
+            .await?;
         outcome.request.ok_or_else(GateError::not_found)
     }
 }

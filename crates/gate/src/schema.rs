@@ -22,7 +22,10 @@ pub(crate) fn check_arguments(schema: Option<&Value>, arguments: &Map<String, Va
     let value = Value::Object(arguments.clone());
     match validator.iter_errors(&value).next() {
         None => Ok(()),
-        Some(error) => Err(Invalid::new(format!("/arguments{}", error.instance_path()), format!("the arguments do not fit the tool's schema: {error}"))),
+        Some(error) => Err(Invalid::new(
+            format!("/arguments{}", error.instance_path()),
+            format!("the arguments do not fit the tool's schema: {error}"),
+        )),
     }
 }
 

@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
-use placet_core::{Actor, Body, Cancel, Command, Content, Create, Effect, Request, RequestId, Risk, Role, Submit, Verdict};
+use placet_core::{
+    Actor, Body, Cancel, Command, Content, Create, Effect, Request, RequestId, Risk, Role, Submit, Verdict,
+};
 use placet_ledger::{Parts, hash};
 use placet_store::Idempotency;
 
-use crate::{
-    Gate, GateError,
-    gate::require,
-    schema::check_schema,
-};
+use crate::{Gate, GateError, gate::require, schema::check_schema};
 
 /// A request that was made, or made before with the same idempotency key.
 #[derive(Debug, Clone)]
@@ -24,7 +22,12 @@ pub struct Submitted {
 
 impl Gate {
     /// Asks. Answers when the request is durable.
-    pub async fn submit(&self, actor: &Actor, create: Create, idempotency: Option<Idempotency>) -> Result<Submitted, GateError> {
+    pub async fn submit(
+        &self,
+        actor: &Actor,
+        create: Create,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Submitted, GateError> {
         require(actor, &[Role::Agent])?;
         let spec = create.check(&self.settings.limits)?;
         if let Body::Action(action) = &spec.body {
@@ -48,7 +51,12 @@ impl Gate {
             nonce: &nonce,
         }
         .canonical()?;
-        let content = Arc::new(Content { body: spec.body.clone(), context: spec.context.clone(), summary: spec.summary.clone(), nonce });
+        let content = Arc::new(Content {
+            body: spec.body.clone(),
+            context: spec.context.clone(),
+            summary: spec.summary.clone(),
+            nonce,
+        });
         let (verdict, risk) = verdict(spec.risk);
         let submit = Submit {
             id,
@@ -70,7 +78,13 @@ impl Gate {
     }
 
     /// Withdraws a request, as the agent that made it.
-    pub async fn cancel(&self, actor: &Actor, id: RequestId, reason: Option<String>, idempotency: Option<Idempotency>) -> Result<Arc<Request>, GateError> {
+    pub async fn cancel(
+        &self,
+        actor: &Actor,
+        id: RequestId,
+        reason: Option<String>,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Arc<Request>, GateError> {
         require(actor, &[Role::Agent])?;
         let outcome = self.command(actor, Command::Cancel(Cancel { id, reason }), idempotency).await?;
         outcome.request.ok_or_else(GateError::not_found)

@@ -61,12 +61,19 @@ pub(crate) async fn run(inner: Arc<Inner>) {
         }
         if pruned.elapsed() >= PRUNE_EVERY {
             pruned = tokio::time::Instant::now();
-            let before = Time::from_micros(inner.clock.now().micros().saturating_sub(i64::try_from(KEEP_ANSWERS.as_micros()).unwrap_or(i64::MAX)));
+            let before = Time::from_micros(
+                inner
+                    .clock
+                    .now()
+                    .micros()
+                    .saturating_sub(i64::try_from(KEEP_ANSWERS.as_micros()).unwrap_or(i64::MAX)),
+            );
             if let Err(error) = inner.store.run(Work::Prune { before }).await {
                 tracing::warn!(%error, "old answers could not be forgotten");
             }
         }
-        let pause = inner.timer.nearest().map_or(LONGEST, |deadline| deadline.since(inner.clock.now()).min(LONGEST));
+        let pause =
+            inner.timer.nearest().map_or(LONGEST, |deadline| deadline.since(inner.clock.now()).min(LONGEST));
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
             () = inner.timer.bell.notified() => {}
@@ -89,7 +96,9 @@ pub(crate) async fn sweep(inner: &Inner) -> Result<usize, StoreError> {
             let commands = chunk.iter().map(|id| (Command::Expire(Expire { id: *id }), None)).collect();
             let work = Work::Commands { actor: Actor::system(), commands, atomic: false };
             if let Done::Commands(outcomes) = inner.store.run(work).await? {
-                let over = |outcome: &&Outcome| outcome.request.as_ref().is_none_or(|request| request.deadline().is_none());
+                let over = |outcome: &&Outcome| {
+                    outcome.request.as_ref().is_none_or(|request| request.deadline().is_none())
+                };
                 ended += outcomes.iter().filter(over).count();
             }
         }

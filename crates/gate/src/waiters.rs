@@ -111,8 +111,9 @@ impl Waiters {
     pub(crate) fn wake_revoked(&self, directory: &Directory) {
         let mut inner = self.inner();
         for waiters in inner.by_request.values_mut() {
-            let (gone, stay) =
-                std::mem::take(waiters).into_iter().partition(|waiter| waiter.key.is_some_and(|key| directory.live_key(key).is_none()));
+            let (gone, stay) = std::mem::take(waiters)
+                .into_iter()
+                .partition(|waiter| waiter.key.is_some_and(|key| directory.live_key(key).is_none()));
             *waiters = stay;
             let gone: Vec<Waiter> = gone;
             for waiter in gone {
@@ -168,7 +169,13 @@ impl Drop for Registration<'_> {
 
 impl Gate {
     /// Waits until something happened to a request, or the time is up. The caller must be allowed to see it.
-    pub async fn wait(&self, actor: &Actor, id: RequestId, until: Until, at_most: Duration) -> Result<Waited, GateError> {
+    pub async fn wait(
+        &self,
+        actor: &Actor,
+        id: RequestId,
+        until: Until,
+        at_most: Duration,
+    ) -> Result<Waited, GateError> {
         if at_most.is_zero() {
             let request = self.get(actor, id).await?;
             let met = self.met(&request, until);
@@ -178,7 +185,8 @@ impl Gate {
         let deadline = Instant::now() + at_most;
         loop {
             // Registered before reading: whatever happens after the read rings the bell.
-            let mut registration = Registration { waiters: &self.waiters, id, ring: self.waiters.register(id, actor.key) };
+            let mut registration =
+                Registration { waiters: &self.waiters, id, ring: self.waiters.register(id, actor.key) };
             // In this order for the same reason: a key revoked from here on rings the bell as well.
             if !self.still_works(actor) {
                 // Or another node made it a moment ago.
@@ -198,7 +206,9 @@ impl Gate {
                 () = tokio::time::sleep_until(deadline) => None,
             };
             match woken {
-                Some(Ok(Wake::Changed(request))) if self.met(&request, until) => return Ok(Waited { request, met: true }),
+                Some(Ok(Wake::Changed(request))) if self.met(&request, until) => {
+                    return Ok(Waited { request, met: true });
+                }
                 Some(Ok(Wake::Changed(_))) => {}
                 Some(Ok(Wake::Revoked)) => return Err(GateError::KeyRevoked),
                 Some(Err(_)) => return Err(GateError::Closing),

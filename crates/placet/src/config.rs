@@ -106,15 +106,24 @@ impl Config {
     pub(crate) fn load(file: Option<&Path>, set: &[String]) -> anyhow::Result<Self> {
         let mut table: Table = DEFAULTS.parse().context("the built-in defaults cannot be read")?;
         if let Some(file) = file {
-            let text = std::fs::read_to_string(file).map_err(|error| usage(format!("--config: cannot read {}: {error}", file.display())))?;
-            let over: Table = text.parse().map_err(|error| usage(format!("--config: {} is not TOML: {error}", file.display())))?;
-            merge(&mut table, over, "").map_err(|problem| usage(format!("--config: {}: {problem}", file.display())))?;
+            let text = std::fs::read_to_string(file)
+                .map_err(|error| usage(format!("--config: cannot read {}: {error}", file.display())))?;
+            let over: Table = text
+                .parse()
+                .map_err(|error| usage(format!("--config: {} is not TOML: {error}", file.display())))?;
+            merge(&mut table, over, "")
+                .map_err(|problem| usage(format!("--config: {}: {problem}", file.display())))?;
         }
         for pair in set {
-            let (key, value) = pair.split_once('=').ok_or_else(|| usage(format!("--set {pair}: write KEY=VALUE, such as limits.pending_per_agent=50")))?;
-            put(&mut table, key.trim(), value.trim()).map_err(|problem| usage(format!("--set {pair}: {problem}")))?;
+            let (key, value) = pair.split_once('=').ok_or_else(|| {
+                usage(format!("--set {pair}: write KEY=VALUE, such as limits.pending_per_agent=50"))
+            })?;
+            put(&mut table, key.trim(), value.trim())
+                .map_err(|problem| usage(format!("--set {pair}: {problem}")))?;
         }
-        let config: Self = Value::Table(table).try_into().map_err(|error: toml::de::Error| usage(format!("the configuration does not fit: {}", error.message())))?;
+        let config: Self = Value::Table(table).try_into().map_err(|error: toml::de::Error| {
+            usage(format!("the configuration does not fit: {}", error.message()))
+        })?;
         config.check()?;
         Ok(config)
     }
@@ -126,11 +135,15 @@ impl Config {
         if !["", "code"].contains(&self.hold.step_up.as_str()) {
             return Err(usage("hold.step_up must be \"\" or \"code\""));
         }
-        if self.requests.expires_in < Duration::from_secs(1) || self.requests.expires_in > self.limits.expires_in_max {
+        if self.requests.expires_in < Duration::from_secs(1)
+            || self.requests.expires_in > self.limits.expires_in_max
+        {
             return Err(usage("requests.expires_in must be between 1s and limits.expires_in_max"));
         }
         if self.requests.claim_window.is_zero() || self.requests.report_window.is_zero() {
-            return Err(usage("requests.claim_window and requests.report_window must be longer than nothing"));
+            return Err(usage(
+                "requests.claim_window and requests.report_window must be longer than nothing",
+            ));
         }
         if self.limits.connections == 0 || self.limits.pending_per_agent == 0 {
             return Err(usage("limits.connections and limits.pending_per_agent must be at least 1"));
@@ -143,11 +156,18 @@ impl Config {
         let text = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         let seat = Seat { people: self.hold.people, team: text(&self.hold.team) };
         placet_gate::Settings {
-            limits: Limits { expires_in: self.requests.expires_in, expires_in_max: self.limits.expires_in_max },
+            limits: Limits {
+                expires_in: self.requests.expires_in,
+                expires_in_max: self.limits.expires_in_max,
+            },
             pending_per_agent: self.limits.pending_per_agent,
             claim_window: self.requests.claim_window,
             report_window: self.requests.report_window,
-            needs: Needs { any: vec![AllOf { all: vec![seat] }], four_eyes: self.hold.four_eyes, step_up: text(&self.hold.step_up) },
+            needs: Needs {
+                any: vec![AllOf { all: vec![seat] }],
+                four_eyes: self.hold.four_eyes,
+                step_up: text(&self.hold.step_up),
+            },
             waits_per_principal: self.limits.waits_per_principal,
             waits: self.limits.waits,
         }
@@ -195,8 +215,14 @@ fn put(table: &mut Table, key: &str, text: &str) -> Result<(), String> {
         Value::Integer(_) => Value::Integer(text.parse().map_err(|_| format!("`{key}` is a number"))?),
         Value::Boolean(_) => Value::Boolean(text.parse().map_err(|_| format!("`{key}` is true or false"))?),
         Value::Array(_) => {
-            let items = text.trim_start_matches('[').trim_end_matches(']').split(',').map(|item| item.trim().trim_matches('"'));
-            Value::Array(items.filter(|item| !item.is_empty()).map(|item| Value::String(item.to_owned())).collect())
+            let items = text
+                .trim_start_matches('[')
+                .trim_end_matches(']')
+                .split(',')
+                .map(|item| item.trim().trim_matches('"'));
+            Value::Array(
+                items.filter(|item| !item.is_empty()).map(|item| Value::String(item.to_owned())).collect(),
+            )
         }
         _ => return Err(unknown(key)),
     };
@@ -223,7 +249,13 @@ mod tests {
 
     #[test]
     fn set_overrides_one_key_with_the_type_of_its_default() {
-        let config = set(&["limits.pending_per_agent=7", "requests.expires_in=30s", "server.hosts=a.example,b.example", "hold.four_eyes=true"]).unwrap();
+        let config = set(&[
+            "limits.pending_per_agent=7",
+            "requests.expires_in=30s",
+            "server.hosts=a.example,b.example",
+            "hold.four_eyes=true",
+        ])
+        .unwrap();
         assert_eq!(config.limits.pending_per_agent, 7);
         assert_eq!(config.requests.expires_in, Duration::from_secs(30));
         assert_eq!(config.server.hosts, ["a.example", "b.example"]);

@@ -51,7 +51,10 @@ pub(crate) async fn key_new(args: KeyNewArgs) -> anyhow::Result<ExitCode> {
         }
         KeyAnswer::Made { key, .. } => {
             output::line(&key)?;
-            output::to_stderr(&format!("This key of `{}` is shown once; keep it. Use it as PLACET_TOKEN.", safe(&args.name)));
+            output::to_stderr(&format!(
+                "This key of `{}` is shown once; keep it. Use it as PLACET_TOKEN.",
+                safe(&args.name)
+            ));
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -63,7 +66,9 @@ async fn make_alone(location: Location, request: KeyRequest) -> anyhow::Result<K
     let store = match Store::open(Options::new(location, clock.clone())).await {
         Ok(store) => Arc::new(store),
         Err(StoreError::Locked(folder)) => {
-            bail!("a server is using {folder}, and its socket there does not answer: run this as the user that runs the server")
+            bail!(
+                "a server is using {folder}, and its socket there does not answer: run this as the user that runs the server"
+            )
         }
         Err(error) => return Err(error.into()),
     };
@@ -106,9 +111,16 @@ pub(crate) async fn ledger_verify(args: LedgerVerifyArgs) -> anyhow::Result<Exit
                     VerifyError::Bad(bad) => Some(bad.seq),
                     _ => None,
                 };
-                output::line(&json_line(&json!({"ok": false, "bad_entry": seq, "error": error.to_string()})))?;
+                output::line(&json_line(
+                    &json!({"ok": false, "bad_entry": seq, "error": error.to_string()}),
+                ))?;
             } else {
-                output::to_stderr(&format!("{}BAD{}: {}", output::BAD, output::BAD.render_reset(), safe(&error.to_string())));
+                output::to_stderr(&format!(
+                    "{}BAD{}: {}",
+                    output::BAD,
+                    output::BAD.render_reset(),
+                    safe(&error.to_string())
+                ));
             }
             Ok(ExitCode::from(1))
         }
@@ -142,7 +154,8 @@ fn is_database(file: &Path) -> anyhow::Result<bool> {
         return Ok(true);
     }
     let mut start = [0_u8; 16];
-    let mut opened = std::fs::File::open(file).map_err(|error| usage(format!("cannot open {}: {error}", file.display())))?;
+    let mut opened = std::fs::File::open(file)
+        .map_err(|error| usage(format!("cannot open {}: {error}", file.display())))?;
     let read = std::io::Read::read(&mut opened, &mut start)?;
     Ok(start.get(..read) == Some(b"SQLite format 3\0"))
 }
@@ -157,26 +170,43 @@ struct ExportLine {
 
 /// Checks an export of the ledger alone: one item of `GET /v1/ledger` a line.
 fn verify_export(file: &PathBuf, json: bool) -> anyhow::Result<ExitCode> {
-    let opened = std::fs::File::open(file).map_err(|error| usage(format!("cannot open {}: {error}", file.display())))?;
+    let opened = std::fs::File::open(file)
+        .map_err(|error| usage(format!("cannot open {}: {error}", file.display())))?;
     let mut chain = Chain::default();
     for (number, line) in std::io::BufReader::new(opened).lines().enumerate() {
         let line = line.with_context(|| format!("line {} cannot be read", number + 1))?;
-        let item: ExportLine = serde_json::from_str(&line)
-            .map_err(|error| usage(format!("{} line {} is not an item of GET /v1/ledger: {error}", file.display(), number + 1)))?;
+        let item: ExportLine = serde_json::from_str(&line).map_err(|error| {
+            usage(format!("{} line {} is not an item of GET /v1/ledger: {error}", file.display(), number + 1))
+        })?;
         if let Err(bad) = chain.check(item.seq, item.entry.get(), &item.hash) {
             if json {
-                output::line(&json_line(&json!({"ok": false, "bad_entry": bad.seq, "error": bad.to_string()})))?;
+                output::line(&json_line(
+                    &json!({"ok": false, "bad_entry": bad.seq, "error": bad.to_string()}),
+                ))?;
             } else {
-                output::to_stderr(&format!("{}BAD{}: {}", output::BAD, output::BAD.render_reset(), safe(&bad.to_string())));
+                output::to_stderr(&format!(
+                    "{}BAD{}: {}",
+                    output::BAD,
+                    output::BAD.render_reset(),
+                    safe(&bad.to_string())
+                ));
             }
             return Ok(ExitCode::from(1));
         }
     }
     let head = chain.head();
     if json {
-        output::line(&json_line(&json!({"ok": true, "entries": head.seq, "epoch": head.epoch, "head": head.hash})))?;
+        output::line(&json_line(
+            &json!({"ok": true, "entries": head.seq, "epoch": head.epoch, "head": head.hash}),
+        ))?;
     } else {
-        output::line(&format!("{}good{}: {} entries in the export; head {}", output::GOOD, output::GOOD.render_reset(), head.seq, head.hash))?;
+        output::line(&format!(
+            "{}good{}: {} entries in the export; head {}",
+            output::GOOD,
+            output::GOOD.render_reset(),
+            head.seq,
+            head.hash
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -185,11 +215,20 @@ fn verify_export(file: &PathBuf, json: bool) -> anyhow::Result<ExitCode> {
 pub(crate) async fn backup(args: BackupArgs) -> anyhow::Result<ExitCode> {
     let location = location(args.place)?;
     placet_store::backup(&location, &args.file).await?;
-    let verified = placet_store::verify_file(&args.file, |_| {}).await.context("the backup was written but does not verify")?;
+    let verified = placet_store::verify_file(&args.file, |_| {})
+        .await
+        .context("the backup was written but does not verify")?;
     if args.json {
-        output::line(&json_line(&json!({"file": args.file, "entries": verified.entries, "requests": verified.requests, "head": verified.head})))?;
+        output::line(&json_line(
+            &json!({"file": args.file, "entries": verified.entries, "requests": verified.requests, "head": verified.head}),
+        ))?;
     } else {
-        output::line(&format!("{} holds {} entries and {} requests, and verifies", args.file.display(), verified.entries, verified.requests))?;
+        output::line(&format!(
+            "{} holds {} entries and {} requests, and verifies",
+            args.file.display(),
+            verified.entries,
+            verified.requests
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -200,7 +239,9 @@ pub(crate) async fn restore(args: RestoreArgs) -> anyhow::Result<ExitCode> {
         return Err(usage(format!("there is no backup at {}", args.file.display())));
     }
     let location = location(args.place)?;
-    let report = placet_store::restore(&args.file, &location, Arc::new(SystemClock::new()), progress(args.json)).await?;
+    let report =
+        placet_store::restore(&args.file, &location, Arc::new(SystemClock::new()), progress(args.json))
+            .await?;
     if args.json {
         output::line(&json_line(&json!({
             "epoch": report.epoch, "closed": report.closed, "entries": report.verified.entries, "requests": report.verified.requests,

@@ -60,7 +60,9 @@ pub(crate) async fn start(options: StartOptions) -> anyhow::Result<Running> {
 pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let mut config = Config::load(args.config.as_deref(), &args.set)?;
     if args.policy.is_some() {
-        return Err(usage("--policy: this version has no policies yet; every request is held until a person decides"));
+        return Err(usage(
+            "--policy: this version has no policies yet; every request is held until a person decides",
+        ));
     }
     if let Some(listen) = args.listen {
         config.server.listen = listen;
@@ -97,7 +99,9 @@ pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
 fn bootstrap_token() -> anyhow::Result<Option<String>> {
     match std::env::var("PLACET_BOOTSTRAP_TOKEN") {
         Ok(token) if token.is_empty() => Ok(None),
-        Ok(token) if token.len() < 32 => Err(usage("PLACET_BOOTSTRAP_TOKEN must have at least 32 characters")),
+        Ok(token) if token.len() < 32 => {
+            Err(usage("PLACET_BOOTSTRAP_TOKEN must have at least 32 characters"))
+        }
         Ok(token) => Ok(Some(token)),
         Err(_) => Ok(None),
     }
@@ -116,7 +120,9 @@ async fn launch(config: &Config, dev: bool, bootstrap: Option<String>) -> anyhow
     let listen = config.server.listen;
     if !listen.ip().is_loopback() {
         if dev {
-            return Err(usage(format!("--dev lets agents in without a key, so it listens on loopback only: not on {listen}")));
+            return Err(usage(format!(
+                "--dev lets agents in without a key, so it listens on loopback only: not on {listen}"
+            )));
         }
         if !config.server.behind_proxy {
             return Err(usage(format!(
@@ -184,7 +190,8 @@ fn metrics() -> Option<PrometheusHandle> {
 fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
-    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }) {
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })
+    {
         tracing::warn!(%error, "the limit of open files could not be raised");
     }
 }
@@ -195,8 +202,13 @@ fn logs(level: &str, format: LogFormat) -> anyhow::Result<()> {
         Ok(filter) => EnvFilter::try_new(&filter).map_err(|error| usage(format!("PLACET_LOG: {error}")))?,
         Err(_) => EnvFilter::try_new(level).map_err(|error| usage(format!("log.level: {error}")))?,
     };
-    let colour = std::io::IsTerminal::is_terminal(&std::io::stderr()) && std::env::var_os("NO_COLOR").is_none();
-    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).with_ansi(colour);
+    let colour =
+        std::io::IsTerminal::is_terminal(&std::io::stderr()) && std::env::var_os("NO_COLOR").is_none();
+    let logs = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .with_ansi(colour);
     match format {
         LogFormat::Text => logs.init(),
         LogFormat::Json => logs.json().init(),

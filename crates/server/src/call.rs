@@ -31,7 +31,8 @@ impl FromRequestParts<State> for Caller {
     async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, Problem> {
         let actor = authenticate(&parts.headers, parts.extensions.get::<Peer>().copied(), state).await?;
         if !state.rate.allows(&actor.name) {
-            let detail = format!("more than {} calls a second: slow down", state.settings.requests_per_second);
+            let detail =
+                format!("more than {} calls a second: slow down", state.settings.requests_per_second);
             return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail).retry_after(1));
         }
         Ok(Self(actor))
@@ -49,13 +50,18 @@ async fn authenticate(headers: &HeaderMap, peer: Option<Peer>, state: &State) ->
     let Some((_, token)) = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")) else {
         return Err(Problem::unauthorized("expected `Authorization: Bearer plk_…`"));
     };
-    let actor = state.gate.authenticate(token.trim()).await.map_err(|error| Problem::gate(error, state.gate.now()))?;
+    let actor = state
+        .gate
+        .authenticate(token.trim())
+        .await
+        .map_err(|error| Problem::gate(error, state.gate.now()))?;
     actor.ok_or_else(|| Problem::unauthorized("the key is unknown or was revoked"))
 }
 
 /// From this machine itself, not through a proxy on it.
 pub(crate) fn is_local(headers: &HeaderMap, peer: Option<Peer>) -> bool {
-    let proxied = ["forwarded", "x-forwarded-for", "x-real-ip", "via"].iter().any(|name| headers.contains_key(*name));
+    let proxied =
+        ["forwarded", "x-forwarded-for", "x-real-ip", "via"].iter().any(|name| headers.contains_key(*name));
     !proxied && peer.is_some_and(|peer| peer.0.ip().is_loopback())
 }
 
@@ -77,7 +83,11 @@ impl<T: DeserializeOwned> FromRequest<State> for Call<T> {
         let limits = Limits::default();
         let bytes = read(body, &limits, state).await?;
         // Nothing at all is an empty object: several calls have only optional fields.
-        let value = if bytes.is_empty() { Value::Object(serde_json::Map::new()) } else { ijson::parse(&bytes, &limits)? };
+        let value = if bytes.is_empty() {
+            Value::Object(serde_json::Map::new())
+        } else {
+            ijson::parse(&bytes, &limits)?
+        };
         let idempotency = idempotency(&parts.headers, &actor, parts.uri.path(), &value)?;
         let body = match T::deserialize(Strict(value)) {
             Ok(body) => body,
@@ -95,18 +105,29 @@ fn media_type(headers: &HeaderMap) -> Result<(), Problem> {
     if essence.eq_ignore_ascii_case("application/json") {
         return Ok(());
     }
-    Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", "send JSON, with `Content-Type: application/json`"))
+    Err(Problem::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "unsupported_media_type",
+        "send JSON, with `Content-Type: application/json`",
+    ))
 }
 
 async fn read(body: Body, limits: &Limits, state: &State) -> Result<Bytes, Problem> {
-    let collected = tokio::time::timeout(state.settings.body_timeout, Limited::new(body, limits.bytes).collect()).await;
+    let collected =
+        tokio::time::timeout(state.settings.body_timeout, Limited::new(body, limits.bytes).collect()).await;
     match collected {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            Err(Problem::unprocessable("too_large", "", format!("the body is larger than {} bytes", limits.bytes)))
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Problem::unprocessable(
+            "too_large",
+            "",
+            format!("the body is larger than {} bytes", limits.bytes),
+        )),
+        Ok(Err(_)) => {
+            Err(Problem::new(StatusCode::BAD_REQUEST, "truncated", "the body ended before it was complete"))
         }
-        Ok(Err(_)) => Err(Problem::new(StatusCode::BAD_REQUEST, "truncated", "the body ended before it was complete")),
-        Err(_) => Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", "the body took too long to arrive")),
+        Err(_) => {
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", "the body took too long to arrive"))
+        }
     }
 }
 
@@ -127,7 +148,8 @@ pub(crate) fn typed<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
         let detail = error.inner().to_string();
         // The library names a missing or unknown field in words; programs want it in the pointer.
         let starts = ["missing field `", "unknown field `"];
-        let field = starts.iter().find_map(|start| detail.strip_prefix(start)?.split('`').next()).map(escaped);
+        let field =
+            starts.iter().find_map(|start| detail.strip_prefix(start)?.split('`').next()).map(escaped);
         if let Some(field) = field.filter(|field| !pointer.ends_with(field)) {
             pointer.push_str(&field);
         }
@@ -136,11 +158,20 @@ pub(crate) fn typed<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
 }
 
 /// The idempotency key of a call: bound to who, where, and the canonical body.
-pub(crate) fn idempotency(headers: &HeaderMap, actor: &Actor, path: &str, body: &Value) -> Result<Option<Idempotency>, Problem> {
+pub(crate) fn idempotency(
+    headers: &HeaderMap,
+    actor: &Actor,
+    path: &str,
+    body: &Value,
+) -> Result<Option<Idempotency>, Problem> {
     let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
     let key = key.to_str().ok().filter(|key| (1..=255).contains(&key.len()));
     let Some(key) = key else {
-        return Err(Problem::unprocessable("invalid", "", "`Idempotency-Key` must be 1 to 255 visible ASCII characters"));
+        return Err(Problem::unprocessable(
+            "invalid",
+            "",
+            "`Idempotency-Key` must be 1 to 255 visible ASCII characters",
+        ));
     };
     let body = canonical(body).map_err(|error| Problem::unprocessable("invalid", "", error.to_string()))?;
     let mut scope = Sha256::new();
@@ -154,7 +185,11 @@ pub(crate) fn idempotency(headers: &HeaderMap, actor: &Actor, path: &str, body: 
 /// A claimant's secret must be worth guessing at.
 pub(crate) fn check_claimant(claimant: Option<&str>, pointer: &str) -> Result<(), Problem> {
     if claimant.is_some_and(|claimant| !(16..=256).contains(&claimant.len())) {
-        return Err(Problem::unprocessable("invalid", pointer, "a claimant is a random secret of 16 to 256 bytes"));
+        return Err(Problem::unprocessable(
+            "invalid",
+            pointer,
+            "a claimant is a random secret of 16 to 256 bytes",
+        ));
     }
     Ok(())
 }
@@ -168,7 +203,8 @@ impl<T: DeserializeOwned> FromRequestParts<State> for Params<T> {
 
     async fn from_request_parts(parts: &mut Parts, _: &State) -> Result<Self, Problem> {
         let Query(query) = Query::<T>::try_from_uri(&parts.uri).map_err(|error| {
-            let source = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+            let source =
+                std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
             Problem::unprocessable("invalid_query", "", format!("the query does not fit: {source}"))
         })?;
         Ok(Self(query))

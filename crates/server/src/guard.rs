@@ -101,8 +101,16 @@ fn allowed(state: &State, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem>
             "this server is not called by that name: use a name listed in `server.hosts`",
         ));
     }
-    if !headers.get_all(header::ORIGIN).iter().all(|origin| origin.to_str().is_ok_and(|origin| hosts.allows_origin(origin))) {
-        return Err(Problem::new(StatusCode::FORBIDDEN, "foreign_origin", "pages of other sites cannot call this server"));
+    if !headers
+        .get_all(header::ORIGIN)
+        .iter()
+        .all(|origin| origin.to_str().is_ok_and(|origin| hosts.allows_origin(origin)))
+    {
+        return Err(Problem::new(
+            StatusCode::FORBIDDEN,
+            "foreign_origin",
+            "pages of other sites cannot call this server",
+        ));
     }
     Ok(())
 }
@@ -114,10 +122,20 @@ mod tests {
     #[test]
     fn only_our_own_names_are_ours() {
         let hosts = Hosts::loopback().and(["placet.example.com".to_owned()]);
-        for good in ["localhost", "localhost:4000", "127.0.0.1:1", "[::1]:4000", "[::1]", "PLACET.example.com"] {
+        for good in
+            ["localhost", "localhost:4000", "127.0.0.1:1", "[::1]:4000", "[::1]", "PLACET.example.com"]
+        {
             assert!(hosts.allows(good), "{good}");
         }
-        for bad in ["", "evil.com", "localhost.evil.com", "127.0.0.1.evil.com:80", "127.0.0.2", "[::2]:4000", "localhost@evil.com"] {
+        for bad in [
+            "",
+            "evil.com",
+            "localhost.evil.com",
+            "127.0.0.1.evil.com:80",
+            "127.0.0.2",
+            "[::2]:4000",
+            "localhost@evil.com",
+        ] {
             assert!(!hosts.allows(bad), "{bad}");
         }
     }
@@ -128,7 +146,16 @@ mod tests {
         for good in ["http://localhost:4000", "https://127.0.0.1", "http://[::1]:5173"] {
             assert!(hosts.allows_origin(good), "{good}");
         }
-        for bad in ["null", "", "file://", "http://evil.com", "http://localhost.evil.com", "http://localhost@evil.com", "ftp://localhost", "http://localhost:4000/x"] {
+        for bad in [
+            "null",
+            "",
+            "file://",
+            "http://evil.com",
+            "http://localhost.evil.com",
+            "http://localhost@evil.com",
+            "ftp://localhost",
+            "http://localhost:4000/x",
+        ] {
             assert!(!hosts.allows_origin(bad), "{bad}");
         }
     }

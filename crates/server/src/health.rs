@@ -1,6 +1,10 @@
 //! Liveness, readiness with the durability level, and metrics.
 
-use axum::{Extension, extract::State as AxumState, response::{IntoResponse as _, Response}};
+use axum::{
+    Extension,
+    extract::State as AxumState,
+    response::{IntoResponse as _, Response},
+};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -40,7 +44,11 @@ pub(crate) struct Readiness {
     (status = 200, description = "ready", body = Readiness),
     (status = 503, description = "closing, stopped, or the database cannot be reached", body = Readiness),
 ))]
-pub(crate) async fn readyz(AxumState(state): AxumState<State>, headers: HeaderMap, peer: Option<Extension<Peer>>) -> Result<Response, Problem> {
+pub(crate) async fn readyz(
+    AxumState(state): AxumState<State>,
+    headers: HeaderMap,
+    peer: Option<Extension<Peer>>,
+) -> Result<Response, Problem> {
     open_to(&state, &headers, peer)?;
     let store = state.gate.store();
     let durability = store.durability();
@@ -51,19 +59,31 @@ pub(crate) async fn readyz(AxumState(state): AxumState<State>, headers: HeaderMa
         store.stopped().or_else(|| head.as_ref().err().map(ToString::to_string))
     };
     let (epoch, seq) = head.ok().unzip();
-    let ready = Readiness { ready: reason.is_none(), database: durability.database, durability: durability.level.clone(), seq, epoch, reason };
+    let ready = Readiness {
+        ready: reason.is_none(),
+        database: durability.database,
+        durability: durability.level.clone(),
+        seq,
+        epoch,
+        reason,
+    };
     Ok(json(if ready.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, &ready))
 }
 
 /// Figures for Prometheus.
 #[utoipa::path(get, path = "/metrics", tag = "health", responses((status = 200, description = "Prometheus text", body = String, content_type = "text/plain")))]
-pub(crate) async fn metrics(AxumState(state): AxumState<State>, headers: HeaderMap, peer: Option<Extension<Peer>>) -> Result<Response, Problem> {
+pub(crate) async fn metrics(
+    AxumState(state): AxumState<State>,
+    headers: HeaderMap,
+    peer: Option<Extension<Peer>>,
+) -> Result<Response, Problem> {
     open_to(&state, &headers, peer)?;
     let Some(handle) = &state.metrics else { return Err(Problem::not_found()) };
     metrics::gauge!("placet_waiters").set(state.gate.waiting() as f64);
     metrics::gauge!("placet_writer_queue").set(state.gate.store().queued() as f64);
     let text = handle.render();
-    Ok(([(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4"))], text).into_response())
+    Ok(([(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4"))], text)
+        .into_response())
 }
 
 /// Figures are for this machine, unless the operator says otherwise.
@@ -72,5 +92,9 @@ fn open_to(state: &State, headers: &HeaderMap, peer: Option<Extension<Peer>>) ->
     if local || state.settings.public_health {
         return Ok(());
     }
-    Err(Problem::new(StatusCode::FORBIDDEN, "forbidden", "only for this machine: set `server.public_health` to open it"))
+    Err(Problem::new(
+        StatusCode::FORBIDDEN,
+        "forbidden",
+        "only for this machine: set `server.public_health` to open it",
+    ))
 }

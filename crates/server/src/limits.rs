@@ -2,11 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use governor::{
-    Quota, RateLimiter,
-    clock::DefaultClock,
-    state::keyed::HashMapStateStore,
-};
+use governor::{Quota, RateLimiter, clock::DefaultClock, state::keyed::HashMapStateStore};
 
 /// A token bucket for every principal, refilled once a second, with as much again for bursts.
 pub(crate) struct RateLimit {

@@ -66,7 +66,13 @@ impl Default for Closing {
 
 /// Serves until `shutdown` ends, then closes: first waits and streams end and no connection is accepted, then calls in
 /// flight finish, and what is left after the grace is cut.
-pub async fn run(listener: TcpListener, state: State, limits: ListenLimits, closing: Closing, shutdown: impl Future<Output = ()>) -> io::Result<()> {
+pub async fn run(
+    listener: TcpListener,
+    state: State,
+    limits: ListenLimits,
+    closing: Closing,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
     let router = router(&state);
     let connections = Arc::new(Semaphore::new(limits.connections));
     let (graceful, tasks, cut) = (GracefulShutdown::new(), TaskTracker::new(), CancellationToken::new());
@@ -139,9 +145,18 @@ fn builder(limits: &ListenLimits) -> Builder<TokioExecutor> {
     builder
 }
 
-type Answer = Pin<Box<dyn Future<Output = Result<axum::response::Response, std::convert::Infallible>> + Send>>;
+type Answer =
+    Pin<Box<dyn Future<Output = Result<axum::response::Response, std::convert::Infallible>> + Send>>;
 
-fn service(router: Router, peer: SocketAddr) -> impl hyper::service::Service<Request<Incoming>, Response = axum::response::Response, Error = std::convert::Infallible, Future = Answer> + Clone {
+fn service(
+    router: Router,
+    peer: SocketAddr,
+) -> impl hyper::service::Service<
+    Request<Incoming>,
+    Response = axum::response::Response,
+    Error = std::convert::Infallible,
+    Future = Answer,
+> + Clone {
     ServiceFn(move |request: Request<Incoming>| {
         let router = router.clone();
         let mut request = request.map(Body::new);
@@ -190,22 +205,31 @@ impl Patient {
             return written;
         }
         let patience = self.patience;
-        let stuck = self.stuck.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + patience)));
+        let stuck =
+            self.stuck.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + patience)));
         match stuck.as_mut().poll(cx) {
-            Poll::Ready(()) => Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the other side does not read"))),
+            Poll::Ready(()) => {
+                Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the other side does not read")))
+            }
             Poll::Pending => Poll::Pending,
         }
     }
 }
 
 impl AsyncRead for Patient {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
         let Some(greeting) = &mut self.greeting else { return read };
         if read.is_pending() {
             return match greeting.as_mut().poll(cx) {
-                Poll::Ready(()) => Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the other side does not begin"))),
+                Poll::Ready(()) => {
+                    Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the other side does not begin")))
+                }
                 Poll::Pending => Poll::Pending,
             };
         }
@@ -223,7 +247,11 @@ impl AsyncWrite for Patient {
         self.watch(cx, written)
     }
 
-    fn poll_write_vectored(mut self: Pin<&mut Self>, cx: &mut Context<'_>, slices: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
         self.watch(cx, written)
     }

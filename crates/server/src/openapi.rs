@@ -101,13 +101,19 @@ fn complete(path: &str, operation: &mut Operation) {
             responses.entry(status.to_owned()).or_insert_with(|| problem(description));
         }
         let queried = |parameter: &Parameter| parameter.parameter_in == ParameterIn::Query;
-        let queries = operation.parameters.iter().flatten().any(|parameter| matches!(parameter, RefOr::T(parameter) if queried(parameter)));
+        let queries = operation
+            .parameters
+            .iter()
+            .flatten()
+            .any(|parameter| matches!(parameter, RefOr::T(parameter) if queried(parameter)));
         if queries {
             responses.entry("422".to_owned()).or_insert_with(|| problem("the query does not fit"));
         }
     } else {
         operation.security = Some(Vec::new());
-        responses.entry("403".to_owned()).or_insert_with(|| problem("a foreign host or page, or only for this machine"));
+        responses
+            .entry("403".to_owned())
+            .or_insert_with(|| problem("a foreign host or page, or only for this machine"));
     }
     for response in responses.values_mut() {
         let RefOr::T(response) = response else { continue };
@@ -128,16 +134,25 @@ fn reference() -> RefOr<Schema> {
 }
 
 fn problem(description: &str) -> RefOr<utoipa::openapi::Response> {
-    ResponseBuilder::new().description(description).content(PROBLEM, Content::new(Some(reference()))).build().into()
+    ResponseBuilder::new()
+        .description(description)
+        .content(PROBLEM, Content::new(Some(reference())))
+        .build()
+        .into()
 }
 
 fn idempotency_key() -> Parameter {
-    let schema = ObjectBuilder::new().schema_type(SchemaType::Type(Type::String)).min_length(Some(1)).max_length(Some(255));
+    let schema = ObjectBuilder::new()
+        .schema_type(SchemaType::Type(Type::String))
+        .min_length(Some(1))
+        .max_length(Some(255));
     ParameterBuilder::new()
         .name("Idempotency-Key")
         .parameter_in(ParameterIn::Header)
         .required(Required::False)
-        .description(Some("The same key with the same body gives the same result; with another body it is refused"))
+        .description(Some(
+            "The same key with the same body gives the same result; with another body it is refused",
+        ))
         .schema(Some(schema))
         .build()
 }

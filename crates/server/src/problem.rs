@@ -50,7 +50,11 @@ impl Problem {
         Self { status, code, detail: detail.into(), pointer: None, record: None, retry_after: None }
     }
 
-    pub(crate) fn unprocessable(code: &'static str, pointer: impl Into<String>, detail: impl Into<String>) -> Self {
+    pub(crate) fn unprocessable(
+        code: &'static str,
+        pointer: impl Into<String>,
+        detail: impl Into<String>,
+    ) -> Self {
         Self { pointer: Some(pointer.into()), ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail) }
     }
 
@@ -59,7 +63,11 @@ impl Problem {
     }
 
     pub(crate) fn not_found() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "not_found", "there is nothing here for you: unknown, foreign and malformed ids look alike")
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "not_found",
+            "there is nothing here for you: unknown, foreign and malformed ids look alike",
+        )
     }
 
     pub(crate) fn retry_after(self, seconds: u32) -> Self {
@@ -88,7 +96,10 @@ impl Problem {
             detail: self.detail.clone(),
             code: self.code.to_owned(),
             pointer: self.pointer.clone(),
-            record: self.record.as_ref().and_then(|(request, now)| serde_json::to_value(request.view(*now)).ok()),
+            record: self
+                .record
+                .as_ref()
+                .and_then(|(request, now)| serde_json::to_value(request.view(*now)).ok()),
         }
     }
 
@@ -96,9 +107,16 @@ impl Problem {
     pub(crate) fn refusal(refusal: &Refusal, request: Option<Arc<Request>>, now: Time) -> Self {
         let status = match refusal {
             Refusal::NotFound => return Self::not_found(),
-            Refusal::Invalid(Invalid { pointer, message }) => return Self::unprocessable("invalid", pointer, message),
-            Refusal::Unauthorized => return Self::unauthorized("the key was revoked, or its person lost the role"),
-            Refusal::SelfApproval | Refusal::StepUpRequired(_) | Refusal::NotEligible | Refusal::WrongPermit => StatusCode::FORBIDDEN,
+            Refusal::Invalid(Invalid { pointer, message }) => {
+                return Self::unprocessable("invalid", pointer, message);
+            }
+            Refusal::Unauthorized => {
+                return Self::unauthorized("the key was revoked, or its person lost the role");
+            }
+            Refusal::SelfApproval
+            | Refusal::StepUpRequired(_)
+            | Refusal::NotEligible
+            | Refusal::WrongPermit => StatusCode::FORBIDDEN,
             Refusal::PendingCap(_) => StatusCode::TOO_MANY_REQUESTS,
             _ => StatusCode::CONFLICT,
         };
@@ -113,8 +131,12 @@ impl Problem {
             GateError::Admin(refusal) => Self::admin(&refusal),
             GateError::Forbidden(_) => Self::new(StatusCode::FORBIDDEN, "forbidden", error.to_string()),
             GateError::KeyRevoked => Self::unauthorized("the key was revoked"),
-            GateError::TooManyWaits => Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_waits", error.to_string()).retry_after(1),
-            GateError::Closing => Self::new(StatusCode::SERVICE_UNAVAILABLE, "closing", error.to_string()).retry_after(1),
+            GateError::TooManyWaits => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_waits", error.to_string()).retry_after(1)
+            }
+            GateError::Closing => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "closing", error.to_string()).retry_after(1)
+            }
             GateError::Store(error) => Self::store(&error),
         }
     }
@@ -124,7 +146,9 @@ impl Problem {
         match refusal {
             AdminRefusal::BadName { field } => Self::unprocessable("invalid", format!("/{field}"), detail),
             AdminRefusal::OwnerOfPerson => Self::unprocessable("invalid", "/owner", detail),
-            AdminRefusal::NoRoles | AdminRefusal::AgentRole => Self::unprocessable("invalid", "/roles", detail),
+            AdminRefusal::NoRoles | AdminRefusal::AgentRole => {
+                Self::unprocessable("invalid", "/roles", detail)
+            }
             AdminRefusal::NoKey | AdminRefusal::NoPerson => Self::not_found(),
             AdminRefusal::OtherKind(_) => Self::new(StatusCode::CONFLICT, "other_kind", detail),
             AdminRefusal::LastAdmin => Self::new(StatusCode::CONFLICT, "last_admin", detail),
@@ -134,7 +158,8 @@ impl Problem {
     }
 
     fn store(error: &StoreError) -> Self {
-        let unavailable = |code| Self::new(StatusCode::SERVICE_UNAVAILABLE, code, error.to_string()).retry_after(1);
+        let unavailable =
+            |code| Self::new(StatusCode::SERVICE_UNAVAILABLE, code, error.to_string()).retry_after(1);
         match error {
             StoreError::Busy => unavailable("busy"),
             StoreError::KeyReused => Self::new(
@@ -142,14 +167,20 @@ impl Problem {
                 "idempotency_key_reused",
                 "this idempotency key was used before with another body: use a new key for a new request",
             ),
-            StoreError::Full => Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk_full", error.to_string()).retry_after(5),
+            StoreError::Full => {
+                Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk_full", error.to_string()).retry_after(5)
+            }
             StoreError::Unknown => unavailable("outcome_unknown"),
             StoreError::Stopped(_) => unavailable("stopped"),
             StoreError::Unavailable(_) => unavailable("database_unavailable"),
             other => {
                 // What the database says may hold data; it belongs in the log, not on the wire.
                 tracing::error!(error = %other, "the store failed");
-                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; nothing was approved")
+                Self::new(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "internal",
+                    "the server failed; nothing was approved",
+                )
             }
         }
     }

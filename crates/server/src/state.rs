@@ -127,7 +127,11 @@ pub fn router(state: &State) -> Router {
     routes
         .fallback(|| async { crate::problem::Problem::not_found() })
         .method_not_allowed_fallback(|| async {
-            crate::problem::Problem::new(http::StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this address does not take that method")
+            crate::problem::Problem::new(
+                http::StatusCode::METHOD_NOT_ALLOWED,
+                "method_not_allowed",
+                "this address does not take that method",
+            )
         })
         .layer(middleware::from_fn_with_state(state.clone(), guard::guard))
         .with_state(state.clone())

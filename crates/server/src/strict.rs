@@ -33,7 +33,8 @@ impl<'de> Deserializer<'de> for Strict {
                 Ok(read)
             }
             Value::Object(fields) => {
-                let mut fields = MapDeserializer::new(fields.into_iter().map(|(name, value)| (name, Strict(value))));
+                let mut fields =
+                    MapDeserializer::new(fields.into_iter().map(|(name, value)| (name, Strict(value))));
                 let read = visitor.visit_map(&mut fields)?;
                 fields.end()?;
                 Ok(read)
@@ -46,11 +47,20 @@ impl<'de> Deserializer<'de> for Strict {
         if self.0.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Error> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
         visitor.visit_newtype_struct(self)
     }
 
-    fn deserialize_struct<V: Visitor<'de>>(self, _: &'static str, _: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
         // The library would also take the fields as a list, by position and without their names.
         if self.0.is_array() {
             return Err(Error::invalid_type(Unexpected::Seq, &"an object"));
@@ -58,7 +68,12 @@ impl<'de> Deserializer<'de> for Strict {
         self.deserialize_any(visitor)
     }
 
-    fn deserialize_enum<V: Visitor<'de>>(self, name: &'static str, variants: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
         self.0.deserialize_enum(name, variants, visitor)
     }
 
@@ -97,7 +112,13 @@ mod tests {
     #[test]
     fn objects_are_read_and_free_values_are_kept() {
         let outer = read(json!({"inner": {"name": "a", "size": 2}, "free": [1, {"b": null}]})).unwrap();
-        assert_eq!(outer, Outer { inner: Some(Inner { name: "a".to_owned(), size: 2 }), free: Some(json!([1, {"b": null}])) });
+        assert_eq!(
+            outer,
+            Outer {
+                inner: Some(Inner { name: "a".to_owned(), size: 2 }),
+                free: Some(json!([1, {"b": null}]))
+            }
+        );
         assert_eq!(read(json!({"inner": null})).unwrap(), Outer { inner: None, free: None });
     }
 

@@ -22,10 +22,12 @@ use crate::{State, problem::Problem};
 /// JSON as an answer.
 pub(crate) fn json<T: Serialize + ?Sized>(status: StatusCode, body: &T) -> Response {
     match serde_json::to_vec(body) {
-        Ok(bytes) => (status, [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], bytes).into_response(),
+        Ok(bytes) => (status, [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], bytes)
+            .into_response(),
         Err(error) => {
             tracing::error!(%error, "an answer could not be written");
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the answer could not be written").into_response()
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the answer could not be written")
+                .into_response()
         }
     }
 }

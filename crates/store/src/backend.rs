@@ -69,7 +69,10 @@ pub(crate) trait Backend: Send + 'static {
     /// Keys and people, inside the transaction.
     fn directory(&mut self) -> impl Future<Output = Result<Directory, StoreError>> + Send;
     /// Requests that still have a deadline, of one agent or of all, inside the transaction.
-    fn live_of(&mut self, agent: Option<&str>) -> impl Future<Output = Result<Vec<Arc<Request>>, StoreError>> + Send;
+    fn live_of(
+        &mut self,
+        agent: Option<&str>,
+    ) -> impl Future<Output = Result<Vec<Arc<Request>>, StoreError>> + Send;
     /// Writes everything and commits.
     fn commit(&mut self, changes: &Changes) -> impl Future<Output = Result<(), CommitError>> + Send;
     /// Forgets an open transaction, if there is one.

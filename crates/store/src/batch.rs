@@ -6,8 +6,8 @@ use std::{
 };
 
 use placet_core::{
-    Actor, AdminCommand, AdminEvent, AdminRefusal, Cancel, Command, Context, Directory, Event, KeyId, Refusal, Request, RequestId, Revoke, Role,
-    State, Time, Written, apply, evolve,
+    Actor, AdminCommand, AdminEvent, AdminRefusal, Cancel, Command, Context, Directory, Event, KeyId,
+    Refusal, Request, RequestId, Revoke, Role, State, Time, Written, apply, evolve,
 };
 use placet_ledger::{By, Data, Entry, canonical_string, payload_digest};
 
@@ -118,7 +118,12 @@ impl Batch {
     }
 
     /// Applies one unit of commands. An error is this unit's alone: whatever it did is taken back.
-    pub(crate) fn commands(&mut self, actor: &Actor, commands: &[(Command, Option<Idempotency>)], atomic: bool) -> Answer {
+    pub(crate) fn commands(
+        &mut self,
+        actor: &Actor,
+        commands: &[(Command, Option<Idempotency>)],
+        atomic: bool,
+    ) -> Answer {
         // A single command that fails has done nothing, so there is nothing to go back to.
         let mark = (commands.len() > 1).then(|| self.mark(commands));
         let mut outcomes = Vec::with_capacity(commands.len());
@@ -133,7 +138,8 @@ impl Batch {
                 }
             }
         }
-        if let Some(mark) = mark.filter(|_| atomic && outcomes.iter().any(|outcome| outcome.answer.is_err())) {
+        if let Some(mark) = mark.filter(|_| atomic && outcomes.iter().any(|outcome| outcome.answer.is_err()))
+        {
             self.go_back(mark);
             for (outcome, (command, _)) in outcomes.iter_mut().zip(commands) {
                 outcome.request = self.slots.get(&command.request()).map(|slot| slot.request.clone());
@@ -142,12 +148,18 @@ impl Batch {
         Ok(Done::Commands(outcomes))
     }
 
-    fn command(&mut self, actor: &Actor, command: &Command, idempotency: Option<&Idempotency>) -> Result<Outcome, StoreError> {
+    fn command(
+        &mut self,
+        actor: &Actor,
+        command: &Command,
+        idempotency: Option<&Idempotency>,
+    ) -> Result<Outcome, StoreError> {
         if let Some(known) = idempotency.and_then(|idempotency| self.answers.get(&idempotency.scope)) {
             if idempotency.is_some_and(|idempotency| idempotency.body != known.body) {
                 return Err(StoreError::KeyReused);
             }
-            let request = known.request.and_then(|(_, id)| self.slots.get(&id)).map(|slot| slot.request.clone());
+            let request =
+                known.request.and_then(|(_, id)| self.slots.get(&id)).map(|slot| slot.request.clone());
             return Ok(Outcome { answer: Ok(()), request, replayed: true });
         }
         let id = command.request();
@@ -200,7 +212,8 @@ impl Batch {
         let was_pending = before.as_ref().is_some_and(|request| request.state == State::Pending);
         let new = before.is_none() || self.slots.get(&id).is_some_and(|slot| slot.new);
         let before = before.map(Arc::unwrap_or_clone);
-        let request = evolve(before, id, seq, self.now, &by.name, &event, written).map_err(|error| StoreError::Damaged(error.to_string()))?;
+        let request = evolve(before, id, seq, self.now, &by.name, &event, written)
+            .map_err(|error| StoreError::Damaged(error.to_string()))?;
         self.count(&request.agent, was_pending, request.state == State::Pending);
         let body: Option<Arc<str>> = match (stored, written) {
             (Some(stored), _) => Some(stored),
@@ -214,7 +227,12 @@ impl Batch {
             digest
         });
         let request = Arc::new(request);
-        self.entries.push(Unsealed { by, payload, data: Data::Request(event), request: Some(request.clone()) });
+        self.entries.push(Unsealed {
+            by,
+            payload,
+            data: Data::Request(event),
+            request: Some(request.clone()),
+        });
         self.slots.insert(id, Slot { request: request.clone(), new, dirty: true });
         Ok(request)
     }
@@ -248,7 +266,8 @@ impl Batch {
             return Ok((Done::Replayed(key), None));
         }
         // The key that gave the command may have been revoked since it was checked at the door.
-        if actor.key.is_some_and(|key| self.directory.live_key(key).is_none_or(|key| key.role != Role::Admin)) {
+        if actor.key.is_some_and(|key| self.directory.live_key(key).is_none_or(|key| key.role != Role::Admin))
+        {
             return Ok((Done::Admin(Err(AdminRefusal::NoKey)), None));
         }
         let event = match self.directory.apply(command) {
@@ -265,29 +284,47 @@ impl Batch {
                 AdminEvent::KeyCreated { id, .. } => Some(id.to_string()),
                 _ => None,
             };
-            self.remember(AnswerRow { scope: idempotency.scope, body: idempotency.body, request: None, answer });
+            self.remember(AnswerRow {
+                scope: idempotency.scope,
+                body: idempotency.body,
+                request: None,
+                answer,
+            });
         }
         Ok((Done::Admin(Ok(())), last_key_of))
     }
 
     /// Writes an event about keys, people or the ledger itself.
-    pub(crate) fn admin_event(&mut self, actor: &Actor, event: AdminEvent, secret: Option<[u8; 32]>) -> Option<String> {
+    pub(crate) fn admin_event(
+        &mut self,
+        actor: &Actor,
+        event: AdminEvent,
+        secret: Option<[u8; 32]>,
+    ) -> Option<String> {
         let before = self.directory.clone();
         let mut directory = (*before).clone();
         directory.evolve(&event, self.now, secret);
         for (id, key) in &directory.keys {
             if before.keys.get(id) != Some(key) {
-                let secret = directory.by_secret.iter().find(|(_, owner)| *owner == id).map(|(secret, _)| *secret);
-                self.keys.push(KeyRow { key: key.clone(), secret: secret.filter(|_| !before.keys.contains_key(id)) });
+                let secret =
+                    directory.by_secret.iter().find(|(_, owner)| *owner == id).map(|(secret, _)| *secret);
+                self.keys.push(KeyRow {
+                    key: key.clone(),
+                    secret: secret.filter(|_| !before.keys.contains_key(id)),
+                });
             }
         }
         let touched = match &event {
-            AdminEvent::KeyCreated { name, .. } | AdminEvent::PersonPut { name, .. } | AdminEvent::PersonRemoved { name } => Some(name.clone()),
+            AdminEvent::KeyCreated { name, .. }
+            | AdminEvent::PersonPut { name, .. }
+            | AdminEvent::PersonRemoved { name } => Some(name.clone()),
             _ => None,
         };
         self.principals.extend(touched);
         let last_key_of = match &event {
-            AdminEvent::KeyRevoked { id } => directory.keys.get(id).filter(|key| key.role == Role::Agent).map(|key| key.name.clone()),
+            AdminEvent::KeyRevoked { id } => {
+                directory.keys.get(id).filter(|key| key.role == Role::Agent).map(|key| key.name.clone())
+            }
             _ => None,
         };
         let last_key_of = last_key_of.filter(|name| directory.live_keys_of(name) == 0);
@@ -394,12 +431,21 @@ impl Batch {
             if let Data::Admin(_) = entry.data {
                 head.principals_seq = seq;
             }
-            entries.push(EntryRow { seq, request: request.map(|request| request.seq), text: sealed.text, hash: sealed.hash });
+            entries.push(EntryRow {
+                seq,
+                request: request.map(|request| request.seq),
+                text: sealed.text,
+                hash: sealed.hash,
+            });
             let item = News::new(entry, unsealed.request);
             outbox.extend(deliveries(&item, &self.channels));
             news.push(item);
         }
-        let requests = self.slots.into_values().filter(|slot| slot.dirty).map(|slot| RequestRow::new(slot.request, slot.new));
+        let requests = self
+            .slots
+            .into_values()
+            .filter(|slot| slot.dirty)
+            .map(|slot| RequestRow::new(slot.request, slot.new));
         let mut requests = requests.collect::<Result<Vec<_>, _>>()?;
         requests.sort_unstable_by_key(|row| row.request.seq);
         let mut answers = self.answers;
@@ -421,7 +467,11 @@ impl Batch {
             payloads: self.payloads,
             entries,
             answers: self.new_answers.iter().filter_map(|scope| answers.remove(scope)).collect(),
-            tallies: self.changed_tallies.into_iter().map(|agent| (agent.clone(), self.tallies.get(&agent).copied().unwrap_or(0))).collect(),
+            tallies: self
+                .changed_tallies
+                .into_iter()
+                .map(|agent| (agent.clone(), self.tallies.get(&agent).copied().unwrap_or(0)))
+                .collect(),
             keys: self.keys,
             principals,
             removed_principals,

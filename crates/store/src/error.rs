@@ -57,16 +57,20 @@ impl From<placet_ledger::CanonicalError> for StoreError {
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        use rusqlite::ffi::{ErrorCode, SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC, SQLITE_IOERR_WRITE};
+        use rusqlite::ffi::{ErrorCode, SQLITE_IOERR_DIR_FSYNC, SQLITE_IOERR_FSYNC, SQLITE_IOERR_WRITE};
         if let rusqlite::Error::SqliteFailure(inner, _) = &error {
             // After a failed write or sync the kernel may have dropped the pages: what is on disk is unknown.
             let fatal = [SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC, SQLITE_IOERR_WRITE];
             match inner.code {
                 ErrorCode::DiskFull => return Self::Full,
                 // Somebody else holds the write lock: nothing was written, and trying again one by one would only wait longer.
-                ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => return Self::Unavailable(error.to_string()),
+                ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
+                    return Self::Unavailable(error.to_string());
+                }
                 _ if fatal.contains(&inner.extended_code) => return Self::Stopped(error.to_string()),
-                ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => return Self::Damaged(error.to_string()),
+                ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => {
+                    return Self::Damaged(error.to_string());
+                }
                 _ => {}
             }
         }
@@ -80,10 +84,14 @@ impl From<tokio_postgres::Error> for StoreError {
         match error.code() {
             // Class 53: out of disk or memory; 55P03, 57014, 25P03: a lock or a statement took too long.
             Some(code) if *code == tokio_postgres::error::SqlState::DISK_FULL => Self::Full,
-            Some(code) if code.code().starts_with("53") || code.code().starts_with("57") => Self::Unavailable(text),
+            Some(code) if code.code().starts_with("53") || code.code().starts_with("57") => {
+                Self::Unavailable(text)
+            }
             // A connection that is refused or ended says so with FATAL, whatever the code.
             Some(_) if fatal(&error) => Self::Unavailable(text),
-            Some(code) if ["55P03", "25P03", "40001", "40P01"].contains(&code.code()) => Self::Unavailable(text),
+            Some(code) if ["55P03", "25P03", "40001", "40P01"].contains(&code.code()) => {
+                Self::Unavailable(text)
+            }
             Some(_) => Self::Database(text),
             None => Self::Unavailable(text),
         }

@@ -73,7 +73,12 @@ pub(crate) fn deliveries(news: &News, channels: &[String]) -> Vec<OutboxRow> {
 }
 
 /// What an attempt makes of a waiting delivery: its state, and when to try again.
-pub(crate) fn after(result: &AttemptResult, attempts: u32, give_up_at: Time, now: Time) -> (&'static str, Time, Option<&str>) {
+pub(crate) fn after(
+    result: &AttemptResult,
+    attempts: u32,
+    give_up_at: Time,
+    now: Time,
+) -> (&'static str, Time, Option<&str>) {
     match result {
         AttemptResult::Delivered => ("delivered", now, None),
         AttemptResult::Refused(why) => ("dead", now, Some(why)),

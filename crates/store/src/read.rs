@@ -109,7 +109,11 @@ impl Readers {
         both!(self, readers => readers.head())
     }
 
-    pub(crate) async fn tables_page(&self, after: u64, limit: u32) -> Result<Vec<crate::verify::TableRow>, StoreError> {
+    pub(crate) async fn tables_page(
+        &self,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<crate::verify::TableRow>, StoreError> {
         both!(self, readers => readers.tables_page(after, limit))
     }
 
@@ -130,7 +134,13 @@ pub(crate) enum Bind {
 }
 
 /// The query of a list, in the placeholder style of one database.
-pub(crate) fn list_sql(filter: &Filter, limit: u32, now: Time, mark: char, like: &str) -> (String, Vec<Bind>) {
+pub(crate) fn list_sql(
+    filter: &Filter,
+    limit: u32,
+    now: Time,
+    mark: char,
+    like: &str,
+) -> (String, Vec<Bind>) {
     let mut binds = Vec::new();
     let mut clauses = Vec::new();
     let mut put = |bind: Bind| {
@@ -168,7 +178,9 @@ pub(crate) fn list_sql(filter: &Filter, limit: u32, now: Time, mark: char, like:
             let (deadline, seq) = (put(Bind::Int(deadline.micros())), put(Bind::Int(crate::rows::int(seq))));
             clauses.push(format!("(deadline, seq) > ({deadline}, {seq})"));
         }
-        (Some(Order { seq, .. }), false) => clauses.push(format!("seq < {}", put(Bind::Int(crate::rows::int(seq))))),
+        (Some(Order { seq, .. }), false) => {
+            clauses.push(format!("seq < {}", put(Bind::Int(crate::rows::int(seq)))))
+        }
         _ => {}
     }
     let clauses = if clauses.is_empty() { "TRUE".to_owned() } else { clauses.join(" AND ") };
@@ -177,9 +189,18 @@ pub(crate) fn list_sql(filter: &Filter, limit: u32, now: Time, mark: char, like:
 }
 
 /// Cuts a page that was read with one row too many, and says where the next one begins.
-pub(crate) fn page(mut items: Vec<Arc<Request>>, limit: u32, pending: bool, seq: i64, epoch: String) -> Listed {
+pub(crate) fn page(
+    mut items: Vec<Arc<Request>>,
+    limit: u32,
+    pending: bool,
+    seq: i64,
+    epoch: String,
+) -> Listed {
     let more = items.len() > limit as usize;
     items.truncate(limit as usize);
-    let next = items.last().filter(|_| more).map(|last| Order { deadline: last.deadline().filter(|_| pending), seq: last.seq });
+    let next = items
+        .last()
+        .filter(|_| more)
+        .map(|last| Order { deadline: last.deadline().filter(|_| pending), seq: last.seq });
     Listed { items, next, seq: uint(seq), epoch }
 }

@@ -61,10 +61,30 @@ pub(crate) const TABLES: &[(&str, &[(&str, Column)])] = {
         ),
         ("payloads", &[("seq", Int), ("request", Int), ("version", Int), ("body", Text)]),
         ("ledger", &[("seq", Int), ("request", Int), ("entry", Text), ("hash", Bytes)]),
-        ("idempotency", &[("id", Int), ("scope", Bytes), ("body", Bytes), ("request", Int), ("answer", Text), ("created_at", Int)]),
+        (
+            "idempotency",
+            &[
+                ("id", Int),
+                ("scope", Bytes),
+                ("body", Bytes),
+                ("request", Int),
+                ("answer", Text),
+                ("created_at", Int),
+            ],
+        ),
         ("tallies", &[("agent", Text), ("pending", Int)]),
         ("principals", &[("name", Text), ("kind", Text), ("data", Text)]),
-        ("keys", &[("id", Text), ("role", Text), ("name", Text), ("secret", Bytes), ("created_at", Int), ("revoked_at", Int)]),
+        (
+            "keys",
+            &[
+                ("id", Text),
+                ("role", Text),
+                ("name", Text),
+                ("secret", Bytes),
+                ("created_at", Int),
+                ("revoked_at", Int),
+            ],
+        ),
         (
             "outbox",
             &[
@@ -111,7 +131,8 @@ pub async fn backup(from: &Location, file: &Path) -> Result<(), StoreError> {
 
 /// A backup holds hashed keys and arguments: for its owner only, and on disk before we say so.
 fn protect(file: &Path) -> Result<(), StoreError> {
-    let wrong = |error: std::io::Error| StoreError::File(format!("cannot finish {}: {error}", file.display()));
+    let wrong =
+        |error: std::io::Error| StoreError::File(format!("cannot finish {}: {error}", file.display()));
     std::fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).map_err(wrong)?;
     std::fs::File::open(file).and_then(|file| file.sync_all()).map_err(wrong)
 }
@@ -132,7 +153,12 @@ impl Copy {
     }
 
     /// Adds one row.
-    pub(crate) fn row(&self, table: &str, columns: &[(&str, Column)], values: &[Value]) -> Result<(), StoreError> {
+    pub(crate) fn row(
+        &self,
+        table: &str,
+        columns: &[(&str, Column)],
+        values: &[Value],
+    ) -> Result<(), StoreError> {
         let names = columns.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
         let marks = vec!["?"; columns.len()].join(", ");
         let sql = format!("INSERT INTO {table} ({names}) VALUES ({marks})");
@@ -147,7 +173,12 @@ impl Copy {
 }
 
 /// Calls back with every row of a backup, table by table, in pages.
-pub(crate) fn rows_of(file: &Path, table: &str, columns: &[(&str, Column)], mut each: impl FnMut(Vec<Vec<Value>>) -> Result<(), StoreError>) -> Result<(), StoreError> {
+pub(crate) fn rows_of(
+    file: &Path,
+    table: &str,
+    columns: &[(&str, Column)],
+    mut each: impl FnMut(Vec<Vec<Value>>) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
     let connection = sqlite::open_read_only(file)?;
     let names = columns.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let mut find = connection.prepare(&format!("SELECT {names} FROM {table}"))?;
@@ -163,7 +194,10 @@ pub(crate) fn rows_of(file: &Path, table: &str, columns: &[(&str, Column)], mut 
 }
 
 /// Checks a database file, or a folder, without a server.
-pub async fn verify_file(file: &Path, progress: impl FnMut(Progress) + Send) -> Result<Verified, VerifyError> {
+pub async fn verify_file(
+    file: &Path,
+    progress: impl FnMut(Progress) + Send,
+) -> Result<Verified, VerifyError> {
     let file = if file.is_dir() { sqlite::database(file) } else { file.to_owned() };
     if !file.exists() {
         return Err(StoreError::File(format!("there is no database at {}", file.display())).into());
@@ -172,13 +206,21 @@ pub async fn verify_file(file: &Path, progress: impl FnMut(Progress) + Send) -> 
 }
 
 /// Checks a Postgres database.
-pub async fn verify_postgres(url: &str, progress: impl FnMut(Progress) + Send) -> Result<Verified, VerifyError> {
+pub async fn verify_postgres(
+    url: &str,
+    progress: impl FnMut(Progress) + Send,
+) -> Result<Verified, VerifyError> {
     let readers = postgres::PostgresReaders::connect(url)?;
     verify(&Readers::Postgres(readers), progress).await
 }
 
 /// Restores a backup into an empty place and begins a new epoch there.
-pub async fn restore(file: &Path, into: &Location, clock: Arc<dyn Clock>, progress: impl FnMut(Progress) + Send) -> Result<RestoreReport, VerifyError> {
+pub async fn restore(
+    file: &Path,
+    into: &Location,
+    clock: Arc<dyn Clock>,
+    progress: impl FnMut(Progress) + Send,
+) -> Result<RestoreReport, VerifyError> {
     let verified = verify_file(file, progress).await?;
     let (epoch, closed) = match into {
         Location::Folder(data) => {
@@ -186,15 +228,27 @@ pub async fn restore(file: &Path, into: &Location, clock: Arc<dyn Clock>, progre
             sqlite::make_folder(data)?;
             let _lock = sqlite::Lock::take(data)?;
             if database.exists() {
-                return Err(StoreError::File(format!("{} already holds a database: restore into an empty folder", data.display())).into());
+                return Err(StoreError::File(format!(
+                    "{} already holds a database: restore into an empty folder",
+                    data.display()
+                ))
+                .into());
             }
             // Under another name until the new epoch is written: a restore that was cut short is never served.
             let half = data.join("placet.db.restoring");
-            let wrong = |error: std::io::Error| StoreError::File(format!("cannot write {}: {error}", half.display()));
+            let wrong =
+                |error: std::io::Error| StoreError::File(format!("cannot write {}: {error}", half.display()));
             // The journal of a restore that was cut short would be played back into this one.
-            for left in ["placet.db.restoring", "placet.db.restoring-journal", "placet.db.restoring-wal", "placet.db.restoring-shm"] {
+            for left in [
+                "placet.db.restoring",
+                "placet.db.restoring-journal",
+                "placet.db.restoring-wal",
+                "placet.db.restoring-shm",
+            ] {
                 match std::fs::remove_file(data.join(left)) {
-                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(wrong(error).into()),
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                        return Err(wrong(error).into());
+                    }
                     _ => {}
                 }
             }

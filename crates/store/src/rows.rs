@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use placet_core::{Agent, Digest, Directory, Key, Kind, Payload, Person, Request, RequestId, Time, Written, attach};
+use placet_core::{
+    Agent, Digest, Directory, Key, Kind, Payload, Person, Request, RequestId, Time, Written, attach,
+};
 use serde::Serialize;
 
 use crate::StoreError;
@@ -98,7 +100,10 @@ pub(crate) struct OutboxRow {
 }
 
 /// Puts a stored request and its payloads together again.
-pub(crate) fn request(meta: &str, payloads: impl IntoIterator<Item = (u32, String)>) -> Result<Request, StoreError> {
+pub(crate) fn request(
+    meta: &str,
+    payloads: impl IntoIterator<Item = (u32, String)>,
+) -> Result<Request, StoreError> {
     let mut request: Request = serde_json::from_str(meta)?;
     for (version, body) in payloads {
         let written = written(request.kind, &body)?;
@@ -135,12 +140,15 @@ pub(crate) fn directory(
 
 /// Thirty-two bytes from a column.
 pub(crate) fn bytes32(bytes: &[u8]) -> Result<[u8; 32], StoreError> {
-    bytes.try_into().map_err(|_| StoreError::Damaged(format!("a hash has {} bytes instead of 32", bytes.len())))
+    bytes
+        .try_into()
+        .map_err(|_| StoreError::Damaged(format!("a hash has {} bytes instead of 32", bytes.len())))
 }
 
 /// A word, identifier or number from a column.
 pub(crate) fn parse<T: std::str::FromStr>(text: &str) -> Result<T, StoreError> {
-    text.parse().map_err(|_| StoreError::Damaged(format!("`{}` is not a value of its column", text.escape_debug())))
+    text.parse()
+        .map_err(|_| StoreError::Damaged(format!("`{}` is not a value of its column", text.escape_debug())))
 }
 
 /// A sequence number for a column.

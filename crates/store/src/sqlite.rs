@@ -71,7 +71,10 @@ pub(crate) fn open(data: &Path, checkpoint_pages: u32) -> Result<Connection, Sto
         .map_err(|error| StoreError::File(format!("cannot protect {}: {error}", path.display())))?;
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     if mode != "wal" {
-        return Err(StoreError::File(format!("{} cannot use a write-ahead log: is it on a network file system?", path.display())));
+        return Err(StoreError::File(format!(
+            "{} cannot use a write-ahead log: is it on a network file system?",
+            path.display()
+        )));
     }
     // FULL: an acknowledged decision survives a power cut. NORMAL would lose it, and is planted to prove the tests.
     connection.pragma_update(None, "synchronous", if planted("sync-normal") { "NORMAL" } else { "FULL" })?;
@@ -116,7 +119,8 @@ fn migrate(connection: &Connection) -> Result<(), StoreError> {
         return Err(StoreError::Newer { found, known: KNOWN });
     }
     for (number, sql) in SQLITE.iter().filter(|(number, _)| *number > found) {
-        connection.execute_batch(&format!("BEGIN IMMEDIATE;\n{sql}\nPRAGMA user_version = {number};\nCOMMIT;"))?;
+        connection
+            .execute_batch(&format!("BEGIN IMMEDIATE;\n{sql}\nPRAGMA user_version = {number};\nCOMMIT;"))?;
     }
     Ok(())
 }

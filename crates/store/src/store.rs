@@ -102,7 +102,10 @@ impl Store {
         let recent = Arc::new(sqlite::Recent::default());
         let readers = Readers::Sqlite(SqliteReaders::new(&sqlite::database(data), Some(recent.clone())));
         let backend = SqliteWriter::new(connection, options.clock.clone(), recent);
-        let durability = Durability { database: "sqlite", level: "WAL, synchronous=FULL: survives a crash and a power cut".to_owned() };
+        let durability = Durability {
+            database: "sqlite",
+            level: "WAL, synchronous=FULL: survives a crash and a power cut".to_owned(),
+        };
         Self::start(backend, readers, options, secret, durability, None, Some(lock)).await
     }
 
@@ -313,8 +316,12 @@ fn sqlite_first_start(connection: &rusqlite::Connection) -> Result<String, Store
         "INSERT INTO head (one, epoch, seq, hash, principals_seq) VALUES (1, ?1, 0, ?2, 0) ON CONFLICT DO NOTHING",
         rusqlite::params![new_epoch()?, &Digest::default().as_bytes()[..]],
     )?;
-    connection.execute("INSERT INTO meta (name, value) VALUES ('secret', ?1) ON CONFLICT DO NOTHING", [new_secret()?])?;
-    let secret = connection.query_row("SELECT value FROM meta WHERE name = 'secret'", [], |row| row.get(0))?;
+    connection.execute(
+        "INSERT INTO meta (name, value) VALUES ('secret', ?1) ON CONFLICT DO NOTHING",
+        [new_secret()?],
+    )?;
+    let secret =
+        connection.query_row("SELECT value FROM meta WHERE name = 'secret'", [], |row| row.get(0))?;
     connection.execute_batch("COMMIT")?;
     Ok(secret)
 }
@@ -344,4 +351,3 @@ pub(crate) async fn commit_alone<B: Backend>(backend: &mut B, batch: Batch) -> R
         }
     }
 }
-

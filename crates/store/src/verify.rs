@@ -67,7 +67,10 @@ impl Store {
 }
 
 /// Checks a database: chain, payloads, and that state rebuilt from them equals the tables.
-pub(crate) async fn verify(readers: &Readers, mut progress: impl FnMut(Progress) + Send) -> Result<Verified, VerifyError> {
+pub(crate) async fn verify(
+    readers: &Readers,
+    mut progress: impl FnMut(Progress) + Send,
+) -> Result<Verified, VerifyError> {
     let head = readers.head().await?;
     let mut chain = Chain::default();
     let mut rebuilt = Rebuilt::default();
@@ -76,14 +79,23 @@ pub(crate) async fn verify(readers: &Readers, mut progress: impl FnMut(Progress)
         let limit = PAGE.min(u32::try_from(head.head.seq - done).unwrap_or(PAGE));
         let page = readers.ledger(done, limit).await?;
         let Some(last) = page.last() else {
-            return Err(BadEntry { seq: done + 1, what: format!("it is missing, though the head says there are {}", head.head.seq) }.into());
+            return Err(BadEntry {
+                seq: done + 1,
+                what: format!("it is missing, though the head says there are {}", head.head.seq),
+            }
+            .into());
         };
-        let mut payloads: HashMap<u64, String> = readers.payloads_of(done, last.seq).await?.into_iter().collect();
+        let mut payloads: HashMap<u64, String> =
+            readers.payloads_of(done, last.seq).await?.into_iter().collect();
         let mut next = done + 1;
         done = last.seq;
         for row in page {
             if row.seq > next {
-                return Err(BadEntry { seq: next, what: format!("it is missing; the next one there is {}", row.seq) }.into());
+                return Err(BadEntry {
+                    seq: next,
+                    what: format!("it is missing; the next one there is {}", row.seq),
+                }
+                .into());
             }
             next = row.seq + 1;
             let entry = chain.check(row.seq, &row.text, &row.hash)?;
@@ -95,7 +107,11 @@ pub(crate) async fn verify(readers: &Readers, mut progress: impl FnMut(Progress)
         progress(Progress { done, of: head.head.seq });
     }
     if chain.head() != head.head {
-        return Err(VerifyError::Differs(format!("the head says it ends with {}, the entries with {}", head.head.hash, chain.head().hash)));
+        return Err(VerifyError::Differs(format!(
+            "the head says it ends with {}, the entries with {}",
+            head.head.hash,
+            chain.head().hash
+        )));
     }
     let requests = rebuilt.compare(readers, head.head.seq).await?;
     Ok(Verified {
@@ -128,7 +144,11 @@ impl Rebuilt {
                 return Ok(());
             }
             (Data::Request(event), Some(id)) => (id, event),
-            _ => return Err(bad("it is about a request and says not which, or the other way round".to_owned())),
+            _ => {
+                return Err(
+                    bad("it is about a request and says not which, or the other way round".to_owned()),
+                );
+            }
         };
         let before = self.requests.remove(&id);
         let kind = match (event, &before) {
@@ -155,7 +175,8 @@ impl Rebuilt {
             (Some(_), None) => return Err(bad("it has a payload that it does not know of".to_owned())),
             (None, None) => {}
         }
-        let mut request = evolve(before, id, entry.seq, entry.at, &entry.by.name, event, &written).map_err(|error| bad(error.to_string()))?;
+        let mut request = evolve(before, id, entry.seq, entry.at, &entry.by.name, event, &written)
+            .map_err(|error| bad(error.to_string()))?;
         if entry.version != Some(request.version) {
             return Err(bad(format!("it should make version {} of {id}", request.version)));
         }
@@ -167,14 +188,16 @@ impl Rebuilt {
     /// Compares with the tables; a server may have written more since, which is left alone.
     async fn compare(&mut self, readers: &Readers, upto: u64) -> Result<u64, VerifyError> {
         let differs = |what: String| Err(VerifyError::Differs(what));
-        let mut by_seq: HashMap<u64, Request> = self.requests.drain().map(|(_, request)| (request.seq, request)).collect();
+        let mut by_seq: HashMap<u64, Request> =
+            self.requests.drain().map(|(_, request)| (request.seq, request)).collect();
         let mut pending: HashMap<String, u64> = HashMap::new();
-        let moved_on = readers.head().await?.head.seq > upto;
         let (mut after, mut requests) = (0, 0);
         loop {
             let page = readers.tables_page(after, PAGE).await?;
             let Some(last) = page.last() else { break };
             after = last.seq;
+            // Read after the page: whatever is newer in it was committed before, so the head has moved on by now.
+            let moved_on = readers.head().await?.head.seq > upto;
             for row in page.into_iter().filter(|row| row.seq <= upto) {
                 let Some(expected) = by_seq.remove(&row.seq) else {
                     return differs(format!("there is a request for entry {}, which created none", row.seq));
@@ -186,8 +209,14 @@ impl Rebuilt {
                 // Through the stored form, so that content (which is not part of it) does not count.
                 let expected_meta = serde_json::to_value(&expected).map_err(StoreError::from)?;
                 let stored_meta = serde_json::to_value(&stored).map_err(StoreError::from)?;
-                if expected_meta != stored_meta || row.version != expected.version || row.state != expected.state.as_str() {
-                    return differs(format!("{} is stored as {} version {}, the ledger says {} version {}", expected.id, row.state, row.version, expected.state, expected.version));
+                if expected_meta != stored_meta
+                    || row.version != expected.version
+                    || row.state != expected.state.as_str()
+                {
+                    return differs(format!(
+                        "{} is stored as {} version {}, the ledger says {} version {}",
+                        expected.id, row.state, row.version, expected.state, expected.version
+                    ));
                 }
                 if expected.state == placet_core::State::Pending {
                     *pending.entry(expected.agent.clone()).or_default() += 1;
@@ -198,15 +227,16 @@ impl Rebuilt {
         if let Some(missing) = by_seq.values().next() {
             return differs(format!("{} is not in the table of requests", missing.id));
         }
-        if moved_on {
+        let (_, mut directory) = readers.directory().await?;
+        let tallies = readers.tallies().await?;
+        if readers.head().await?.head.seq > upto {
             return Ok(requests);
         }
-        let (_, mut directory) = readers.directory().await?;
         directory.by_secret.clear();
         if directory != self.directory {
             return differs("keys or people are not what the ledger says".to_owned());
         }
-        let stored: HashMap<String, u64> = readers.tallies().await?.into_iter().collect();
+        let stored: HashMap<String, u64> = tallies.into_iter().collect();
         if stored != pending {
             return differs("the counts of pending requests are wrong".to_owned());
         }

@@ -113,7 +113,9 @@ impl Work {
     /// Which queue it belongs to, and the principal that fairness is counted by.
     pub(crate) fn lane(&self) -> (Lane, &str) {
         match self {
-            Self::Commands { actor, commands, .. } if commands.iter().any(|(command, _)| matches!(command, Command::Submit(_))) => {
+            Self::Commands { actor, commands, .. }
+                if commands.iter().any(|(command, _)| matches!(command, Command::Submit(_))) =>
+            {
                 (Lane::Submit, &actor.name)
             }
             Self::Commands { actor, .. } | Self::Admin { actor, .. } => (Lane::Urgent, &actor.name),

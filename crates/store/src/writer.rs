@@ -118,7 +118,11 @@ async fn early<B: Backend>(backend: &mut B, shared: &Shared, jobs: Vec<Job>) -> 
 }
 
 /// Applies and commits some jobs. No caller is answered here, so an error means nothing was acknowledged.
-async fn attempt<B: Backend>(backend: &mut B, shared: &Shared, jobs: &[Job]) -> Result<Vec<Answer>, StoreError> {
+async fn attempt<B: Backend>(
+    backend: &mut B,
+    shared: &Shared,
+    jobs: &[Job],
+) -> Result<Vec<Answer>, StoreError> {
     if let [Job { work, .. }] = jobs
         && let Some(done) = alone(backend, work).await
     {
@@ -139,14 +143,22 @@ async fn attempt<B: Backend>(backend: &mut B, shared: &Shared, jobs: &[Job]) -> 
 /// Work that is a transaction of its own and makes no ledger entry.
 async fn alone<B: Backend>(backend: &mut B, work: &Work) -> Option<Result<Done, StoreError>> {
     match work {
-        Work::Lease { owner, limit, until } => Some(backend.lease(owner, *limit, *until).await.map(Done::Leased)),
-        Work::Attempt { id, owner, result } => Some(backend.attempt(*id, owner, result).await.map(|()| Done::Nothing)),
+        Work::Lease { owner, limit, until } => {
+            Some(backend.lease(owner, *limit, *until).await.map(Done::Leased))
+        }
+        Work::Attempt { id, owner, result } => {
+            Some(backend.attempt(*id, owner, result).await.map(|()| Done::Nothing))
+        }
         Work::Prune { before } => Some(backend.prune(*before).await.map(|()| Done::Nothing)),
         Work::Commands { .. } | Work::Admin { .. } => None,
     }
 }
 
-async fn apply<B: Backend>(backend: &mut B, shared: &Shared, jobs: &[Job]) -> Result<(Batch, Vec<Answer>), StoreError> {
+async fn apply<B: Backend>(
+    backend: &mut B,
+    shared: &Shared,
+    jobs: &[Job],
+) -> Result<(Batch, Vec<Answer>), StoreError> {
     let loaded = backend.begin(&want(jobs.iter().map(|job| &job.work))).await?;
     // Keys and people are held in memory; the head says whether another node changed them since.
     let (known, mut directory) = shared.directory.borrow().clone();
@@ -162,16 +174,18 @@ async fn apply<B: Backend>(backend: &mut B, shared: &Shared, jobs: &[Job]) -> Re
                 Err(error) if !matches!(error, StoreError::KeyReused) => return Err(error),
                 answer => answer,
             },
-            Work::Admin { actor, command, idempotency } => match batch.admin(actor, command, idempotency.as_ref()) {
-                Ok((done, None)) => Ok(done),
-                Ok((done, Some(agent))) => {
-                    let live = backend.live_of(Some(&agent)).await?;
-                    batch.end_of_agent(live)?;
-                    Ok(done)
+            Work::Admin { actor, command, idempotency } => {
+                match batch.admin(actor, command, idempotency.as_ref()) {
+                    Ok((done, None)) => Ok(done),
+                    Ok((done, Some(agent))) => {
+                        let live = backend.live_of(Some(&agent)).await?;
+                        batch.end_of_agent(live)?;
+                        Ok(done)
+                    }
+                    Err(StoreError::KeyReused) => Err(StoreError::KeyReused),
+                    Err(error) => return Err(error),
                 }
-                Err(StoreError::KeyReused) => Err(StoreError::KeyReused),
-                Err(error) => return Err(error),
-            },
+            }
             _ => Ok(Done::Nothing),
         });
     }
@@ -228,7 +242,10 @@ async fn look_up<B: Backend>(backend: &mut B, batch: [u8; 16], error: StoreError
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a batch's name only has to be unique; nothing depends on it in tests")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a batch's name only has to be unique; nothing depends on it in tests"
+)]
 pub(crate) fn random(bytes: &mut [u8]) -> Result<(), StoreError> {
     getrandom::fill(bytes).map_err(|error| StoreError::File(format!("the system has no randomness: {error}")))
 }

@@ -84,7 +84,11 @@ impl Decide {
     (status = 409, description = "already_decided, expired, cancelled, stale_digest or stale_version, with the record", body = ProblemDocument),
     (status = 422, description = "wrong answer or edit", body = ProblemDocument),
 ))]
-pub(crate) async fn decide(AxumState(state): AxumState<State>, id: Id<RequestId>, call: Call<Decide>) -> Result<Response, Problem> {
+pub(crate) async fn decide(
+    AxumState(state): AxumState<State>,
+    id: Id<RequestId>,
+    call: Call<Decide>,
+) -> Result<Response, Problem> {
     let decision = call.body.on(id.get()?, call.idempotency);
     let request = state.gate.decide(&call.actor, decision).await.map_err(|error| refuse(&state, error))?;
     // Without `display`: whoever decides has just been shown it.
@@ -164,7 +168,11 @@ pub(crate) async fn decide_many(
     for (index, item) in call.body.into_iter().enumerate() {
         let (id, decision) = item_of(item, index, call.idempotency)?;
         if ids.contains(&id) {
-            return Err(Problem::unprocessable("invalid", format!("/{index}/id"), "the request is decided twice in one batch"));
+            return Err(Problem::unprocessable(
+                "invalid",
+                format!("/{index}/id"),
+                "the request is decided twice in one batch",
+            ));
         }
         ids.push(id);
         decisions.push(decision);
@@ -175,7 +183,8 @@ pub(crate) async fn decide_many(
         known.clear();
     }
     // Asked even with nothing left to decide: the gate is who knows whether this caller may decide at all.
-    let outcomes = state.gate.decide_many(&call.actor, known, atomic).await.map_err(|error| refuse(&state, error))?;
+    let outcomes =
+        state.gate.decide_many(&call.actor, known, atomic).await.map_err(|error| refuse(&state, error))?;
     let results = results(&state, &call.actor, &ids, outcomes, atomic);
     let failed = results.iter().any(|result| result.status != 200);
     let applied = if atomic { !failed } else { results.iter().any(|result| result.status == 200) };
@@ -184,14 +193,19 @@ pub(crate) async fn decide_many(
 }
 
 /// One item: its id as it was written, and its decision if the id is one.
-fn item_of(item: Value, index: usize, idempotency: Option<Idempotency>) -> Result<(String, Option<Decision>), Problem> {
+fn item_of(
+    item: Value,
+    index: usize,
+    idempotency: Option<Idempotency>,
+) -> Result<(String, Option<Decision>), Problem> {
     let Value::Object(mut fields) = item else {
         return Err(Problem::unprocessable("invalid", format!("/{index}"), "expected an object"));
     };
     let Some(Value::String(id)) = fields.remove("id") else {
         return Err(Problem::unprocessable("invalid", format!("/{index}/id"), "missing field `id`"));
     };
-    let decide: Decide = crate::call::typed(Value::Object(fields)).map_err(|problem| problem.under(&format!("/{index}")))?;
+    let decide: Decide =
+        crate::call::typed(Value::Object(fields)).map_err(|problem| problem.under(&format!("/{index}")))?;
     // Each item has a key of its own, so that a replayed batch answers item by item.
     let idempotency = idempotency.map(|whole| {
         let mut scope = Sha256::new();
@@ -203,8 +217,15 @@ fn item_of(item: Value, index: usize, idempotency: Option<Idempotency>) -> Resul
     Ok((id, decision))
 }
 
-fn results(state: &State, actor: &Actor, ids: &[String], outcomes: Vec<placet_gate::Outcome>, atomic: bool) -> Vec<BatchResult> {
-    let refused_together = atomic && (outcomes.is_empty() || outcomes.iter().any(|outcome| outcome.answer.is_err()));
+fn results(
+    state: &State,
+    actor: &Actor,
+    ids: &[String],
+    outcomes: Vec<placet_gate::Outcome>,
+    atomic: bool,
+) -> Vec<BatchResult> {
+    let refused_together =
+        atomic && (outcomes.is_empty() || outcomes.iter().any(|outcome| outcome.answer.is_err()));
     let mut outcomes = outcomes.into_iter();
     ids.iter()
         .map(|id| {
@@ -212,7 +233,9 @@ fn results(state: &State, actor: &Actor, ids: &[String], outcomes: Vec<placet_ga
             let problem = match &outcome {
                 _ if id.parse::<RequestId>().is_err() => Some(Problem::not_found()),
                 Some(outcome) => match &outcome.answer {
-                    Err(refusal) => Some(Problem::refusal(refusal, outcome.request.clone(), state.gate.now())),
+                    Err(refusal) => {
+                        Some(Problem::refusal(refusal, outcome.request.clone(), state.gate.now()))
+                    }
                     Ok(()) if refused_together => Some(not_applied()),
                     Ok(()) => None,
                 },
@@ -229,7 +252,9 @@ fn results(state: &State, actor: &Actor, ids: &[String], outcomes: Vec<placet_ga
                 None => BatchResult {
                     id: id.clone(),
                     status: 200,
-                    record: outcome.and_then(|outcome| serde_json::to_value(view(state, actor, outcome.request.as_deref()?)).ok()),
+                    record: outcome.and_then(|outcome| {
+                        serde_json::to_value(view(state, actor, outcome.request.as_deref()?)).ok()
+                    }),
                     problem: None,
                     code: None,
                 },
@@ -239,5 +264,9 @@ fn results(state: &State, actor: &Actor, ids: &[String], outcomes: Vec<placet_ga
 }
 
 fn not_applied() -> Problem {
-    Problem::new(StatusCode::CONFLICT, "not_applied", "not applied: another decision of the same atomic batch was refused")
+    Problem::new(
+        StatusCode::CONFLICT,
+        "not_applied",
+        "not applied: another decision of the same atomic batch was refused",
+    )
 }

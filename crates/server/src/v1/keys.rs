@@ -1,6 +1,9 @@
 //! Keys: made, listed without their secrets, revoked.
 
-use axum::{extract::State as AxumState, response::{IntoResponse as _, Response}};
+use axum::{
+    extract::State as AxumState,
+    response::{IntoResponse as _, Response},
+};
 use http::StatusCode;
 use placet_core::{KeyId, Role, Time};
 use placet_gate::NewKey;
@@ -64,17 +67,27 @@ pub(crate) struct KeyList {
     (status = 409, description = "the name belongs to another kind of principal", body = ProblemDocument),
     (status = 422, description = "the name or the owner does not fit", body = ProblemDocument),
 ))]
-pub(crate) async fn create(AxumState(state): AxumState<State>, call: Call<CreateKey>) -> Result<Response, Problem> {
+pub(crate) async fn create(
+    AxumState(state): AxumState<State>,
+    call: Call<CreateKey>,
+) -> Result<Response, Problem> {
     let CreateKey { role, name, owner } = call.body;
     let new = NewKey { role, name: name.clone(), owner };
-    let made = state.gate.create_key(&call.actor, new, call.idempotency).await.map_err(|error| refuse(&state, error))?;
+    let made = state
+        .gate
+        .create_key(&call.actor, new, call.idempotency)
+        .await
+        .map_err(|error| refuse(&state, error))?;
     let status = if made.secret.is_some() { StatusCode::CREATED } else { StatusCode::OK };
     Ok(json(status, &NewKeyRecord { id: made.id, role, name, key: made.secret }))
 }
 
 /// List keys, without their secrets.
 #[utoipa::path(get, path = "/v1/keys", operation_id = "list_keys", tag = "admin", responses((status = 200, description = "all keys", body = KeyList)))]
-pub(crate) async fn list(AxumState(state): AxumState<State>, Caller(actor): Caller) -> Result<Response, Problem> {
+pub(crate) async fn list(
+    AxumState(state): AxumState<State>,
+    Caller(actor): Caller,
+) -> Result<Response, Problem> {
     let directory = state.gate.directory(&actor).await.map_err(|error| refuse(&state, error))?;
     let mut items: Vec<KeyRecord> = directory
         .keys
@@ -98,7 +111,11 @@ pub(crate) async fn list(AxumState(state): AxumState<State>, Caller(actor): Call
     (status = 404, description = "no such key, or revoked before", body = ProblemDocument),
     (status = 409, description = "it is the last admin key", body = ProblemDocument),
 ))]
-pub(crate) async fn revoke(AxumState(state): AxumState<State>, Caller(actor): Caller, id: Id<KeyId>) -> Result<Response, Problem> {
+pub(crate) async fn revoke(
+    AxumState(state): AxumState<State>,
+    Caller(actor): Caller,
+    id: Id<KeyId>,
+) -> Result<Response, Problem> {
     state.gate.revoke_key(&actor, id.get()?).await.map_err(|error| refuse(&state, error))?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -56,12 +56,18 @@ pub(crate) async fn list(
     if !(1..=1000).contains(&limit) {
         return Err(Problem::unprocessable("invalid_query", "", "`limit` must be 1 to 1000"));
     }
-    let rows = state.gate.ledger(&actor, params.after.unwrap_or(0), limit).await.map_err(|error| refuse(&state, error))?;
+    let rows = state
+        .gate
+        .ledger(&actor, params.after.unwrap_or(0), limit)
+        .await
+        .map_err(|error| refuse(&state, error))?;
     let next_after = rows.last().filter(|_| rows.len() == limit as usize).map(|row| row.seq);
     let items = rows
         .into_iter()
         .map(|row| {
-            let entry = RawValue::from_string(row.text).map_err(|error| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", error.to_string()))?;
+            let entry = RawValue::from_string(row.text).map_err(|error| {
+                Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", error.to_string())
+            })?;
             Ok(LedgerItem { seq: row.seq, hash: row.hash, entry })
         })
         .collect::<Result<_, Problem>>()?;

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use axum::{extract::State as AxumState, response::{IntoResponse as _, Response}};
+use axum::{
+    extract::State as AxumState,
+    response::{IntoResponse as _, Response},
+};
 use http::StatusCode;
 use placet_core::Role;
 use placet_gate::PersonSpec;
@@ -52,21 +55,35 @@ pub(crate) struct PersonList {
     (status = 201, description = "the person", body = PersonRecord),
     (status = 409, description = "the name belongs to an agent, or nobody could administer any more", body = ProblemDocument),
 ))]
-pub(crate) async fn create(AxumState(state): AxumState<State>, call: Call<PersonRecord>) -> Result<Response, Problem> {
+pub(crate) async fn create(
+    AxumState(state): AxumState<State>,
+    call: Call<PersonRecord>,
+) -> Result<Response, Problem> {
     let PersonRecord { name, roles, teams } = call.body;
     let person = PersonSpec { roles: roles.clone(), teams: teams.clone() };
-    state.gate.put_person(&call.actor, name.clone(), person, call.idempotency).await.map_err(|error| refuse(&state, error))?;
+    state
+        .gate
+        .put_person(&call.actor, name.clone(), person, call.idempotency)
+        .await
+        .map_err(|error| refuse(&state, error))?;
     Ok(json(StatusCode::CREATED, &PersonRecord { name, roles, teams }))
 }
 
 /// List people.
 #[utoipa::path(get, path = "/v1/people", operation_id = "list_people", tag = "admin", responses((status = 200, description = "everybody", body = PersonList)))]
-pub(crate) async fn list(AxumState(state): AxumState<State>, Caller(actor): Caller) -> Result<Response, Problem> {
+pub(crate) async fn list(
+    AxumState(state): AxumState<State>,
+    Caller(actor): Caller,
+) -> Result<Response, Problem> {
     let directory = state.gate.directory(&actor).await.map_err(|error| refuse(&state, error))?;
     let items = directory
         .people
         .iter()
-        .map(|(name, person)| PersonRecord { name: name.clone(), roles: person.roles.clone(), teams: person.teams.clone() })
+        .map(|(name, person)| PersonRecord {
+            name: name.clone(),
+            roles: person.roles.clone(),
+            teams: person.teams.clone(),
+        })
         .collect();
     Ok(json(StatusCode::OK, &PersonList { items }))
 }
@@ -76,11 +93,19 @@ pub(crate) async fn list(AxumState(state): AxumState<State>, Caller(actor): Call
     (status = 200, description = "the person", body = PersonRecord),
     (status = 409, description = "the name belongs to an agent, or nobody could administer any more", body = ProblemDocument),
 ))]
-pub(crate) async fn put(AxumState(state): AxumState<State>, name: Id<String>, call: Call<PersonBody>) -> Result<Response, Problem> {
+pub(crate) async fn put(
+    AxumState(state): AxumState<State>,
+    name: Id<String>,
+    call: Call<PersonBody>,
+) -> Result<Response, Problem> {
     let name = name.get()?;
     let PersonBody { roles, teams } = call.body;
     let person = PersonSpec { roles: roles.clone(), teams: teams.clone() };
-    state.gate.put_person(&call.actor, name.clone(), person, call.idempotency).await.map_err(|error| refuse(&state, error))?;
+    state
+        .gate
+        .put_person(&call.actor, name.clone(), person, call.idempotency)
+        .await
+        .map_err(|error| refuse(&state, error))?;
     Ok(json(StatusCode::OK, &PersonRecord { name, roles, teams }))
 }
 
@@ -90,7 +115,11 @@ pub(crate) async fn put(AxumState(state): AxumState<State>, name: Id<String>, ca
     (status = 404, description = "nobody of that name", body = ProblemDocument),
     (status = 409, description = "nobody could administer any more", body = ProblemDocument),
 ))]
-pub(crate) async fn remove(AxumState(state): AxumState<State>, Caller(actor): Caller, name: Id<String>) -> Result<Response, Problem> {
+pub(crate) async fn remove(
+    AxumState(state): AxumState<State>,
+    Caller(actor): Caller,
+    name: Id<String>,
+) -> Result<Response, Problem> {
     state.gate.remove_person(&actor, name.get()?).await.map_err(|error| refuse(&state, error))?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -45,10 +45,18 @@ pub(crate) struct ClaimedPermit<'a> {
     (status = 404, description = "unknown, foreign or malformed", body = ProblemDocument),
     (status = 409, description = "already_claimed, not_approved or lapsed", body = ProblemDocument),
 ))]
-pub(crate) async fn claim(AxumState(state): AxumState<State>, id: Id<RequestId>, call: Call<Claim>) -> Result<Response, Problem> {
+pub(crate) async fn claim(
+    AxumState(state): AxumState<State>,
+    id: Id<RequestId>,
+    call: Call<Claim>,
+) -> Result<Response, Problem> {
     let claimant = call.body.claimant.as_deref();
     check_claimant(claimant, "/claimant")?;
-    let claimed = state.gate.claim(&call.actor, id.get()?, claimant, call.idempotency).await.map_err(|error| refuse(&state, error))?;
+    let claimed = state
+        .gate
+        .claim(&call.actor, id.get()?, claimant, call.idempotency)
+        .await
+        .map_err(|error| refuse(&state, error))?;
     let permit = ClaimedPermit {
         permit: &claimed.permit,
         arguments: claimed.request.effective_arguments(),
@@ -78,7 +86,11 @@ pub(crate) struct Outcome {
     (status = 404, description = "unknown, foreign or malformed", body = ProblemDocument),
     (status = 409, description = "not_claimed or already_reported", body = ProblemDocument),
 ))]
-pub(crate) async fn report(AxumState(state): AxumState<State>, id: Id<RequestId>, call: Call<Outcome>) -> Result<Response, Problem> {
+pub(crate) async fn report(
+    AxumState(state): AxumState<State>,
+    id: Id<RequestId>,
+    call: Call<Outcome>,
+) -> Result<Response, Problem> {
     let Outcome { permit, status, result_digest, note } = call.body;
     if result_digest.as_ref().is_some_and(|digest| digest.len() > 200) {
         return Err(Problem::unprocessable("invalid", "/result_digest", "longer than 200 bytes"));
@@ -86,7 +98,10 @@ pub(crate) async fn report(AxumState(state): AxumState<State>, id: Id<RequestId>
     if note.as_ref().is_some_and(|note| note.len() > 8_192) {
         return Err(Problem::unprocessable("invalid", "/note", "longer than 8192 bytes"));
     }
-    let reported = state.gate.report(&call.actor, id.get()?, &permit, status, result_digest, note, call.idempotency).await;
+    let reported = state
+        .gate
+        .report(&call.actor, id.get()?, &permit, status, result_digest, note, call.idempotency)
+        .await;
     let request = reported.map_err(|error| refuse(&state, error))?;
     Ok(record(&state, &call.actor, StatusCode::OK, &request))
 }

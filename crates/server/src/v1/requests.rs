@@ -45,11 +45,13 @@ pub(crate) async fn create(
     let Params(params) = params?;
     let wait = params.wait.as_deref().map(|wait| duration(wait, state.settings.wait_max)).transpose()?;
     let claimant = headers.get("placet-claimant").map(|value| value.to_str().map(str::to_owned)).transpose();
-    let claimant = claimant.map_err(|_| Problem::unprocessable("invalid", "", "`Placet-Claimant` must be visible ASCII"))?;
+    let claimant = claimant
+        .map_err(|_| Problem::unprocessable("invalid", "", "`Placet-Claimant` must be visible ASCII"))?;
     check_claimant(claimant.as_deref(), "")?;
     drop(headers);
     let Call { actor, body, idempotency } = call;
-    let submitted = state.gate.submit(&actor, body, idempotency).await.map_err(|error| refuse(&state, error))?;
+    let submitted =
+        state.gate.submit(&actor, body, idempotency).await.map_err(|error| refuse(&state, error))?;
     let status = if submitted.replayed { StatusCode::OK } else { StatusCode::CREATED };
     let mut request = submitted.request;
     if let Some(wait) = wait
@@ -79,7 +81,9 @@ pub(crate) async fn create(
                 return Ok(json(status, &view));
             }
             // Somebody was quicker, or time ran out: the record says so, and there is no permit.
-            Err(GateError::Refused { refusal, request: Some(now) }) if refusal != Refusal::Unauthorized => request = now,
+            Err(GateError::Refused { refusal, request: Some(now) }) if refusal != Refusal::Unauthorized => {
+                request = now
+            }
             Err(error) => return Err(refuse(&state, error)),
         }
     }
@@ -211,9 +215,12 @@ pub(crate) async fn list(
         after,
     };
     let listed = state.gate.list(&actor, &filter, limit).await.map_err(|error| refuse(&state, error))?;
-    let items: Result<Vec<_>, _> = listed.items.iter().map(|request| serde_json::to_value(view(&state, &actor, request))).collect();
+    let items: Result<Vec<_>, _> =
+        listed.items.iter().map(|request| serde_json::to_value(view(&state, &actor, request))).collect();
     let page = Page {
-        items: items.map_err(|error| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", error.to_string()))?,
+        items: items.map_err(|error| {
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", error.to_string())
+        })?,
         next_cursor: listed.next.map(|next| match next.deadline {
             Some(deadline) => format!("p{}.{}", deadline.micros(), next.seq),
             None => format!("s{}", next.seq),
@@ -232,5 +239,7 @@ fn cursor(text: &str) -> Result<Order, Problem> {
         (None, Some(seq)) => seq.parse().ok().map(|seq| Order { deadline: None, seq }),
         _ => None,
     };
-    parsed.ok_or_else(|| Problem::unprocessable("invalid_query", "", "`cursor` must be a `next_cursor` from the page before"))
+    parsed.ok_or_else(|| {
+        Problem::unprocessable("invalid_query", "", "`cursor` must be a `next_cursor` from the page before")
+    })
 }

@@ -36,7 +36,11 @@ impl Because {
     (status = 404, description = "unknown, foreign or malformed", body = ProblemDocument),
     (status = 409, description = "too late", body = ProblemDocument),
 ))]
-pub(crate) async fn cancel(AxumState(state): AxumState<State>, id: Id<RequestId>, call: Call<Because>) -> Result<Response, Problem> {
+pub(crate) async fn cancel(
+    AxumState(state): AxumState<State>,
+    id: Id<RequestId>,
+    call: Call<Because>,
+) -> Result<Response, Problem> {
     let cancelled = state.gate.cancel(&call.actor, id.get()?, call.body.checked()?, call.idempotency).await;
     let request = cancelled.map_err(|error| refuse(&state, error))?;
     Ok(record(&state, &call.actor, StatusCode::OK, &request))
@@ -47,7 +51,11 @@ pub(crate) async fn cancel(AxumState(state): AxumState<State>, id: Id<RequestId>
     (status = 200, description = "the record", body = Record),
     (status = 409, description = "not approved, or claimed already", body = ProblemDocument),
 ))]
-pub(crate) async fn revoke(AxumState(state): AxumState<State>, id: Id<RequestId>, call: Call<Because>) -> Result<Response, Problem> {
+pub(crate) async fn revoke(
+    AxumState(state): AxumState<State>,
+    id: Id<RequestId>,
+    call: Call<Because>,
+) -> Result<Response, Problem> {
     let revoked = state.gate.revoke(&call.actor, id.get()?, call.body.checked()?, call.idempotency).await;
     let request = revoked.map_err(|error| refuse(&state, error))?;
     Ok(record(&state, &call.actor, StatusCode::OK, &request))
@@ -69,9 +77,14 @@ pub(crate) struct Reassign {
     (status = 409, description = "no longer pending", body = ProblemDocument),
     (status = 422, description = "nobody of that name", body = ProblemDocument),
 ))]
-pub(crate) async fn reassign(AxumState(state): AxumState<State>, id: Id<RequestId>, call: Call<Reassign>) -> Result<Response, Problem> {
+pub(crate) async fn reassign(
+    AxumState(state): AxumState<State>,
+    id: Id<RequestId>,
+    call: Call<Reassign>,
+) -> Result<Response, Problem> {
     let reason = Because { reason: call.body.reason }.checked()?;
-    let reassigned = state.gate.reassign(&call.actor, id.get()?, call.body.to, reason, call.idempotency).await;
+    let reassigned =
+        state.gate.reassign(&call.actor, id.get()?, call.body.to, reason, call.idempotency).await;
     let request = reassigned.map_err(|error| refuse(&state, error))?;
     Ok(record(&state, &call.actor, StatusCode::OK, &request))
 }
@@ -89,8 +102,15 @@ pub(crate) struct Resolve {
     (status = 200, description = "the record", body = Record),
     (status = 409, description = "the outcome is not unknown", body = ProblemDocument),
 ))]
-pub(crate) async fn resolve(AxumState(state): AxumState<State>, id: Id<RequestId>, call: Call<Resolve>) -> Result<Response, Problem> {
-    let resolved = state.gate.resolve(&call.actor, id.get()?, call.body.status, call.body.reason, call.idempotency).await;
+pub(crate) async fn resolve(
+    AxumState(state): AxumState<State>,
+    id: Id<RequestId>,
+    call: Call<Resolve>,
+) -> Result<Response, Problem> {
+    let resolved = state
+        .gate
+        .resolve(&call.actor, id.get()?, call.body.status, call.body.reason, call.idempotency)
+        .await;
     let request = resolved.map_err(|error| refuse(&state, error))?;
     Ok(record(&state, &call.actor, StatusCode::OK, &request))
 }

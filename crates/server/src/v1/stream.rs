@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
-use axum::{body::Body, extract::State as AxumState, http::HeaderMap, response::{IntoResponse as _, Response}};
+use axum::{
+    body::Body,
+    extract::State as AxumState,
+    http::HeaderMap,
+    response::{IntoResponse as _, Response},
+};
 use bytes::Bytes;
 use http::{HeaderValue, header};
 use placet_core::Actor;
@@ -34,7 +39,9 @@ pub(crate) async fn stream(
     let position = Position::open(&state, &actor, &headers, &params).await?;
     let (send, mut receive) = mpsc::channel::<Bytes>(BUFFER);
     state.tasks.spawn(produce(state.clone(), actor, position, send));
-    let chunks = futures_util::stream::poll_fn(move |cx| receive.poll_recv(cx).map(|chunk| chunk.map(Ok::<_, std::convert::Infallible>)));
+    let chunks = futures_util::stream::poll_fn(move |cx| {
+        receive.poll_recv(cx).map(|chunk| chunk.map(Ok::<_, std::convert::Infallible>))
+    });
     let mut response = Body::from_stream(chunks).into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -47,7 +54,10 @@ async fn produce(state: State, actor: Actor, mut position: Position, send: mpsc:
     let slow = state.settings.slow_reader;
     // The first bytes tell the reader where it stands, before anything happens.
     let hello = if position.reset {
-        format!("retry: 1000\nid: {}\nevent: reset\ndata: {{\"reason\":\"unknown cursor\"}}\n\n", position.id())
+        format!(
+            "retry: 1000\nid: {}\nevent: reset\ndata: {{\"reason\":\"unknown cursor\"}}\n\n",
+            position.id()
+        )
     } else {
         format!("retry: 1000\nid: {}\n\n", position.id())
     };

@@ -54,11 +54,19 @@ pub(crate) struct Position {
 
 impl Position {
     /// Opens a stream for this caller.
-    pub(crate) async fn open(state: &State, actor: &Actor, headers: &HeaderMap, params: &StreamParams) -> Result<Self, Problem> {
+    pub(crate) async fn open(
+        state: &State,
+        actor: &Actor,
+        headers: &HeaderMap,
+        params: &StreamParams,
+    ) -> Result<Self, Problem> {
         let seat = state.streams.take(&actor.name)?;
         let (epoch, head) = state.gate.store().head().await.map_err(|error| refuse(state, error.into()))?;
         let header = headers.get("last-event-id").and_then(|id| id.to_str().ok());
-        let asked = header.filter(|asked| !asked.is_empty()).or(params.after.as_deref()).filter(|asked| !asked.is_empty());
+        let asked = header
+            .filter(|asked| !asked.is_empty())
+            .or(params.after.as_deref())
+            .filter(|asked| !asked.is_empty());
         let (after, reset) = match asked {
             None => (head, false),
             Some(asked) => match place(asked, &epoch).filter(|seq| *seq <= head) {
@@ -88,7 +96,12 @@ fn place(asked: &str, epoch: &str) -> Option<u64> {
 /// The event of a piece of news, if this caller may see it.
 pub(crate) fn event<'a>(state: &State, actor: &Actor, news: &'a News) -> Option<StreamEvent<'a>> {
     let request = news.request.as_deref()?;
-    Gate::may_see(actor, request).then(|| StreamEvent { id: format!("{}.{}", news.epoch, news.seq), kind: news.name, at: news.at, record: view(state, actor, request) })
+    Gate::may_see(actor, request).then(|| StreamEvent {
+        id: format!("{}.{}", news.epoch, news.seq),
+        kind: news.name,
+        at: news.at,
+        record: view(state, actor, request),
+    })
 }
 
 /// How many streams each principal has open.
@@ -107,7 +120,12 @@ impl StreamSeats {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let mine = taken.entry(principal.to_owned()).or_default();
         if *mine >= self.per_principal {
-            return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", "too many streams are open: close some first").retry_after(1));
+            return Err(Problem::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "too_many_streams",
+                "too many streams are open: close some first",
+            )
+            .retry_after(1));
         }
         *mine += 1;
         Ok(Seat { taken: self.taken.clone(), principal: principal.to_owned() })

@@ -40,7 +40,13 @@ pub(crate) async fn ws(
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
-    let upgrade = upgrade.map_err(|error| Problem::new(StatusCode::BAD_REQUEST, "not_a_websocket", format!("this address speaks WebSocket: {error}")))?;
+    let upgrade = upgrade.map_err(|error| {
+        Problem::new(
+            StatusCode::BAD_REQUEST,
+            "not_a_websocket",
+            format!("this address speaks WebSocket: {error}"),
+        )
+    })?;
     let position = Position::open(&state, &actor, &headers, &params).await?;
     let tracked = state.tasks.token();
     Ok(upgrade.max_message_size(4096).max_frame_size(4096).on_upgrade(move |socket| async move {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::Method;
 use placet_testkit::{Http, Server};
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
+use tokio::{task::JoinSet, time::Instant};
 
 use crate::{
     openapi::{Operation, operations},
@@ -208,6 +208,7 @@ fn a_revoked_key_ends_parked_waits_and_streams_at_once() {
         while server.kit.gate().waiting() < 2 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
+        let begun = Instant::now();
         server.kit.revoke_key(&ann).await;
         let answer = soon(waits.join_next()).await.expect("two waits").expect("a wait ends well");
         assert_problem(&answer, 401, "unauthorized", None);
@@ -215,6 +216,8 @@ fn a_revoked_key_ends_parked_waits_and_streams_at_once() {
         let closed =
             socket.next().await.expect_err("the socket of a revoked key ends").expect("with a reason");
         assert_eq!(u16::from(closed.code), 1008);
+        // Sooner than the next heartbeat, which would notice as well.
+        assert!(begun.elapsed() < Duration::from_secs(5), "it took {:?}", begun.elapsed());
         server.kit.revoke_key(&actor).await;
         // The agent's own wait ends as well: its last key went, and with it the request.
         let answer = soon(waits.join_next()).await.expect("one more wait").expect("a wait ends well");

@@ -13,28 +13,29 @@ use tokio::{
 use crate::support::{Sse, action_with, soon, until_closed};
 
 /// So many large requests that no buffer on the way can hold their events.
-const LARGE: usize = 60;
+const LARGE: usize = 80;
 
-async fn server() -> Server {
+/// Long enough that only the other limit can be what ends a connection.
+const LONG: Duration = Duration::from_mins(1);
+const SHORT: Duration = Duration::from_secs(1);
+
+/// A server whose streams, or whose connections, have little patience. There are two seats for each principal.
+async fn server(slow_reader: Duration, write_timeout: Duration) -> Server {
     let kit = Kit::start(Backend::Sqlite).await;
-    let settings = Settings {
-        slow_reader: Duration::from_millis(300),
-        streams_per_principal: 2,
-        requests_per_second: 0,
-        ..Settings::default()
-    };
-    let limits = ListenLimits { write_timeout: Duration::from_millis(500), ..ListenLimits::default() };
-    Server::limited(kit, settings, limits).await
+    let settings =
+        Settings { slow_reader, streams_per_principal: 2, requests_per_second: 0, ..Settings::default() };
+    Server::limited(kit, settings, ListenLimits { write_timeout, ..ListenLimits::default() }).await
 }
 
 /// Opens a stream by hand, over a connection that takes little, and never reads from it.
-async fn deaf(caller: &Http, head: &str) -> TcpStream {
+async fn deaf(caller: &Http, path: &str, headers: &str) -> TcpStream {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.set_recv_buffer_size(8 * 1024).expect("a small buffer");
     let mut stream =
         socket.connect(caller.authority.parse().expect("an address")).await.expect("the server accepts");
     let token = caller.token.as_ref().expect("a token");
-    let head = format!("GET {head} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n");
+    let head =
+        format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n{headers}\r\n");
     stream.write_all(head.as_bytes()).await.expect("the head can be sent");
     stream
 }
@@ -42,7 +43,7 @@ async fn deaf(caller: &Http, head: &str) -> TcpStream {
 async fn flood(bot: &Http) -> usize {
     let mut bytes = 0;
     for index in 0..LARGE {
-        let body = action_with(json!({"arguments": {"index": index, "text": "x".repeat(200_000)}}));
+        let body = action_with(json!({"arguments": {"index": index, "text": "x".repeat(250_000)}}));
         bytes += body.to_string().len();
         bot.post("/v1/requests", body).await.expect(201);
     }
@@ -59,55 +60,48 @@ async fn let_go(caller: &Http) {
     .await;
 }
 
-#[test]
-fn a_stream_that_is_not_read_is_let_go_and_others_miss_nothing() {
-    placet_testkit::block_on(async {
-        let server = server().await;
-        let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
-        let mut slow = deaf(&ann, "/v1/stream").await;
-        slow.write_all(b"\r\n").await.expect("the head can be sent");
-        let mut good = Sse::open(&ann, None).await.greeted().await;
-        soon(async {
-            while ann.lines("/v1/stream").await.status != 429 {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        })
-        .await;
-        let (bytes, ()) = tokio::join!(flood(&bot), async {
-            for index in 0..LARGE {
-                let event = good.next().await.expect("the good reader's stream goes on");
-                assert_eq!(event.data["record"]["arguments"]["index"], index);
-            }
-        });
-        let_go(&ann).await;
-        let received = until_closed(&mut slow).await.len();
-        // What was on the way is there; the rest was never kept for it.
-        assert!(
-            received > 0 && received < bytes / 2,
-            "{received} of {bytes} bytes were kept for a reader that does not read"
-        );
-        drop(good);
-        server.finish().await;
+/// One reader is deaf, another one of the same principal is not; one of the two limits is short.
+async fn beside_a_good_reader(path: &str, headers: &str, slow_reader: Duration, write_timeout: Duration) {
+    let server = server(slow_reader, write_timeout).await;
+    let (bot, eve) = (server.agent("bot").await, server.auditor("eve").await);
+    let mut slow = deaf(&eve, path, headers).await;
+    let mut good = Sse::open(&eve, None).await.greeted().await;
+    soon(async {
+        while eve.lines("/v1/stream").await.status != 429 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    let (bytes, ()) = tokio::join!(flood(&bot), async {
+        for index in 0..LARGE {
+            let event = good.next().await.expect("the good reader's stream goes on");
+            assert_eq!(event.data["record"]["arguments"]["index"], index);
+        }
     });
+    let_go(&eve).await;
+    let received = until_closed(&mut slow).await.len();
+    // What was on the way is there; the rest was never kept for it.
+    assert!(
+        received > 0 && received < bytes / 2,
+        "{received} of {bytes} bytes were kept for a reader that does not read"
+    );
+    drop(good);
+    server.finish().await;
 }
 
 #[test]
-fn a_socket_that_is_not_read_is_let_go() {
-    placet_testkit::block_on(async {
-        let server = server().await;
-        let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
-        let mut slow = deaf(&ann, "/v1/ws").await;
-        let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n";
-        slow.write_all(upgrade.as_bytes()).await.expect("the head can be sent");
-        let good = Sse::open(&ann, None).await.greeted().await;
-        let bytes = flood(&bot).await;
-        let_go(&ann).await;
-        let received = until_closed(&mut slow).await.len();
-        assert!(
-            received > 0 && received < bytes / 2,
-            "{received} of {bytes} bytes were kept for a reader that does not read"
-        );
-        drop(good);
-        server.finish().await;
-    });
+fn a_stream_that_is_not_read_is_let_go_and_others_miss_nothing() {
+    placet_testkit::block_on(beside_a_good_reader("/v1/stream", "Connection: close\r\n", SHORT, LONG));
+}
+
+#[test]
+fn a_connection_that_is_not_read_is_let_go_and_others_miss_nothing() {
+    placet_testkit::block_on(beside_a_good_reader("/v1/stream", "Connection: close\r\n", LONG, SHORT));
+}
+
+#[test]
+fn a_socket_that_is_not_read_is_let_go_and_others_miss_nothing() {
+    let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+                   Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n";
+    placet_testkit::block_on(beside_a_good_reader("/v1/ws", upgrade, SHORT, LONG));
 }

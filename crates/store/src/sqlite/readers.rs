@@ -60,7 +60,10 @@ impl SqliteReaders {
     }
 
     /// A short read, a few pages at most: cheaper in place than on another thread.
-    async fn short<T>(&self, body: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    async fn short<T>(
+        &self,
+        body: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let _turn = self.pool.turns.acquire().await.map_err(|_| StoreError::Busy)?;
         self.pool.with(body)
     }
@@ -92,7 +95,9 @@ impl SqliteReaders {
             let mut earliest: Option<i64> = None;
             for state in LIVE {
                 let found: Option<i64> = db
-                    .prepare_cached("SELECT min(deadline) FROM requests WHERE state = ?1 AND deadline IS NOT NULL")?
+                    .prepare_cached(
+                        "SELECT min(deadline) FROM requests WHERE state = ?1 AND deadline IS NOT NULL",
+                    )?
                     .query_row([state.as_str()], |row| row.get(0))?;
                 earliest = earliest.into_iter().chain(found).min();
             }
@@ -133,7 +138,9 @@ impl SqliteReaders {
                     Bind::Text(text) => text as &dyn ToSql,
                     Bind::Int(int) => int as &dyn ToSql,
                 });
-                let rows = find.query_map(params_from_iter(values), |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?;
+                let rows = find.query_map(params_from_iter(values), |row| {
+                    Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+                })?;
                 let items = rows
                     .map(|row| {
                         let (seq, meta) = row?;
@@ -157,7 +164,8 @@ impl SqliteReaders {
                     .into_iter()
                     .map(|row| {
                         let entry: Entry = serde_json::from_str(&row.text)?;
-                        let request = entry.request.map(|id| get(db, id)).transpose()?.flatten().map(Arc::new);
+                        let request =
+                            entry.request.map(|id| get(db, id)).transpose()?.flatten().map(Arc::new);
                         Ok(News::new(entry, request))
                     })
                     .collect()
@@ -168,9 +176,16 @@ impl SqliteReaders {
 
     pub(crate) async fn tables_page(&self, after: u64, limit: u32) -> Result<Vec<TableRow>, StoreError> {
         self.long(move |db| {
-            let mut find = db.prepare_cached("SELECT seq, version, state, meta FROM requests WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
+            let mut find = db.prepare_cached(
+                "SELECT seq, version, state, meta FROM requests WHERE seq > ?1 ORDER BY seq LIMIT ?2",
+            )?;
             let rows = find.query_map(rusqlite::params![int(after), limit], |row| {
-                Ok(TableRow { seq: uint(row.get(0)?), version: row.get(1)?, state: row.get(2)?, meta: row.get(3)? })
+                Ok(TableRow {
+                    seq: uint(row.get(0)?),
+                    version: row.get(1)?,
+                    state: row.get(2)?,
+                    meta: row.get(3)?,
+                })
             })?;
             Ok(rows.collect::<Result<_, _>>()?)
         })
@@ -179,7 +194,8 @@ impl SqliteReaders {
 
     pub(crate) async fn payloads_of(&self, after: u64, upto: u64) -> Result<Vec<(u64, String)>, StoreError> {
         self.long(move |db| {
-            let mut find = db.prepare_cached("SELECT seq, body FROM payloads WHERE seq > ?1 AND seq <= ?2 ORDER BY seq")?;
+            let mut find = db
+                .prepare_cached("SELECT seq, body FROM payloads WHERE seq > ?1 AND seq <= ?2 ORDER BY seq")?;
             let rows = find.query_map([int(after), int(upto)], |row| Ok((uint(row.get(0)?), row.get(1)?)))?;
             Ok(rows.collect::<Result<_, _>>()?)
         })
@@ -188,7 +204,8 @@ impl SqliteReaders {
 
     pub(crate) async fn tallies(&self) -> Result<Vec<(String, u64)>, StoreError> {
         self.long(|db| {
-            let mut find = db.prepare_cached("SELECT agent, pending FROM tallies WHERE pending <> 0 ORDER BY agent")?;
+            let mut find =
+                db.prepare_cached("SELECT agent, pending FROM tallies WHERE pending <> 0 ORDER BY agent")?;
             let rows = find.query_map([], |row| Ok((row.get(0)?, uint(row.get(1)?))))?;
             Ok(rows.collect::<Result<_, _>>()?)
         })
@@ -200,7 +217,10 @@ impl SqliteReaders {
 const LIVE: [State; 3] = [State::Pending, State::Approved, State::Claimed];
 
 /// Several reads of one moment.
-fn snapshot<T>(db: &Connection, body: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+fn snapshot<T>(
+    db: &Connection,
+    body: impl FnOnce(&Connection) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
     db.execute_batch("BEGIN")?;
     let result = body(db);
     db.execute_batch("COMMIT")?;
@@ -211,7 +231,10 @@ pub(super) fn head(db: &Connection) -> Result<HeadRow, StoreError> {
     let (epoch, seq, hash, principals): (String, i64, Vec<u8>, i64) = db
         .prepare_cached("SELECT epoch, seq, hash, principals_seq FROM head WHERE one = 1")?
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
-    Ok(HeadRow { head: Head { epoch, seq: uint(seq), hash: Digest::new(bytes32(&hash)?) }, principals_seq: uint(principals) })
+    Ok(HeadRow {
+        head: Head { epoch, seq: uint(seq), hash: Digest::new(bytes32(&hash)?) },
+        principals_seq: uint(principals),
+    })
 }
 
 pub(super) fn get(db: &Connection, id: RequestId) -> Result<Option<Request>, StoreError> {
@@ -246,10 +269,19 @@ pub(super) fn live(db: &Connection, agent: Option<&str>) -> Result<Vec<Arc<Reque
 
 pub(super) fn directory(db: &Connection) -> Result<Directory, StoreError> {
     let mut find = db.prepare_cached("SELECT name, kind, data FROM principals")?;
-    let principals = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect::<Result<Vec<_>, _>>()?;
+    let principals = find
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<Vec<_>, _>>()?;
     let mut find = db.prepare_cached("SELECT id, role, name, secret, created_at, revoked_at FROM keys")?;
     let keys = find.query_map([], |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get(2)?, row.get(3)?, row.get::<_, i64>(4)?, row.get::<_, Option<i64>>(5)?))
+        Ok((
+            row.get::<_, String>(0)?,
+            row.get::<_, String>(1)?,
+            row.get(2)?,
+            row.get(3)?,
+            row.get::<_, i64>(4)?,
+            row.get::<_, Option<i64>>(5)?,
+        ))
     })?;
     let keys = keys
         .map(|row| {
@@ -268,9 +300,11 @@ pub(super) fn directory(db: &Connection) -> Result<Directory, StoreError> {
 }
 
 fn ledger(db: &Connection, after: u64, limit: u32) -> Result<Vec<LedgerRow>, StoreError> {
-    let mut find = db.prepare_cached("SELECT seq, entry, hash FROM ledger WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
-    let rows =
-        find.query_map(rusqlite::params![int(after), limit], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get::<_, Vec<u8>>(2)?)))?;
+    let mut find =
+        db.prepare_cached("SELECT seq, entry, hash FROM ledger WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
+    let rows = find.query_map(rusqlite::params![int(after), limit], |row| {
+        Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get::<_, Vec<u8>>(2)?))
+    })?;
     rows.map(|row| {
         let (seq, text, hash) = row?;
         Ok(LedgerRow { seq: uint(seq), text, hash: Digest::new(bytes32(&hash)?) })

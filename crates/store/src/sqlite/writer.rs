@@ -36,7 +36,12 @@ impl SqliteWriter {
             )?;
             let row = find
                 .query_row([&scope[..]], |row| {
-                    Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Option<i64>>(1)?, row.get::<_, Option<String>>(2)?, row.get(3)?))
+                    Ok((
+                        row.get::<_, Vec<u8>>(0)?,
+                        row.get::<_, Option<i64>>(1)?,
+                        row.get::<_, Option<String>>(2)?,
+                        row.get(3)?,
+                    ))
                 })
                 .optional()?;
             if let Some((body, seq, id, answer)) = row {
@@ -123,7 +128,10 @@ impl SqliteWriter {
             .execute(params![agent, int(*pending)])?;
         }
         self.write_rare(changes)?;
-        db.prepare_cached("UPDATE head SET epoch = ?1, seq = ?2, hash = ?3, principals_seq = ?4 WHERE one = 1")?.execute(params![
+        db.prepare_cached(
+            "UPDATE head SET epoch = ?1, seq = ?2, hash = ?3, principals_seq = ?4 WHERE one = 1",
+        )?
+        .execute(params![
             changes.head.head.epoch,
             int(changes.head.head.seq),
             &changes.head.head.hash.as_bytes()[..],
@@ -142,7 +150,8 @@ impl SqliteWriter {
                 db.prepare_cached("INSERT INTO keys (id, role, name, secret, created_at, revoked_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
                     .execute(params![key.id.to_string(), key.role.as_str(), key.name, &secret[..], key.created_at.micros(), revoked_at])?;
             } else {
-                db.prepare_cached("UPDATE keys SET revoked_at = ?2 WHERE id = ?1")?.execute(params![key.id.to_string(), revoked_at])?;
+                db.prepare_cached("UPDATE keys SET revoked_at = ?2 WHERE id = ?1")?
+                    .execute(params![key.id.to_string(), revoked_at])?;
             }
         }
         for row in &changes.principals {
@@ -195,8 +204,10 @@ impl SqliteWriter {
 }
 
 fn tally(db: &Connection, agent: &str) -> Result<u64, StoreError> {
-    let found: Option<i64> =
-        db.prepare_cached("SELECT pending FROM tallies WHERE agent = ?1")?.query_row([agent], |row| row.get(0)).optional()?;
+    let found: Option<i64> = db
+        .prepare_cached("SELECT pending FROM tallies WHERE agent = ?1")?
+        .query_row([agent], |row| row.get(0))
+        .optional()?;
     Ok(found.map_or(0, uint))
 }
 
@@ -287,5 +298,11 @@ fn delivery_columns(row: &Row<'_>) -> rusqlite::Result<DeliveryColumns> {
 }
 
 fn delivery((id, seq, request, channel, attempts): DeliveryColumns) -> Result<Delivery, StoreError> {
-    Ok(Delivery { id: parse(&id)?, seq: uint(seq), request: parse::<RequestId>(&request)?, channel, attempts })
+    Ok(Delivery {
+        id: parse(&id)?,
+        seq: uint(seq),
+        request: parse::<RequestId>(&request)?,
+        channel,
+        attempts,
+    })
 }

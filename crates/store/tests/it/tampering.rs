@@ -158,3 +158,26 @@ both! {
         }
     }
 }
+
+both! {
+    async fn verifying_beside_a_busy_server_raises_no_false_alarm(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        let agent = bot("bot");
+        let done = std::sync::atomic::AtomicBool::new(false);
+        let writing = async {
+            while !done.load(std::sync::atomic::Ordering::SeqCst) {
+                let request = shop.ask(&agent).await;
+                shop.done(&ann(), decide(&request, DecisionWord::Approve)).await;
+                shop.done(&agent, claim(request.id, 1)).await;
+            }
+        };
+        let verifying = async {
+            for _ in 0..40 {
+                shop.store.verify(|_| {}).await.unwrap();
+            }
+            done.store(true, std::sync::atomic::Ordering::SeqCst);
+        };
+        tokio::join!(writing, verifying);
+        shop.finish().await;
+    }
+}
