@@ -179,7 +179,7 @@ pub(crate) fn list_sql(
             clauses.push(format!("(deadline, seq) > ({deadline}, {seq})"));
         }
         (Some(Order { seq, .. }), false) => {
-            clauses.push(format!("seq < {}", put(Bind::Int(crate::rows::int(seq)))))
+            clauses.push(format!("seq < {}", put(Bind::Int(crate::rows::int(seq)))));
         }
         _ => {}
     }

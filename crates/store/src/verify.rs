@@ -145,9 +145,9 @@ impl Rebuilt {
             }
             (Data::Request(event), Some(id)) => (id, event),
             _ => {
-                return Err(
-                    bad("it is about a request and says not which, or the other way round".to_owned()),
-                );
+                return Err(bad(
+                    "it is about a request and says not which, or the other way round".to_owned()
+                ));
             }
         };
         let before = self.requests.remove(&id);

@@ -82,7 +82,7 @@ pub(crate) async fn create(
             }
             // Somebody was quicker, or time ran out: the record says so, and there is no permit.
             Err(GateError::Refused { refusal, request: Some(now) }) if refusal != Refusal::Unauthorized => {
-                request = now
+                request = now;
             }
             Err(error) => return Err(refuse(&state, error)),
         }

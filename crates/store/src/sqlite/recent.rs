@@ -7,7 +7,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use placet_core::{Request, RequestId};
+use placet_core::{Body, Request, RequestId};
+use serde_json::{Map, Value};
 
 /// Requests in each of the two generations.
 const GENERATION: usize = 1024;
@@ -40,10 +41,56 @@ impl Recent {
     pub(crate) fn committed(&self, requests: impl Iterator<Item = Arc<Request>>) {
         let mut generations = self.generations();
         for request in requests {
+            if !small(&request) {
+                generations.young.remove(&request.id);
+                generations.old.remove(&request.id);
+                continue;
+            }
             if generations.young.len() >= GENERATION {
                 generations.old = std::mem::take(&mut generations.young);
             }
             generations.young.insert(request.id, request);
         }
+    }
+}
+
+/// Largest content that is kept, in bytes of text: bounds the memory of all that is kept.
+const SMALL: usize = 4096;
+
+/// Whether a request is an action with little to it; nearly all are. The rest is read from the file.
+fn small(request: &Request) -> bool {
+    let mut left = SMALL;
+    let Some(content) = &request.content else { return false };
+    let Body::Action(action) = &content.body else { return false };
+    let replaced = [
+        request.proposal.as_ref().and_then(|proposal| proposal.content.as_ref()),
+        request.decision.as_ref().and_then(|decision| decision.content.as_ref()),
+    ];
+    let texts = content.summary.as_ref().map_or(0, String::len) + request.votes.len() * 200;
+    spend(texts, &mut left)
+        && action.arguments_schema.is_none()
+        && spend_map(&action.arguments, &mut left)
+        && spend_map(&content.context, &mut left)
+        && replaced.into_iter().flatten().all(|content| {
+            content.answer.is_none() && content.arguments.as_ref().is_none_or(|map| spend_map(map, &mut left))
+        })
+}
+
+fn spend(bytes: usize, left: &mut usize) -> bool {
+    let enough = *left >= bytes;
+    *left = left.saturating_sub(bytes);
+    enough
+}
+
+fn spend_map(map: &Map<String, Value>, left: &mut usize) -> bool {
+    map.iter().all(|(key, value)| spend(key.len() + 32, left) && spend_value(value, left))
+}
+
+fn spend_value(value: &Value, left: &mut usize) -> bool {
+    match value {
+        Value::String(text) => spend(text.len(), left),
+        Value::Array(items) => items.iter().all(|item| spend(32, left) && spend_value(item, left)),
+        Value::Object(map) => spend_map(map, left),
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
     }
 }

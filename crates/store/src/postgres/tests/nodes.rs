@@ -159,7 +159,7 @@ async fn text_with_the_character_zero_is_stored_and_found() {
     let store = store(&database.url()).await;
     let stored = sent(&store, submit("a\0b")).await;
     sent(&store, submit("ab")).await;
-    assert_eq!(store.get(stored.id).await.unwrap().unwrap(), *stored);
+    assert_eq!(store.get(stored.id).await.unwrap().unwrap(), stored);
     let filter = Filter { session: Some("a\0b".to_owned()), ..Filter::default() };
     let listed = store.list(&filter, 10, Time::from_micros(0)).await.unwrap();
     assert_eq!(listed.items.iter().map(|request| request.id).collect::<Vec<_>>(), [stored.id]);
