@@ -45,7 +45,7 @@ impl Latencies {
 /// Median and range of the same figure over the rounds.
 #[derive(Debug, Clone, Copy, Serialize, PartialEq)]
 pub struct Spread {
-    /// The middle round (the lower one of an even number).
+    /// The middle round, or the mean of the middle two.
     pub median: f64,
     /// The lowest round.
     pub low: f64,
@@ -60,12 +60,13 @@ impl Spread {
     pub fn of(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut figures: Vec<f64> = figures.into_iter().filter(|figure| figure.is_finite()).collect();
         figures.sort_unstable_by(f64::total_cmp);
-        Some(Self {
-            median: *figures.get(figures.len().checked_sub(1)? / 2)?,
-            low: *figures.first()?,
-            high: *figures.last()?,
-            rounds: figures.len(),
-        })
+        let middle = figures.len() / 2;
+        let median = if figures.len().is_multiple_of(2) {
+            f64::midpoint(*figures.get(middle.checked_sub(1)?)?, *figures.get(middle)?)
+        } else {
+            *figures.get(middle)?
+        };
+        Some(Self { median, low: *figures.first()?, high: *figures.last()?, rounds: figures.len() })
     }
 }
 
@@ -85,6 +86,7 @@ mod tests {
     fn a_spread_is_median_and_range_and_needs_a_figure() {
         let spread = Spread::of([3.0, 1.0, 2.0]).unwrap();
         assert_eq!((spread.median, spread.low, spread.high, spread.rounds), (2.0, 1.0, 3.0, 3));
+        assert!((Spread::of([4.0, 1.0]).unwrap().median - 2.5).abs() < 1e-9);
         assert_eq!(Spread::of([f64::NAN]), None);
     }
 }

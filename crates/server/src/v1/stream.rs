@@ -18,7 +18,7 @@ use crate::{
     State,
     call::{Caller, Params},
     problem::Problem,
-    v1::streams::{Position, StreamEvent, StreamParams, event},
+    v1::streams::{Position, StreamEvent, StreamParams, event, still_works},
 };
 
 /// Events that may wait for a slow reader before the stream waits too.
@@ -71,8 +71,7 @@ async fn produce(state: State, actor: Actor, mut position: Position, send: mpsc:
             news = position.feed.next() => match news {
                 Ok(news) => {
                     position.epoch = news.epoch.to_string();
-                    // With every entry: the one about this key may have been read before this node knew of it.
-                    if !state.gate.still_works(&actor) {
+                    if !still_works(&state, &actor, &news).await {
                         return;
                     }
                     match event(&state, &actor, &news) {

@@ -7,7 +7,7 @@ use std::{
 
 use http::{HeaderMap, StatusCode};
 use placet_core::{Actor, Time};
-use placet_gate::{Feed, Gate, News};
+use placet_gate::{Feed, Gate, GateError, News};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -75,6 +75,11 @@ impl Position {
             },
         };
         let feed = state.gate.feed(Some(after)).await.map_err(|error| refuse(state, error))?;
+        // What happened to the key up to here is known now; what happens after it comes with the feed.
+        state.gate.store().refresh_directory().await.map_err(|error| refuse(state, error.into()))?;
+        if !state.gate.still_works(actor) {
+            return Err(refuse(state, GateError::KeyRevoked));
+        }
         Ok(Self { feed, epoch, reset, _seat: seat })
     }
 
@@ -91,6 +96,13 @@ fn place(asked: &str, epoch: &str) -> Option<u64> {
         Some(_) => None,
         None => asked.parse().ok(),
     }
+}
+
+/// Whether the reader's key works after this entry.
+pub(crate) async fn still_works(state: &State, actor: &Actor, news: &News) -> bool {
+    // An entry about keys can be read from the database before this node has taken note of it, and comes only once.
+    let known = news.admin.is_none() || state.gate.store().refresh_directory().await.is_ok();
+    known && state.gate.still_works(actor)
 }
 
 /// The event of a piece of news, if this caller may see it.

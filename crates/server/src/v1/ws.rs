@@ -18,7 +18,7 @@ use crate::{
     State,
     call::{Caller, Params},
     problem::{Problem, ProblemDocument},
-    v1::streams::{Position, StreamParams, event},
+    v1::streams::{Position, StreamParams, event, still_works},
 };
 
 /// How often a quiet connection is pinged.
@@ -69,8 +69,7 @@ async fn follow(state: State, actor: Actor, mut position: Position, mut socket: 
             news = position.feed.next() => match news {
                 Ok(news) => {
                     position.epoch = news.epoch.to_string();
-                    // With every entry: the one about this key may have been read before this node knew of it.
-                    if !state.gate.still_works(&actor) {
+                    if !still_works(&state, &actor, &news).await {
                         return close(socket, POLICY, "the key was revoked").await;
                     }
                     match event(&state, &actor, &news) {

@@ -236,6 +236,28 @@ fn a_revoked_key_ends_parked_waits_and_streams_at_once() {
 }
 
 #[test]
+fn a_key_that_is_revoked_while_its_stream_opens_does_not_keep_the_stream() {
+    on_sqlite(async |server| {
+        for round in 0..40 {
+            let actor = server.kit.auditor(&format!("eve-{round}")).await;
+            let caller = server.actor(&actor);
+            let (mut opened, ()) = tokio::join!(caller.lines("/v1/stream"), server.kit.revoke_key(&actor));
+            let begun = Instant::now();
+            if opened.status == 200 {
+                while soon(opened.next()).await.is_some() {}
+                assert!(
+                    begun.elapsed() < Duration::from_secs(5),
+                    "round {round}: ended after {:?}",
+                    begun.elapsed()
+                );
+            } else {
+                assert_eq!(opened.status, 401, "round {round}");
+            }
+        }
+    });
+}
+
+#[test]
 fn keys_are_shown_once_listed_without_secrets_and_revoked_at_once() {
     on_sqlite(async |server| {
         let admin = server.admin();
