@@ -50,7 +50,7 @@ pub use display::{Display, DisplayField, show};
 pub use event::{Created, Event, Payload, ProposalMeta, Written};
 pub use evolve::{EvolveError, attach, evolve};
 pub use id::{IdError, KeyId, OutboxId, RequestId};
-pub use needs::{AllOf, Needs, Seat};
+pub use needs::{AllOf, Escalation, Needs, Seat};
 pub use plan::{StepDecision, check_steps};
 pub use record::{
     ClaimRecord, DecisionRecord, OutcomeRecord, ProposalRecord, Record, RecordView, VoteRecord,

@@ -1,6 +1,9 @@
 //! Whose yes is needed: any of several alternatives, each a list of seats that different people must fill.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +39,15 @@ pub struct Seat {
     pub team: Option<String>,
 }
 
+/// Who is asked next when nobody decided in time, and for how long.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Escalation {
+    /// Whose yes is needed from then on.
+    pub needs: Needs,
+    /// Time for deciding.
+    pub expires_in: Duration,
+}
+
 impl Default for Needs {
     /// One reviewer, whoever it is.
     fn default() -> Self {
@@ -48,6 +60,22 @@ impl Default for Needs {
 }
 
 impl Needs {
+    /// What meets both: neither side's demand ever falls.
+    #[must_use]
+    pub fn join(&self, other: &Self) -> Self {
+        let mut any: Vec<AllOf> = Vec::new();
+        for left in &self.any {
+            for right in &other.any {
+                let both = left.join(right);
+                if !any.contains(&both) {
+                    any.push(both);
+                }
+            }
+        }
+        let step_up = self.step_up.clone().or_else(|| other.step_up.clone());
+        Self { any, four_eyes: self.four_eyes || other.four_eyes, step_up }
+    }
+
     /// Whether this person's vote counts towards any alternative.
     pub fn eligible(&self, name: &str, directory: &Directory) -> bool {
         let Some(person) = directory.person(name, crate::Role::Reviewer) else { return false };
@@ -66,6 +94,38 @@ impl Needs {
 }
 
 impl AllOf {
+    /// The fewest seats that fill both. One person may sit for both sides, so the numbers are maxima, not sums.
+    fn join(&self, other: &Self) -> Self {
+        let (left, right) = (self.by_team(), other.by_team());
+        let total = |seats: &BTreeMap<Option<&str>, u32>| {
+            seats.values().fold(0_u32, |sum, people| sum.saturating_add(*people))
+        };
+        let most = total(&left).max(total(&right));
+        let mut teams: BTreeMap<&str, u32> = BTreeMap::new();
+        for (team, people) in left.iter().chain(&right) {
+            if let Some(team) = team {
+                let seat = teams.entry(team).or_default();
+                *seat = (*seat).max(*people);
+            }
+        }
+        let seated = teams.values().fold(0_u32, |sum, people| sum.saturating_add(*people));
+        let mut all: Vec<Seat> =
+            teams.into_iter().map(|(team, people)| Seat { people, team: Some(team.to_owned()) }).collect();
+        if most > seated {
+            all.push(Seat { people: most.saturating_sub(seated), team: None });
+        }
+        Self { all }
+    }
+
+    fn by_team(&self) -> BTreeMap<Option<&str>, u32> {
+        let mut seats: BTreeMap<Option<&str>, u32> = BTreeMap::new();
+        for seat in &self.all {
+            let people = seats.entry(seat.team.as_deref()).or_default();
+            *people = people.saturating_add(seat.people);
+        }
+        seats
+    }
+
     /// Whether every seat can be given to a different person: a maximum matching by augmenting paths.
     fn filled_by(&self, people: &[&BTreeSet<String>]) -> bool {
         // More seats than people cannot be filled, and need not be laid out.
@@ -175,6 +235,14 @@ mod tests {
     }
 
     #[test]
+    fn a_person_counts_for_both_sides_of_a_join() {
+        let joined = needs(&[&[(1, Some("finance"))]]).join(&needs(&[&[(2, None)]]));
+        assert_eq!(joined.any, needs(&[&[(1, Some("finance")), (1, None)]]).any);
+        let one = Needs::default();
+        assert_eq!(one.join(&one), one);
+    }
+
+    #[test]
     fn empty_needs_are_never_met() {
         let who = directory(&[("ann", &[])]);
         assert!(!needs(&[]).met(&["ann"].into(), 0, &who));
@@ -199,6 +267,29 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn whoever_meets_a_join_meets_both_sides(
+            left in prop::collection::vec((1_u32..3, prop::option::of(0_usize..3)), 1..3),
+            right in prop::collection::vec((1_u32..3, prop::option::of(0_usize..3)), 1..3),
+            people in prop::collection::vec(prop::collection::vec(any::<bool>(), 3), 0..5),
+        ) {
+            const TEAMS: [&str; 3] = ["x", "y", "z"];
+            const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
+            let teams: Vec<Vec<&str>> =
+                people.iter().map(|row| TEAMS.iter().zip(row).filter(|(_, is)| **is).map(|(team, _)| *team).collect()).collect();
+            let list: Vec<(&str, &[&str])> = NAMES.iter().zip(&teams).map(|(name, teams)| (*name, teams.as_slice())).collect();
+            let who = directory(&list);
+            let side = |seats: &[(u32, Option<usize>)]| {
+                let all: Vec<(u32, Option<&str>)> = seats.iter().map(|(n, team)| (*n, team.map(|team| TEAMS[team]))).collect();
+                needs(&[&all])
+            };
+            let (left, right) = (side(&left), side(&right));
+            let approvers = list.iter().map(|(name, _)| *name).collect();
+            if left.join(&right).met(&approvers, 0, &who) {
+                prop_assert!(left.met(&approvers, 0, &who) && right.met(&approvers, 0, &who));
+            }
+        }
+
         #[test]
         fn seats_are_filled_exactly_when_some_assignment_exists(
             people in prop::collection::vec(prop::collection::vec(any::<bool>(), 3), 0..5),

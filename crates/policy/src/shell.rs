@@ -1,0 +1,1 @@
+//! Splits a shell command line into simple commands with literal words, or calls it opaque.
