@@ -24,4 +24,4 @@ pub use placet_store::{
     Clock, Done, Filter, Idempotency, LedgerRow, Listed, News, Order, Outcome, StoreError, SystemClock,
 };
 pub use submit::Submitted;
-pub use waiters::{Until, Waited};
+pub use waiters::{Parked, Until, Waited, Waiting, Woken};

@@ -2,12 +2,18 @@
 
 use std::{
     collections::HashMap,
+    future::Future,
+    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
     time::Duration,
 };
 
 use placet_core::{Actor, Directory, KeyId, Request, RequestId, State};
-use tokio::{sync::oneshot, time::Instant};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, Sleep},
+};
 
 use crate::{Gate, GateError};
 
@@ -52,6 +58,8 @@ struct Inner {
     by_request: HashMap<RequestId, Vec<Waiter>>,
     by_principal: HashMap<String, usize>,
     count: usize,
+    // Set when the server closes: nobody sits down any more.
+    ended: bool,
 }
 
 #[derive(Debug)]
@@ -82,10 +90,17 @@ impl Waiters {
         Ok(Seat { waiters: self.clone(), principal: principal.into() })
     }
 
-    fn register(&self, id: RequestId, key: Option<KeyId>) -> oneshot::Receiver<Wake> {
+    fn register(self: &Arc<Self>, id: RequestId, key: Option<KeyId>) -> Result<Registration, GateError> {
         let (bell, ring) = oneshot::channel();
-        self.inner().by_request.entry(id).or_default().push(Waiter { key, bell });
-        ring
+        let mut inner = self.inner();
+        if inner.ended {
+            return Err(GateError::Closing);
+        }
+        // Nearly always one waiter a request, and many requests: room for one is enough to begin with.
+        let waiters = inner.by_request.entry(id).or_insert_with(|| Vec::with_capacity(1));
+        waiters.push(Waiter { key, bell });
+        drop(inner);
+        Ok(Registration { waiters: self.clone(), id, ring })
     }
 
     /// Forgets waiters of this request that went away.
@@ -123,9 +138,11 @@ impl Waiters {
         inner.by_request.retain(|_, waiters| !waiters.is_empty());
     }
 
-    /// Ends every wait: the server is closing, and clients connect again.
+    /// Ends every wait, and those that come a moment later: the server is closing, and clients connect again.
     pub(crate) fn end_all(&self) {
-        self.inner().by_request.clear();
+        let mut inner = self.inner();
+        inner.ended = true;
+        inner.by_request.clear();
     }
 
     /// How many wait.
@@ -154,16 +171,68 @@ impl Drop for Seat {
 }
 
 /// A registration; withdrawn when dropped, however the wait ends.
-struct Registration<'a> {
-    waiters: &'a Waiters,
+struct Registration {
+    waiters: Arc<Waiters>,
     id: RequestId,
     ring: oneshot::Receiver<Wake>,
 }
 
-impl Drop for Registration<'_> {
+impl Drop for Registration {
     fn drop(&mut self) {
         self.ring.close();
         self.waiters.forget(self.id);
+    }
+}
+
+/// Where a wait stands.
+#[must_use]
+pub enum Waiting {
+    /// It is over.
+    Over(Waited),
+    /// Nothing has happened yet.
+    Parked(Parked),
+}
+
+/// A wait in which nothing has happened yet: a future that ends when it is woken. When many wait, most of a server's
+/// memory is in these, so it holds what it needs to be woken and nothing else; what follows is made when it follows.
+#[must_use]
+pub struct Parked {
+    registration: Registration,
+    time_is_up: Pin<Box<Sleep>>,
+    until: Until,
+    // Taken by the wake-up.
+    seat: Option<Seat>,
+}
+
+/// A wait that was woken; [`Gate::settle`] says what came of it.
+pub struct Woken {
+    id: RequestId,
+    until: Until,
+    deadline: Instant,
+    seat: Option<Seat>,
+    // None when the time was up.
+    wake: Option<Result<Wake, oneshot::error::RecvError>>,
+}
+
+impl Future for Parked {
+    type Output = Woken;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Woken> {
+        let this = &mut *self;
+        let wake = match Pin::new(&mut this.registration.ring).poll(cx) {
+            Poll::Ready(wake) => Some(wake),
+            Poll::Pending => {
+                std::task::ready!(this.time_is_up.as_mut().poll(cx));
+                None
+            }
+        };
+        Poll::Ready(Woken {
+            id: this.registration.id,
+            until: this.until,
+            deadline: this.time_is_up.deadline(),
+            seat: this.seat.take(),
+            wake,
+        })
     }
 }
 
@@ -176,49 +245,77 @@ impl Gate {
         until: Until,
         at_most: Duration,
     ) -> Result<Waited, GateError> {
-        if at_most.is_zero() {
-            let request = self.get(actor, id).await?;
-            let met = self.met(&request, until);
-            return Ok(Waited { request, met });
-        }
-        let _seat = self.waiters.seat(&actor.name)?;
-        let deadline = Instant::now() + at_most;
+        let mut waiting = self.park(actor, id, until, at_most).await?;
         loop {
-            // Registered before reading: whatever happens after the read rings the bell.
-            let mut registration =
-                Registration { waiters: &self.waiters, id, ring: self.waiters.register(id, actor.key) };
-            // In this order for the same reason: a key revoked from here on rings the bell as well.
-            if !self.still_works(actor) {
-                // Or another node made it a moment ago.
-                self.store.refresh_directory().await?;
-                if !self.still_works(actor) {
-                    return Err(GateError::KeyRevoked);
-                }
-            }
-            let request = self.get(actor, id).await?;
-            if self.met(&request, until) {
-                return Ok(Waited { request, met: true });
-            }
-            // Not held while parked: the record is read again when the time is up.
-            drop(request);
-            let woken = tokio::select! {
-                woken = &mut registration.ring => Some(woken),
-                () = tokio::time::sleep_until(deadline) => None,
-            };
-            match woken {
-                Some(Ok(Wake::Changed(request))) if self.met(&request, until) => {
-                    return Ok(Waited { request, met: true });
-                }
-                Some(Ok(Wake::Changed(_))) => {}
-                Some(Ok(Wake::Revoked)) => return Err(GateError::KeyRevoked),
-                Some(Err(_)) => return Err(GateError::Closing),
-                None => {
-                    let request = self.get(actor, id).await?;
-                    let met = self.met(&request, until);
-                    return Ok(Waited { request, met });
-                }
+            match waiting {
+                Waiting::Over(waited) => return Ok(waited),
+                Waiting::Parked(parked) => waiting = self.settle(actor, parked.await).await?,
             }
         }
+    }
+
+    /// Begins a wait.
+    pub async fn park(
+        &self,
+        actor: &Actor,
+        id: RequestId,
+        until: Until,
+        at_most: Duration,
+    ) -> Result<Waiting, GateError> {
+        if at_most.is_zero() {
+            return self.as_it_stands(actor, id, until).await;
+        }
+        let seat = self.waiters.seat(&actor.name)?;
+        self.sit(actor, id, until, seat, Instant::now() + at_most).await
+    }
+
+    /// What came of a wait that was woken: it is over, or it goes on.
+    pub async fn settle(&self, actor: &Actor, woken: Woken) -> Result<Waiting, GateError> {
+        let Woken { id, until, deadline, seat, wake } = woken;
+        match wake {
+            Some(Ok(Wake::Changed(request))) if self.met(&request, until) => {
+                Ok(Waiting::Over(Waited { request, met: true }))
+            }
+            Some(Ok(Wake::Changed(_))) => match seat {
+                Some(seat) => self.sit(actor, id, until, seat, deadline).await,
+                None => Err(GateError::Closing),
+            },
+            Some(Ok(Wake::Revoked)) => Err(GateError::KeyRevoked),
+            Some(Err(_)) => Err(GateError::Closing),
+            None => self.as_it_stands(actor, id, until).await,
+        }
+    }
+
+    async fn sit(
+        &self,
+        actor: &Actor,
+        id: RequestId,
+        until: Until,
+        seat: Seat,
+        deadline: Instant,
+    ) -> Result<Waiting, GateError> {
+        // Registered before reading: whatever happens after the read rings the bell.
+        let registration = self.waiters.register(id, actor.key)?;
+        // In this order for the same reason: a key revoked from here on rings the bell as well.
+        if !self.still_works(actor) {
+            // Or another node made it a moment ago.
+            self.store.refresh_directory().await?;
+            if !self.still_works(actor) {
+                return Err(GateError::KeyRevoked);
+            }
+        }
+        let request = self.get(actor, id).await?;
+        if self.met(&request, until) {
+            return Ok(Waiting::Over(Waited { request, met: true }));
+        }
+        let time_is_up = Box::pin(tokio::time::sleep_until(deadline));
+        Ok(Waiting::Parked(Parked { registration, time_is_up, until, seat: Some(seat) }))
+    }
+
+    async fn as_it_stands(&self, actor: &Actor, id: RequestId, until: Until) -> Result<Waiting, GateError> {
+        let request = self.get(actor, id).await?;
+        let met = self.met(&request, until);
+        Ok(Waiting::Over(Waited { request, met }))
     }
 
     fn met(&self, request: &Request, until: Until) -> bool {

@@ -3,15 +3,15 @@
 use std::{net::SocketAddr, time::Duration};
 
 use axum::{
-    extract::{Request, State as AxumState},
+    extract::{MatchedPath, Request, State as AxumState},
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use tokio::time::Instant;
 
 use crate::{
-    State,
+    State, later,
     problem::{Problem, ProblemCode},
 };
 
@@ -56,15 +56,31 @@ fn host_of(authority: &str) -> &str {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
-/// Checks the name and the page, then lets the call through; marks and counts the answer.
+/// Checks the name and the page, then lets the call through; marks and counts the answer, now or when it comes.
 pub(crate) async fn guard(AxumState(state): AxumState<State>, request: Request, next: Next) -> Response {
     let start = Instant::now();
     let method = request.method().clone();
-    let route = request.extensions().get::<axum::extract::MatchedPath>().map(|path| path.as_str().to_owned());
+    let route = request.extensions().get::<MatchedPath>().cloned();
     let mut response = match allowed(&state, request.uri(), request.headers()) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };
+    match later::take(&mut response) {
+        Some(pending) => later::later(async move {
+            let response = pending.await;
+            seal(&state, &method, route.as_ref(), start, response)
+        }),
+        None => seal(&state, &method, route.as_ref(), start, response),
+    }
+}
+
+fn seal(
+    state: &State,
+    method: &Method,
+    route: Option<&MatchedPath>,
+    start: Instant,
+    mut response: Response,
+) -> Response {
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -72,8 +88,7 @@ pub(crate) async fn guard(AxumState(state): AxumState<State>, request: Request, 
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     // The pattern, never the address itself: ids are not secrets, but they are not labels either.
-    let route = route.unwrap_or_else(|| "none".to_owned());
-    record(method.as_str(), &route, &response, start.elapsed());
+    record(method.as_str(), route.map_or("none", MatchedPath::as_str), &response, start.elapsed());
     response
 }
 

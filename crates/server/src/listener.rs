@@ -23,9 +23,9 @@ use tokio::{
     time::{Instant, Sleep},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use tower::ServiceExt as _;
+use tower::{ServiceExt as _, util::Oneshot};
 
-use crate::{State, guard::Peer, state::router};
+use crate::{State, guard::Peer, later::Answer, state::router};
 
 /// Bounds on connections.
 #[derive(Debug, Clone)]
@@ -99,7 +99,7 @@ pub async fn run(
         };
         let _ = stream.set_nodelay(true);
         let io = TokioIo::new(Patient::new(stream, &limits));
-        let service = service(router.clone(), peer);
+        let service = Calls { router: router.clone(), peer };
         let connection = builder.serve_connection_with_upgrades(io, service).into_owned();
         let connection = graceful.watch(connection);
         let cut = cut.clone();
@@ -145,37 +145,22 @@ fn builder(limits: &ListenLimits) -> Builder<TokioExecutor> {
     builder
 }
 
-type Answer =
-    Pin<Box<dyn Future<Output = Result<axum::response::Response, std::convert::Infallible>> + Send>>;
-
-fn service(
+/// One connection's calls, each given to the router with where it comes from.
+#[derive(Clone)]
+struct Calls {
     router: Router,
     peer: SocketAddr,
-) -> impl hyper::service::Service<
-    Request<Incoming>,
-    Response = axum::response::Response,
-    Error = std::convert::Infallible,
-    Future = Answer,
-> + Clone {
-    ServiceFn(move |request: Request<Incoming>| {
-        let router = router.clone();
-        let mut request = request.map(Body::new);
-        request.extensions_mut().insert(Peer(peer));
-        Box::pin(router.oneshot(request)) as Answer
-    })
 }
 
-/// A function as a service that can be cloned, which `service_fn` hides.
-#[derive(Clone)]
-struct ServiceFn<F>(F);
-
-impl<F: Fn(Request<Incoming>) -> Answer> hyper::service::Service<Request<Incoming>> for ServiceFn<F> {
+impl hyper::service::Service<Request<Incoming>> for Calls {
     type Response = axum::response::Response;
     type Error = std::convert::Infallible;
-    type Future = Answer;
+    type Future = Answer<Oneshot<Router, Request<Body>>>;
 
-    fn call(&self, request: Request<Incoming>) -> Answer {
-        (self.0)(request)
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(Peer(self.peer));
+        Answer::Routing(Box::pin(self.router.clone().oneshot(request)))
     }
 }
 

@@ -1,17 +1,22 @@
 //! Asking, reading, listing.
 
-use std::time::Duration;
+use std::sync::Arc;
 
-use axum::{extract::State as AxumState, http::HeaderMap, response::Response};
+use axum::{
+    extract::State as AxumState,
+    http::HeaderMap,
+    response::{IntoResponse, Response},
+};
 use http::StatusCode;
-use placet_core::{Create, Record, Refusal, RequestId, Risk, State as Life, Time};
-use placet_gate::{Filter, GateError, Order, Until};
+use placet_core::{Actor, Create, Record, Refusal, Request, RequestId, Risk, State as Life, Time};
+use placet_gate::{Filter, GateError, Order, Until, Waiting};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
     State,
     call::{Call, Caller, Id, Params, check_claimant, duration},
+    later::later,
     problem::{Problem, ProblemDocument},
     v1::{json, record, refuse, view},
 };
@@ -53,30 +58,62 @@ pub(crate) async fn create(
     let submitted =
         state.gate.submit(&actor, body, idempotency).await.map_err(|error| refuse(&state, error))?;
     let status = if submitted.replayed { StatusCode::OK } else { StatusCode::CREATED };
-    let mut request = submitted.request;
-    if let Some(wait) = wait
-        && request.state == Life::Pending
-    {
-        let id = request.id;
-        // Not held while parked.
-        drop(request);
-        request = match parked(&state, &actor, id, Until::Decided, wait).await {
-            // It was made: its record must not be lost because there is no seat to wait in.
-            Err(GateError::TooManyWaits) => state.gate.get(&actor, id).await,
-            parked => parked,
+    let request = submitted.request;
+    let claim = (params.claim == Some(true)).then_some(Claiming { claimant });
+    let Some(wait) = wait.filter(|_| request.state == Life::Pending) else {
+        return created(&state, &actor, status, request, claim).await;
+    };
+    let id = request.id;
+    // Not held while parked.
+    drop(request);
+    match state.gate.park(&actor, id, Until::Decided, wait).await {
+        Ok(Waiting::Parked(parked)) => Ok(later(async move {
+            let woken = parked.await;
+            let rest = async {
+                let waiting = state.gate.settle(&actor, woken).await;
+                let request =
+                    waited(&state, &actor, id, waiting).await.map_err(|error| refuse(&state, error))?;
+                created(&state, &actor, status, request, claim).await
+            };
+            // In a box of its own, made only now: a parked call holds as little as possible.
+            Box::pin(rest).await.unwrap_or_else(IntoResponse::into_response)
+        })),
+        waiting => {
+            let request = match waited(&state, &actor, id, waiting).await {
+                // It was made: its record must not be lost because there is no seat to wait in.
+                Err(GateError::TooManyWaits) => state.gate.get(&actor, id).await,
+                waited => waited,
+            };
+            let request = request.map_err(|error| refuse(&state, error))?;
+            created(&state, &actor, status, request, claim).await
         }
-        .map_err(|error| refuse(&state, error))?;
     }
+}
+
+/// A create call that wants the permit as well.
+struct Claiming {
+    claimant: Option<String>,
+}
+
+/// The answer to a create call, once there is nothing more to wait for.
+async fn created(
+    state: &State,
+    actor: &Actor,
+    status: StatusCode,
+    mut request: Arc<Request>,
+    claim: Option<Claiming>,
+) -> Result<Response, Problem> {
+    let Some(Claiming { claimant }) = claim else { return Ok(record(state, actor, status, &request)) };
     let claimable = match request.state_at(state.gate.now()) {
         Life::Approved => true,
         // The answer with the permit may have been lost: its claimant gets it again, and nobody else.
         Life::Claimed | Life::Unknown => claimant.is_some(),
         _ => false,
     };
-    if params.claim == Some(true) && claimable && request.permit {
-        match state.gate.claim(&actor, request.id, claimant.as_deref(), None).await {
+    if claimable && request.permit {
+        match state.gate.claim(actor, request.id, claimant.as_deref(), None).await {
             Ok(claimed) => {
-                let mut view = view(&state, &actor, &claimed.request);
+                let mut view = view(state, actor, &claimed.request);
                 view.permit = Some(claimed.permit);
                 return Ok(json(status, &view));
             }
@@ -84,37 +121,34 @@ pub(crate) async fn create(
             Err(GateError::Refused { refusal, request: Some(now) }) if refusal != Refusal::Unauthorized => {
                 request = now;
             }
-            Err(error) => return Err(refuse(&state, error)),
+            Err(error) => return Err(refuse(state, error)),
         }
     }
-    Ok(record(&state, &actor, status, &request))
+    Ok(record(state, actor, status, &request))
 }
 
-/// Waits; boxed, so that a parked call holds as little as possible.
-async fn parked(
+/// Sees a wait to its end.
+async fn waited(
     state: &State,
-    actor: &placet_core::Actor,
+    actor: &Actor,
     id: RequestId,
-    until: Until,
-    wait: Duration,
-) -> Result<std::sync::Arc<placet_core::Request>, GateError> {
-    let waited = Box::pin(async {
-        tokio::select! {
-            waited = state.gate.wait(actor, id, until, wait) => waited,
-            // Closing ends the waits that are parked then; this one may have come a moment later.
-            () = state.closing.cancelled() => Err(GateError::Closing),
+    mut waiting: Result<Waiting, GateError>,
+) -> Result<Arc<Request>, GateError> {
+    let waited = loop {
+        match waiting {
+            Ok(Waiting::Over(waited)) => break Ok(waited.request),
+            Ok(Waiting::Parked(parked)) => waiting = state.gate.settle(actor, parked.await).await,
+            Err(error) => break Err(error),
         }
-    })
-    .await;
+    };
     // The key may have been revoked between the check at the door and the wait.
     if !state.gate.still_works(actor) {
         return Err(GateError::KeyRevoked);
     }
     match waited {
-        Ok(waited) => Ok(waited.request),
         // The server is closing: the record as it stands, and the client asks again elsewhere or later.
         Err(GateError::Closing) => state.gate.get(actor, id).await,
-        Err(error) => Err(error),
+        waited => waited,
     }
 }
 
@@ -142,15 +176,34 @@ pub(crate) async fn get(
 ) -> Result<Response, Problem> {
     let id = id.get()?;
     let until = params.version.map_or(Until::Decided, Until::NotVersion);
-    let request = match params.wait.as_deref() {
-        Some(wait) => {
-            let wait = duration(wait, state.settings.wait_max)?;
-            drop(params);
-            parked(&state, &actor, id, until, wait).await.map_err(|error| refuse(&state, error))?
-        }
-        None => state.gate.get(&actor, id).await.map_err(|error| refuse(&state, error))?,
+    let Some(wait) = params.wait.as_deref() else {
+        let request = state.gate.get(&actor, id).await.map_err(|error| refuse(&state, error))?;
+        return Ok(record(&state, &actor, StatusCode::OK, &request));
     };
-    Ok(record(&state, &actor, StatusCode::OK, &request))
+    let wait = duration(wait, state.settings.wait_max)?;
+    match state.gate.park(&actor, id, until, wait).await {
+        Ok(Waiting::Parked(parked)) => Ok(later(async move {
+            let woken = parked.await;
+            let rest = async {
+                let waiting = state.gate.settle(&actor, woken).await;
+                read(&state, &actor, id, waiting).await
+            };
+            // In a box of its own, made only now: a parked call holds as little as possible.
+            Box::pin(rest).await.unwrap_or_else(IntoResponse::into_response)
+        })),
+        waiting => read(&state, &actor, id, waiting).await,
+    }
+}
+
+/// The answer to a read that waits.
+async fn read(
+    state: &State,
+    actor: &Actor,
+    id: RequestId,
+    waiting: Result<Waiting, GateError>,
+) -> Result<Response, Problem> {
+    let request = waited(state, actor, id, waiting).await.map_err(|error| refuse(state, error))?;
+    Ok(record(state, actor, StatusCode::OK, &request))
 }
 
 /// Which requests to list; everything given must match.
