@@ -16,6 +16,8 @@ pub enum Goal {
     TimesBaseline(f64),
     /// At most this, in the row's unit.
     AtMost(f64),
+    /// At least this, in the row's unit.
+    AtLeast(f64),
     /// Reported, not judged.
     None,
 }
@@ -95,6 +97,7 @@ impl Row {
             Goal::ShareOfBaseline(share) => Some(self.ratio()? >= share),
             Goal::TimesBaseline(times) => Some(self.ratio()? <= times),
             Goal::AtMost(most) => Some(value.median <= most),
+            Goal::AtLeast(least) => Some(value.median >= least),
             Goal::None => None,
         }
     }
@@ -104,6 +107,7 @@ impl Row {
             Goal::ShareOfBaseline(share) => format!(">= {:.0} %", share * 100.0),
             Goal::TimesBaseline(times) => format!("<= {times:.0}x"),
             Goal::AtMost(most) => format!("<= {} {}", figure(most), self.unit),
+            Goal::AtLeast(least) => format!(">= {} {}", figure(least), self.unit),
             Goal::None => String::new(),
         }
     }

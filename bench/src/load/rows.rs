@@ -1,5 +1,6 @@
 //! The rows of the table, each measured round by round with baseline and subject taking turns.
 
+mod policy;
 mod postgres;
 mod standing;
 mod throughput;
@@ -32,13 +33,15 @@ pub enum Part {
     Restart,
     /// Lists with a short and a long history.
     Listing,
+    /// Evaluating, replaying and simulating policies.
+    Policy,
     /// Creates on Postgres with one and two nodes.
     Postgres,
 }
 
 impl Part {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Creates,
         Self::Cycles,
         Self::Decide,
@@ -46,6 +49,7 @@ impl Part {
         Self::Memory,
         Self::Restart,
         Self::Listing,
+        Self::Policy,
         Self::Postgres,
     ];
 }
@@ -73,6 +77,10 @@ pub struct Sizes {
     pub short_history: usize,
     /// Lists read.
     pub lists: usize,
+    /// Evaluations of a policy.
+    pub evaluations: usize,
+    /// Requests on record that a simulation goes over.
+    pub simulated: usize,
 }
 
 impl Sizes {
@@ -89,6 +97,8 @@ impl Sizes {
             history,
             short_history: 1_000,
             lists: 300,
+            evaluations: 200_000,
+            simulated: 50_000,
         }
     }
 
@@ -105,6 +115,8 @@ impl Sizes {
             history: 2_000,
             short_history: 1_000,
             lists: 10,
+            evaluations: 1_000,
+            simulated: 200,
         }
     }
 }
@@ -143,6 +155,7 @@ impl Bench {
             Part::Memory => waiting::memory(self, report).await,
             Part::Restart => standing::restart(self, report).await,
             Part::Listing => standing::listing(self, report).await,
+            Part::Policy => policy::policy(self, report).await,
             Part::Postgres => postgres::creates(self, report).await,
         }
     }

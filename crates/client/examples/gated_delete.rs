@@ -18,7 +18,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     if files.is_empty() {
         return Err("name the files to delete".into());
     }
-    // How long the server may be away before this gives up. Giving up means: not deleted.
+    // How long the server may be away before this gives up. Giving up means: not deleted. `with_on_outage` says how.
     let placet = Client::from_env()?.with_outage_budget(Duration::from_mins(1));
     let mut create = Create::new(Kind::Action, "gated-delete");
     create.tool = Some("delete_files".to_owned());
@@ -30,6 +30,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     match placet.run_gated(create, delete).await {
         Ok(Gated::Ran { value, .. }) => println!("approved, and {value} files are gone"),
         Ok(Gated::Refused(record)) => println!("not done: the request is {}", record.state),
+        Ok(Gated::Unreached { error, .. }) => println!("not done: {error}"),
         // It ran, and nobody could be told. Say so; never run it again because of this.
         Err(RunError::Unreported { value, error }) => println!("{value} files are gone, unreported: {error}"),
         Err(error) => return Err(error.into()),

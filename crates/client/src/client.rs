@@ -7,7 +7,7 @@ use reqwest::{
     header::{AUTHORIZATION, HeaderMap, HeaderValue},
 };
 
-use crate::Error;
+use crate::{Error, OnOutage};
 
 /// Where a server listens unless it was told otherwise.
 pub const DEFAULT_URL: &str = "http://127.0.0.1:4000";
@@ -21,6 +21,7 @@ pub struct Client {
     pub(crate) http: reqwest::Client,
     pub(crate) base: Url,
     pub(crate) outage: Duration,
+    pub(crate) on_outage: OnOutage,
 }
 
 impl fmt::Debug for Client {
@@ -33,7 +34,7 @@ impl Client {
     /// A client of the server at `url`. An empty token sends none, as agents of a `--dev` server do.
     pub fn new(url: &str, token: &str) -> Result<Self, Error> {
         let base = base(url)?;
-        Ok(Self { http: build(&base, token)?, base, outage: OUTAGE })
+        Ok(Self { http: build(&base, token)?, base, outage: OUTAGE, on_outage: OnOutage::default() })
     }
 
     /// A client of the server that `PLACET_URL` names (or the default) with the key in `PLACET_TOKEN`.

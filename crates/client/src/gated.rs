@@ -2,10 +2,11 @@
 
 use std::{fmt, future::Future};
 
-use placet_core::{Create, Record, State};
+use placet_core::{Create, Record, RequestId, State};
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
-use crate::{Client, CreateOptions, Error, Report, wait::POLL};
+use crate::{Asked, Client, Error, Report, outage::between};
 
 /// How a gated run ended without an error.
 #[derive(Debug)]
@@ -19,6 +20,13 @@ pub enum Gated<T> {
     },
     /// It was not approved, so it was not run; the record says why.
     Refused(Box<Record>),
+    /// The server was away for too long to get a permit, so it was not run. See [`OnOutage`](crate::OnOutage).
+    Unreached {
+        /// The request, if the server took it in before it went away. An approval of it that nobody claims lapses.
+        request: Option<RequestId>,
+        /// What was tried last.
+        error: Error,
+    },
 }
 
 /// Why a gated run failed.
@@ -55,12 +63,10 @@ impl Client {
         F: FnOnce(Map<String, Value>) -> R,
         R: Future<Output = Result<T, E>>,
     {
-        let options = CreateOptions { wait: Some(POLL), ..CreateOptions::default() };
-        let mut record = self.create(&create, options).await?;
-        if record.state == State::Pending {
-            record = self.wait_decided(record.id, None).await?;
+        match self.ask(&create).await? {
+            Asked::Decided(record) => self.run_approved(*record, run).await,
+            Asked::Unreached { request, error } => Ok(Gated::Unreached { request, error }),
         }
-        self.run_approved(record, run).await
     }
 
     /// The second half of [`Client::run_gated`], for a caller that asked and waited by itself: claims, runs, reports.
@@ -79,8 +85,16 @@ impl Client {
             let reason = "only an action with a permit can be run: leave `permit` out";
             return Err(Error::Config(reason.to_owned()).into());
         }
-        let claimed = match self.claim(record.id).await {
+        let decided = record.decision.as_ref().map_or(record.created_at, |decision| decision.at);
+        let claim_by = Instant::now() + between(decided, record.claim_by);
+        let claimed = match self.patient(claim_by).claim(record.id).await {
             Ok(claimed) => claimed,
+            Err(error) if error.is_outage() => {
+                return match self.unreached(Some(record.id), error)? {
+                    Asked::Unreached { request, error } => Ok(Gated::Unreached { request, error }),
+                    Asked::Decided(record) => Ok(Gated::Refused(record)),
+                };
+            }
             // Taken back, withdrawn or too late between approval and claim: refused, not broken.
             Err(error) => {
                 return match error.problem().and_then(|problem| problem.record.clone()) {
@@ -91,6 +105,8 @@ impl Client {
                 };
             }
         };
+        // The server counts from the claim, a moment ago; the decision is the last moment of its clock that is known.
+        let report_by = Instant::now() + between(decided, claimed.report_by);
         let approved = record.decision.as_ref().map_or(record.digest, |decision| decision.digest);
         if claimed.digest != approved {
             let reason = "the permit is for something else than what was approved";
@@ -103,7 +119,7 @@ impl Client {
             Ok(_) => Report::succeeded(),
             Err(error) => Report::failed(shortened(error.to_string())),
         };
-        let reported = self.report(record.id, &claimed.permit, &report).await.map(Box::new);
+        let reported = self.patient(report_by).report(record.id, &claimed.permit, &report).await.map(Box::new);
         match (result, reported) {
             (Ok(value), Ok(record)) => Ok(Gated::Ran { value, record }),
             (Ok(value), Err(error)) => Err(RunError::Unreported { value, error }),

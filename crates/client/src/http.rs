@@ -20,31 +20,34 @@ pub(crate) struct Call {
     body: Option<Vec<u8>>,
     key: Option<String>,
     claimant: Option<Claimant>,
-    patience: Duration,
+    patience: Option<Duration>,
 }
 
 impl Call {
     pub(crate) fn get(url: Url) -> Self {
-        Self { method: Method::GET, url, body: None, key: None, claimant: None, patience: PATIENCE }
+        Self { method: Method::GET, url, body: None, key: None, claimant: None, patience: Some(PATIENCE) }
     }
 
     pub(crate) fn delete(url: Url) -> Self {
         Self { method: Method::DELETE, ..Self::get(url) }
     }
 
+    /// A PUT: the same however often it is sent.
+    pub(crate) fn put<T: Serialize>(url: Url, body: &T) -> Result<Self, Error> {
+        Ok(Self { method: Method::PUT, body: Some(written(body)?), ..Self::get(url) })
+    }
+
     /// A POST with the given idempotency key, or a new one.
     pub(crate) fn post<T: Serialize>(url: Url, body: &T, key: Option<String>) -> Result<Self, Error> {
-        let body = serde_json::to_vec(body)
-            .map_err(|error| Error::Config(format!("the body cannot be written as JSON: {error}")))?;
-        let key = key.map_or_else(secret::random, Ok)?;
-        Ok(Self {
-            method: Method::POST,
-            url,
-            body: Some(body),
-            key: Some(key),
-            claimant: None,
-            patience: PATIENCE,
-        })
+        let body = Some(written(body)?);
+        let key = Some(key.map_or_else(secret::random, Ok)?);
+        Ok(Self { method: Method::POST, body, key, ..Self::get(url) })
+    }
+
+    /// The answer may take as long as it takes: whoever reads it sees whether it goes on.
+    pub(crate) fn without_end(mut self) -> Self {
+        self.patience = None;
+        self
     }
 
     /// Names who claims in the same call. A secret, so it travels in a header and not in the address.
@@ -62,11 +65,16 @@ impl Call {
     /// Asks the server to hold the call for this long.
     pub(crate) fn wait(mut self, wait: Option<Duration>) -> Self {
         if let Some(wait) = wait {
-            self.patience = PATIENCE + wait;
+            self.patience = Some(PATIENCE + wait);
             return self.query("wait", &duration(wait));
         }
         self
     }
+}
+
+fn written<T: Serialize>(body: &T) -> Result<Vec<u8>, Error> {
+    serde_json::to_vec(body)
+        .map_err(|error| Error::Config(format!("the body cannot be written as JSON: {error}")))
 }
 
 /// A duration as the wire writes it.
@@ -88,11 +96,22 @@ pub(crate) enum Failure {
 impl Client {
     /// Sends a call until it is answered or the outage budget is used up.
     pub(crate) async fn send<T: DeserializeOwned>(&self, call: &Call) -> Result<T, Error> {
+        self.send_counted(call).await.0
+    }
+
+    /// The same, with how many attempts it took: after a lost answer the first one may have worked.
+    pub(crate) async fn send_counted<T: DeserializeOwned>(&self, call: &Call) -> (Result<T, Error>, u32) {
         let mut outage = Outage::default();
+        let mut attempts = 0_u32;
         loop {
-            match self.attempt(call).await {
-                Ok(value) => return Ok(value),
-                Err(failure) => sleep(self.after(failure, &mut outage)?).await,
+            attempts = attempts.saturating_add(1);
+            let failure = match self.attempt(call).await {
+                Ok(value) => return (Ok(value), attempts),
+                Err(failure) => failure,
+            };
+            match self.after(failure, &mut outage) {
+                Ok(pause) => sleep(pause).await,
+                Err(error) => return (Err(error), attempts),
             }
         }
     }
@@ -113,7 +132,18 @@ impl Client {
 
     /// One attempt.
     pub(crate) async fn attempt<T: DeserializeOwned>(&self, call: &Call) -> Result<T, Failure> {
-        let mut request = self.http.request(call.method.clone(), call.url.clone()).timeout(call.patience);
+        let body = bounded(self.open(call).await?, self).await?;
+        // An empty answer (204) reads as null.
+        let body = if body.is_empty() { b"null".to_vec() } else { body };
+        serde_json::from_slice(&body).map_err(|error| Failure::Final(self.protocol(error.to_string())))
+    }
+
+    /// One attempt, up to where a good answer begins.
+    pub(crate) async fn open(&self, call: &Call) -> Result<Response, Failure> {
+        let mut request = self.http.request(call.method.clone(), call.url.clone());
+        if let Some(patience) = call.patience {
+            request = request.timeout(patience);
+        }
         if let Some(key) = &call.key {
             request = request.header("Idempotency-Key", key);
         }
@@ -124,11 +154,7 @@ impl Client {
             request = request.header("Content-Type", "application/json").body(body.clone());
         }
         let response = request.send().await.map_err(|error| again(&error))?;
-        let response = accepted(response, self).await?;
-        let body = bounded(response, self).await?;
-        // An empty answer (204) reads as null.
-        let body = if body.is_empty() { b"null".to_vec() } else { body };
-        serde_json::from_slice(&body).map_err(|error| Failure::Final(self.protocol(error.to_string())))
+        accepted(response, self).await
     }
 
     pub(crate) fn protocol(&self, reason: impl Into<String>) -> Error {
@@ -209,6 +235,6 @@ mod tests {
         let url = Url::parse("http://x/v1/requests").unwrap();
         let call = Call::get(url).wait(Some(Duration::from_secs(25))).query("q", "a b&c");
         assert_eq!(call.url.query(), Some("wait=25s&q=a+b%26c"));
-        assert_eq!(call.patience, Duration::from_secs(55));
+        assert_eq!(call.patience, Some(Duration::from_secs(55)));
     }
 }

@@ -16,13 +16,14 @@
 //! match gated {
 //!     Gated::Ran { value, .. } => println!("done: {value}"),
 //!     Gated::Refused(record) => println!("not done: {}", record.state),
+//!     Gated::Unreached { error, .. } => println!("not done: {error}"),
 //! }
 //! # Ok(())
 //! # }
 //! ```
 //!
 //! No path turns an error into a yes: an unreachable server, a timeout, an answer that does not parse or a word this
-//! version does not know are all errors, and every call that matters carries an idempotency key, so that a lost
+//! version does not know all mean *not approved* ([`OnOutage`] says how an agent is told), and every call that matters carries an idempotency key, so that a lost
 //! answer can be asked for again.
 
 mod admin;
@@ -30,10 +31,14 @@ mod agent;
 mod client;
 mod error;
 mod gated;
+mod grants;
 mod http;
+mod outage;
+mod policy;
 mod retry;
 mod review;
 mod secret;
+mod simulate;
 mod sse;
 mod stream;
 mod wait;
@@ -43,7 +48,14 @@ pub use agent::{Claimed, CreateOptions, Report};
 pub use client::{Client, DEFAULT_URL};
 pub use error::{Error, Problem};
 pub use gated::{Gated, RunError};
+pub use grants::{GrantInfo, Preview, Remember, Ruling};
+pub use outage::{Asked, OnOutage};
+pub use policy::{
+    ExplainAnswer, Explained, Explanation, PolicyChecked, PolicyFinding, PolicyInfo, PolicyOutcome, PolicyProblem,
+    PolicyPut, PolicyVersion, RuleSaid, StepSaid,
+};
 pub use review::{BatchItem, BatchResult, Decide, ListQuery, Page};
 pub use secret::{Claimant, Permit};
+pub use simulate::{Change, Example, Shadow, Simulating, Simulation};
 pub use stream::{Event, EventStream, StreamItem};
 pub use wait::settled;

@@ -4,7 +4,7 @@ use placet_core::{DecisionWord, Digest, Record, ReportStatus, RequestId, Risk, S
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::{Client, Error, Problem, http::Call};
+use crate::{Client, Error, Problem, Remember, http::Call};
 
 /// A decision on exactly what one record showed: made from the record, it carries its digest and version.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -20,6 +20,8 @@ pub struct Decide {
     answer: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     steps: Option<Vec<StepDecision>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remember: Option<Remember>,
     #[serde(skip_serializing_if = "Option::is_none")]
     step_up: Option<StepUp>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,6 +40,7 @@ impl Decide {
             arguments: None,
             answer: None,
             steps: None,
+            remember: None,
             step_up: None,
             display: None,
         }
@@ -72,6 +75,13 @@ impl Decide {
     #[must_use]
     pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into()).filter(|reason| !reason.is_empty());
+        self
+    }
+
+    /// Gives a standing yes with it.
+    #[must_use]
+    pub fn with_remember(mut self, remember: Remember) -> Self {
+        self.remember = Some(remember);
         self
     }
 

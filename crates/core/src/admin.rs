@@ -1,12 +1,13 @@
-//! Commands about keys and people, and what they do to the directory. They are ledgered like everything else.
+//! Commands about keys, people, policy and standing yeses, and what they do to the directory. They are ledgered like
+//! everything else.
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Agent, Directory, Key, KeyId, Role, Time, directory::valid_name};
+use crate::{Agent, Directory, Grant, GrantId, GrantKey, Key, KeyId, Role, Time, directory::valid_name};
 
-/// A command about keys and people.
+/// A command about keys, people, policy or standing yeses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AdminCommand {
     /// Make a key, and its principal if that is new.
@@ -41,9 +42,43 @@ pub enum AdminCommand {
         /// Who.
         name: String,
     },
+    /// Put another policy in force.
+    PutPolicy {
+        /// Its hash.
+        hash: String,
+        /// Its text. Stored, never ledgered.
+        text: Arc<str>,
+        /// Where it came from.
+        source: String,
+        /// What must be in force for this to go ahead.
+        expected: Expected,
+    },
+    /// Give a standing yes.
+    CreateGrant {
+        /// The whole of it.
+        grant: Box<Grant>,
+        /// What calls are compared with. Stored, never ledgered.
+        key: Option<GrantKey>,
+    },
+    /// Take a standing yes back.
+    RevokeGrant {
+        /// Which.
+        id: GrantId,
+    },
 }
 
-/// What happened to keys, people, or the whole database.
+/// What must be in force when another policy is put.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expected {
+    /// Whatever it is.
+    Anything,
+    /// The built-in one: nobody has put any yet.
+    BuiltIn,
+    /// The one with this hash.
+    Hash(String),
+}
+
+/// What happened to keys, people, policy, standing yeses, or the whole database.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 pub enum AdminEvent {
@@ -90,6 +125,43 @@ pub enum AdminEvent {
         /// Who.
         name: String,
     },
+    /// Another policy is in force. Standing yeses given under the one before are void.
+    #[serde(rename = "policy.put")]
+    PolicyPut {
+        /// Its hash.
+        hash: String,
+        /// Where it came from.
+        source: String,
+    },
+    /// A standing yes was given.
+    #[serde(rename = "grant.created")]
+    GrantCreated {
+        /// The whole of it.
+        grant: Box<Grant>,
+    },
+    /// A standing yes was taken back.
+    #[serde(rename = "grant.revoked")]
+    GrantRevoked {
+        /// Which.
+        id: GrantId,
+    },
+}
+
+impl AdminEvent {
+    /// The name on the wire: `key.created` and so on.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Opened {} => "ledger.opened",
+            Self::Restored { .. } => "ledger.restored",
+            Self::KeyCreated { .. } => "key.created",
+            Self::KeyRevoked { .. } => "key.revoked",
+            Self::PersonPut { .. } => "person.put",
+            Self::PersonRemoved { .. } => "person.removed",
+            Self::PolicyPut { .. } => "policy.put",
+            Self::GrantCreated { .. } => "grant.created",
+            Self::GrantRevoked { .. } => "grant.revoked",
+        }
+    }
 }
 
 /// Why a command about keys or people was refused.
@@ -128,13 +200,28 @@ pub enum AdminRefusal {
     /// The directory is held in memory and therefore bounded.
     #[error("there are {0} keys, which is the limit: revoke some")]
     TooMany(usize),
+    /// Somebody put another policy meanwhile.
+    #[error("another policy is in force than the one this was made from: read it again, then put yours")]
+    StalePolicy {
+        /// What is in force; none while it is the built-in one.
+        active: Option<String>,
+    },
+    /// There is no such standing yes.
+    #[error("no such standing approval")]
+    NoGrant,
+    /// Standing yeses are held in memory and therefore bounded.
+    #[error("there are {0} standing approvals, which is the limit: revoke some")]
+    TooManyGrants(usize),
 }
 
 /// Most keys and people that a directory holds, revoked ones included.
 const MOST: usize = 100_000;
+/// Most standing yeses that a directory holds, and of one agent.
+const GRANTS: usize = 10_000;
+const GRANTS_OF_AGENT: usize = 200;
 
 impl Directory {
-    /// The event of a command about keys and people, if it is allowed.
+    /// The event of such a command, if it is allowed.
     pub fn apply(&self, command: &AdminCommand) -> Result<AdminEvent, AdminRefusal> {
         match command {
             AdminCommand::CreateKey { id, role, name, owner, secret } => {
@@ -181,6 +268,34 @@ impl Directory {
                     return Err(AdminRefusal::LastAdmin);
                 }
                 Ok(AdminEvent::PersonRemoved { name: name.clone() })
+            }
+            AdminCommand::PutPolicy { hash, source, expected, .. } => {
+                let fits = match expected {
+                    Expected::Anything => true,
+                    Expected::BuiltIn => self.policy.is_none(),
+                    Expected::Hash(hash) => self.policy.as_ref() == Some(hash),
+                };
+                if !fits {
+                    return Err(AdminRefusal::StalePolicy { active: self.policy.clone() });
+                }
+                Ok(AdminEvent::PolicyPut { hash: hash.clone(), source: source.clone() })
+            }
+            AdminCommand::CreateGrant { grant, .. } => {
+                let live = |other: &&Arc<Grant>| other.expires_at > grant.created_at;
+                if self.grants.values().filter(live).count() >= GRANTS {
+                    return Err(AdminRefusal::TooManyGrants(GRANTS));
+                }
+                let of_agent = self.grants.values().filter(live).filter(|other| other.agent == grant.agent);
+                if of_agent.count() >= GRANTS_OF_AGENT {
+                    return Err(AdminRefusal::TooManyGrants(GRANTS_OF_AGENT));
+                }
+                Ok(AdminEvent::GrantCreated { grant: grant.clone() })
+            }
+            AdminCommand::RevokeGrant { id } => {
+                if !self.grants.contains_key(id) {
+                    return Err(AdminRefusal::NoGrant);
+                }
+                Ok(AdminEvent::GrantRevoked { id: *id })
             }
         }
     }
@@ -235,7 +350,9 @@ impl Directory {
     /// Folds one event in. `secret` is known when the key is being made, and not on a rebuild.
     pub fn evolve(&mut self, event: &AdminEvent, at: Time, secret: Option<[u8; 32]>) {
         match event {
-            AdminEvent::Opened {} | AdminEvent::Restored { .. } => {}
+            AdminEvent::Opened {} => {}
+            // What was said in advance was said to another life of this database.
+            AdminEvent::Restored { .. } => self.keep_grants(|_| false),
             AdminEvent::KeyCreated { id, role, name, owner } => {
                 let key = Key { id: *id, role: *role, name: name.clone(), created_at: at, revoked_at: None };
                 self.keys.insert(*id, Arc::new(key));
@@ -260,8 +377,25 @@ impl Directory {
             AdminEvent::PersonRemoved { name } => {
                 self.people.remove(name);
                 self.revoke(|key| key.name == *name, at);
+                self.keep_grants(|grant| grant.by != *name);
             }
+            AdminEvent::PolicyPut { hash, .. } => {
+                self.policy = Some(hash.clone());
+                self.keep_grants(|grant| grant.policy == *hash);
+            }
+            AdminEvent::GrantCreated { grant } => {
+                // Room for new ones: what expired goes when one comes.
+                self.keep_grants(|other| other.expires_at > at);
+                self.grants.insert(grant.id, Arc::new((**grant).clone()));
+            }
+            AdminEvent::GrantRevoked { id } => self.keep_grants(|grant| grant.id != *id),
         }
+    }
+
+    fn keep_grants(&mut self, which: impl Fn(&Grant) -> bool) {
+        self.grants.retain(|_, grant| which(grant));
+        let Self { grants, grant_keys, .. } = self;
+        grant_keys.retain(|id, _| grants.contains_key(id));
     }
 
     fn revoke(&mut self, which: impl Fn(&Key) -> bool, at: Time) {

@@ -1,8 +1,11 @@
 //! What a command does to a request: at most one event, and an answer. Nothing here knows a clock or a database.
 
 use crate::{
-    Action, Actor, Auth, Body, Cancel, Claim, Command, Created, Directory, Effect, Event, Kind, Payload,
-    Reassign, Refusal, Report, Request, Resolve, Revoke, Role, State, Submit, Time, Written, decide::decide,
+    Action, Actor, AdminEvent, Auth, Body, Cancel, Claim, Command, Created, DecisionWord, Directory, Effect,
+    Escalation, Event, GrantId, Kind, Payload, Reassign, Refusal, Report, Request, Resolve, Revoke, Role,
+    State, Submit, Time, Verdict, Written,
+    decide::decide,
+    grant::{granted, may_stand},
 };
 
 /// What a command is checked against, read inside the transaction that will hold its result.
@@ -14,6 +17,17 @@ pub struct Context<'a> {
     pub directory: &'a Directory,
     /// How many pending requests the submitting agent has.
     pub pending: u64,
+    /// How many approvals the trust that a new request may claim rests on.
+    pub trust: u32,
+    /// How often the standing yeses that a new request names were used.
+    pub used: &'a [(GrantId, u32)],
+}
+
+impl<'a> Context<'a> {
+    /// Without anything that only a new request is checked against.
+    pub const fn new(now: Time, directory: &'a Directory) -> Self {
+        Self { now, directory, pending: 0, trust: 0, used: &[] }
+    }
 }
 
 /// What a command did.
@@ -23,6 +37,8 @@ pub struct Applied {
     pub change: Option<Change>,
     /// Whether the caller got what it wanted.
     pub answer: Result<(), Refusal>,
+    /// The standing yes that was given with a vote: an entry of its own, in the same transaction.
+    pub granted: Option<Box<AdminEvent>>,
 }
 
 /// One event with what was written.
@@ -36,33 +52,41 @@ pub struct Change {
 
 impl Applied {
     pub(crate) fn done(event: Event, written: Written) -> Self {
-        Self { change: Some(Change { event, written }), answer: Ok(()) }
+        Self { change: Some(Change { event, written }), answer: Ok(()), granted: None }
     }
 
     pub(crate) fn refused(refusal: impl Into<Refusal>) -> Self {
-        Self { change: None, answer: Err(refusal.into()) }
+        Self { change: None, answer: Err(refusal.into()), granted: None }
     }
 
     /// The same answer again: nothing new happens.
     fn repeated() -> Self {
-        Self { change: None, answer: Ok(()) }
+        Self { change: None, answer: Ok(()), granted: None }
     }
 
     /// The deadline has passed: it takes effect, and the command is refused.
-    pub(crate) fn overdue(state: State, refusal: Refusal) -> Self {
+    pub(crate) fn overdue(event: Event, refusal: Refusal) -> Self {
         Self {
-            change: Some(Change { event: overdue_event(state), written: Written::Nothing }),
+            change: Some(Change { event, written: Written::Nothing }),
             answer: Err(refusal),
+            granted: None,
         }
     }
 }
 
-fn overdue_event(state: State) -> Event {
-    match state {
-        State::Lapsed => Event::Lapsed {},
-        State::Unknown => Event::Unknown {},
+/// What a deadline does that has passed.
+pub(crate) fn passed(request: &Request, now: Time) -> Option<Event> {
+    let next = request.escalation.first();
+    Some(match (request.overdue(now)?, next) {
+        (State::Lapsed, _) => Event::Lapsed {},
+        (State::Unknown, _) => Event::Unknown {},
+        // From the deadline on, not from now: when the timer comes by must make no difference.
+        (State::Pending, Some(next)) => Event::Escalated {
+            needs: next.needs.clone(),
+            expires_at: request.expires_at.plus(next.expires_in),
+        },
         _ => Event::Expired {},
-    }
+    })
 }
 
 /// Applies a command to the request it speaks of (`None` when there is none).
@@ -80,8 +104,8 @@ pub fn apply(request: Option<&Request>, command: &Command, actor: &Actor, cx: &C
         Command::Revoke(command) => revoke(request, command, actor, cx),
         Command::Reassign(command) => reassign(request, command, actor, cx),
         Command::Resolve(command) => resolve(request, command, actor, cx),
-        Command::Expire(_) => match request.overdue(cx.now) {
-            Some(state) => Applied::done(overdue_event(state), Written::Nothing),
+        Command::Expire(_) => match passed(request, cx.now) {
+            Some(event) => Applied::done(event, Written::Nothing),
             None => Applied::repeated(),
         },
     };
@@ -90,11 +114,11 @@ pub fn apply(request: Option<&Request>, command: &Command, actor: &Actor, cx: &C
 
 /// A refused command that finds a deadline past lets it take effect, whatever it was refused for. Strangers notice nothing.
 fn noticed(applied: Applied, request: &Request, now: Time) -> Applied {
-    match (applied, request.overdue(now)) {
-        (Applied { change: None, answer: Err(refusal) }, Some(state))
+    match (applied, passed(request, now)) {
+        (Applied { change: None, answer: Err(refusal), .. }, Some(event))
             if !matches!(refusal, Refusal::NotFound | Refusal::Unauthorized) =>
         {
-            Applied::overdue(state, refusal)
+            Applied::overdue(event, refusal)
         }
         (applied, _) => applied,
     }
@@ -124,9 +148,13 @@ fn submit(submit: &Submit, actor: &Actor, cx: &Context<'_>) -> Applied {
     if !may(actor, Role::Agent, cx) {
         return Applied::refused(Refusal::Unauthorized);
     }
+    if cx.directory.policy.as_ref().is_some_and(|active| *active != submit.verdict.policy) {
+        return Applied::refused(Refusal::PolicyChanged);
+    }
     let spec = &submit.spec;
     let kind = spec.body.kind();
-    let state = match (submit.verdict.effect, kind) {
+    let (verdict, grant) = standing(submit, &actor.name, cx);
+    let state = match (verdict.effect, kind) {
         (Effect::Deny, _) => State::Denied,
         // A question is for a person; policy cannot answer it.
         (Effect::Allow, Kind::Input) | (Effect::Hold, _) => State::Pending,
@@ -150,9 +178,9 @@ fn submit(submit: &Submit, actor: &Actor, cx: &Context<'_>) -> Applied {
         group: spec.group.clone(),
         on_behalf_of: spec.on_behalf_of.clone(),
         risk: submit.risk,
-        verdict: submit.verdict.clone(),
+        verdict,
         needs: submit.needs.clone(),
-        allowed: spec.allowed.clone(),
+        allowed: offered(&spec.allowed, submit.decisions.as_deref()),
         permit,
         digest: submit.digest,
         created_at: submit.created_at,
@@ -161,8 +189,54 @@ fn submit(submit: &Submit, actor: &Actor, cx: &Context<'_>) -> Applied {
         report_window: submit.report_window,
         state,
         claim_by,
+        source: submit.source.clone(),
+        claimed: spec.risk,
+        escalation: Escalation::chain(&submit.needs, &submit.escalation),
+        trust: submit.trust.as_ref().map(|offer| offer.terms.clone()),
+        grant,
     }));
     Applied::done(event, Written::Content(submit.content.clone()))
+}
+
+/// What both the agent can use and policy offers, and always a no.
+fn offered(asked: &[DecisionWord], policy: Option<&[DecisionWord]>) -> Vec<DecisionWord> {
+    let offers =
+        |word: &DecisionWord| *word == DecisionWord::Deny || policy.is_none_or(|words| words.contains(word));
+    asked.iter().copied().filter(offers).collect()
+}
+
+/// What policy said, unless somebody said yes in advance or trust was earned.
+fn standing(submit: &Submit, agent: &str, cx: &Context<'_>) -> (Verdict, Option<GrantId>) {
+    let said = &submit.verdict;
+    if said.effect != Effect::Hold || !may_stand(submit.spec.body.kind(), submit.risk) {
+        return (said.clone(), None);
+    }
+    let allow = |rule: String, reason: String| Verdict {
+        effect: Effect::Allow,
+        rule,
+        policy: said.policy.clone(),
+        reasons: std::iter::once(reason).chain(said.reasons.iter().cloned()).collect(),
+    };
+    if let Some((grant, used)) = granted(submit, agent, cx) {
+        let reason = format!(
+            "`{}` said yes to this in advance: use {} of {}, until {}",
+            grant.by,
+            used.saturating_add(1),
+            grant.uses,
+            grant.expires_at
+        );
+        return (allow(format!("grant:{}", grant.id), reason), Some(grant.id));
+    }
+    match &submit.trust {
+        Some(offer) if offer.usable && cx.trust >= offer.terms.after.max(1) => {
+            let reason = format!(
+                "trusted: people approved the same {} times, and {} are enough",
+                cx.trust, offer.terms.after
+            );
+            (allow(said.rule.clone(), reason), None)
+        }
+        _ => (said.clone(), None),
+    }
 }
 
 /// The refusal that fits a request which is past the point where this was possible.
@@ -182,8 +256,8 @@ fn claim(request: &Request, claim: &Claim, actor: &Actor, cx: &Context<'_>) -> A
         return Applied::refused(Refusal::NotFound);
     }
     match (request.state, &request.claim) {
-        (State::Approved, _) if request.permit => match request.overdue(cx.now) {
-            Some(state) => Applied::overdue(state, Refusal::Lapsed),
+        (State::Approved, _) if request.permit => match passed(request, cx.now) {
+            Some(event) => Applied::overdue(event, Refusal::Lapsed),
             // Erased: there is nothing left that could be executed as it was approved.
             None if request.effective_arguments().is_none() => Applied::refused(Refusal::NotApproved),
             None => Applied::done(
@@ -249,16 +323,16 @@ fn cancel(request: &Request, cancel: &Cancel, actor: &Actor, cx: &Context<'_>) -
             return Applied::refused(Refusal::NotFound);
         }
     }
-    match (request.state, request.overdue(cx.now)) {
-        (State::Pending, Some(state)) => Applied::overdue(state, Refusal::Expired),
-        (State::Approved, Some(state)) => Applied::overdue(state, Refusal::Lapsed),
-        (State::Pending, None) => Applied::done(Event::Cancelled {}, because(cancel.reason.as_ref())),
-        (State::Approved, None) if request.permit => {
+    // A deadline that leads to a refusal takes effect with it: see `noticed`.
+    match request.state_at(cx.now) {
+        State::Pending => Applied::done(Event::Cancelled {}, because(cancel.reason.as_ref())),
+        State::Approved if request.permit => {
             Applied::done(Event::Cancelled {}, because(cancel.reason.as_ref()))
         }
-        (State::Claimed | State::Unknown, _) => Applied::refused(Refusal::AlreadyClaimed),
-        (State::Lapsed, _) => Applied::refused(Refusal::Lapsed),
-        (state, _) => Applied::refused(too_late(state)),
+        // Past its time for reporting it is as claimed as before.
+        State::Claimed | State::Unknown => Applied::refused(Refusal::AlreadyClaimed),
+        State::Lapsed => Applied::refused(Refusal::Lapsed),
+        state => Applied::refused(too_late(state)),
     }
 }
 
@@ -266,16 +340,15 @@ fn revoke(request: &Request, revoke: &Revoke, actor: &Actor, cx: &Context<'_>) -
     if !is_system(actor) && !may(actor, Role::Reviewer, cx) {
         return Applied::refused(Refusal::Unauthorized);
     }
-    match (request.state, request.overdue(cx.now)) {
-        (State::Approved, Some(state)) => Applied::overdue(state, Refusal::Lapsed),
-        (State::Approved, None) if request.permit => {
+    match request.state_at(cx.now) {
+        State::Approved if request.permit => {
             Applied::done(Event::Revoked {}, because(revoke.reason.as_ref()))
         }
-        (State::Claimed | State::Unknown | State::Succeeded | State::Failed, _) => {
+        State::Claimed | State::Unknown | State::Succeeded | State::Failed => {
             Applied::refused(Refusal::AlreadyClaimed)
         }
-        (State::Revoked, _) => Applied::refused(Refusal::Revoked),
-        (State::Lapsed, _) => Applied::refused(Refusal::Lapsed),
+        State::Revoked => Applied::refused(Refusal::Revoked),
+        State::Lapsed => Applied::refused(Refusal::Lapsed),
         _ => Applied::refused(Refusal::NotApproved),
     }
 }
@@ -290,12 +363,11 @@ fn reassign(request: &Request, reassign: &Reassign, actor: &Actor, cx: &Context<
             "expected a reviewer's name, or `team:` and the name of a team that has reviewers",
         ));
     }
-    match (request.state, request.overdue(cx.now)) {
-        (State::Pending, Some(state)) => Applied::overdue(state, Refusal::Expired),
-        (State::Pending, None) => {
+    match request.state_at(cx.now) {
+        State::Pending => {
             Applied::done(Event::Reassigned { to: reassign.to.clone() }, because(reassign.reason.as_ref()))
         }
-        (state, _) => Applied::refused(too_late(state)),
+        state => Applied::refused(too_late(state)),
     }
 }
 

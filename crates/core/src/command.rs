@@ -5,7 +5,8 @@ use std::{sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Content, DecisionWord, Digest, KeyId, Needs, ProposalContent, RequestId, Risk, Role, Spec, Time, Verdict,
+    Content, DecisionWord, Digest, Escalation, GrantId, KeyId, Needs, NewGrant, ProposalContent, RequestId,
+    Risk, Role, Ruling, Spec, Time, TrustOffer, Verdict,
 };
 
 /// Who gives a command.
@@ -81,12 +82,22 @@ pub struct Submit {
     pub digest: Digest,
     /// The time that went into the digest.
     pub created_at: Time,
+    /// Through which door it came: `rest` and so on.
+    pub source: String,
     /// What policy said.
     pub verdict: Verdict,
     /// Computed risk, already raised by what the agent claims.
     pub risk: Risk,
     /// Whose yes is needed.
     pub needs: Needs,
+    /// Who is asked next, and after them, when nobody decides in time.
+    pub escalation: Vec<Escalation>,
+    /// Which decisions policy offers, if it says.
+    pub decisions: Option<Vec<DecisionWord>>,
+    /// Standing yeses that cover this call. Whether one still counts is looked up in the transaction.
+    pub grants: Vec<GrantId>,
+    /// Trust that policy lets be earned.
+    pub trust: Option<TrustOffer>,
     /// How long claiming may take.
     pub claim_window: Duration,
     /// How long reporting may take.
@@ -110,6 +121,10 @@ pub struct Decide {
     pub reason: Option<String>,
     /// Replacement arguments, answer, or step decisions, with the digest they give.
     pub proposal: Option<(ProposalContent, Digest)>,
+    /// What policy says of replacement arguments; an edit without it is refused.
+    pub ruling: Option<Box<Ruling>>,
+    /// A standing yes to be given with this one.
+    pub remember: Option<Box<NewGrant>>,
     /// Digest of the text that was shown.
     pub display: Option<Digest>,
 }

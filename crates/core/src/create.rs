@@ -249,12 +249,17 @@ fn optional(pointer: &str, text: Option<&str>, most: usize) -> Result<(), Invali
     text.map_or(Ok(()), |text| bounded(pointer, text, 0, most))
 }
 
+/// Reads a duration such as `30s`, `5m` or `2h`.
+pub fn duration(text: &str) -> Result<Duration, &'static str> {
+    let span: jiff::SignedDuration =
+        text.parse().map_err(|_| "expected a duration such as `30s`, `5m` or `2h`")?;
+    Duration::try_from(span).map_err(|_| "a duration cannot be negative")
+}
+
 fn expires_in(text: Option<&str>, limits: &Limits) -> Result<Duration, Invalid> {
     let Some(text) = text else { return Ok(limits.expires_in) };
     let wrong = |message: String| Invalid::new("/expires_in", message);
-    let span: jiff::SignedDuration =
-        text.parse().map_err(|_| wrong("expected a duration such as `30s`, `5m` or `2h`".to_owned()))?;
-    let duration = Duration::try_from(span).map_err(|_| wrong("a duration cannot be negative".to_owned()))?;
+    let duration = duration(text).map_err(|message| wrong(message.to_owned()))?;
     if duration < Duration::from_secs(1) || duration > limits.expires_in_max {
         return Err(wrong(format!("expected between 1 s and {} s", limits.expires_in_max.as_secs())));
     }

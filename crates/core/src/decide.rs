@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    Actor, Applied, Auth, Body, Context, Decide, DecisionWord, Event, Invalid, Payload, ProposalContent,
-    ProposalMeta, Refusal, Request, Role, State, StepDecision, Vote, Written,
+    Actor, AdminEvent, Applied, Auth, Body, Context, Decide, DecisionWord, Effect, Event, Invalid, Needs,
+    Payload, ProposalContent, ProposalMeta, Refusal, Request, Role, State, StepDecision, Vote, Written,
     answer::check_answer,
-    apply::{may, too_late},
+    apply::{may, passed, too_late},
     plan::check_steps,
 };
 
@@ -18,13 +18,30 @@ pub(crate) fn decide(request: &Request, decide: &Decide, actor: &Actor, cx: &Con
     if request.state != State::Pending {
         return Applied::refused(too_late(request.state));
     }
-    if let Some(state) = request.overdue(cx.now) {
-        return Applied::overdue(state, Refusal::Expired);
+    if let Some(event) = passed(request, cx.now) {
+        // Either it is over, or other people are asked now: this vote was for another question.
+        let late = request.state_at(cx.now) == State::Expired;
+        return Applied::overdue(event, if late { Refusal::Expired } else { Refusal::StaleVersion });
     }
-    match check(request, decide, actor, cx) {
-        Ok(()) => Applied::done(count(request, decide, actor, cx), written(decide)),
+    match check(request, decide, actor, cx).and_then(|()| remembered(request, decide, actor, cx)) {
+        Ok(granted) => {
+            Applied { granted, ..Applied::done(count(request, decide, actor, cx), written(decide)) }
+        }
         Err(refusal) => Applied::refused(refusal),
     }
+}
+
+/// The standing yes that comes with this vote, which by itself is enough.
+fn remembered(
+    request: &Request,
+    decide: &Decide,
+    actor: &Actor,
+    cx: &Context<'_>,
+) -> Result<Option<Box<AdminEvent>>, Refusal> {
+    let Some(new) = &decide.remember else { return Ok(None) };
+    let command = request.remember(new, decide, &actor.name, cx)?;
+    let event = cx.directory.apply(&command);
+    event.map(|event| Some(Box::new(event))).map_err(|no| Invalid::new("/remember", no.to_string()).into())
 }
 
 /// Everything that can be wrong with one vote.
@@ -42,19 +59,42 @@ fn check(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
     if decide.word == DecisionWord::Deny {
         return Ok(());
     }
-    if request.needs.four_eyes && stands_behind(request, &actor.name, cx) {
-        return Err(Refusal::SelfApproval);
-    }
-    let author = request.proposal.as_ref().map(|proposal| proposal.by.as_str());
-    if request.needs.four_eyes && decide.proposal.is_none() && author == Some(actor.name.as_str()) {
+    // Whoever brings a replacement makes a new thing to vote on; whoever brings none speaks of what is there.
+    let author = request.proposal.as_ref().filter(|_| decide.proposal.is_none());
+    let behind = request.behind(author.map(|proposal| proposal.by.as_str()));
+    if request.needs.four_eyes && behind.bars(&actor.name, cx) {
         return Err(Refusal::SelfApproval);
     }
     match &request.needs.step_up {
-        // Fail closed: a step-up we do not know is one that nobody has passed.
-        Some(step_up) if step_up != "code" || actor.auth < Auth::Code => {
-            Err(Refusal::StepUpRequired(step_up.clone()))
+        Some(step_up) if !proved(&request.needs, actor.auth) => Err(Refusal::StepUpRequired(step_up.clone())),
+        _ => ruled(decide, cx),
+    }
+}
+
+/// Whether a vote of this strength counts here. Fail closed: a step-up we do not know is one that nobody has passed.
+fn proved(needs: &Needs, auth: Auth) -> bool {
+    match needs.step_up.as_deref() {
+        None => true,
+        Some("code") => auth >= Auth::Code,
+        Some(_) => false,
+    }
+}
+
+/// An edit needs policy's word on what would run, by the policy that is in force at commit.
+fn ruled(decide: &Decide, cx: &Context<'_>) -> Result<(), Refusal> {
+    let Some((content, _)) = &decide.proposal else { return Ok(()) };
+    let edited = |step: &StepDecision| step.decision == DecisionWord::Edit;
+    let changes = content.arguments.is_some() || content.steps.iter().flatten().any(edited);
+    match &decide.ruling {
+        None if changes => Err(Refusal::PolicyChanged),
+        Some(ruling) if cx.directory.policy.as_ref().is_some_and(|now| *now != ruling.verdict.policy) => {
+            Err(Refusal::PolicyChanged)
         }
-        _ => Ok(()),
+        Some(ruling) if ruling.verdict.effect == Effect::Deny => Err(Refusal::PolicyDenied {
+            rule: ruling.verdict.rule.clone(),
+            reasons: ruling.verdict.reasons.clone(),
+        }),
+        None | Some(_) => Ok(()),
     }
 }
 
@@ -140,9 +180,38 @@ fn offered(request: &Request, decide: &Decide) -> Result<(), Invalid> {
     }
 }
 
-/// Four eyes: the agent's owner and the person it acts for.
-fn stands_behind(request: &Request, name: &str, cx: &Context<'_>) -> bool {
-    cx.directory.owner(&request.agent) == Some(name) || request.on_behalf_of.as_deref() == Some(name)
+/// Who stands behind a request, and with four eyes cannot approve it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Behind<'a> {
+    pub(crate) agent: &'a str,
+    pub(crate) on_behalf_of: Option<&'a str>,
+    /// The author of the replacement that is voted on.
+    pub(crate) author: Option<&'a str>,
+}
+
+impl Behind<'_> {
+    fn bars(&self, name: &str, cx: &Context<'_>) -> bool {
+        cx.directory.owner(self.agent) == Some(name)
+            || self.on_behalf_of == Some(name)
+            || self.author == Some(name)
+    }
+
+    /// Whether this person's yes counts.
+    fn counts(&self, needs: &Needs, name: &str, cx: &Context<'_>) -> bool {
+        needs.eligible(name, cx.directory) && !(needs.four_eyes && self.bars(name, cx))
+    }
+
+    /// Whether the yes of these people is enough, as roles, teams and owners are now.
+    pub(crate) fn enough(&self, needs: &Needs, approvers: &BTreeSet<&str>, cx: &Context<'_>) -> bool {
+        let least = if needs.four_eyes && cx.directory.owner(self.agent).is_none() { 2 } else { 1 };
+        approvers.iter().all(|name| self.counts(needs, name, cx)) && needs.met(approvers, least, cx.directory)
+    }
+}
+
+impl Request {
+    pub(crate) fn behind<'a>(&'a self, author: Option<&'a str>) -> Behind<'a> {
+        Behind { agent: &self.agent, on_behalf_of: self.on_behalf_of.as_deref(), author }
+    }
 }
 
 /// The event of a vote that passed the checks: the last one needed, or one of several.
@@ -160,6 +229,7 @@ fn count(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
         by: actor.name.clone(),
         word: decide.word,
         digest: *digest,
+        ruling: decide.ruling.clone(),
     });
     if decide.word == DecisionWord::Deny {
         return Event::Decided {
@@ -178,9 +248,12 @@ fn count(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
         .or_else(|| request.proposal.as_ref().map(|proposal| proposal.by.as_str()));
     // A replacement voids every vote before it, also where it has the digest that they were about.
     let earlier = if proposal.is_some() { &[] } else { request.votes.as_slice() };
-    let approvers = approvers(request, earlier, &vote, author, cx);
-    let least = if request.needs.four_eyes && cx.directory.owner(&request.agent).is_none() { 2 } else { 1 };
-    if !request.needs.met(&approvers, least, cx.directory) {
+    // What is needed never falls; where policy asks more for the replacement, this vote is counted by that.
+    let ruling = proposal.as_ref().and_then(|proposal| proposal.ruling.as_ref());
+    let needs = ruling.map_or_else(|| request.needs.clone(), |ruling| request.needs.raised(&ruling.needs));
+    let behind = request.behind(author);
+    let approvers = approvers(&needs, behind, earlier, &vote, cx);
+    if !behind.enough(&needs, &approvers, cx) {
         return Event::Voted { vote, proposal };
     }
     let word = match (&proposal, &request.proposal) {
@@ -194,12 +267,12 @@ fn count(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
     Event::Decided { vote, proposal, decision: word, by, digest, state, claim_by }
 }
 
-/// The people whose yes to this digest counts now: roles, teams and four eyes are looked up afresh.
+/// The people whose yes to this digest counts now: roles, teams, four eyes and strength of proof are looked at afresh.
 fn approvers<'a>(
-    request: &Request,
+    needs: &Needs,
+    behind: Behind<'_>,
     earlier: &'a [Vote],
     vote: &'a Vote,
-    author: Option<&str>,
     cx: &Context<'_>,
 ) -> BTreeSet<&'a str> {
     earlier
@@ -207,11 +280,9 @@ fn approvers<'a>(
         .filter(|earlier| earlier.by != vote.by)
         .chain([vote])
         .filter(|counted| counted.vote != DecisionWord::Deny && counted.digest == vote.digest)
+        .filter(|counted| proved(needs, counted.auth))
         .map(|vote| vote.by.as_str())
-        .filter(|name| request.needs.eligible(name, cx.directory))
-        .filter(|name| {
-            !request.needs.four_eyes || (author != Some(name) && !stands_behind(request, name, cx))
-        })
+        .filter(|name| behind.counts(needs, name, cx))
         .collect()
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{KeyId, Role, Time};
+use crate::{Grant, GrantId, GrantKey, KeyId, Role, Time};
 
 /// A person: may hold several roles and belong to several teams.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -51,6 +51,12 @@ pub struct Directory {
     pub keys: HashMap<KeyId, Arc<Key>>,
     /// Which key a secret's SHA-256 belongs to.
     pub by_secret: HashMap<[u8; 32], KeyId>,
+    /// The policy in force, by hash. None until one was put: the built-in one is in force then.
+    pub policy: Option<String>,
+    /// Standing yeses that were not revoked. Expired and used up ones may still be among them.
+    pub grants: BTreeMap<GrantId, Arc<Grant>>,
+    /// What calls are compared with to see whether a standing yes covers them.
+    pub grant_keys: HashMap<GrantId, GrantKey>,
 }
 
 impl Directory {

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Body, Content, DecisionWord, Digest, Kind, Needs, ProposalContent, ReportStatus, Risk, State, Time,
-    Verdict, Vote,
+    Body, Content, DecisionWord, Digest, Escalation, GrantId, Kind, Needs, ProposalContent, ReportStatus,
+    Risk, State, Time, TrustTerms, Verdict, Vote,
 };
 
 /// What happened: metadata and digests only, safe to keep for ever.
@@ -73,6 +73,14 @@ pub enum Event {
         /// Who.
         to: Vec<String>,
     },
+    /// Nobody decided in time, so somebody else is asked.
+    #[serde(rename = "request.escalated")]
+    Escalated {
+        /// Whose yes is needed from here on.
+        needs: Needs,
+        /// The new deadline for deciding.
+        expires_at: Time,
+    },
     /// Nobody decided in time.
     #[serde(rename = "request.expired")]
     Expired {},
@@ -129,6 +137,41 @@ pub struct Created {
     pub state: State,
     /// Deadline for claiming, when policy approved.
     pub claim_by: Option<Time>,
+    /// Through which door it came.
+    #[serde(default = "rest", skip_serializing_if = "is_rest")]
+    pub source: String,
+    /// What the agent claimed of the risk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed: Option<Risk>,
+    /// Who is asked next, and after them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub escalation: Vec<Escalation>,
+    /// What its approval teaches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<TrustTerms>,
+    /// The standing yes that let it through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<GrantId>,
+}
+
+/// The door that most requests come through, which therefore is not written down.
+pub(crate) fn rest() -> String {
+    "rest".to_owned()
+}
+
+pub(crate) fn is_rest(source: &str) -> bool {
+    source == "rest"
+}
+
+/// What policy says of replacement arguments: under the request's own policy and the one in force, joined.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ruling {
+    /// Allow, hold or deny; the policy named is the one in force.
+    pub verdict: Verdict,
+    /// Computed risk.
+    pub risk: Risk,
+    /// Whose yes is needed for it.
+    pub needs: Needs,
 }
 
 /// A replacement put on the table.
@@ -140,6 +183,9 @@ pub struct ProposalMeta {
     pub word: DecisionWord,
     /// Digest of the request with the replacement in place.
     pub digest: Digest,
+    /// What policy says of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ruling: Option<Box<Ruling>>,
 }
 
 /// What was written with an event: arguments, context, answers, reasons, notes. Erasable.
@@ -241,6 +287,7 @@ impl Event {
             Self::Cancelled {} => "request.cancelled",
             Self::Revoked {} => "request.revoked",
             Self::Reassigned { .. } => "request.reassigned",
+            Self::Escalated { .. } => "request.escalated",
             Self::Expired {} => "request.expired",
             Self::Lapsed {} => "request.lapsed",
             Self::Unknown {} => "request.unknown",

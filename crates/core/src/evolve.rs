@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    ClaimState, Created, Decision, DecisionWord, Digest, Effect, Event, Kind, OutcomeState, Proposal,
-    ProposalMeta, ReportStatus, Request, RequestId, State, Time, Vote, Written,
+    ClaimState, Created, Decision, DecisionWord, Digest, Effect, Escalation, Event, Kind, OutcomeState,
+    Proposal, ProposalMeta, ReportStatus, Request, RequestId, Ruling, State, Time, Vote, Written,
 };
 
 /// An event that does not follow from the state before it: the ledger was tampered with, or the code is wrong.
@@ -114,6 +114,12 @@ pub fn evolve(
         Event::Cancelled {} => enter(&mut request, State::Cancelled),
         Event::Revoked {} => enter(&mut request, State::Revoked),
         Event::Reassigned { to } => request.asked.clone_from(to),
+        Event::Escalated { needs, expires_at } => {
+            request.escalation.remove(0);
+            request.needs.clone_from(needs);
+            request.expires_at = *expires_at;
+            request.material = request.version;
+        }
         Event::Expired {} => enter(&mut request, State::Expired),
         Event::Lapsed {} => enter(&mut request, State::Lapsed),
         Event::Unknown {} => enter(&mut request, State::Unknown),
@@ -126,7 +132,15 @@ fn edge(request: &Request, event: &Event) -> bool {
     let claimable = request.state == State::Approved && request.permit;
     match event {
         Event::Created(_) => false,
-        Event::Voted { .. } | Event::Reassigned { .. } | Event::Expired {} => request.state == State::Pending,
+        Event::Voted { .. } | Event::Reassigned { .. } => request.state == State::Pending,
+        // Nobody is left out: as long as there is somebody to ask next, a request does not expire.
+        Event::Escalated { needs, expires_at } => {
+            request.state == State::Pending
+                && request.escalation.first().is_some_and(|next| {
+                    next.needs == *needs && request.expires_at.plus(next.expires_in) == *expires_at
+                })
+        }
+        Event::Expired {} => request.state == State::Pending && request.escalation.is_empty(),
         Event::Decided { decision, state, .. } => {
             request.state == State::Pending && leads(request.kind, *decision, *state)
         }
@@ -198,6 +212,11 @@ fn create(id: RequestId, seq: u64, at: Time, created: &Created, written: &Writte
         report_by: None,
         claim: None,
         outcome: None,
+        source: created.source,
+        claimed: created.claimed,
+        escalation: created.escalation,
+        trust: created.trust,
+        grant: created.grant,
         content,
     }
 }
@@ -222,7 +241,10 @@ fn decided_by_policy(state: State, digest: Digest, at: Time, effect: Effect) -> 
 
 /// One live vote per person; a replacement on the table voids every vote before it.
 fn cast(request: &mut Request, vote: &Vote, proposal: Option<&ProposalMeta>, at: Time, written: &Written) {
-    if let Some(ProposalMeta { by, word, digest }) = proposal {
+    if let Some(ProposalMeta { by, word, digest, ruling }) = proposal {
+        if let Some(ruling) = ruling {
+            raise(request, ruling);
+        }
         let content = match written {
             Written::Later(payload) => payload.proposal.clone().map(Arc::new),
             _ => None,
@@ -240,6 +262,21 @@ fn cast(request: &mut Request, vote: &Vote, proposal: Option<&ProposalMeta>, at:
     }
     request.votes.retain(|earlier| earlier.by != vote.by);
     request.votes.push(vote.clone());
+}
+
+/// INVARIANT: risk and needs never fall. Where a replacement needs more, so does everybody who would be asked next.
+fn raise(request: &mut Request, ruling: &Ruling) {
+    request.risk = request.risk.max(ruling.risk);
+    let needs = request.needs.raised(&ruling.needs);
+    if needs == request.needs {
+        return;
+    }
+    request.needs = needs;
+    let raised = |next: &Escalation| Escalation {
+        needs: next.needs.raised(&ruling.needs),
+        expires_in: next.expires_in,
+    };
+    request.escalation = request.escalation.iter().map(raised).collect();
 }
 
 fn settle(request: &mut Request, status: ReportStatus, outcome: OutcomeState) {

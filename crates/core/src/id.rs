@@ -86,6 +86,11 @@ id!(
     "key_"
 );
 id!(
+    /// A standing yes.
+    GrantId,
+    "grt_"
+);
+id!(
     /// One delivery waiting in the outbox.
     OutboxId,
     "out_"

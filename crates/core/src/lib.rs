@@ -26,6 +26,7 @@ mod directory;
 mod display;
 mod event;
 mod evolve;
+mod grant;
 mod id;
 mod needs;
 mod plan;
@@ -35,7 +36,7 @@ mod request;
 mod time;
 mod words;
 
-pub use admin::{AdminCommand, AdminEvent, AdminRefusal};
+pub use admin::{AdminCommand, AdminEvent, AdminRefusal, Expected};
 pub use answer::{FILE_BYTES, check_answer};
 pub use apply::{Applied, Change, Context, apply};
 pub use body::{Action, Body, Confirmation, Input, InputSpec, InputType, Plan, Step};
@@ -43,13 +44,14 @@ pub use command::{
     Actor, Auth, Cancel, Claim, Command, Decide, Expire, Reassign, Report, ReportStatus, Resolve, Revoke,
     StepUp, Submit,
 };
-pub use create::{Create, Limits, Spec};
+pub use create::{Create, Limits, Spec, duration};
 pub use digest::Digest;
 pub use directory::{Agent, Directory, Key, Person, valid_name};
 pub use display::{Display, DisplayField, show};
-pub use event::{Created, Event, Payload, ProposalMeta, Written};
+pub use event::{Created, Event, Payload, ProposalMeta, Ruling, Written};
 pub use evolve::{EvolveError, attach, evolve};
-pub use id::{IdError, KeyId, OutboxId, RequestId};
+pub use grant::{Grant, GrantKey, NewGrant, Scope, TrustOffer, TrustTerms};
+pub use id::{GrantId, IdError, KeyId, OutboxId, RequestId};
 pub use needs::{AllOf, Escalation, Needs, Seat};
 pub use plan::{StepDecision, check_steps};
 pub use record::{

@@ -48,6 +48,23 @@ pub struct Escalation {
     pub expires_in: Duration,
 }
 
+impl Escalation {
+    /// A chain in which four eyes and step-up never fall along the way.
+    pub(crate) fn chain(first: &Needs, chain: &[Self]) -> Vec<Self> {
+        if chain.is_empty() {
+            return Vec::new();
+        }
+        let mut before = first.clone();
+        chain
+            .iter()
+            .map(|next| {
+                before = next.needs.clone().following(&before);
+                Self { needs: before.clone(), expires_in: next.expires_in }
+            })
+            .collect()
+    }
+}
+
 impl Default for Needs {
     /// One reviewer, whoever it is.
     fn default() -> Self {
@@ -63,17 +80,35 @@ impl Needs {
     /// What meets both: neither side's demand ever falls.
     #[must_use]
     pub fn join(&self, other: &Self) -> Self {
-        let mut any: Vec<AllOf> = Vec::new();
-        for left in &self.any {
-            for right in &other.any {
-                let both = left.join(right);
-                if !any.contains(&both) {
-                    any.push(both);
-                }
-            }
-        }
+        let (left, right) = if self.any.len().saturating_mul(other.any.len()) > PAIRS {
+            (merged(&self.any), merged(&other.any))
+        } else {
+            (self.any.clone(), other.any.clone())
+        };
+        let any = least(left.iter().flat_map(|left| right.iter().map(|right| left.join(right))));
         let step_up = self.step_up.clone().or_else(|| other.step_up.clone());
         Self { any, four_eyes: self.four_eyes || other.four_eyes, step_up }
+    }
+
+    /// What meets both, written as it is now where the other side demands nothing new.
+    #[must_use]
+    pub fn raised(&self, other: &Self) -> Self {
+        let joined = self.join(other);
+        let own = least(self.any.iter().map(|one| one.join(one)));
+        let nothing_new = joined.four_eyes == self.four_eyes
+            && joined.step_up == self.step_up
+            && joined.any.len() == own.len()
+            && joined.any.iter().all(|one| own.contains(one));
+        if nothing_new { self.clone() } else { joined }
+    }
+
+    /// What is needed after these: other people, but no weaker proof and no fewer eyes.
+    fn following(self, before: &Self) -> Self {
+        Self {
+            four_eyes: self.four_eyes || before.four_eyes,
+            step_up: self.step_up.or_else(|| before.step_up.clone()),
+            any: self.any,
+        }
     }
 
     /// Whether this person's vote counts towards any alternative.
@@ -91,6 +126,26 @@ impl Needs {
             .collect();
         people.len() >= least.max(1) && self.any.iter().any(|alternative| alternative.filled_by(&people))
     }
+}
+
+/// More pairs of alternatives than this are not laid out: each side becomes the one alternative that meets all of its
+/// own, which is stricter and stays small.
+const PAIRS: usize = 64;
+
+fn merged(any: &[AllOf]) -> Vec<AllOf> {
+    any.iter().cloned().reduce(|left, right| left.join(&right)).into_iter().collect()
+}
+
+/// Without the alternatives that ask for more than another one does: whoever fills the larger fills the smaller too.
+fn least(all: impl Iterator<Item = AllOf>) -> Vec<AllOf> {
+    let mut any: Vec<AllOf> = Vec::new();
+    for one in all {
+        if !any.iter().any(|kept| one.join(kept) == one) {
+            any.retain(|kept| kept.join(&one) != *kept);
+            any.push(one);
+        }
+    }
+    any
 }
 
 impl AllOf {
@@ -264,6 +319,36 @@ mod tests {
             }
         }
         false
+    }
+
+    #[test]
+    fn joining_again_and_again_does_not_grow() {
+        let (a, b) = (Some("a"), Some("b"));
+        let either = needs(&[&[(1, a), (1, b)], &[(3, None)], &[(2, a)]]);
+        let once = either.join(&either);
+        assert_eq!(once.any.len(), 3);
+        assert_eq!(once.join(&either), once);
+        let many: Vec<Vec<(u32, Option<&str>)>> =
+            (1..=9).map(|people| vec![(people, a), (10 - people, b)]).collect();
+        let many = needs(&many.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        assert_eq!(many.any.len(), 9);
+        assert_eq!(
+            many.join(&many).any,
+            needs(&[&[(9, a), (9, b)]]).any,
+            "too many pairs: all of them at once"
+        );
+        assert_eq!(many.raised(&needs(&[&[(1, None)]])), many);
+        assert_eq!(either.raised(&needs(&[&[(1, None)]])), either);
+        assert_ne!(either.raised(&needs(&[&[(4, None)]])), either);
+    }
+
+    #[test]
+    fn along_an_escalation_proof_and_eyes_never_fall() {
+        let strict = Needs { four_eyes: true, step_up: Some("code".to_owned()), ..Needs::default() };
+        let next = |needs: Needs| Escalation { needs, expires_in: Duration::from_secs(1) };
+        let chain = Escalation::chain(&strict, &[next(Needs::default()), next(needs(&[&[(2, None)]]))]);
+        assert!(chain.iter().all(|step| step.needs.four_eyes && step.needs.step_up.is_some()));
+        assert_eq!(chain.last().map(|step| &step.needs.any), Some(&needs(&[&[(2, None)]]).any));
     }
 
     proptest! {

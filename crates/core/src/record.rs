@@ -122,6 +122,9 @@ pub struct Record {
     pub outcome: Option<OutcomeRecord>,
     /// The page of this request.
     pub url: String,
+    /// Equal on requests that ask for the same call; for reviewers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same: Option<String>,
     /// The exact text to show; for reviewers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display: Option<Display>,
@@ -264,6 +267,9 @@ pub struct RecordView<'a> {
     claim: Option<Cow<'a, ClaimRecord>>,
     outcome: Option<Cow<'a, OutcomeRecord>>,
     url: Cow<'a, str>,
+    /// Equal on requests that ask for the same call; for reviewers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub same: Option<String>,
     /// The exact text to show; for reviewers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub display: Option<Display>,
@@ -286,6 +292,7 @@ impl Request {
     /// The record as it stands at this moment: a passed deadline counts, whether or not the timer came by.
     pub fn view(&self, now: Time) -> RecordView<'_> {
         let content = self.content.as_deref();
+        let (needs, expires_at) = self.asked_at(now);
         let action = match content.map(|content| &content.body) {
             Some(Body::Action(action)) => Some(action),
             _ => None,
@@ -311,7 +318,7 @@ impl Request {
             allowed: &self.allowed,
             claimable: self.permit,
             verdict: &self.verdict,
-            needs: &self.needs,
+            needs,
             votes: self
                 .votes
                 .iter()
@@ -350,7 +357,7 @@ impl Request {
                 })
             }),
             created_at: self.created_at,
-            expires_at: self.expires_at,
+            expires_at,
             claim_by: self.claim_by,
             report_by: self.report_by,
             claim: self
@@ -367,6 +374,7 @@ impl Request {
                 })
             }),
             url: format!("/r/{}", self.id).into(),
+            same: None,
             display: None,
             permit: None,
         }
@@ -419,6 +427,7 @@ impl Record {
             claim: self.claim.as_ref().map(Cow::Borrowed),
             outcome: self.outcome.as_ref().map(Cow::Borrowed),
             url: Cow::Borrowed(&self.url),
+            same: self.same.clone(),
             display: self.display.clone(),
             permit: self.permit.clone(),
         }

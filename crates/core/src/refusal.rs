@@ -77,6 +77,20 @@ pub enum Refusal {
     /// Only an unknown outcome can be resolved.
     #[error("only a request whose outcome is unknown can be resolved")]
     NotUnknown,
+    /// Policy denies what an edit would run.
+    #[error("the policy denies that edit, by the rule `{rule}`: {}", reasons.join("; "))]
+    PolicyDenied {
+        /// By which rule.
+        rule: String,
+        /// Why.
+        reasons: Vec<String>,
+    },
+    /// Another policy is in force than the one that was asked; the gate asks again.
+    #[error("the policy changed in this moment: try again")]
+    PolicyChanged,
+    /// Another command of the same atomic unit was refused.
+    #[error("not applied: another decision of the same atomic batch was refused")]
+    NotApplied,
     /// The agent has as many pending requests as it may have.
     #[error("the agent has {0} pending requests, which is its limit: wait for decisions or cancel some")]
     PendingCap(u64),
@@ -105,6 +119,9 @@ impl Refusal {
             Self::NotClaimed => "not_claimed",
             Self::AlreadyReported => "already_reported",
             Self::NotUnknown => "not_unknown",
+            Self::PolicyDenied { .. } => "policy_denied",
+            Self::PolicyChanged => "policy_changed",
+            Self::NotApplied => "not_applied",
             Self::PendingCap(_) => "pending_cap",
         }
     }

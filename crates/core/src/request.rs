@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Auth, Body, DecisionWord, Digest, Effect, Kind, Needs, ReportStatus, RequestId, Risk, State,
-    StepDecision, Time,
+    Auth, Body, DecisionWord, Digest, Effect, Escalation, GrantId, Kind, Needs, ReportStatus, RequestId,
+    Risk, State, StepDecision, Time, TrustTerms,
+    event::{is_rest, rest},
 };
 
 /// A request as it stands. Fields marked `skip` come from the payloads table and may have been erased.
@@ -71,6 +72,21 @@ pub struct Request {
     pub claim: Option<ClaimState>,
     /// What became of it.
     pub outcome: Option<OutcomeState>,
+    /// Through which door it came.
+    #[serde(default = "rest", skip_serializing_if = "is_rest")]
+    pub source: String,
+    /// What the agent claimed of the risk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed: Option<Risk>,
+    /// Who is asked next, and after them. Four eyes and step-up never fall along the way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub escalation: Vec<Escalation>,
+    /// What its approval teaches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<TrustTerms>,
+    /// The standing yes that let it through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<GrantId>,
     /// What the agent wrote. `None` once erased.
     #[serde(skip)]
     pub content: Option<Arc<Content>>,
@@ -236,10 +252,11 @@ impl Request {
         }
     }
 
-    /// The state that the next deadline leads to, if it has passed.
+    /// The state that the next deadline leads to, if it has passed: pending again where somebody else is asked.
     pub fn overdue(&self, now: Time) -> Option<State> {
         self.deadline().filter(|deadline| now >= *deadline)?;
         match self.state {
+            State::Pending if !self.escalation.is_empty() => Some(State::Pending),
             State::Pending => Some(State::Expired),
             State::Approved => Some(State::Lapsed),
             State::Claimed => Some(State::Unknown),
@@ -249,7 +266,26 @@ impl Request {
 
     /// The state a reader sees: never `pending` past its deadline, whether or not the timer came by.
     pub fn state_at(&self, now: Time) -> State {
-        self.overdue(now).unwrap_or(self.state)
+        match self.state {
+            State::Pending if now >= self.asked_at(now).1 => State::Expired,
+            State::Pending => State::Pending,
+            state => self.overdue(now).unwrap_or(state),
+        }
+    }
+
+    /// Whose yes is needed at this moment and until when: who is asked next counts from the deadline before on,
+    /// whether or not the timer came by.
+    pub fn asked_at(&self, now: Time) -> (&Needs, Time) {
+        let mut standing = (&self.needs, self.expires_at);
+        if self.state == State::Pending {
+            for next in &self.escalation {
+                if now < standing.1 {
+                    break;
+                }
+                standing = (&next.needs, standing.1.plus(next.expires_in));
+            }
+        }
+        standing
     }
 
     /// Whether nothing can change any more.

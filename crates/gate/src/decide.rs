@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use placet_core::{
     Actor, Auth, Body, Command, Decide, DecisionWord, Digest, Invalid, ProposalContent, Reassign, Refusal,
-    ReportStatus, Request, RequestId, Resolve, Revoke, Role, State, StepDecision, StepUp,
+    ReportStatus, Request, RequestId, Resolve, Revoke, Role, Ruling, State, StepDecision, StepUp,
 };
 use placet_ledger::{edit_digest, proposal_digest};
 use placet_store::{Idempotency, Outcome, Work};
 use serde_json::{Map, Value};
 
-use crate::{Gate, GateError, gate::require, permit::code_matches, schema::check_arguments};
+use crate::{Gate, GateError, Remember, gate::require, permit::code_matches, schema::check_arguments};
 
 /// What a reviewer says, on the digest and version they saw.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ pub struct Decision {
     pub answer: Option<Value>,
     /// A decision for every step, in the order approved.
     pub steps: Option<Vec<StepDecision>>,
-    /// A standing yes; there are none yet.
+    /// A standing yes to be given with it.
     pub remember: Option<Remember>,
     /// A proof of presence.
     pub step_up: Option<StepUp>,
@@ -41,20 +41,27 @@ pub struct Decision {
     pub idempotency: Option<Idempotency>,
 }
 
-/// The scope of a standing yes.
-pub type Remember = Map<String, Value>;
-
 /// Longest reason, in bytes.
 const REASON: usize = 8_192;
+/// How often a vote is judged again because the policy changed in that moment.
+const JUDGED: u32 = 8;
 
 impl Gate {
     /// Casts one vote.
     pub async fn decide(&self, actor: &Actor, decision: Decision) -> Result<Arc<Request>, GateError> {
         require(actor, &[Role::Reviewer])?;
         let idempotency = decision.idempotency;
-        let (actor, command) = self.vote(actor, decision).await?;
-        let outcome = self.command(&actor, command, idempotency).await?;
-        outcome.request.ok_or_else(GateError::not_found)
+        for _ in 0..JUDGED {
+            let (voter, command) = self.vote(actor, decision.clone()).await?;
+            match self.command(&voter, command, idempotency).await {
+                // Another policy came into force between the question and the commit: ask that one.
+                Err(GateError::Refused { refusal: Refusal::PolicyChanged, .. }) => {
+                    self.store.refresh_directory().await?;
+                }
+                done => return done?.request.ok_or_else(GateError::not_found),
+            }
+        }
+        Err(placet_store::StoreError::Busy.into())
     }
 
     /// Casts several votes in one transaction; atomic ones all count or none does.
@@ -73,7 +80,8 @@ impl Gate {
             match self.vote(actor, decision).await {
                 Ok((actor, command)) => ready.push((index, actor, command, idempotency)),
                 Err(GateError::Refused { refusal, request }) => {
-                    outcomes[index] = Some(Outcome { answer: Err(refusal), request, replayed: false });
+                    outcomes[index] =
+                        Some(Outcome { answer: Err(refusal), request, replayed: false, changed: false });
                 }
                 Err(error) => return Err(error),
             }
@@ -82,19 +90,11 @@ impl Gate {
             && (outcomes.iter().any(Option::is_some)
                 || ready.iter().any(|(_, voter, ..)| voter.auth != ready[0].1.auth))
         {
-            let refusal = Refusal::Invalid(Invalid::new(
-                "",
-                "not applied: another decision of the same atomic batch was refused",
-            ));
+            let innocent =
+                Outcome { answer: Err(Refusal::NotApplied), request: None, replayed: false, changed: false };
             return Ok(outcomes
                 .into_iter()
-                .map(|outcome| {
-                    outcome.unwrap_or(Outcome {
-                        answer: Err(refusal.clone()),
-                        request: None,
-                        replayed: false,
-                    })
-                })
+                .map(|outcome| outcome.unwrap_or_else(|| innocent.clone()))
                 .collect());
         }
         for auth in [Auth::Open, Auth::Token, Auth::Session, Auth::Code] {
@@ -119,15 +119,12 @@ impl Gate {
             .collect()
     }
 
-    /// The command of a vote, with the digest that its replacement gives.
-    async fn vote(&self, actor: &Actor, decision: Decision) -> Result<(Actor, Command), GateError> {
-        if decision.remember.is_some() {
-            return Err(Invalid::new(
-                "/remember",
-                "standing approvals are not available yet: decide this request alone",
-            )
-            .into());
-        }
+    /// The command of a vote, with the digest that its replacement gives and what policy says of it.
+    pub(crate) async fn vote(
+        &self,
+        actor: &Actor,
+        decision: Decision,
+    ) -> Result<(Actor, Command), GateError> {
         if decision.reason.as_ref().is_some_and(|reason| reason.len() > REASON) {
             return Err(Invalid::new("/reason", format!("the reason is longer than {REASON} bytes")).into());
         }
@@ -142,11 +139,18 @@ impl Gate {
         }
         let content =
             ProposalContent { arguments: decision.arguments, answer: decision.answer, steps: decision.steps };
-        let proposal = if content == ProposalContent::default() {
-            None
+        let (proposal, ruling) = if content == ProposalContent::default() {
+            (None, None)
         } else {
-            let digest = self.proposal(&actor, decision.id, &content).await?;
-            Some((content, digest))
+            let (digest, ruling) = self.proposal(&actor, decision.id, &content).await?;
+            (Some((content, digest)), ruling)
+        };
+        let remember = match &decision.remember {
+            None => None,
+            Some(remember) => {
+                let request = self.get(&actor, decision.id).await?;
+                Some(self.new_grant(&request, remember).await?)
+            }
         };
         let decide = Decide {
             id: decision.id,
@@ -155,29 +159,33 @@ impl Gate {
             version: decision.version,
             reason: decision.reason,
             proposal,
+            ruling,
+            remember,
             display: decision.display,
         };
         Ok((actor, Command::Decide(Box::new(decide))))
     }
 
-    /// The digest of a replacement. Reads only what never changes about a request, so it needs no transaction.
+    /// The digest of a replacement, and what policy says of it. Reads only what never changes about a request, so it
+    /// needs no transaction; whether that policy is still in force is checked at commit.
     async fn proposal(
         &self,
         actor: &Actor,
         id: RequestId,
         proposal: &ProposalContent,
-    ) -> Result<Digest, GateError> {
+    ) -> Result<(Digest, Option<Box<Ruling>>), GateError> {
         let request = self.get(actor, id).await?;
         let Some(content) = request.content.clone() else {
             return Err(Invalid::new("", "the content of the request was erased").into());
         };
-        match (&content.body, &proposal.arguments) {
+        let digest = match (&content.body, &proposal.arguments) {
             (Body::Action(action), Some(arguments)) => {
                 check_arguments(action.arguments_schema.as_ref(), arguments)?;
-                Ok(edit_digest(&request, &content, arguments)?)
+                edit_digest(&request, &content, arguments)?
             }
-            _ => Ok(proposal_digest(request.digest, proposal)?),
-        }
+            _ => proposal_digest(request.digest, proposal)?,
+        };
+        Ok((digest, self.ruling(&request, &content, proposal).await?))
     }
 
     /// Takes an unclaimed approval back.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use placet_core::{AdminRefusal, Invalid, Refusal, Request};
+use placet_policy::PolicyErrors;
 use placet_store::StoreError;
 
 /// Why the gate did not do what it was asked.
@@ -19,6 +20,9 @@ pub enum GateError {
     /// A command about keys or people was refused.
     #[error(transparent)]
     Admin(#[from] AdminRefusal),
+    /// A policy that was to be put or tried has problems: all of them.
+    #[error("the policy cannot be used:\n{0}")]
+    BadPolicy(Arc<PolicyErrors>),
     /// The caller's role does not include this.
     #[error("a key with the role `{0}` cannot do this")]
     Forbidden(placet_core::Role),

@@ -8,7 +8,10 @@ use placet_store::{Clock, Done, Filter, LedgerRow, Listed, News, Outcome, Store,
 use tokio::sync::broadcast;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{Entropy, Feed, GateError, hub, permit, timer, timer::Timer, waiters::Waiters};
+use crate::{
+    Entropy, Feed, GateError, hub, permit, policies::Policies, simulate::ShadowSlot, timer, timer::Timer,
+    waiters::Waiters,
+};
 
 /// What can be set.
 #[derive(Debug, Clone)]
@@ -21,8 +24,10 @@ pub struct Settings {
     pub claim_window: Duration,
     /// How long reporting may take after the claim.
     pub report_window: Duration,
-    /// Whose yes a held request needs.
+    /// Whose yes every held request needs at least, whatever policy asks for.
     pub needs: Needs,
+    /// The policy that is in force until one is put.
+    pub policy: String,
     /// How many waits one principal may have open.
     pub waits_per_principal: usize,
     /// How many waits this node holds open.
@@ -37,6 +42,7 @@ impl Default for Settings {
             claim_window: Duration::from_mins(15),
             report_window: Duration::from_hours(1),
             needs: Needs::default(),
+            policy: placet_policy::preset("default").unwrap_or_default().to_owned(),
             waits_per_principal: 5_000,
             waits: 50_000,
         }
@@ -58,6 +64,9 @@ pub struct Inner {
     pub(crate) settings: Settings,
     pub(crate) waiters: Arc<Waiters>,
     pub(crate) timer: Timer,
+    pub(crate) policies: Policies,
+    // A candidate policy that is evaluated without effect.
+    pub(crate) shadow: ShadowSlot,
     // Every entry once, for the streams. Bounded: a stream that lags reads the database instead.
     pub(crate) news: broadcast::Sender<News>,
     pub(crate) cancel: CancellationToken,
@@ -92,6 +101,8 @@ impl Gate {
             clock,
             entropy,
             waiters: Arc::new(Waiters::new(settings.waits_per_principal, settings.waits)),
+            policies: Policies::new(&settings.policy),
+            shadow: ShadowSlot::default(),
             settings,
             timer: Timer::default(),
             news: broadcast::channel(STREAM_MEMORY).0,

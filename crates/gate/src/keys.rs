@@ -146,8 +146,8 @@ impl Gate {
         Ok(self.store.refresh_directory().await?)
     }
 
-    /// Applies a command about keys or people. A replayed one answers with the key it made.
-    async fn admin(
+    /// Applies a command about keys, people, policy or standing yeses. A replayed one answers with the key it made.
+    pub(crate) async fn admin(
         &self,
         actor: &Actor,
         command: AdminCommand,

@@ -3,25 +3,35 @@
 mod decide;
 mod entropy;
 mod error;
+mod explain;
 mod feed;
 mod gate;
+mod grants;
 mod hub;
+mod judge;
 mod keys;
 mod permit;
+mod policies;
 mod schema;
+mod simulate;
 mod submit;
 mod timer;
 mod waiters;
 
-pub use decide::{Decision, Remember};
+pub use decide::Decision;
 pub use entropy::{Entropy, SystemEntropy};
 pub use error::GateError;
+pub use explain::{Explained, Preview};
 pub use feed::Feed;
 pub use gate::{Gate, Settings};
+pub use grants::{GrantView, Remember, RememberScope};
 pub use keys::{MadeKey, NewKey, PersonSpec};
 pub use permit::Claimed;
 pub use placet_store::{
-    Clock, Done, Filter, Idempotency, LedgerRow, Listed, News, Order, Outcome, StoreError, SystemClock,
+    Clock, Done, Filter, Idempotency, LedgerRow, Listed, News, Order, Outcome, PolicyVersion, StoreError,
+    SystemClock,
 };
+pub use policies::{Checked, PolicyView, Put};
+pub use simulate::{Shadow, Simulated};
 pub use submit::Submitted;
 pub use waiters::{Parked, Until, Waited, Waiting, Woken};

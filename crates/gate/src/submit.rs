@@ -1,15 +1,21 @@
 //! Asking: checks, canonical form, verdict, and one command for the store.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use data_encoding::HEXLOWER;
 use placet_core::{
-    Actor, Body, Cancel, Command, Content, Create, Effect, Request, RequestId, Risk, Role, Submit, Verdict,
+    Actor, Body, Cancel, Command, Content, Create, DecisionWord, Digest, Refusal, Request, RequestId, Risk,
+    Role, Spec, Submit, Time,
 };
-use placet_ledger::{Parts, hash};
+use placet_ledger::Parts;
 use placet_store::Idempotency;
 
-use crate::{Gate, GateError, gate::require, schema::check_schema};
+use crate::{
+    Gate, GateError,
+    gate::require,
+    judge::{call_of_spec, time_to_decide, verdict},
+    schema::check_schema,
+};
 
 /// A request that was made, or made before with the same idempotency key.
 #[derive(Debug, Clone)]
@@ -20,6 +26,9 @@ pub struct Submitted {
     pub replayed: bool,
 }
 
+/// How often a new request is judged again because the policy changed in that moment.
+const JUDGED: u32 = 8;
+
 impl Gate {
     /// Asks. Answers when the request is durable.
     pub async fn submit(
@@ -28,8 +37,21 @@ impl Gate {
         create: Create,
         idempotency: Option<Idempotency>,
     ) -> Result<Submitted, GateError> {
+        self.submit_from("rest", actor, create, idempotency).await
+    }
+
+    /// Asks through a door of another name.
+    pub async fn submit_from(
+        &self,
+        source: &str,
+        actor: &Actor,
+        create: Create,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Submitted, GateError> {
         require(actor, &[Role::Agent])?;
+        let asked_time = create.expires_in.is_some();
         let spec = create.check(&self.settings.limits)?;
+        let asked_time = asked_time.then_some(spec.expires_in);
         if let Body::Action(action) = &spec.body {
             check_schema(action.arguments_schema.as_ref())?;
         }
@@ -57,24 +79,67 @@ impl Gate {
             summary: spec.summary.clone(),
             nonce,
         });
-        let (verdict, risk) = verdict(spec.risk);
-        let submit = Submit {
+        let whole = Whole {
             id,
             content,
             stored: canonical.payload.into(),
             digest: canonical.digest,
             created_at,
-            verdict,
-            risk,
-            needs: self.settings.needs.clone(),
-            claim_window: self.settings.claim_window,
-            report_window: self.settings.report_window,
-            pending_cap: self.settings.pending_per_agent,
-            spec,
+            source,
+            asked_time,
         };
-        let outcome = self.command(actor, Command::Submit(Box::new(submit)), idempotency).await?;
-        let request = outcome.request.ok_or_else(GateError::not_found)?;
-        Ok(Submitted { request, replayed: outcome.replayed })
+        // Arguments can be large, so they are copied again only if the request has to be judged again.
+        let small = Small::of(&spec);
+        let mut first = Some(spec);
+        for _ in 0..JUDGED {
+            let spec = first.take().unwrap_or_else(|| small.whole(&whole.content));
+            let submit = self.judged(actor, spec, &whole).await?;
+            match self.command(actor, Command::Submit(Box::new(submit)), idempotency).await {
+                // Another policy came into force between the question and the commit: ask that one.
+                Err(GateError::Refused { refusal: Refusal::PolicyChanged, .. }) => {
+                    self.store.refresh_directory().await?;
+                }
+                done => {
+                    let outcome = done?;
+                    let request = outcome.request.ok_or_else(GateError::not_found)?;
+                    if !outcome.replayed {
+                        self.look_at(&request);
+                    }
+                    return Ok(Submitted { request, replayed: outcome.replayed });
+                }
+            }
+        }
+        Err(placet_store::StoreError::Busy.into())
+    }
+
+    /// The command of a new request, with the word of the policy in force.
+    async fn judged(&self, actor: &Actor, spec: Spec, whole: &Whole<'_>) -> Result<Submit, GateError> {
+        let version = self.in_force().await?;
+        let call = call_of_spec(&spec, &actor.name, whole.source, whole.created_at);
+        let outcome = version.evaluate(&call);
+        let grants = self.covering(&call, &outcome, &version)?;
+        let trust = self.trust_offer(&call, &outcome, &version)?;
+        let expires_in = time_to_decide(whole.asked_time, outcome.expires_in, &spec, &self.settings.limits);
+        let cap = self.settings.pending_per_agent;
+        Ok(Submit {
+            id: whole.id,
+            spec: Spec { expires_in, ..spec },
+            content: whole.content.clone(),
+            stored: whole.stored.clone(),
+            digest: whole.digest,
+            created_at: whole.created_at,
+            source: whole.source.to_owned(),
+            verdict: verdict(&outcome, &version),
+            risk: outcome.risk,
+            needs: self.at_least(&outcome.needs),
+            escalation: self.at_least_all(&outcome.escalation),
+            decisions: outcome.decisions,
+            grants,
+            trust,
+            claim_window: outcome.claim_window.unwrap_or(self.settings.claim_window),
+            report_window: self.settings.report_window,
+            pending_cap: outcome.pending_cap.map_or(cap, |policy| policy.min(cap)),
+        })
     }
 
     /// Withdraws a request, as the agent that made it.
@@ -91,14 +156,55 @@ impl Gate {
     }
 }
 
-/// What policy says until there is one: a person must look at everything. What the agent claims about the risk may
-/// raise it, never lower it.
-fn verdict(claimed: Option<Risk>) -> (Verdict, Risk) {
-    let verdict = Verdict {
-        effect: Effect::Hold,
-        rule: "hold-everything".to_owned(),
-        policy: hash("placet/policy/v1", &[b"hold-everything"]).to_string(),
-        reasons: vec!["no policy is installed, so every request waits for a person".to_owned()],
-    };
-    (verdict, claimed.unwrap_or(Risk::Medium).max(Risk::Medium))
+/// What a checked request says beside its content.
+struct Small {
+    session: String,
+    risk: Option<Risk>,
+    allowed: Vec<DecisionWord>,
+    expires_in: Duration,
+    on_behalf_of: Option<String>,
+    group: Option<String>,
+    permit: bool,
+}
+
+impl Small {
+    fn of(spec: &Spec) -> Self {
+        Self {
+            session: spec.session.clone(),
+            risk: spec.risk,
+            allowed: spec.allowed.clone(),
+            expires_in: spec.expires_in,
+            on_behalf_of: spec.on_behalf_of.clone(),
+            group: spec.group.clone(),
+            permit: spec.permit,
+        }
+    }
+
+    /// The checked request as it was.
+    fn whole(&self, content: &Content) -> Spec {
+        Spec {
+            body: content.body.clone(),
+            session: self.session.clone(),
+            summary: content.summary.clone(),
+            risk: self.risk,
+            context: content.context.clone(),
+            allowed: self.allowed.clone(),
+            expires_in: self.expires_in,
+            on_behalf_of: self.on_behalf_of.clone(),
+            group: self.group.clone(),
+            permit: self.permit,
+        }
+    }
+}
+
+/// What never changes about a new request, however often it is judged.
+struct Whole<'a> {
+    id: RequestId,
+    content: Arc<Content>,
+    stored: Arc<str>,
+    digest: Digest,
+    created_at: Time,
+    source: &'a str,
+    /// The time for deciding that the agent asked for, if it did.
+    asked_time: Option<Duration>,
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use placet_core::{Actor, Command, Expire, Time};
-use placet_store::{Done, Outcome, StoreError, Work};
+use placet_store::{Done, StoreError, Work};
 use tokio::sync::Notify;
 
 use crate::gate::Inner;
@@ -96,10 +96,7 @@ pub(crate) async fn sweep(inner: &Inner) -> Result<usize, StoreError> {
             let commands = chunk.iter().map(|id| (Command::Expire(Expire { id: *id }), None)).collect();
             let work = Work::Commands { actor: Actor::system(), commands, atomic: false };
             if let Done::Commands(outcomes) = inner.store.run(work).await? {
-                let over = |outcome: &&Outcome| {
-                    outcome.request.as_ref().is_none_or(|request| request.deadline().is_none())
-                };
-                ended += outcomes.iter().filter(over).count();
+                ended += outcomes.iter().filter(|outcome| outcome.changed).count();
             }
         }
         done += ended;

@@ -65,12 +65,7 @@ impl Data {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Request(event) => event.name(),
-            Self::Admin(AdminEvent::Opened {}) => "ledger.opened",
-            Self::Admin(AdminEvent::Restored { .. }) => "ledger.restored",
-            Self::Admin(AdminEvent::KeyCreated { .. }) => "key.created",
-            Self::Admin(AdminEvent::KeyRevoked { .. }) => "key.revoked",
-            Self::Admin(AdminEvent::PersonPut { .. }) => "person.put",
-            Self::Admin(AdminEvent::PersonRemoved { .. }) => "person.removed",
+            Self::Admin(event) => event.name(),
         }
     }
 }

@@ -6,12 +6,17 @@ use clap::{Args, Parser, Subcommand, ValueEnum, builder::Styles};
 use placet_core::{Kind, Role};
 
 mod agent;
+mod policy;
 mod reviewer;
 
 pub(crate) use agent::{CancelArgs, RequestArgs};
+pub(crate) use policy::{
+    CheckArgs, ExplainArgs, FailOn, GrantCommand, ImportArgs, PolicyCommand, PutArgs, ShadowArgs,
+    SimulateArgs,
+};
 pub(crate) use reviewer::{
-    AnswerArgs, ApproveArgs, DenyArgs, EditArgs, Filters, InboxArgs, ReassignArgs, ResolveArgs, RevokeArgs,
-    ShowArgs, StateFilter,
+    AnswerArgs, ApproveArgs, DenyArgs, EditArgs, Filters, InboxArgs, ReassignArgs, RememberArgs, RememberScope,
+    ResolveArgs, RevokeArgs, ShowArgs, StateFilter,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -30,7 +35,7 @@ Exit codes:
   0  done; for `request`: approved or answered
   1  an error, such as an unreachable server or a decision that came too late
   2  bad input: the message names the field and the fix, and nothing was written
-  3  denied
+  3  denied; for `policy simulate`: the change is dangerous
   4  expired: nobody decided in time
   5  cancelled, revoked or lapsed
   6  still pending when the wait ended
@@ -106,6 +111,12 @@ pub(crate) enum Command {
     Reassign(ReassignArgs),
     /// Settle an outcome that nobody reported
     Resolve(ResolveArgs),
+    /// Write, check, try and put policies: what passes, what waits and for whom
+    #[command(subcommand)]
+    Policy(PolicyCommand),
+    /// List and take back standing approvals
+    #[command(subcommand)]
+    Grant(GrantCommand),
     /// Check the ledger
     #[command(subcommand)]
     Ledger(LedgerCommand),
@@ -131,6 +142,8 @@ Examples:
   placet serve --data /var/lib/placet --listen 127.0.0.1:4100
   placet serve --listen 0.0.0.0:4000 --set server.behind_proxy=true --set server.hosts=placet.example.com
   placet serve --database postgres://placet@db/placet
+  placet serve --policy preset:coding-agent
+  placet serve --policy /etc/placet/policy.toml   read again when it changes
   placet serve --set limits.pending_per_agent=50")]
 pub(crate) struct ServeArgs {
     /// Folder of the embedded database
@@ -148,7 +161,7 @@ pub(crate) struct ServeArgs {
     /// Override one configuration key; may be repeated. docs/operators.md lists the keys
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Policy: a file, or preset:NAME
+    /// The policy: a file, which is read again when it changes, or preset:NAME. Without it the policy in force stays
     #[arg(long, value_name = "FILE|preset:NAME")]
     pub(crate) policy: Option<String>,
     /// For development on this machine: agents may come in without a key, as `local`

@@ -170,6 +170,7 @@ impl Config {
             },
             waits_per_principal: self.limits.waits_per_principal,
             waits: self.limits.waits,
+            ..placet_gate::Settings::default()
         }
     }
 }

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use crate::{
     cli::DemoArgs,
     output::{self, NAME, STRONG, json_line, paint},
-    serve::{self, Running, StartOptions},
+    serve::{self, Loaded, Running, StartOptions},
 };
 
 mod agent;
@@ -20,6 +20,8 @@ mod auto;
 mod script;
 
 const PORT: u16 = 4000;
+/// What passes, what waits and for whom, in the demo.
+const POLICY: &str = include_str!("demo/policy.toml");
 
 /// Runs until Ctrl-C, or with `--auto` until everything is decided.
 pub(crate) async fn run(args: DemoArgs, json: bool) -> anyhow::Result<ExitCode> {
@@ -40,10 +42,12 @@ pub(crate) async fn run(args: DemoArgs, json: bool) -> anyhow::Result<ExitCode> 
 
 /// Starts the server: on the port asked for, or on 4000, or on a free one when 4000 is taken.
 async fn start(args: &DemoArgs, data: &std::path::Path, bootstrap: &str) -> anyhow::Result<Running> {
+    let policy = Loaded::built_in("demo", POLICY)?;
     let at = |port: u16| StartOptions {
         data: data.to_owned(),
         listen: SocketAddr::from(([127, 0, 0, 1], port)),
         bootstrap_token: bootstrap.to_owned(),
+        policy: policy.clone(),
     };
     if let Some(port) = args.port {
         serve::start(at(port)).await
@@ -57,18 +61,21 @@ async fn start(args: &DemoArgs, data: &std::path::Path, bootstrap: &str) -> anyh
 async fn play(url: &str, bootstrap: &str, auto: bool, json: bool) -> anyhow::Result<()> {
     let admin = Client::new(url, bootstrap)?;
     let reviewer = admin.create_key(Role::Reviewer, "you", None).await?;
+    let second = admin.create_key(Role::Reviewer, "ben", None).await?;
     let robot = admin.create_key(Role::Agent, "demo-agent", None).await?;
     if json {
-        let ready = json!({"event": "ready", "url": url, "reviewer": reviewer.key, "agent": robot.key});
+        let ready = json!({"event": "ready", "url": url, "reviewer": reviewer.key, "second": second.key,
+            "agent": robot.key, "admin": bootstrap});
         output::line(&json_line(&ready))?;
     } else {
-        welcome(url, &reviewer.key, &robot.key, auto)?;
+        welcome(url, [&reviewer.key, &second.key, &robot.key, bootstrap], auto)?;
     }
     let robot = Client::new(url, &robot.key)?;
     // Dropping the set ends the reviewer that plays along.
     let mut helpers = JoinSet::new();
     if auto {
         helpers.spawn(auto::review(Client::new(url, &reviewer.key)?));
+        helpers.spawn(auto::second(Client::new(url, &second.key)?));
     }
     let story = agent::Story { client: robot, json };
     if !auto {
@@ -82,12 +89,13 @@ async fn play(url: &str, bootstrap: &str, auto: bool, json: bool) -> anyhow::Res
     Ok(())
 }
 
-fn welcome(url: &str, reviewer: &str, robot: &str, auto: bool) -> anyhow::Result<()> {
+fn welcome(url: &str, keys: [&str; 4], auto: bool) -> anyhow::Result<()> {
+    let [reviewer, second, robot, admin] = keys;
     let head = |text: &str| paint(STRONG, text);
     output::line(&head("Placet demo"))?;
     output::line(&format!("A server runs at {url}, with nothing in it but this demo."))?;
     if auto {
-        output::line("A reviewer who plays along decides everything.\n")?;
+        output::line("Two reviewers who play along decide whatever policy holds.\n")?;
         return Ok(());
     }
     output::line(&format!("\n{}", head("In a second terminal, be the reviewer:")))?;
@@ -107,6 +115,16 @@ fn welcome(url: &str, reviewer: &str, robot: &str, auto: bool) -> anyhow::Result
         "placet deny ID --reason 'not today'",
     ] {
         output::line(&format!("  {}", paint(NAME, line)))?;
+    }
+    output::line("One payment takes two people. Be the second one, too:")?;
+    output::line(&format!("  {}", paint(NAME, &format!("PLACET_TOKEN={second} placet inbox --watch"))))?;
+    output::line(&format!("\n{}", head("What passes, what waits and for whom is policy:")))?;
+    for line in [
+        format!("PLACET_TOKEN={admin} placet policy show"),
+        "placet policy explain ID".to_owned(),
+        "placet approve ID --remember exact --for 1h".to_owned(),
+    ] {
+        output::line(&format!("  {}", paint(NAME, &line)))?;
     }
     output::line(&format!("\n{}", head("Or be an agent yourself, in a third:")))?;
     let ask = "placet request --tool send_mail --args '{\"to\":\"ann@example.com\"}'";

@@ -2,7 +2,7 @@
 
 use std::{io, process::ExitCode};
 
-use placet_client::Error;
+use placet_client::{Error, PolicyProblem};
 use placet_core::{Record, State};
 use serde_json::json;
 
@@ -23,6 +23,31 @@ pub(crate) struct Usage(pub(crate) String);
 /// Bad input, as an error.
 pub(crate) fn usage(sentence: impl Into<String>) -> anyhow::Error {
     Usage(sentence.into()).into()
+}
+
+/// A policy that cannot be used: all of its problems.
+#[derive(Debug, thiserror::Error)]
+#[error("{label} cannot be used: it has {}", counted(.problems.len()))]
+pub(crate) struct BadPolicy {
+    /// What it is called.
+    pub(crate) label: String,
+    /// The problems, in the order of the file.
+    pub(crate) problems: Vec<PolicyProblem>,
+}
+
+fn counted(problems: usize) -> String {
+    if problems == 1 { "1 problem".to_owned() } else { format!("{problems} problems") }
+}
+
+impl BadPolicy {
+    /// One line for each problem, as compilers write them.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
+        self.problems.iter().map(|problem| {
+            let PolicyProblem { line, column, rule, message, fix } = problem;
+            let rule = rule.as_deref().map(|rule| format!("rule {rule}: ")).unwrap_or_default();
+            safe(&format!("{}:{line}:{column}: {rule}{message}; fix: {fix}", self.label))
+        })
+    }
 }
 
 /// What a request's state means to a script that asked. Only a yes is 0.
@@ -47,6 +72,14 @@ pub(crate) fn failed(error: &anyhow::Error, json: bool) -> ExitCode {
         return ExitCode::from(ERROR);
     }
     let (code, name, sentence) = explain(error);
+    if let Some(bad) = error.downcast_ref::<BadPolicy>() {
+        if json {
+            let document = json!({"error": {"code": name, "detail": sentence, "problems": bad.problems}});
+            output::to_stderr(&output::json_line(&document));
+            return ExitCode::from(code);
+        }
+        bad.lines().for_each(|line| output::to_stderr(&line));
+    }
     if json {
         output::to_stderr(&output::json_line(&json!({"error": {"code": name, "detail": sentence}})));
     } else {
@@ -59,6 +92,9 @@ pub(crate) fn failed(error: &anyhow::Error, json: bool) -> ExitCode {
 fn explain(error: &anyhow::Error) -> (u8, String, String) {
     if let Some(usage) = error.downcast_ref::<Usage>() {
         return (USAGE, "usage".to_owned(), safe(&usage.0));
+    }
+    if let Some(bad) = error.downcast_ref::<BadPolicy>() {
+        return (USAGE, "bad_policy".to_owned(), safe(&bad.to_string()));
     }
     match error.downcast_ref::<Error>() {
         Some(Error::Unreachable { url, reason, .. }) => (

@@ -10,12 +10,13 @@ mod demo;
 mod exit;
 mod offline;
 mod output;
+mod policy;
 mod serve;
 mod socket;
 mod verbs;
 mod watch;
 
-use cli::{Cli, Colour, Command, Global, KeyCommand, LedgerCommand};
+use cli::{Cli, Colour, Command, Global, GrantCommand, KeyCommand, LedgerCommand};
 use verbs::Context;
 
 // A command is made on a runtime thread and freed on the writer's; a quarter of the time went into that otherwise.
@@ -64,6 +65,8 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             args.json = json;
             offline::restore(args).await
         }
+        // Half of these work without a server.
+        Command::Policy(command) => Ok(ExitCode::from(policy::run(command, &global).await?)),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "placet", &mut std::io::stdout());
             Ok(ExitCode::SUCCESS)
@@ -89,8 +92,11 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Resolve(args) => verbs::later::resolve(&context, args).await?,
         Command::Key(KeyCommand::List) => verbs::keys::list(&context).await?,
         Command::Key(KeyCommand::Revoke { id }) => verbs::keys::revoke(&context, &id).await?,
+        Command::Grant(GrantCommand::List) => verbs::grants::list(&context).await?,
+        Command::Grant(GrantCommand::Revoke { id }) => verbs::grants::revoke(&context, &id).await?,
         Command::Serve(_)
         | Command::Demo(_)
+        | Command::Policy(_)
         | Command::Key(KeyCommand::New(_))
         | Command::Ledger(_)
         | Command::Backup(_)

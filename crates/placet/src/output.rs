@@ -10,12 +10,14 @@ use placet_core::{Risk, State, Time, show};
 use serde::Serialize;
 
 mod describe;
+mod progress;
 #[cfg(test)]
 pub(crate) mod sample;
 mod table;
 mod text;
 
-pub(crate) use describe::{Line, Tone, describe, effect, headline, literal};
+pub(crate) use describe::{Line, Tone, describe, effect, headline, literal, needs};
+pub(crate) use progress::Progress;
 pub(crate) use table::{table, width};
 pub(crate) use text::{oneline, safe, short, span, until};
 

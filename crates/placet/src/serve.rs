@@ -1,9 +1,13 @@
 //! The server: configuration, wiring, start and stop.
 
+mod policy;
+
 use std::{net::SocketAddr, path::PathBuf, process::ExitCode, sync::Arc};
 
 use anyhow::Context as _;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+pub(crate) use policy::Loaded;
+use placet_core::Actor;
 use placet_gate::{Gate, SystemClock, SystemEntropy};
 use placet_server::{Closing, Hosts, ListenLimits, Settings, State};
 use placet_store::{Location, Options, Store};
@@ -22,6 +26,7 @@ pub(crate) struct StartOptions {
     pub(crate) data: PathBuf,
     pub(crate) listen: SocketAddr,
     pub(crate) bootstrap_token: String,
+    pub(crate) policy: Loaded,
 }
 
 /// A server that runs inside this process.
@@ -53,17 +58,14 @@ pub(crate) async fn start(options: StartOptions) -> anyhow::Result<Running> {
     let mut config = Config::load(None, &[])?;
     config.server.listen = options.listen;
     config.storage.data = options.data;
-    launch(&config, false, Some(options.bootstrap_token)).await
+    launch(&config, false, Some(options.bootstrap_token), Some(options.policy)).await
 }
 
 /// `placet serve`.
 pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let mut config = Config::load(args.config.as_deref(), &args.set)?;
-    if args.policy.is_some() {
-        return Err(usage(
-            "--policy: this version has no policies yet; every request is held until a person decides",
-        ));
-    }
+    // Read before anything is started or written: a policy with problems leaves no trace.
+    let policy = args.policy.as_deref().map(Loaded::read).transpose()?;
     if let Some(listen) = args.listen {
         config.server.listen = listen;
     }
@@ -77,9 +79,9 @@ pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     }
     logs(&config.log.level, args.log_format)?;
     let bootstrap = bootstrap_token()?;
-    let running = launch(&config, args.dev, bootstrap).await?;
+    let running = launch(&config, args.dev, bootstrap, policy).await?;
     output::line(&format!("listening on {}", running.url))?;
-    say_hello(&running, &config, args.dev);
+    say_hello(&running, &config, args.dev).await;
     let stopped = tokio::select! {
         signal = signal() => { tracing::info!(signal = signal?, "stopping: waits end, calls in flight finish"); None }
         why = running.gate.store().until_stopped() => Some(why),
@@ -116,7 +118,12 @@ pub(crate) fn location(config: &Config) -> Location {
     }
 }
 
-async fn launch(config: &Config, dev: bool, bootstrap: Option<String>) -> anyhow::Result<Running> {
+async fn launch(
+    config: &Config,
+    dev: bool,
+    bootstrap: Option<String>,
+    policy: Option<Loaded>,
+) -> anyhow::Result<Running> {
     let listen = config.server.listen;
     if !listen.ip().is_loopback() {
         if dev {
@@ -143,8 +150,15 @@ async fn launch(config: &Config, dev: bool, bootstrap: Option<String>) -> anyhow
     {
         tracing::info!("first start: PLACET_BOOTSTRAP_TOKEN is the first admin's key");
     }
+    // Before the doors open: the first request is judged by it.
+    if let Some(policy) = &policy {
+        policy::apply(&gate, policy).await?;
+    }
     let state = State::new(gate.clone(), settings(config, dev, address), metrics());
     let (tasks, cancel) = (TaskTracker::new(), CancellationToken::new());
+    if let Some(policy) = policy {
+        tasks.spawn(policy::watch(gate.clone(), policy, cancel.clone()));
+    }
     if let Location::Folder(data) = location(config) {
         tasks.spawn(socket::serve(data, gate.clone(), cancel.clone()));
     }
@@ -217,13 +231,22 @@ fn logs(level: &str, format: LogFormat) -> anyhow::Result<()> {
 }
 
 /// What the operator should know, and type next.
-fn say_hello(running: &Running, config: &Config, dev: bool) {
+async fn say_hello(running: &Running, config: &Config, dev: bool) {
     let durability = running.gate.store().durability();
     tracing::info!(database = durability.database, durability = %durability.level, "ready");
+    match running.gate.policy(&Actor::system()).await {
+        Ok(policy) => {
+            let name = policy.name.as_deref().unwrap_or("-");
+            tracing::info!(name, hash = %policy.hash, source = %policy.source, "policy in force");
+            if let Some(broken) = policy.broken {
+                tracing::error!("the policy in force cannot be used, so every request waits for two people: {broken}");
+            }
+        }
+        Err(error) => tracing::error!(%error, "the policy in force cannot be read"),
+    }
     if dev {
         output::to_stderr(
-            "--dev: programs on this machine may ask as the agent `local` without a key. Deciding still needs a reviewer's key.\n\
-             --dev: there is no policy yet, so every request is held until a reviewer decides.",
+            "--dev: programs on this machine may ask as the agent `local` without a key. What policy holds still needs a reviewer's key.",
         );
     }
     if running.gate.is_new() {

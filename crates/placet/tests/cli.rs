@@ -50,6 +50,8 @@ fn help_shows_every_command_and_the_exit_codes() {
       revoke       Take back an approval that is not yet claimed
       reassign     Ask other people; what is needed stays the same
       resolve      Settle an outcome that nobody reported
+      policy       Write, check, try and put policies: what passes, what waits and for whom
+      grant        List and take back standing approvals
       ledger       Check the ledger
       backup       Write a consistent copy of the database to a file
       restore      Put a backup in place, in a new epoch: no old permit lives twice
@@ -71,7 +73,7 @@ fn help_shows_every_command_and_the_exit_codes() {
       0  done; for `request`: approved or answered
       1  an error, such as an unreachable server or a decision that came too late
       2  bad input: the message names the field and the fix, and nothing was written
-      3  denied
+      3  denied; for `policy simulate`: the change is dangerous
       4  expired: nobody decided in time
       5  cancelled, revoked or lapsed
       6  still pending when the wait ended
@@ -141,7 +143,7 @@ fn completions_exist_for_the_three_shells() {
         let output = placet(&["completions", shell]);
         assert!(output.status.success());
         let script = text(&output.stdout);
-        assert!(["inbox", "approve", "ledger", "demo"].iter().all(|verb| script.contains(verb)), "{shell}");
+        assert!(["inbox", "approve", "ledger", "demo", "policy", "simulate", "grant"].iter().all(|verb| script.contains(verb)), "{shell}");
     }
 }
 
@@ -151,9 +153,15 @@ fn every_command_has_help() {
     let commands =
         top.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let names: Vec<&str> = commands.filter_map(|line| line.split_whitespace().next()).collect();
-    assert!(names.len() >= 17, "{names:?}");
+    assert!(names.len() >= 19, "{names:?}");
     for name in names {
         assert!(placet(&[name, "--help"]).status.success(), "{name}");
+    }
+    for name in ["check", "show", "put", "list", "simulate", "explain", "import", "shadow", "presets"] {
+        let help = placet(&["policy", name, "--help"]);
+        assert!(help.status.success(), "{name}");
+        let plain = ["list", "presets"].contains(&name);
+        assert!(plain || text(&help.stdout).contains("Examples:"), "{name} shows examples");
     }
 }
 

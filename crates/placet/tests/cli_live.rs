@@ -237,11 +237,14 @@ fn the_demo_decides_everything_by_itself_when_told_to() {
         .expect("it runs");
     let story = text(&output.stdout);
     assert!(output.status.success(), "{story}\n{}", text(&output.stderr));
-    assert!(story.contains("All 12 requests were decided"), "{story}");
+    assert!(story.contains("All 15 requests were decided"), "{story}");
+    assert!(story.contains("approved by policy"), "{story}");
+    assert!(story.contains("denied by policy"), "{story}");
+    assert!(story.contains("approved by ben, you") || story.contains("approved by you, ben"), "{story}");
     assert!(story.contains("approved with changes by you: pay the deposit only"), "{story}");
     assert!(story.contains("payments.transfer({\"amount\":42,"), "{story}");
     assert!(story.contains("denied by you: the address is not what it looks like"), "{story}");
-    assert_eq!(story.matches(", reported: succeeded").count(), 3, "{story}");
+    assert_eq!(story.matches(", reported: succeeded").count(), 5, "{story}");
 }
 
 /// `placet serve` on a data folder; killed when dropped.

@@ -1,4 +1,8 @@
 //! Does this need a person, which and how many: pure functions over plain data, decided in microseconds.
+//!
+//! A policy file is read whole by [`Policy::parse`] and asked about one [`Call`] after another by [`Policy::evaluate`].
+//! Deny beats hold beats allow, whatever the order of the rules; what cannot be evaluated is never allowed; and what an
+//! agent merely claims about a call can only make the [`Outcome`] stricter.
 #![cfg_attr(
     not(test),
     deny(
@@ -11,4 +15,45 @@
     )
 )]
 
+mod call;
+mod compare;
+mod condition;
+mod durations;
+mod evaluate;
+mod explain;
+mod glob;
+mod grant;
+mod import;
+mod index;
+mod keys;
+mod matcher;
+mod needs;
+mod outcome;
+mod path;
+mod pattern;
+mod people;
+mod policy;
+mod presets;
+mod problem;
+mod read;
+mod reference;
+mod rule;
 pub mod shell;
+mod trust;
+mod work;
+
+pub use call::{Call, Claims};
+pub use compare::{Change, Comparison, Example, Recorded, Report};
+pub use explain::{Explanation, RuleSaid, Said, StepSaid};
+pub use grant::{CompiledScope, GrantScope, describe, grant_matches};
+pub use import::{ImportError, Imported, Note, agentkit, deepagents, kagent};
+pub use outcome::{Outcome, Trust};
+pub use people::{Finding, Severity};
+pub use policy::Policy;
+pub use presets::{names, preset};
+pub use problem::{PolicyErrors, Problem};
+pub use reference::reference;
+pub use trust::trust_material;
+
+/// The name that stands in a verdict when no rule spoke.
+pub const DEFAULT_RULE: &str = "default";

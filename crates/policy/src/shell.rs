@@ -1,1 +1,198 @@
 //! Splits a shell command line into simple commands with literal words, or calls it opaque.
+//!
+//! Two views of one text. The **strict** view is what an allow rule may trust: a flat list of commands whose words mean
+//! the same to bash, dash and zsh, or a reason why it is not one. The **loose** view is what hold and deny rules search:
+//! every command that could be found anywhere in the text, rather too many than too few.
+//!
+//! What no reader of the text can know stays outside: aliases and functions the shell already has, symbolic links,
+//! and an interactive zsh that was told to ignore comments.
+
+mod allow;
+mod lexer;
+mod loose;
+mod mention;
+mod paths;
+mod patterns;
+mod programs;
+mod reach;
+
+use serde::Serialize;
+
+pub use paths::PathRule;
+pub use patterns::Patterns;
+
+/// Longest text, in bytes, that can be anything but opaque.
+pub const MAX_LENGTH: usize = 10_000;
+/// Most simple commands a line may have before it is opaque.
+pub const MAX_COMMANDS: usize = 50;
+
+/// One command line, read both ways. Making it is linear in the length of the text, which is bounded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Analysis {
+    strict: Result<Vec<Simple>, Opaque>,
+    found: reach::Found,
+}
+
+/// One simple command: what the shell would execute, word for word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Simple {
+    /// What stands between the command before and this one; none for the first.
+    pub operator: Option<Operator>,
+    /// The words after quote removal; never empty.
+    pub argv: Vec<String>,
+    /// Files the shell itself opens for it.
+    pub redirects: Vec<Redirect>,
+}
+
+/// How two simple commands are joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Operator {
+    /// `;`
+    #[serde(rename = ";")]
+    Semicolon,
+    /// A line break.
+    #[serde(rename = "newline")]
+    Newline,
+    /// `&&`
+    #[serde(rename = "&&")]
+    And,
+    /// `||`
+    #[serde(rename = "||")]
+    Or,
+    /// `|`
+    #[serde(rename = "|")]
+    Pipe,
+}
+
+/// A redirection to or from a file. Duplicating a descriptor (`2>&1`) opens nothing and is not one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Redirect {
+    /// The descriptor, when it was written out.
+    pub fd: Option<u8>,
+    /// Whether the file is read or written.
+    pub mode: Mode,
+    /// The file, after quote removal.
+    pub target: String,
+}
+
+/// What a redirection does with its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// `<`
+    Read,
+    /// `>`
+    Write,
+    /// `>>`
+    Append,
+}
+
+/// Why a text is not a flat list of literal commands, and where that shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Opaque {
+    /// For people, such as "the word is not literal: `$`".
+    pub reason: &'static str,
+    /// Byte offset in the text.
+    pub at: usize,
+}
+
+/// What a screen shows beside the raw text. Every string has control and direction-changing characters escaped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Decomposition {
+    /// Why it could not be taken apart for certain; then `parts` is a best effort and may name too much.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opaque: Option<Opaque>,
+    /// The commands in order.
+    pub parts: Vec<Simple>,
+    /// Whether there was more than a screen could use.
+    pub truncated: bool,
+}
+
+/// Reads a command line. Never fails and never takes long: what cannot be read is opaque.
+pub fn analyse(text: &str) -> Analysis {
+    match lexer::strict(text) {
+        Ok(strict) => Analysis { found: reach::literal(&strict), strict: Ok(strict.commands) },
+        Err(opaque) => Analysis { found: reach::anything(text), strict: Err(opaque) },
+    }
+}
+
+/// Reads a command that comes as a list of words, as some tools send it. `["bash", "-lc", script]` is its script.
+pub fn analyse_argv<S: AsRef<str>>(argv: &[S]) -> Analysis {
+    let words: Vec<&str> = argv.iter().map(AsRef::as_ref).collect();
+    if let [shell, "-c" | "-lc", script] = words.as_slice()
+        && programs::is_plain_shell(shell)
+    {
+        return analyse(script);
+    }
+    let length: usize = words.iter().map(|word| word.len().saturating_add(1)).sum();
+    let strict = match words.first() {
+        None | Some(&"") => Err(Opaque { reason: "there is no command", at: 0 }),
+        Some(_) if length > MAX_LENGTH => Err(Opaque { reason: lexer::TOO_LONG, at: MAX_LENGTH }),
+        Some(_) if words.iter().any(|word| word.chars().any(lexer::is_forbidden)) => {
+            Err(Opaque { reason: lexer::CONTROL, at: 0 })
+        }
+        Some(_) => {
+            let argv = words.iter().map(|word| (*word).to_owned()).collect();
+            let commands = vec![Simple { operator: None, argv, redirects: Vec::new() }];
+            Ok(lexer::Strict { commands, comments: Vec::new() })
+        }
+    };
+    match strict {
+        Ok(strict) => Analysis { found: reach::literal(&strict), strict: Ok(strict.commands) },
+        Err(opaque) => Analysis { found: reach::anything(&words.join(" ")), strict: Err(opaque) },
+    }
+}
+
+impl Redirect {
+    /// Whether it opens nothing that matters: the null device.
+    pub fn is_free(&self) -> bool {
+        self.target == "/dev/null"
+    }
+}
+
+impl Analysis {
+    /// The strict view: a flat list of literal commands, or why it is none.
+    pub fn commands(&self) -> Result<&[Simple], &Opaque> {
+        self.strict.as_deref()
+    }
+
+    /// Whether only a person can say what this does.
+    pub fn is_opaque(&self) -> bool {
+        self.strict.is_err()
+    }
+
+    /// The parts for a screen.
+    pub fn decomposition(&self) -> Decomposition {
+        const SHOWN: usize = 100;
+        let (opaque, parts) = match &self.strict {
+            Ok(commands) => (None, commands.iter().map(shown).collect()),
+            Err(opaque) => (Some(opaque.clone()), self.found.parts(SHOWN).iter().map(shown).collect()),
+        };
+        Decomposition { truncated: opaque.is_some() && self.found.more_than(SHOWN), opaque, parts }
+    }
+}
+
+fn shown(command: &Simple) -> Simple {
+    Simple {
+        operator: command.operator,
+        argv: command.argv.iter().map(|word| escaped(word)).collect(),
+        redirects: command
+            .redirects
+            .iter()
+            .map(|redirect| Redirect { target: escaped(&redirect.target), ..redirect.clone() })
+            .collect(),
+    }
+}
+
+/// The text with every character that could disguise it written as an escape.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c != ' ' && (c.is_control() || c.is_whitespace() || lexer::is_invisible(c)) {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}

@@ -99,7 +99,7 @@ impl<T: DeserializeOwned> FromRequest<State> for Call<T> {
     }
 }
 
-fn media_type(headers: &HeaderMap) -> Result<(), Problem> {
+pub(crate) fn media_type(headers: &HeaderMap) -> Result<(), Problem> {
     let Some(value) = headers.get(header::CONTENT_TYPE) else { return Ok(()) };
     let essence = value.to_str().unwrap_or("").split(';').next().unwrap_or("").trim();
     if essence.eq_ignore_ascii_case("application/json") {
@@ -112,7 +112,7 @@ fn media_type(headers: &HeaderMap) -> Result<(), Problem> {
     ))
 }
 
-async fn read(body: Body, limits: &Limits, state: &State) -> Result<Bytes, Problem> {
+pub(crate) async fn read(body: Body, limits: &Limits, state: &State) -> Result<Bytes, Problem> {
     let collected =
         tokio::time::timeout(state.settings.body_timeout, Limited::new(body, limits.bytes).collect()).await;
     match collected {

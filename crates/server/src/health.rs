@@ -58,6 +58,10 @@ pub(crate) async fn readyz(
     } else {
         store.stopped().or_else(|| head.as_ref().err().map(ToString::to_string))
     };
+    let reason = match reason {
+        None => state.gate.policy_problem().await,
+        reason => reason,
+    };
     let (epoch, seq) = head.ok().unzip();
     let ready = Readiness {
         ready: reason.is_none(),

@@ -27,6 +27,7 @@ use crate::{State, health, v1};
         (name = "permits", description = "The single-use right to execute"),
         (name = "streams", description = "News as it happens"),
         (name = "ledger", description = "The append-only record"),
+        (name = "policy", description = "What needs a person, and standing approvals"),
         (name = "admin", description = "Keys and people"),
         (name = "health", description = "For operators"),
     )
@@ -64,6 +65,14 @@ pub(crate) fn routes() -> OpenApiRouter<State> {
         .routes(routes!(v1::keys::revoke))
         .routes(routes!(v1::people::create, v1::people::list))
         .routes(routes!(v1::people::put, v1::people::remove))
+        .routes(routes!(v1::policy::get, v1::policy::put))
+        .routes(routes!(v1::policy::check))
+        .routes(routes!(v1::policy::simulate))
+        .routes(routes!(v1::policy::explain))
+        .routes(routes!(v1::policy::shadow, v1::policy::put_shadow, v1::policy::remove_shadow))
+        .routes(routes!(v1::policy::version))
+        .routes(routes!(v1::grants::list))
+        .routes(routes!(v1::grants::revoke))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(health::metrics))

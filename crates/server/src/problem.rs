@@ -17,6 +17,7 @@ pub(crate) struct Problem {
     detail: String,
     pointer: Option<String>,
     record: Option<(Arc<Request>, Time)>,
+    problems: Option<serde_json::Value>,
     retry_after: Option<u32>,
 }
 
@@ -43,11 +44,23 @@ pub(crate) struct ProblemDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<placet_core::Record>)]
     record: Option<serde_json::Value>,
+    /// bad_policy: everything that is wrong with it, each with `line`, `column`, `rule`, `message` and `fix`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<Object>>)]
+    problems: Option<serde_json::Value>,
 }
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, code, detail: detail.into(), pointer: None, record: None, retry_after: None }
+        Self {
+            status,
+            code,
+            detail: detail.into(),
+            pointer: None,
+            record: None,
+            problems: None,
+            retry_after: None,
+        }
     }
 
     pub(crate) fn unprocessable(
@@ -100,6 +113,7 @@ impl Problem {
                 .record
                 .as_ref()
                 .and_then(|(request, now)| serde_json::to_value(request.view(*now)).ok()),
+            problems: self.problems.clone(),
         }
     }
 
@@ -114,6 +128,7 @@ impl Problem {
                 return Self::unauthorized("the key was revoked, or its person lost the role");
             }
             Refusal::SelfApproval
+            | Refusal::PolicyDenied { .. }
             | Refusal::StepUpRequired(_)
             | Refusal::NotEligible
             | Refusal::WrongPermit => StatusCode::FORBIDDEN,
@@ -129,6 +144,10 @@ impl Problem {
         match error {
             GateError::Refused { refusal, request } => Self::refusal(&refusal, request, now),
             GateError::Admin(refusal) => Self::admin(&refusal),
+            GateError::BadPolicy(ref errors) => Self {
+                problems: serde_json::to_value(&errors.problems).ok(),
+                ..Self::unprocessable("bad_policy", "/policy", error.to_string())
+            },
             GateError::Forbidden(_) => Self::new(StatusCode::FORBIDDEN, "forbidden", error.to_string()),
             GateError::KeyRevoked => Self::unauthorized("the key was revoked"),
             GateError::TooManyWaits => {
@@ -149,7 +168,11 @@ impl Problem {
             AdminRefusal::NoRoles | AdminRefusal::AgentRole => {
                 Self::unprocessable("invalid", "/roles", detail)
             }
-            AdminRefusal::NoKey | AdminRefusal::NoPerson => Self::not_found(),
+            AdminRefusal::NoKey | AdminRefusal::NoPerson | AdminRefusal::NoGrant => Self::not_found(),
+            AdminRefusal::StalePolicy { .. } => Self::new(StatusCode::CONFLICT, "stale_policy", detail),
+            AdminRefusal::TooManyGrants(_) => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_grants", detail)
+            }
             AdminRefusal::OtherKind(_) => Self::new(StatusCode::CONFLICT, "other_kind", detail),
             AdminRefusal::LastAdmin => Self::new(StatusCode::CONFLICT, "last_admin", detail),
             AdminRefusal::SecretInUse => Self::new(StatusCode::CONFLICT, "secret_in_use", detail),

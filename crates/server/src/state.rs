@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use axum::{Router, middleware};
 use metrics_exporter_prometheus::PrometheusHandle;
 use placet_gate::Gate;
+use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{Hosts, guard, limits::RateLimit, openapi};
@@ -61,6 +62,8 @@ pub struct Inner {
     // Raised in the first stage of shutdown: waits end, streams say goodbye.
     pub(crate) closing: CancellationToken,
     pub(crate) streams: crate::v1::StreamSeats,
+    // One simulation at a time: each reads everything there is.
+    pub(crate) simulations: Arc<Semaphore>,
 }
 
 impl std::ops::Deref for State {
@@ -84,6 +87,7 @@ impl State {
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
             streams,
+            simulations: Arc::new(Semaphore::new(1)),
         }))
     }
 

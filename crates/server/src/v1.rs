@@ -1,10 +1,12 @@
 //! The REST door: one file per group of operations, each with its documentation.
 
 pub(crate) mod decisions;
+pub(crate) mod grants;
 pub(crate) mod keys;
 pub(crate) mod ledger;
 pub(crate) mod people;
 pub(crate) mod permits;
+pub(crate) mod policy;
 pub(crate) mod requests;
 pub(crate) mod reviews;
 pub(crate) mod stream;
@@ -37,6 +39,7 @@ pub(crate) fn view<'a>(state: &State, actor: &Actor, request: &'a Request) -> Re
     let mut view = request.view(state.gate.now());
     if actor.role == Role::Reviewer {
         view.display = state.gate.display(request);
+        view.same = state.gate.same(request);
     }
     view
 }

@@ -2,11 +2,12 @@
 
 use std::{collections::HashMap, future::Future, sync::Arc, time::Duration};
 
-use placet_core::{Directory, OutboxId, Request, RequestId, Time};
+use placet_core::{Directory, GrantId, OutboxId, Request, RequestId, Time};
 use placet_ledger::Head;
 
 use crate::{
     AttemptResult, Delivery, StoreError,
+    policies::{GrantRow, PolicyRow, TrustChange, TrustRow},
     rows::{AnswerRow, EntryRow, KeyRow, OutboxRow, PayloadRow, PrincipalRow, RequestRow},
 };
 
@@ -16,6 +17,8 @@ pub(crate) struct Want {
     pub(crate) requests: Vec<RequestId>,
     pub(crate) scopes: Vec<[u8; 32]>,
     pub(crate) agents: Vec<String>,
+    pub(crate) grants: Vec<GrantId>,
+    pub(crate) trust: Vec<[u8; 32]>,
 }
 
 /// What it sees, under the lock that makes it the only writer.
@@ -26,6 +29,8 @@ pub(crate) struct Loaded {
     pub(crate) requests: Vec<Arc<Request>>,
     pub(crate) answers: Vec<AnswerRow>,
     pub(crate) tallies: HashMap<String, u64>,
+    pub(crate) used: HashMap<GrantId, u32>,
+    pub(crate) trust: HashMap<[u8; 32], TrustRow>,
 }
 
 /// Where the ledger ends, and the last entry that changed keys or people.
@@ -51,6 +56,14 @@ pub(crate) struct Changes {
     pub(crate) principals: Vec<PrincipalRow>,
     pub(crate) removed_principals: Vec<String>,
     pub(crate) outbox: Vec<OutboxRow>,
+    pub(crate) policies: Vec<PolicyRow>,
+    /// Standing yeses: new ones, then how often they were used, then those that ended.
+    pub(crate) grants: Vec<Arc<GrantRow>>,
+    pub(crate) used: Vec<(GrantId, u32)>,
+    pub(crate) ended: Vec<GrantId>,
+    pub(crate) trust: Vec<([u8; 32], TrustChange)>,
+    /// Whatever was trusted is not any more: a new epoch begins.
+    pub(crate) no_trust: bool,
 }
 
 /// A commit that did not go well.

@@ -1,13 +1,15 @@
 //! Applying a batch in memory: commands in order on loaded rows, so that later ones see what earlier ones did.
 
+mod admin;
+
 use std::{
     collections::{BTreeSet, HashMap},
     sync::Arc,
 };
 
 use placet_core::{
-    Actor, AdminCommand, AdminEvent, AdminRefusal, Cancel, Command, Context, Directory, Event, KeyId,
-    Refusal, Request, RequestId, Revoke, Role, State, Time, Written, apply, evolve,
+    Actor, Command, Context, Directory, Event, Refusal, Request, RequestId, State, Time, Written, apply,
+    evolve,
 };
 use placet_ledger::{By, Data, Entry, canonical_string, payload_digest};
 
@@ -15,7 +17,9 @@ use crate::{
     Done, Idempotency, Outcome, StoreError,
     backend::{Changes, HeadRow, Loaded, Want},
     outbox::deliveries,
+    policies::PolicyRow,
     rows::{AnswerRow, EntryRow, KeyRow, PayloadRow, PrincipalData, PrincipalRow, RequestRow},
+    standing::Standing,
     tail::News,
     work::{Answer, Work},
 };
@@ -23,6 +27,7 @@ use crate::{
 /// What a batch must read before its commands can be applied.
 pub(crate) fn want<'a>(works: impl Iterator<Item = &'a Work>) -> Want {
     let (mut requests, mut scopes, mut agents) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let (mut grants, mut trust) = (BTreeSet::new(), BTreeSet::new());
     for work in works {
         match work {
             Work::Commands { actor, commands, .. } => {
@@ -30,8 +35,10 @@ pub(crate) fn want<'a>(works: impl Iterator<Item = &'a Work>) -> Want {
                     if let Some(idempotency) = idempotency {
                         scopes.insert(idempotency.scope);
                     }
-                    if let Command::Submit(_) = command {
+                    if let Command::Submit(submit) = command {
                         agents.insert(actor.name.as_str());
+                        grants.extend(&submit.grants);
+                        trust.extend(submit.trust.as_ref().map(|offer| offer.key));
                     } else {
                         requests.insert(command.request());
                     }
@@ -47,6 +54,8 @@ pub(crate) fn want<'a>(works: impl Iterator<Item = &'a Work>) -> Want {
         requests: requests.into_iter().collect(),
         scopes: scopes.into_iter().collect(),
         agents: agents.into_iter().map(str::to_owned).collect(),
+        grants: grants.into_iter().copied().collect(),
+        trust: trust.into_iter().collect(),
     }
 }
 
@@ -65,7 +74,12 @@ pub(crate) struct Batch {
     entries: Vec<Unsealed>,
     keys: Vec<KeyRow>,
     principals: BTreeSet<String>,
+    policies: Vec<PolicyRow>,
+    standing: Standing,
+    no_trust: bool,
     channels: Arc<[String]>,
+    // Keys what is said to be the same call.
+    secret: Arc<[u8]>,
 }
 
 #[derive(Clone)]
@@ -90,10 +104,17 @@ struct Mark {
     new_answers: usize,
     slots: Vec<(RequestId, Option<Slot>)>,
     tallies: HashMap<String, u64>,
+    directory: Arc<Directory>,
+    standing: Standing,
 }
 
 impl Batch {
-    pub(crate) fn new(loaded: Loaded, directory: Arc<Directory>, channels: Arc<[String]>) -> Self {
+    pub(crate) fn new(
+        loaded: Loaded,
+        directory: Arc<Directory>,
+        channels: Arc<[String]>,
+        secret: Arc<[u8]>,
+    ) -> Self {
         let slot = |request: Arc<Request>| (request.id, Slot { request, new: false, dirty: false });
         Self {
             head: loaded.head,
@@ -108,7 +129,11 @@ impl Batch {
             entries: Vec::new(),
             keys: Vec::new(),
             principals: BTreeSet::new(),
+            policies: Vec::new(),
+            standing: Standing::new(loaded.used, loaded.trust),
+            no_trust: false,
             channels,
+            secret,
         }
     }
 
@@ -143,6 +168,10 @@ impl Batch {
             self.go_back(mark);
             for (outcome, (command, _)) in outcomes.iter_mut().zip(commands) {
                 outcome.request = self.slots.get(&command.request()).map(|slot| slot.request.clone());
+                outcome.changed = false;
+                if outcome.answer.is_ok() {
+                    outcome.answer = Err(Refusal::NotApplied);
+                }
             }
         }
         Ok(Done::Commands(outcomes))
@@ -160,20 +189,26 @@ impl Batch {
             }
             let request =
                 known.request.and_then(|(_, id)| self.slots.get(&id)).map(|slot| slot.request.clone());
-            return Ok(Outcome { answer: Ok(()), request, replayed: true });
+            return Ok(Outcome { answer: Ok(()), request, replayed: true, changed: false });
         }
         let id = command.request();
         let before = self.slots.get(&id).map(|slot| slot.request.clone());
         let pending = self.tallies.get(&actor.name).copied().unwrap_or(0);
-        let cx = Context { now: self.now, directory: &self.directory, pending };
+        let (trust, used) = self.standing.claims(command, self.now);
+        let cx = Context { now: self.now, directory: &self.directory, pending, trust, used: &used };
         let applied = apply(before.as_deref(), command, actor, &cx);
         let mut request = before.clone();
+        let changed = applied.change.is_some();
         if let Some(change) = applied.change {
             let stored = match command {
                 Command::Submit(submit) => Some(submit.stored.clone()),
                 _ => None,
             };
             request = Some(self.change(before, id, actor, change.event, &change.written, stored)?);
+        }
+        if let (Some(event), Command::Decide(decide)) = (applied.granted, command) {
+            let key = decide.remember.as_ref().and_then(|new| new.key.clone());
+            self.entry_about(actor, *event, None, key);
         }
         if let (Some(idempotency), Ok(()), Some(request)) = (idempotency, &applied.answer, &request) {
             self.remember(AnswerRow {
@@ -185,7 +220,7 @@ impl Batch {
         }
         // A foreign request looks absent, so it must not travel with the refusal either.
         let request = request.filter(|_| applied.answer != Err(Refusal::NotFound));
-        Ok(Outcome { answer: applied.answer, request, replayed: false })
+        Ok(Outcome { answer: applied.answer, request, replayed: false, changed })
     }
 
     fn remember(&mut self, answer: AnswerRow) {
@@ -206,7 +241,9 @@ impl Batch {
         let seq = self.head.head.seq + self.entries.len() as u64 + 1;
         let by = match event {
             // Nobody does this: a deadline does.
-            Event::Expired {} | Event::Lapsed {} | Event::Unknown {} => by(&Actor::system()),
+            Event::Escalated { .. } | Event::Expired {} | Event::Lapsed {} | Event::Unknown {} => {
+                by(&Actor::system())
+            }
             _ => by(actor),
         };
         let was_pending = before.as_ref().is_some_and(|request| request.state == State::Pending);
@@ -215,6 +252,7 @@ impl Batch {
         let request = evolve(before, id, seq, self.now, &by.name, &event, written)
             .map_err(|error| StoreError::Damaged(error.to_string()))?;
         self.count(&request.agent, was_pending, request.state == State::Pending);
+        self.standing.learn(&request, &event, self.now, &self.secret)?;
         let body: Option<Arc<str>> = match (stored, written) {
             (Some(stored), _) => Some(stored),
             (None, Written::Nothing) => None,
@@ -251,127 +289,6 @@ impl Batch {
         }
     }
 
-    /// Applies a command about keys or people. Returns the agent whose last key just went, if one did.
-    pub(crate) fn admin(
-        &mut self,
-        actor: &Actor,
-        command: &AdminCommand,
-        idempotency: Option<&Idempotency>,
-    ) -> Result<(Done, Option<String>), StoreError> {
-        if let Some(known) = idempotency.and_then(|idempotency| self.answers.get(&idempotency.scope)) {
-            if idempotency.is_some_and(|idempotency| idempotency.body != known.body) {
-                return Err(StoreError::KeyReused);
-            }
-            let key = known.answer.as_deref().map(crate::rows::parse::<KeyId>).transpose()?;
-            return Ok((Done::Replayed(key), None));
-        }
-        // The key that gave the command may have been revoked since it was checked at the door.
-        if actor.key.is_some_and(|key| self.directory.live_key(key).is_none_or(|key| key.role != Role::Admin))
-        {
-            return Ok((Done::Admin(Err(AdminRefusal::NoKey)), None));
-        }
-        let event = match self.directory.apply(command) {
-            Ok(event) => event,
-            Err(refusal) => return Ok((Done::Admin(Err(refusal)), None)),
-        };
-        let secret = match command {
-            AdminCommand::CreateKey { secret, .. } => Some(*secret),
-            _ => None,
-        };
-        let last_key_of = self.admin_event(actor, event.clone(), secret);
-        if let Some(idempotency) = idempotency {
-            let answer = match &event {
-                AdminEvent::KeyCreated { id, .. } => Some(id.to_string()),
-                _ => None,
-            };
-            self.remember(AnswerRow {
-                scope: idempotency.scope,
-                body: idempotency.body,
-                request: None,
-                answer,
-            });
-        }
-        Ok((Done::Admin(Ok(())), last_key_of))
-    }
-
-    /// Writes an event about keys, people or the ledger itself.
-    pub(crate) fn admin_event(
-        &mut self,
-        actor: &Actor,
-        event: AdminEvent,
-        secret: Option<[u8; 32]>,
-    ) -> Option<String> {
-        let before = self.directory.clone();
-        let mut directory = (*before).clone();
-        directory.evolve(&event, self.now, secret);
-        for (id, key) in &directory.keys {
-            if before.keys.get(id) != Some(key) {
-                let secret =
-                    directory.by_secret.iter().find(|(_, owner)| *owner == id).map(|(secret, _)| *secret);
-                self.keys.push(KeyRow {
-                    key: key.clone(),
-                    secret: secret.filter(|_| !before.keys.contains_key(id)),
-                });
-            }
-        }
-        let touched = match &event {
-            AdminEvent::KeyCreated { name, .. }
-            | AdminEvent::PersonPut { name, .. }
-            | AdminEvent::PersonRemoved { name } => Some(name.clone()),
-            _ => None,
-        };
-        self.principals.extend(touched);
-        let last_key_of = match &event {
-            AdminEvent::KeyRevoked { id } => {
-                directory.keys.get(id).filter(|key| key.role == Role::Agent).map(|key| key.name.clone())
-            }
-            _ => None,
-        };
-        let last_key_of = last_key_of.filter(|name| directory.live_keys_of(name) == 0);
-        self.directory = Arc::new(directory);
-        self.entries.push(Unsealed { by: by(actor), payload: None, data: Data::Admin(event), request: None });
-        last_key_of
-    }
-
-    /// Cancels what an agent without keys still waits for, and takes back what it did not claim.
-    pub(crate) fn end_of_agent(&mut self, requests: Vec<Arc<Request>>) -> Result<(), StoreError> {
-        let reason = Some("the agent's last key was revoked".to_owned());
-        // All pending requests of the agent are here, so their number is its tally.
-        if let Some(first) = requests.first() {
-            let pending = requests.iter().filter(|request| request.state == State::Pending).count() as u64;
-            self.tallies.insert(first.agent.clone(), pending);
-        }
-        for request in requests {
-            let id = request.id;
-            let command = match request.state {
-                State::Pending => Command::Cancel(Cancel { id, reason: reason.clone() }),
-                State::Approved => Command::Revoke(Revoke { id, reason: reason.clone() }),
-                _ => continue,
-            };
-            self.slots.entry(id).or_insert(Slot { request, new: false, dirty: false });
-            self.command(&Actor::system(), &command, None)?;
-        }
-        Ok(())
-    }
-
-    /// Begins a new epoch after a restore: pending cancelled, approved revoked, claimed unknown.
-    pub(crate) fn new_epoch(&mut self, epoch: String, live: Vec<Arc<Request>>) -> Result<(), StoreError> {
-        let from = std::mem::replace(&mut self.head.head.epoch, epoch);
-        self.admin_event(&Actor::system(), AdminEvent::Restored { from }, None);
-        for request in live {
-            let event = match request.state {
-                State::Pending => Event::Cancelled {},
-                State::Approved => Event::Revoked {},
-                State::Claimed => Event::Unknown {},
-                _ => continue,
-            };
-            let id = request.id;
-            self.slots.insert(id, Slot { request: request.clone(), new: false, dirty: false });
-            self.change(Some(request), id, &Actor::system(), event, &Written::Nothing, None)?;
-        }
-        Ok(())
-    }
-
     fn mark(&self, commands: &[(Command, Option<Idempotency>)]) -> Mark {
         let slots = commands
             .iter()
@@ -386,6 +303,8 @@ impl Batch {
             new_answers: self.new_answers.len(),
             slots,
             tallies: self.tallies.clone(),
+            directory: self.directory.clone(),
+            standing: self.standing.clone(),
         }
     }
 
@@ -402,6 +321,8 @@ impl Batch {
             };
         }
         self.tallies = mark.tallies;
+        self.directory = mark.directory;
+        self.standing = mark.standing;
     }
 
     /// Links the entries to the chain and lays out everything that is to be written.
@@ -459,6 +380,7 @@ impl Batch {
                 removed_principals.push(name);
             }
         }
+        let (used, grants, ended, trust) = self.standing.finish(self.no_trust);
         let changes = Changes {
             batch,
             now: self.now,
@@ -476,6 +398,12 @@ impl Batch {
             principals,
             removed_principals,
             outbox,
+            policies: self.policies,
+            grants,
+            used,
+            ended,
+            trust,
+            no_trust: self.no_trust,
         };
         Ok((changes, news))
     }

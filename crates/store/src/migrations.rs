@@ -3,11 +3,20 @@
 /// One step: its number and its SQL.
 pub(crate) type Migration = (i64, &'static str);
 
-pub(crate) const SQLITE: &[Migration] = &[(1, include_str!("../migrations/sqlite/0001_gate.sql"))];
-pub(crate) const POSTGRES: &[Migration] = &[(1, include_str!("../migrations/postgres/0001_gate.sql"))];
+pub(crate) const SQLITE: &[Migration] = &[
+    (1, include_str!("../migrations/sqlite/0001_gate.sql")),
+    (2, include_str!("../migrations/sqlite/0002_policy.sql")),
+];
+pub(crate) const POSTGRES: &[Migration] = &[
+    (1, include_str!("../migrations/postgres/0001_gate.sql")),
+    (2, include_str!("../migrations/postgres/0002_policy.sql")),
+];
 
 /// The newest format that this program knows; both databases are always at the same.
-pub(crate) const KNOWN: i64 = 1;
+pub(crate) const KNOWN: i64 = 2;
+
+/// The first format with policies, standing yeses and trust.
+pub(crate) const POLICY: i64 = 2;
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use placet_core::{Directory, Request, RequestId, Risk, State, Time};
 
-use crate::{StoreError, postgres::PostgresReaders, rows::uint, sqlite::SqliteReaders, tail::News};
+use crate::{
+    GrantUse, PolicyVersion, StoreError, postgres::PostgresReaders, rows::uint, sqlite::SqliteReaders,
+    tail::News,
+};
 
 /// Which requests a list shows. Everything given must match.
 #[derive(Debug, Clone, Default)]
@@ -119,6 +122,22 @@ impl Readers {
 
     pub(crate) async fn payloads_of(&self, after: u64, upto: u64) -> Result<Vec<(u64, String)>, StoreError> {
         both!(self, readers => readers.payloads_of(after, upto))
+    }
+
+    pub(crate) async fn history(&self, after: u64, limit: u32) -> Result<Vec<Arc<Request>>, StoreError> {
+        both!(self, readers => readers.history(after, limit))
+    }
+
+    pub(crate) async fn policy_text(&self, hash: &str) -> Result<Option<Arc<str>>, StoreError> {
+        both!(self, readers => readers.policy_text(hash))
+    }
+
+    pub(crate) async fn policies(&self, limit: u32) -> Result<Vec<PolicyVersion>, StoreError> {
+        both!(self, readers => readers.policies(limit))
+    }
+
+    pub(crate) async fn grants(&self) -> Result<Vec<GrantUse>, StoreError> {
+        both!(self, readers => readers.grants())
     }
 
     pub(crate) async fn tallies(&self) -> Result<Vec<(String, u64)>, StoreError> {

@@ -101,6 +101,22 @@ pub(crate) const TABLES: &[(&str, &[(&str, Column)])] = {
                 ("last_error", Text),
             ],
         ),
+        (
+            "policies",
+            &[("seq", Int), ("hash", Text), ("source", Text), ("who", Text), ("at", Int), ("text", Text)],
+        ),
+        (
+            "grants",
+            &[
+                ("id", Text),
+                ("data", Text),
+                ("digest", Bytes),
+                ("pattern", Text),
+                ("used", Int),
+                ("ended_at", Int),
+            ],
+        ),
+        ("trust", &[("digest", Bytes), ("count", Int), ("at", Int)]),
     ]
 };
 
@@ -180,6 +196,10 @@ pub(crate) fn rows_of(
     mut each: impl FnMut(Vec<Vec<Value>>) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     let connection = sqlite::open_read_only(file)?;
+    // A backup of an earlier format does not have every table.
+    if !connection.table_exists(None, table)? {
+        return Ok(());
+    }
     let names = columns.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let mut find = connection.prepare(&format!("SELECT {names} FROM {table}"))?;
     let mut rows = find.query([])?;
@@ -255,6 +275,7 @@ pub async fn restore(
             std::fs::copy(file, &half).map_err(wrong)?;
             let connection = Connection::open(&half).map_err(StoreError::from)?;
             connection.pragma_update(None, "synchronous", "FULL").map_err(StoreError::from)?;
+            sqlite::migrate(&connection)?;
             let mut backend = SqliteWriter::new(connection, clock, Arc::default());
             let done = begin_epoch(&mut backend).await?;
             drop(backend);
@@ -283,7 +304,7 @@ async fn begin_epoch<B: Backend>(backend: &mut B) -> Result<(String, usize), Sto
     }
     let closed = live.len();
     let epoch = new_epoch()?;
-    let mut batch = Batch::new(loaded, directory, Arc::default());
+    let mut batch = Batch::new(loaded, directory, Arc::default(), Arc::default());
     batch.new_epoch(epoch.clone(), live)?;
     commit_alone(backend, batch).await?;
     Ok((epoch, closed))

@@ -113,7 +113,7 @@ fn format(connection: &Connection) -> Result<i64, StoreError> {
     Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
 }
 
-fn migrate(connection: &Connection) -> Result<(), StoreError> {
+pub(crate) fn migrate(connection: &Connection) -> Result<(), StoreError> {
     let found = format(connection)?;
     if found > KNOWN {
         return Err(StoreError::Newer { found, known: KNOWN });

@@ -13,7 +13,7 @@ use tokio::sync::{broadcast, oneshot, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Clock, Done, Filter, LedgerRow, Listed, StoreError, Tail, Work,
+    Clock, Done, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError, Tail, Work,
     backend::Backend,
     batch::{Batch, want},
     postgres::{self, PostgresReaders, PostgresWriter},
@@ -22,7 +22,7 @@ use crate::{
     sqlite::{self, SqliteReaders, SqliteWriter},
     tail::Hint,
     work::Job,
-    writer::{self, Shared, random},
+    writer::{Desk, Shared, random},
 };
 
 /// Where the data is.
@@ -72,10 +72,11 @@ const SAFETY_POLL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Store {
     shared: Arc<Shared>,
+    // Where a lone command is written by its caller: the embedded database, on a machine with cores to spare.
+    desk: Option<Arc<Desk<SqliteWriter>>>,
     readers: Arc<Readers>,
     hint: watch::Sender<Hint>,
     poll: Option<Duration>,
-    secret: Arc<[u8]>,
     durability: Durability,
     // Listening for other nodes happens on tracked tasks that end with the store.
     tasks: TaskTracker,
@@ -106,7 +107,8 @@ impl Store {
             database: "sqlite",
             level: "WAL, synchronous=FULL: survives a crash and a power cut".to_owned(),
         };
-        Self::start(backend, readers, options, secret, durability, None, Some(lock)).await
+        let here = |desk: &Arc<Desk<SqliteWriter>>| Some(desk.clone());
+        Self::start(backend, readers, options, secret, durability, None, Some(lock), here).await
     }
 
     async fn open_postgres(url: String, options: Options) -> Result<Self, StoreError> {
@@ -118,7 +120,7 @@ impl Store {
         random(&mut node)?;
         let backend = PostgresWriter::connect(&url, HEXLOWER.encode(&node), options.clock.clone()).await?;
         let durability = Durability { database: "postgres", level: postgres::durability(&url).await? };
-        Self::start(backend, readers, options, secret, durability, Some(url), None).await
+        Self::start(backend, readers, options, secret, durability, Some(url), None, |_| None).await
     }
 
     async fn start<B: Backend>(
@@ -129,6 +131,7 @@ impl Store {
         durability: Durability,
         listen: Option<String>,
         lock: Option<sqlite::Lock>,
+        here: impl FnOnce(&Arc<Desk<B>>) -> Option<Arc<Desk<SqliteWriter>>>,
     ) -> Result<Self, StoreError> {
         open_ledger(&mut backend).await?;
         let (principals_seq, directory) = readers.directory().await?;
@@ -138,14 +141,15 @@ impl Store {
             directory: watch::channel((principals_seq, Arc::new(directory))).0,
             stopped: watch::channel(None).0,
             channels: options.channels.into(),
+            secret: secret.into_bytes().into(),
         });
         let runtime = tokio::runtime::Handle::current();
+        let desk = Arc::new(Desk::new(backend, shared.clone()));
+        // A caller that writes holds up its runtime thread for one commit; there must be another for everybody else.
+        let here = (runtime.metrics().num_workers() > 1).then(|| here(&desk)).flatten();
         let thread = std::thread::Builder::new()
             .name("placet-writer".to_owned())
-            .spawn({
-                let shared = shared.clone();
-                move || runtime.block_on(writer::run(backend, shared))
-            })
+            .spawn(move || runtime.block_on(desk.run()))
             .map_err(|error| StoreError::File(format!("cannot start the writer's thread: {error}")))?;
         let (tasks, cancel) = (TaskTracker::new(), CancellationToken::new());
         let hint = watch::channel(Hint::default()).0;
@@ -155,10 +159,10 @@ impl Store {
         }
         Ok(Self {
             shared,
+            desk: here,
             readers: Arc::new(readers),
             hint,
             poll,
-            secret: secret.into_bytes().into(),
             durability,
             tasks,
             cancel,
@@ -173,6 +177,13 @@ impl Store {
         let job = Job { weight: work.weight(), work, reply };
         if !self.shared.queue.push(job) {
             return Err(self.stopped().map_or(StoreError::Busy, StoreError::Stopped));
+        }
+        let written = match &self.desk {
+            Some(desk) => desk.write_here().await,
+            None => false,
+        };
+        if !written {
+            self.shared.queue.ring();
         }
         // The writer answers every job it takes; a dropped reply means its thread died.
         answer.await.unwrap_or(Err(StoreError::Unknown))
@@ -221,7 +232,7 @@ impl Store {
 
     /// The secret of this database, which keys permits and codes.
     pub fn secret(&self) -> Arc<[u8]> {
-        self.secret.clone()
+        self.shared.secret.clone()
     }
 
     /// What survives what.
@@ -259,6 +270,26 @@ impl Store {
         self.readers.next_deadline().await
     }
 
+    /// Requests in the order they were made, after an entry: for looking at all of them.
+    pub async fn history(&self, after: u64, limit: u32) -> Result<Vec<Arc<Request>>, StoreError> {
+        self.readers.history(after, limit).await
+    }
+
+    /// The text of a policy that was put at some time.
+    pub async fn policy_text(&self, hash: &str) -> Result<Option<Arc<str>>, StoreError> {
+        self.readers.policy_text(hash).await
+    }
+
+    /// The policies that were put, the newest first.
+    pub async fn policies(&self, limit: u32) -> Result<Vec<PolicyVersion>, StoreError> {
+        self.readers.policies(limit).await
+    }
+
+    /// Standing yeses that were not ended, with how often they were used.
+    pub async fn grants(&self) -> Result<Vec<GrantUse>, StoreError> {
+        self.readers.grants().await
+    }
+
     /// The current epoch and the last entry.
     pub async fn head(&self) -> Result<(String, u64), StoreError> {
         let head = self.readers.head().await?.head;
@@ -292,6 +323,9 @@ impl Store {
             if !matches!(joined, Ok(Ok(()))) {
                 tracing::error!("the writer's thread ended badly");
             }
+        }
+        if let Some(desk) = &self.desk {
+            desk.settled().await;
         }
         self.tasks.wait().await;
     }
@@ -333,8 +367,8 @@ async fn open_ledger<B: Backend>(backend: &mut B) -> Result<(), StoreError> {
         backend.rollback().await;
         return Ok(());
     }
-    let mut batch = Batch::new(loaded, Arc::default(), Arc::default());
-    batch.admin_event(&Actor::system(), AdminEvent::Opened {}, None);
+    let mut batch = Batch::new(loaded, Arc::default(), Arc::default(), Arc::default());
+    batch.admin_event(&Actor::system(), AdminEvent::Opened {});
     commit_alone(backend, batch).await
 }
 

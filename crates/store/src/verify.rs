@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use placet_core::{Directory, Request, RequestId, Written, evolve};
-use placet_ledger::{BadEntry, Chain, Data, Entry, payload_digest};
+use placet_core::{AdminEvent, Directory, Event, GrantId, Request, RequestId, Time, Written, evolve};
+use placet_ledger::{BadEntry, Chain, Data, Entry, hash, payload_digest};
 
-use crate::{Store, StoreError, read::Readers, rows};
+use crate::{PolicyVersion, Store, StoreError, read::Readers, rows};
 
 /// A row of the requests table, as it is stored.
 #[derive(Debug)]
@@ -14,6 +14,37 @@ pub(crate) struct TableRow {
     pub(crate) version: u32,
     pub(crate) state: String,
     pub(crate) meta: String,
+    pub(crate) id: String,
+    pub(crate) kind: String,
+    pub(crate) agent: String,
+    pub(crate) session: String,
+    pub(crate) tool: Option<String>,
+    pub(crate) risk: String,
+    pub(crate) group: Option<String>,
+    pub(crate) created_at: i64,
+    pub(crate) deadline: Option<i64>,
+}
+
+impl TableRow {
+    /// The first column that lists would be led astray by.
+    fn misleads(&self, request: &Request) -> Option<&'static str> {
+        // One of the databases cannot store the character zero and keeps a sign for it instead.
+        let same = |stored: Option<&str>, is: Option<&str>| {
+            stored == is || stored == is.map(|text| text.replace('\0', "\u{2400}")).as_deref()
+        };
+        let columns = [
+            ("id", self.id == request.id.to_string()),
+            ("kind", self.kind == request.kind.as_str()),
+            ("agent", same(Some(&self.agent), Some(&request.agent))),
+            ("session", same(Some(&self.session), Some(&request.session))),
+            ("tool", same(self.tool.as_deref(), request.tool.as_deref())),
+            ("risk", self.risk == request.risk.as_str()),
+            ("grp", same(self.group.as_deref(), request.group.as_deref())),
+            ("created_at", self.created_at == request.created_at.micros()),
+            ("deadline", self.deadline == request.deadline().map(Time::micros)),
+        ];
+        columns.into_iter().find(|(_, good)| !good).map(|(column, _)| column)
+    }
 }
 
 /// What was found to be good.
@@ -131,6 +162,8 @@ struct Rebuilt {
     // Outlives the content in `requests`, which is dropped as soon as it was hashed.
     nonces: HashMap<RequestId, String>,
     directory: Directory,
+    policies: Vec<PolicyVersion>,
+    uses: HashMap<GrantId, u32>,
     payloads: u64,
     erased: u64,
 }
@@ -140,6 +173,15 @@ impl Rebuilt {
         let bad = |what: String| VerifyError::Bad(BadEntry { seq: entry.seq, what });
         let (id, event) = match (&entry.data, entry.request) {
             (Data::Admin(event), None) => {
+                if let AdminEvent::PolicyPut { hash, source } = event {
+                    self.policies.push(PolicyVersion {
+                        seq: entry.seq,
+                        hash: hash.clone(),
+                        source: source.clone(),
+                        by: entry.by.name.clone(),
+                        at: entry.at,
+                    });
+                }
                 self.directory.evolve(event, entry.at, None);
                 return Ok(());
             }
@@ -151,8 +193,13 @@ impl Rebuilt {
             }
         };
         let before = self.requests.remove(&id);
+        if let Event::Created(created) = event
+            && let Some(grant) = created.grant
+        {
+            *self.uses.entry(grant).or_default() += 1;
+        }
         let kind = match (event, &before) {
-            (placet_core::Event::Created(created), _) => created.kind,
+            (Event::Created(created), _) => created.kind,
             (_, Some(request)) => request.kind,
             _ => return Err(bad(format!("it is about {id}, which was never created"))),
         };
@@ -218,6 +265,12 @@ impl Rebuilt {
                         expected.id, row.state, row.version, expected.state, expected.version
                     ));
                 }
+                if let Some(column) = row.misleads(&expected) {
+                    return differs(format!(
+                        "the column `{column}` of {} is not what the ledger says",
+                        expected.id
+                    ));
+                }
                 if expected.state == placet_core::State::Pending {
                     *pending.entry(expected.agent.clone()).or_default() += 1;
                 }
@@ -229,12 +282,30 @@ impl Rebuilt {
         }
         let (_, mut directory) = readers.directory().await?;
         let tallies = readers.tallies().await?;
+        let (mut policies, grants) = (readers.policies(u32::MAX).await?, readers.grants().await?);
+        for version in &policies {
+            let text = readers.policy_text(&version.hash).await?.unwrap_or_default();
+            if hash("placet/policy/v1", &[text.as_bytes()]).to_string() != version.hash {
+                return differs(format!("the text of the policy {} was changed", version.hash));
+            }
+        }
         if readers.head().await?.head.seq > upto {
             return Ok(requests);
         }
         directory.by_secret.clear();
+        directory.grant_keys.clear();
         if directory != self.directory {
-            return differs("keys or people are not what the ledger says".to_owned());
+            return differs(
+                "keys, people, policy or standing approvals are not what the ledger says".to_owned(),
+            );
+        }
+        policies.reverse();
+        if policies != self.policies {
+            return differs("the policies that were put are not those that the ledger says".to_owned());
+        }
+        let used = |id: &GrantId| self.uses.get(id).copied().unwrap_or(0);
+        if let Some(wrong) = grants.iter().find(|row| row.used != used(&row.grant.id)) {
+            return differs(format!("the uses of {} are counted wrong", wrong.grant.id));
         }
         let stored: HashMap<String, u64> = tallies.into_iter().collect();
         if stored != pending {

@@ -86,6 +86,8 @@ pub struct Outcome {
     pub request: Option<Arc<Request>>,
     /// Whether an idempotency key answered it.
     pub replayed: bool,
+    /// Whether anything happened; a refused command may have let a deadline take effect.
+    pub changed: bool,
 }
 
 /// Which queue a unit waits in. A flood in one never delays the other.

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use placet_core::Directory;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{Mutex, broadcast, watch};
 
 use crate::{
     Done, StoreError,
@@ -26,24 +26,74 @@ pub(crate) struct Shared {
     // Why the store has stopped, once it has.
     pub(crate) stopped: watch::Sender<Option<String>>,
     pub(crate) channels: Arc<[String]>,
+    // Keys what is said to be the same call.
+    pub(crate) secret: Arc<[u8]>,
 }
 
 /// How long an outcome is looked for after the connection broke at COMMIT.
 const LOOK_FOR: Duration = Duration::from_secs(10);
 
-/// Writes batches until the queue is closed and empty, or stable storage fails.
-pub(crate) async fn run<B: Backend>(mut backend: B, shared: Arc<Shared>) {
-    while let Some(jobs) = shared.queue.next_batch().await {
-        metrics::histogram!("placet_writer_batch_size").record(jobs.len() as f64);
-        if let Err(why) = write(&mut backend, &shared, jobs).await {
-            tracing::error!(%why, "the store stops: stable storage failed");
-            shared.queue.close();
-            shared.stopped.send_replace(Some(why));
-            while let Some(jobs) = shared.queue.next_batch().await {
-                answer_all(jobs, &StoreError::Stopped("it stopped before this was written".to_owned()));
+/// The database's writing side and the queue before it. Whoever holds the lock writes a batch: the writer's thread, or
+/// a lone caller in its place.
+pub(crate) struct Desk<B> {
+    // An async lock: on Postgres it is held while the database answers.
+    backend: Mutex<B>,
+    shared: Arc<Shared>,
+}
+
+impl<B> std::fmt::Debug for Desk<B> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Desk").field("queue", &self.shared.queue).finish_non_exhaustive()
+    }
+}
+
+impl<B: Backend> Desk<B> {
+    pub(crate) fn new(backend: B, shared: Arc<Shared>) -> Self {
+        Self { backend: Mutex::new(backend), shared }
+    }
+
+    /// Writes batches until the queue is closed and empty, or stable storage fails.
+    pub(crate) async fn run(&self) {
+        while self.shared.queue.ready().await {
+            let mut backend = self.backend.lock().await;
+            while let Some(jobs) = self.shared.queue.take() {
+                if !self.batch(&mut backend, jobs).await {
+                    return;
+                }
             }
-            return;
         }
+    }
+
+    /// Writes the only job in the queue, unless somebody is writing. Two changes of thread are most of what a lone
+    /// command costs beyond its commit; under load everything goes to the writer's thread, in batches.
+    ///
+    /// Only for a backend whose futures never wait: what is begun here cannot be dropped half done.
+    pub(crate) async fn write_here(&self) -> bool {
+        let Ok(mut backend) = self.backend.try_lock() else { return false };
+        let Some(jobs) = self.shared.queue.take_only() else { return false };
+        self.batch(&mut backend, jobs).await;
+        drop(backend);
+        // Whatever came meanwhile saw the lock taken and rang; the writer's thread has it.
+        true
+    }
+
+    /// Ends when nobody is writing.
+    pub(crate) async fn settled(&self) {
+        drop(self.backend.lock().await);
+    }
+
+    /// Writes one batch; `false` when stable storage failed and the store has stopped.
+    async fn batch(&self, backend: &mut B, jobs: Vec<Job>) -> bool {
+        let shared = &self.shared;
+        metrics::histogram!("placet_writer_batch_size").record(jobs.len() as f64);
+        let Err(why) = write(backend, shared, jobs).await else { return true };
+        tracing::error!(%why, "the store stops: stable storage failed");
+        shared.queue.close();
+        shared.stopped.send_replace(Some(why));
+        while let Some(jobs) = shared.queue.take() {
+            answer_all(jobs, &StoreError::Stopped("it stopped before this was written".to_owned()));
+        }
+        false
     }
 }
 
@@ -166,7 +216,7 @@ async fn apply<B: Backend>(
         directory = Arc::new(backend.directory().await?);
         shared.directory.send_replace((loaded.head.principals_seq, directory.clone()));
     }
-    let mut batch = Batch::new(loaded, directory, shared.channels.clone());
+    let mut batch = Batch::new(loaded, directory, shared.channels.clone(), shared.secret.clone());
     let mut answers = Vec::with_capacity(jobs.len());
     for job in jobs {
         answers.push(match &job.work {

@@ -13,6 +13,16 @@ use serde_json::{Map, Value, json};
 
 use crate::{Backend, FakeClock, Place, SeededEntropy};
 
+/// The policy of a kit unless a test puts another: a person must look at everything.
+pub const HOLD_EVERYTHING: &str = r#"version = 1
+
+[[rule]]
+name = "hold-everything"
+effect = "hold"
+kind = ["action", "plan", "input", "confirmation"]
+reason = "every request waits for a person"
+"#;
+
 /// The secret of the first admin.
 pub const BOOTSTRAP: &str = "bootstrap-secret-of-the-first-admin-in-tests";
 
@@ -35,7 +45,7 @@ impl Setup {
         Self {
             place: Arc::new(Place::new(backend).await),
             clock: Arc::new(FakeClock::new()),
-            settings: Settings::default(),
+            settings: Settings { policy: HOLD_EVERYTHING.to_owned(), ..Settings::default() },
             channels: Vec::new(),
         }
     }
@@ -139,6 +149,14 @@ impl Kit {
     /// The first admin.
     pub fn admin(&self) -> &Actor {
         &self.admin
+    }
+
+    /// Puts another policy in force, as the first admin.
+    pub async fn put_policy(&self, text: &str) -> String {
+        match self.gate().put_policy(&self.admin, text, "test", None).await {
+            Ok(put) => put.hash,
+            Err(error) => panic!("the policy cannot be put: {error}"),
+        }
     }
 
     /// Makes a key.

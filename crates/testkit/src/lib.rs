@@ -25,7 +25,7 @@ pub use clock::FakeClock;
 pub use commands::{answered, idempotency, one, submit, work};
 pub use entropy::SeededEntropy;
 pub use http::{Answer, Http, Lines};
-pub use kit::{BOOTSTRAP, Kit, Setup};
+pub use kit::{BOOTSTRAP, HOLD_EVERYTHING, Kit, Setup};
 pub use place::{Backend, Held, Place};
 pub use run::block_on;
 pub use server::Server;

@@ -2,5 +2,7 @@
 
 mod fake;
 mod gated;
+mod outage;
+mod policy;
 mod stream;
 mod waiting;

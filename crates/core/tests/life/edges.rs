@@ -1,13 +1,17 @@
 //! Every state against every event: the arrows of the picture exist, and no other.
 
 use placet_core::{
-    Created, DecisionWord, Effect, Event, EvolveError, Kind, ReportStatus, Request, State, Vote, Written,
-    evolve,
+    Created, DecisionWord, Effect, Escalation, Event, EvolveError, Kind, ReportStatus, Request, State, Vote,
+    Written, evolve,
 };
 
-use crate::scene::{Scene, one};
+use crate::{
+    scene::{Scene, one},
+    script::seconds,
+};
 
-/// The picture, arrow by arrow: from, what happens, to. `*` marks arrows that need a permit.
+/// The picture, arrow by arrow: from, what happens, to. `*` marks arrows that need a permit, `+` those that need
+/// somebody who is asked next, `-` those that need nobody to be left.
 const ARROWS: &[(State, &str, State)] = &[
     (State::Pending, "voted", State::Pending),
     (State::Pending, "reassigned", State::Pending),
@@ -15,7 +19,8 @@ const ARROWS: &[(State, &str, State)] = &[
     (State::Pending, "decided edit", State::Approved),
     (State::Pending, "decided deny", State::Denied),
     (State::Pending, "decided respond", State::Answered),
-    (State::Pending, "expired", State::Expired),
+    (State::Pending, "escalated+", State::Pending),
+    (State::Pending, "expired-", State::Expired),
     (State::Pending, "cancelled", State::Cancelled),
     (State::Approved, "claimed*", State::Claimed),
     (State::Approved, "lapsed*", State::Lapsed),
@@ -40,7 +45,10 @@ const WORDS: &[(Kind, &[DecisionWord])] = &[
 
 fn arrow(request: &Request, what: &str) -> Option<State> {
     let found = ARROWS.iter().find(|(from, name, _)| {
-        *from == request.state && (*name == what || (request.permit && name.strip_suffix('*') == Some(what)))
+        let left = !request.escalation.is_empty();
+        let marked = |mark, there: bool| there && name.strip_suffix(mark) == Some(what);
+        *from == request.state
+            && (*name == what || marked('*', request.permit) || marked('+', left) || marked('-', !left))
     });
     found.map(|(_, _, to)| *to)
 }
@@ -60,6 +68,11 @@ fn events(request: &Request) -> Vec<(String, Event, Option<State>)> {
         ("voted".to_owned(), Event::Voted { vote: vote(DecisionWord::Approve), proposal: None }, None),
         ("reassigned".to_owned(), Event::Reassigned { to: vec!["bob".to_owned()] }, None),
         ("expired".to_owned(), Event::Expired {}, None),
+        (
+            "escalated".to_owned(),
+            Event::Escalated { needs: one(), expires_at: request.expires_at.plus(seconds(7)) },
+            None,
+        ),
         ("cancelled".to_owned(), Event::Cancelled {}, None),
         ("claimed".to_owned(), Event::Claimed { permit: digest, claimant: None, report_by: at }, None),
         ("lapsed".to_owned(), Event::Lapsed {}, None),
@@ -92,9 +105,12 @@ fn only_the_arrows_of_the_picture_exist() {
     let mut taken = 0;
     for (kind, words) in WORDS {
         for state in State::ALL {
-            for permit in [true, false] {
+            for (permit, left) in [(true, true), (false, true), (true, false), (false, false)] {
                 let mut request = Scene::of(*kind, one()).request;
                 (request.state, request.permit) = (*state, permit);
+                if left {
+                    request.escalation = vec![Escalation { needs: one(), expires_in: seconds(7) }];
+                }
                 for (what, event, claims) in events(&request) {
                     let word = match &event {
                         Event::Decided { decision, .. } => Some(decision),
@@ -106,11 +122,12 @@ fn only_the_arrows_of_the_picture_exist() {
                     let at = request.created_at;
                     let after =
                         evolve(Some(request.clone()), request.id, 9, at, "bob", &event, &Written::Nothing);
-                    let case = format!("{kind} {state} permit={permit} {what} -> {claims:?}");
+                    let case = format!("{kind} {state} permit={permit} left={left} {what} -> {claims:?}");
                     match (after, expected) {
                         (Ok(after), Some(to)) => {
                             assert_eq!((after.state, after.version), (to, request.version + 1), "{case}");
-                            assert_eq!(after.material == after.version, to != *state, "{case}");
+                            let material = to != *state || what == "escalated";
+                            assert_eq!(after.material == after.version, material, "{case}");
                             taken += 1;
                         }
                         (Err(EvolveError::NoEdge { state: stood, .. }), None) => {
@@ -150,6 +167,11 @@ fn a_request_begins_pending_approved_or_denied_as_policy_said_and_only_once() {
                     report_window: request.report_window,
                     state: *state,
                     claim_by: None,
+                    source: "rest".to_owned(),
+                    claimed: None,
+                    escalation: Vec::new(),
+                    trust: None,
+                    grant: None,
                 }));
                 let expected = match (effect, kind) {
                     (Effect::Deny, _) => State::Denied,

@@ -13,7 +13,11 @@ use crate::{
 pub(crate) fn agree(request: &Request, story: &Story, now: Time) -> Checked {
     prop_assert_eq!(request.state, story.state());
     prop_assert_eq!(request.state_at(now), story.seen(now));
-    prop_assert!(request.state_at(now) != State::Pending || now < request.expires_at);
+    prop_assert!(request.state_at(now) != State::Pending || now < request.asked_at(now).1);
+    let shown = serde_json::to_value(request.view(now)).expect("plain data");
+    prop_assert!(
+        shown["state"] != "pending" || shown["expires_at"].as_str() > Some(now.to_string().as_str())
+    );
     prop_assert_eq!(request.version, story.version());
     prop_assert_eq!(request.material, story.changed_at());
     prop_assert_eq!(request.is_final(), story.is_final());
@@ -66,15 +70,16 @@ pub(crate) fn agree(request: &Request, story: &Story, now: Time) -> Checked {
     untouched(request, story)
 }
 
-/// What was asked, what policy said of it and what is needed never change.
+/// What was asked and what policy said of it never change; what is needed changes only as the story says.
 fn untouched(request: &Request, story: &Story) -> Checked {
     let asked = &story.asked;
     prop_assert_eq!(
         (&request.needs, &request.verdict, request.risk),
-        (&asked.needs, &asked.verdict, asked.risk)
+        (&story.needs(), &asked.verdict, story.risk())
     );
     prop_assert_eq!((request.digest, request.id, &request.agent), (asked.digest, asked.id, &story.agent));
-    prop_assert_eq!(&request.allowed, &asked.spec.allowed);
+    prop_assert_eq!(&request.allowed, &story.offered());
+    prop_assert_eq!(request.escalation.len(), asked.escalation.len() - story.escalations());
     prop_assert_eq!(request.content.as_deref(), Some(&*asked.content));
     Ok(())
 }
@@ -124,16 +129,27 @@ pub(crate) fn one_step(before: &Request, after: &Request, line: &Line, command: 
             prop_assert_eq!(decision.digest, shown);
         }
     }
+    // Risk never falls; four eyes and step-up neither, whoever is asked and whatever is edited.
+    prop_assert!(after.risk >= before.risk);
+    prop_assert!(after.needs.four_eyes || !before.needs.four_eyes);
+    prop_assert!(after.needs.step_up.is_some() || before.needs.step_up.is_none());
+    if let Event::Escalated { expires_at, .. } = line.event {
+        prop_assert!(line.at >= before.expires_at && expires_at > before.expires_at);
+        prop_assert_eq!((after.state, after.material), (State::Pending, after.version));
+    } else if !matches!(command, Command::Decide(_)) {
+        prop_assert_eq!(&after.needs, &before.needs);
+    }
     // Four eyes and step-up hold for every name under a yes.
     if let Event::Decided { vote, decision, by, .. } = &line.event
         && *decision != DecisionWord::Deny
     {
         prop_assert!(!by.is_empty());
-        prop_assert!(before.needs.step_up.is_none() || vote.auth == placet_core::Auth::Code);
-        if before.needs.four_eyes {
+        prop_assert!(after.needs.step_up.is_none() || vote.auth == placet_core::Auth::Code);
+        if after.needs.four_eyes {
             prop_assert!(by.iter().all(|name| Some(name) != before.on_behalf_of.as_ref()));
             let author = before.proposal.as_ref().map(|proposal| &proposal.by);
-            prop_assert!(by.iter().all(|name| Some(name) != author));
+            let seconded = !matches!(command, Command::Decide(decide) if decide.proposal.is_some());
+            prop_assert!(!seconded || by.iter().all(|name| Some(name) != author));
         }
     }
     Ok(())

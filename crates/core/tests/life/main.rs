@@ -10,6 +10,7 @@ mod record;
 mod replies;
 mod rules_kinds;
 mod rules_permit;
+mod rules_standing;
 mod rules_votes;
 mod scene;
 mod script;

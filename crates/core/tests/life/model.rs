@@ -5,7 +5,8 @@
 use std::rc::Rc;
 
 use placet_core::{
-    Actor, Auth, Body, DecisionWord, Digest, Effect, Kind, ProposalContent, ReportStatus, State, Submit, Time,
+    Actor, Auth, Body, DecisionWord, Digest, Effect, Escalation, Kind, Needs, ProposalContent, ReportStatus,
+    Risk, Ruling, State, Submit, Time,
 };
 use serde_json::{Map, Value};
 
@@ -50,6 +51,8 @@ pub(crate) enum Deed {
     Reassign {
         to: Vec<String>,
     },
+    /// The deadline for deciding has passed and somebody noticed: somebody else is asked.
+    Escalate,
     /// The deadline that was running has passed and somebody noticed.
     Deadline,
 }
@@ -60,6 +63,7 @@ pub(crate) struct Ballot {
     pub(crate) word: DecisionWord,
     pub(crate) saw: Digest,
     pub(crate) brings: Option<(ProposalContent, Digest)>,
+    pub(crate) ruling: Option<Box<Ruling>>,
     pub(crate) auth: Auth,
     pub(crate) reason: Option<String>,
     pub(crate) display: Option<Digest>,
@@ -115,6 +119,68 @@ impl Story {
             Effect::Allow if self.kind() != Kind::Input => Some(by_policy(DecisionWord::Approve)),
             Effect::Allow | Effect::Hold => (0..self.log.len()).find_map(|index| self.settled_by(index)),
         }
+    }
+
+    /// How often somebody else was asked because nobody decided in time.
+    pub(crate) fn escalations(&self) -> usize {
+        self.log.iter().filter(|entry| matches!(entry.deed, Deed::Escalate)).count()
+    }
+
+    /// What a deadline does that has passed: as long as there is somebody to ask next, it is not over.
+    pub(crate) fn deadline_passed(&self) -> Deed {
+        let left = self.escalations() < self.asked.escalation.len();
+        if left && self.state() == State::Pending { Deed::Escalate } else { Deed::Deadline }
+    }
+
+    /// Whose yes is needed after these entries, by going through them one by one.
+    pub(crate) fn needs_after(&self, entries: &[Rc<Entry>]) -> Needs {
+        let mut needs = self.asked.needs.clone();
+        let mut chain: Vec<Escalation> = self.asked.escalation.clone();
+        for entry in entries {
+            match &entry.deed {
+                Deed::Escalate => {
+                    let next = chain.remove(0).needs;
+                    needs = Needs {
+                        any: next.any,
+                        four_eyes: next.four_eyes || needs.four_eyes,
+                        step_up: next.step_up.or(needs.step_up),
+                    };
+                }
+                Deed::Vote(Ballot { brings: Some(_), ruling: Some(ruling), .. }) => {
+                    let raised = needs.raised(&ruling.needs);
+                    if raised != needs {
+                        needs = raised;
+                        for next in &mut chain {
+                            next.needs = next.needs.raised(&ruling.needs);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        needs
+    }
+
+    /// Whose yes is needed.
+    pub(crate) fn needs(&self) -> Needs {
+        self.needs_after(&self.log)
+    }
+
+    /// The risk: what was computed at first, raised by every replacement that was put on the table.
+    pub(crate) fn risk(&self) -> Risk {
+        let raised = self.log.iter().filter_map(|entry| match &entry.deed {
+            Deed::Vote(Ballot { brings: Some(_), ruling: Some(ruling), .. }) => Some(ruling.risk),
+            _ => None,
+        });
+        raised.fold(self.asked.risk, Risk::max)
+    }
+
+    /// The words that both the agent and policy offer.
+    pub(crate) fn offered(&self) -> Vec<DecisionWord> {
+        let policy = self.asked.decisions.as_ref();
+        let mut words = self.asked.spec.allowed.clone();
+        words.retain(|word| *word == DecisionWord::Deny || policy.is_none_or(|words| words.contains(word)));
+        words
     }
 
     fn claimed(&self) -> Option<&Entry> {
@@ -173,8 +239,10 @@ impl Story {
         }
     }
 
+    /// Everybody who is asked has their time, counted from the end of the time before.
     pub(crate) fn expires_at(&self) -> Time {
-        self.asked_at.plus(self.asked.spec.expires_in)
+        let windows = self.asked.escalation.iter().take(self.escalations()).map(|next| next.expires_in);
+        windows.fold(self.asked_at.plus(self.asked.spec.expires_in), Time::plus)
     }
 
     /// Claiming is bounded from the approval on, where there is something to claim.
@@ -205,11 +273,11 @@ impl Story {
 
     /// What a reader sees now: as if somebody had just noticed the deadline.
     pub(crate) fn seen(&self, now: Time) -> State {
-        if !self.overdue(now) {
-            return self.state();
-        }
         let mut noticed = self.clone();
-        noticed.happen(now, &Rc::new(World::new()), Deed::Deadline);
+        while noticed.overdue(now) {
+            let deed = noticed.deadline_passed();
+            noticed.happen(now, &Rc::new(World::new()), deed);
+        }
         noticed.state()
     }
 
@@ -232,11 +300,11 @@ impl Story {
         1 + u32::try_from(self.log.len()).expect("short stories")
     }
 
-    /// The version at which state, or what is on the table, last changed.
+    /// The version at which state, who is asked, or what is on the table, last changed.
     pub(crate) fn changed_at(&self) -> u32 {
         let looks = |entries: usize| {
             let then = self.until(entries);
-            (then.state(), then.latest_replacement().map(|(index, _)| index))
+            (then.state(), then.escalations(), then.latest_replacement().map(|(index, _)| index))
         };
         let last = (1..=self.log.len()).rev().find(|entries| looks(*entries) != looks(entries - 1));
         1 + u32::try_from(last.unwrap_or(0)).expect("short stories")

@@ -1,7 +1,8 @@
 //! The model's counting of votes: who may say what, what counts, and when it is enough.
 
 use placet_core::{
-    Body, Decide, DecisionWord, Digest, Input, InputType, ProposalContent, Seat, StepDecision,
+    Auth, Body, Decide, DecisionWord, Digest, Effect, Input, InputType, Needs, ProposalContent, Seat,
+    StepDecision,
 };
 use serde_json::Value;
 
@@ -46,13 +47,19 @@ impl Story {
     pub(crate) fn counted(&self, index: usize) -> Vec<String> {
         let world = &self.log[index].world;
         let then = self.until(index + 1);
+        let needs = self.needs_after(&self.log[..=index]);
         let mut people: Vec<String> = then
             .live_votes()
             .into_iter()
             .filter(|(_, ballot)| ballot.word != DecisionWord::Deny)
+            .filter(|(_, ballot)| match needs.step_up.as_deref() {
+                None => true,
+                Some("code") => ballot.auth == Auth::Code,
+                Some(_) => false,
+            })
             .map(|(_, ballot)| ballot.by.clone())
-            .filter(|name| self.eligible(name, world))
-            .filter(|name| !(self.asked.needs.four_eyes && then.barred(name, world)))
+            .filter(|name| eligible(&needs, name, world))
+            .filter(|name| !(needs.four_eyes && then.barred(name, world)))
             .collect();
         people.sort();
         people
@@ -68,19 +75,13 @@ impl Story {
         world.owner(&self.agent) == Some(name) || self.asked.spec.on_behalf_of.as_deref() == Some(name)
     }
 
-    /// A reviewer who fits at least one seat of one alternative.
-    fn eligible(&self, name: &str, world: &World) -> bool {
-        world.reviews(name)
-            && self.asked.needs.any.iter().any(|all| all.all.iter().any(|seat| sits(name, seat, world)))
-    }
-
-    fn enough(&self, people: &[String], world: &World) -> bool {
-        let least = if self.asked.needs.four_eyes && world.owner(&self.agent).is_none() { 2 } else { 1 };
+    fn enough(&self, needs: &Needs, people: &[String], world: &World) -> bool {
+        let least = if needs.four_eyes && world.owner(&self.agent).is_none() { 2 } else { 1 };
         let filled = |seats: &[Seat]| {
             let each: Vec<&Seat> = seats.iter().flat_map(|seat| vec![seat; seat.people as usize]).collect();
             !each.is_empty() && seat_all(&each, people, world)
         };
-        people.len() >= least && self.asked.needs.any.iter().any(|alternative| filled(&alternative.all))
+        people.len() >= least && needs.any.iter().any(|alternative| filled(&alternative.all))
     }
 
     /// The decision that the vote at `index` brought about, if it did.
@@ -100,7 +101,7 @@ impl Story {
             return Some(outcome(DecisionWord::Deny, vec![ballot.by.clone()], ballot.saw, None));
         }
         let people = self.counted(index);
-        if !self.enough(&people, &entry.world) {
+        if !self.enough(&self.needs_after(&self.log[..=index]), &people, &entry.world) {
             return None;
         }
         Some(match then.latest_replacement() {
@@ -119,7 +120,7 @@ impl Story {
         code_given: bool,
         world: &World,
     ) -> Option<&'static str> {
-        let needs = &self.asked.needs;
+        let needs = self.needs();
         if vote.digest != self.digest_on_the_table() {
             return Some("stale_digest");
         }
@@ -129,7 +130,7 @@ impl Story {
         if !self.fits(vote) {
             return Some("invalid");
         }
-        if !self.eligible(by, world) {
+        if !eligible(&needs, by, world) {
             return Some("not_eligible");
         }
         if vote.word == DecisionWord::Deny {
@@ -142,15 +143,24 @@ impl Story {
             return Some("self_approval");
         }
         match needs.step_up.as_deref() {
-            Some("code") if code_given => None,
-            Some(_) => Some("step_up_required"),
-            None => None,
+            Some("code") if code_given => {}
+            Some(_) => return Some("step_up_required"),
+            None => {}
         }
+        // Policy has a word in what is to run instead.
+        let (content, ruling) = (&vote.proposal.as_ref()?.0, vote.ruling.as_ref());
+        let edits = content.steps.iter().flatten().any(|step| step.decision == DecisionWord::Edit);
+        let outdated =
+            ruling.is_some_and(|ruling| world.policy.is_some_and(|now| ruling.verdict.policy != now));
+        if outdated || (ruling.is_none() && (edits || content.arguments.is_some())) {
+            return Some("policy_changed");
+        }
+        ruling.filter(|ruling| ruling.verdict.effect == Effect::Deny).map(|_| "policy_denied")
     }
 
     /// Whether the word is offered and carries what belongs to it, and nothing else.
     fn fits(&self, vote: &Decide) -> bool {
-        let offered = self.asked.spec.allowed.contains(&vote.word);
+        let offered = self.offered().contains(&vote.word);
         let on_the_table = self.latest_replacement().is_some();
         let content = vote.proposal.as_ref().map(|(content, _)| content);
         match (vote.word, &self.asked.spec.body, content) {
@@ -168,7 +178,7 @@ impl Story {
             ) => {
                 let proposed: Vec<&str> = plan.steps.iter().map(|step| step.id.as_str()).collect();
                 let edits = steps.iter().any(|step| step.decision == DecisionWord::Edit);
-                let may_edit = self.asked.spec.allowed.contains(&DecisionWord::Edit);
+                let may_edit = self.offered().contains(&DecisionWord::Edit);
                 offered && (may_edit || !edits) && steps_fit(&proposed, plan.can_modify, steps)
             }
             (
@@ -179,6 +189,11 @@ impl Story {
             _ => false,
         }
     }
+}
+
+/// A reviewer who fits at least one seat of one alternative.
+fn eligible(needs: &Needs, name: &str, world: &World) -> bool {
+    world.reviews(name) && needs.any.iter().any(|all| all.all.iter().any(|seat| sits(name, seat, world)))
 }
 
 fn sits(name: &str, seat: &Seat, world: &World) -> bool {

@@ -14,7 +14,7 @@ use crate::{
     model::{Deed, Story},
     replies::reply_to_submit,
     script::{self, Dice, digest_of},
-    world::{BOTS, PEOPLE, TEAMS, World},
+    world::{BOTS, PEOPLE, POLICY, TEAMS, World},
 };
 
 /// One ledger entry about a request.
@@ -131,7 +131,8 @@ impl Play {
     fn change_people(&mut self, dice: &mut Dice<'_>) {
         let world = Rc::make_mut(&mut self.world);
         let name = dice.pick(&PEOPLE);
-        match dice.roll(6) {
+        match dice.roll(7) {
+            6 => world.policy = dice.pick(&[Some(POLICY), None, Some("sha256:99")]),
             0 => toggle(&mut world.human_mut(name).roles, Role::Reviewer),
             1 | 2 => toggle(&mut world.human_mut(name).teams, dice.pick(&TEAMS)),
             3 => world.set_owner(dice.pick(&BOTS), dice.pick(&[None, Some("ann"), Some("bob"), Some("cyd")])),
@@ -155,7 +156,7 @@ impl Play {
         let waiting = |live: &&Live| live.story.agent == actor.name && live.story.state() == State::Pending;
         let pending = self.cast.iter().filter(waiting).count() as u64;
         let expected = reply_to_submit(&submit, &actor, pending, &self.world, self.now);
-        let cx = Context { now: self.now, directory: &self.directory, pending };
+        let cx = Context { pending, ..Context::new(self.now, &self.directory) };
         let applied = apply(None, &Command::Submit(Box::new(submit)), &actor, &cx);
         prop_assert_eq!(
             applied.answer.as_ref().err().map(placet_core::Refusal::code),
@@ -187,7 +188,7 @@ impl Play {
 
     pub(crate) fn give(&mut self, target: usize, command: &Command, actor: &Actor) -> Checked {
         let live = &mut self.cast[target];
-        let cx = Context { now: self.now, directory: &self.directory, pending: 0 };
+        let cx = Context::new(self.now, &self.directory);
         let expected = live.story.reply(command, actor, &self.world, self.now);
         let applied = apply(Some(&live.request), command, actor, &cx);
         let code = applied.answer.as_ref().err().map(placet_core::Refusal::code);
@@ -210,7 +211,10 @@ impl Play {
         };
         live.story.happen(self.now, &self.world, deed);
         self.seq += 1;
-        let by = if matches!(live.story.log.last().map(|entry| &entry.deed), Some(Deed::Deadline)) {
+        let by = if matches!(
+            live.story.log.last().map(|entry| &entry.deed),
+            Some(Deed::Deadline | Deed::Escalate)
+        ) {
             Actor::system().name
         } else {
             actor.name.clone()
@@ -228,7 +232,7 @@ impl Play {
     /// What would everybody's yes and no get right now? Nothing is written down.
     fn ask_around(&self, target: usize) -> Checked {
         let live = &self.cast[target];
-        let cx = Context { now: self.now, directory: &self.directory, pending: 0 };
+        let cx = Context::new(self.now, &self.directory);
         for name in PEOPLE {
             for word in [DecisionWord::Approve, DecisionWord::Deny] {
                 let actor =
@@ -357,6 +361,7 @@ impl Play {
             _ => 1,
         };
         let proposal = script::replacement(dice, request.id, request.kind, word);
+        let ruling = script::any_ruling(dice);
         let reason = (version % 2 == 0).then(|| "hm".to_owned());
         Decide {
             id: request.id,
@@ -365,6 +370,8 @@ impl Play {
             version,
             reason,
             proposal,
+            ruling,
+            remember: None,
             display: Some(Digest::new([5; 32])),
         }
     }
@@ -379,6 +386,8 @@ pub(crate) fn vote(request: &Request, word: DecisionWord) -> Decide {
         version: request.version,
         reason: None,
         proposal: None,
+        ruling: None,
+        remember: None,
         display: None,
     }
 }

@@ -93,7 +93,7 @@ proptest! {
 /// Asks, then lets people vote in turn; says after each vote what came of it.
 fn outcomes(submit: placet_core::Submit, votes: &[(u8, bool)]) -> (Vec<Option<&'static str>>, Request) {
     let play = Play::new();
-    let cx = Context { now: play.now, directory: &play.directory, pending: 0 };
+    let cx = Context::new(play.now, &play.directory);
     let id = submit.id;
     let agent = agent_of(&play.world, "bot");
     let change = apply(None, &Command::Submit(Box::new(submit)), &agent, &cx).change.expect("taken");
@@ -181,6 +181,7 @@ fn the_scripts_reach_everything() {
         "cancelled",
         "revoked",
         "reassigned",
+        "escalated",
         "expired",
         "lapsed",
         "unknown",
@@ -206,6 +207,8 @@ fn the_scripts_reach_everything() {
         "not_claimed",
         "already_reported",
         "not_unknown",
+        "policy_denied",
+        "policy_changed",
         "pending_cap",
     ];
     for event in events {

@@ -39,6 +39,9 @@ pub(crate) fn reply_to_submit(
     if !world.may(caller, Role::Agent) {
         return Err("unauthorized");
     }
+    if world.policy.is_some_and(|now| submit.verdict.policy != now) {
+        return Err("policy_changed");
+    }
     let held = match submit.verdict.effect {
         Effect::Hold => true,
         Effect::Allow => submit.spec.body.kind() == Kind::Input,
@@ -59,7 +62,7 @@ impl Story {
         let mine = self.agent == caller.name;
         let reply = match command {
             Command::Submit(_) => no("not_found"),
-            Command::Expire(_) if self.overdue(now) => done(Deed::Deadline),
+            Command::Expire(_) if self.overdue(now) => done(self.deadline_passed()),
             Command::Expire(_) => AGAIN,
             Command::Cancel(_) if placet_itself => self.cancel(now),
             Command::Revoke(_) if placet_itself => self.revoke(now),
@@ -86,7 +89,7 @@ impl Story {
         // Whoever was let in and then refused has at least noticed the deadline.
         match reply.refused {
             Some(code) if !["unauthorized", "not_found"].contains(&code) && self.overdue(now) => {
-                Reply { refused: Some(code), deed: Some(Deed::Deadline) }
+                Reply { refused: Some(code), deed: Some(self.deadline_passed()) }
             }
             _ => reply,
         }
@@ -94,6 +97,8 @@ impl Story {
 
     fn vote(&self, vote: &Decide, caller: &Actor, world: &World, now: Time) -> Reply {
         match self.seen(now) {
+            // Somebody else is asked now.
+            State::Pending if self.overdue(now) => return no("stale_version"),
             State::Pending => {}
             State::Expired => return no("expired"),
             State::Cancelled => return no("cancelled"),
@@ -106,6 +111,7 @@ impl Story {
                 word: vote.word,
                 saw: vote.digest,
                 brings: vote.proposal.clone(),
+                ruling: vote.ruling.clone(),
                 auth: caller.auth,
                 reason: vote.reason.clone(),
                 display: vote.display,

@@ -66,7 +66,7 @@ impl Scene {
         change(&mut submit);
         let actor = agent_of(&world, agent);
         let directory = world.directory();
-        let cx = Context { now, directory: &directory, pending: 0 };
+        let cx = Context::new(now, &directory);
         let applied = apply(None, &Command::Submit(Box::new(submit)), &actor, &cx);
         applied.answer.map_err(|refusal| refusal.code())?;
         let change = applied.change.expect("a request that was taken");
@@ -86,12 +86,7 @@ impl Scene {
     /// What a command would do, without doing it.
     pub(crate) fn try_out(&self, command: &Command, actor: &Actor) -> Applied {
         let directory = self.world.directory();
-        apply(
-            Some(&self.request),
-            command,
-            actor,
-            &Context { now: self.now, directory: &directory, pending: 0 },
-        )
+        apply(Some(&self.request), command, actor, &Context::new(self.now, &directory))
     }
 
     /// Gives a command, and lets happen what it makes happen.
@@ -144,7 +139,7 @@ impl Scene {
 
     pub(crate) fn with(&self, word: DecisionWord, content: ProposalContent) -> Decide {
         let digest = digest_with(self.request.id, &content);
-        Decide { proposal: Some((content, digest)), ..self.ballot(word) }
+        Decide { proposal: Some((content, digest)), ruling: script::ruling(one()), ..self.ballot(word) }
     }
 
     pub(crate) fn edit(&mut self, name: &str, n: u8) -> Said {

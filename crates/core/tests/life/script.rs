@@ -7,12 +7,12 @@ use std::{
 };
 
 use placet_core::{
-    Actor, AllOf, Auth, Content, Create, DecisionWord, Digest, Effect, Kind, Limits, Needs, ProposalContent,
-    RequestId, Risk, Role, Seat, Submit, Time, Verdict, Written,
+    Actor, AllOf, Auth, Content, Create, DecisionWord, Digest, Effect, Escalation, Kind, Limits, Needs,
+    ProposalContent, RequestId, Risk, Role, Ruling, Seat, Submit, Time, Verdict, Written,
 };
 use serde_json::{Map, Value, json};
 
-use crate::world::World;
+use crate::world::{POLICY, World};
 
 /// A row of thrown dice; zeros are the plainest choice, so that shrinking leads to plain stories.
 pub(crate) struct Dice<'a> {
@@ -117,6 +117,41 @@ pub(crate) fn create(kind: Kind, variant: u8) -> Create {
     create
 }
 
+fn verdict(effect: Effect) -> Verdict {
+    Verdict {
+        effect,
+        rule: "rule".to_owned(),
+        policy: POLICY.to_owned(),
+        reasons: vec!["because".to_owned()],
+    }
+}
+
+/// Policy's word on an edit that it would hold, needing this.
+#[expect(clippy::unnecessary_wraps, reason = "the shape of the field it goes into")]
+pub(crate) fn ruling(needs: Needs) -> Option<Box<Ruling>> {
+    Some(Box::new(Ruling { verdict: verdict(Effect::Hold), risk: Risk::Medium, needs }))
+}
+
+/// Policy's word on an edit: mostly as before, sometimes more, sometimes no, sometimes missing or outdated.
+pub(crate) fn any_ruling(dice: &mut Dice<'_>) -> Option<Box<Ruling>> {
+    let mut needs = dice.pick(&[
+        needs(&[&[(1, None)]]),
+        needs(&[&[(1, None)]]),
+        needs(&[&[(1, None)]]),
+        needs(&[&[(2, None)]]),
+        needs(&[&[(1, Some("red"))], &[(1, Some("blue"))]]),
+    ]);
+    needs.four_eyes = dice.once_in(12);
+    needs.step_up = dice.once_in(12).then(|| "code".to_owned());
+    let effect = dice.pick(&[Effect::Hold, Effect::Hold, Effect::Allow, Effect::Hold]);
+    let mut verdict = verdict(if dice.once_in(20) { Effect::Deny } else { effect });
+    if dice.once_in(24) {
+        "sha256:old".clone_into(&mut verdict.policy);
+    }
+    let risk = dice.pick(&[Risk::Medium, Risk::Low, Risk::High]);
+    (!dice.once_in(24)).then(|| Box::new(Ruling { verdict, risk, needs }))
+}
+
 /// A submit command around a create, as the gate would make it.
 pub(crate) fn submit_of(create: Create, id: RequestId, effect: Effect, needs: Needs, now: Time) -> Submit {
     let spec = create.check(&Limits::default()).expect("a valid request");
@@ -138,14 +173,14 @@ pub(crate) fn submit_of(create: Create, id: RequestId, effect: Effect, needs: Ne
         stored: stored.into(),
         digest,
         created_at: now,
-        verdict: Verdict {
-            effect,
-            rule: "rule".to_owned(),
-            policy: "sha256:00".to_owned(),
-            reasons: vec!["because".to_owned()],
-        },
+        source: "rest".to_owned(),
+        verdict: verdict(effect),
         risk: Risk::Medium,
         needs,
+        escalation: Vec::new(),
+        decisions: None,
+        grants: Vec::new(),
+        trust: None,
         claim_window: seconds(5),
         report_window: seconds(5),
         pending_cap: 100,
@@ -189,7 +224,18 @@ pub(crate) fn submit(dice: &mut Dice<'_>, id: RequestId, now: Time) -> Submit {
         dice.pick(&[Effect::Hold, Effect::Hold, Effect::Hold, Effect::Allow, Effect::Hold, Effect::Deny]);
     let mut submit = submit_of(create, id, effect, needs, now);
     submit.pending_cap = dice.pick(&[100, 100, 2]);
+    submit.decisions = dice.pick(&[None, None, None, Some(vec![Approve, Deny]), None, Some(vec![Edit])]);
+    submit.escalation = escalation(dice);
     submit
+}
+
+/// Nobody to ask next, one, or two after each other.
+fn escalation(dice: &mut Dice<'_>) -> Vec<Escalation> {
+    let (blue, two) = (needs(&[&[(1, Some("blue"))]]), needs(&[&[(2, None)], &[(1, Some("red"))]]));
+    let code = Needs { step_up: Some("code".to_owned()), ..needs(&[&[(1, None)]]) };
+    let eyes = Needs { four_eyes: true, ..needs(&[&[(1, None)]]) };
+    let chain = dice.pick(&[vec![], vec![blue.clone()], vec![], vec![two, code], vec![], vec![eyes, blue]]);
+    chain.into_iter().map(|needs| Escalation { needs, expires_in: seconds(4) }).collect()
 }
 
 /// Somebody of this name in this role: mostly with a good key, sometimes with none, an old or a foreign one.

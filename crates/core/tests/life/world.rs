@@ -10,6 +10,8 @@ pub(crate) struct World {
     pub(crate) people: Vec<Human>,
     pub(crate) bots: Vec<Bot>,
     pub(crate) keys: Vec<Lock>,
+    /// The policy in force, if one was put.
+    pub(crate) policy: Option<&'static str>,
 }
 
 #[derive(Debug, Clone)]
@@ -35,6 +37,8 @@ pub(crate) struct Lock {
 
 pub(crate) const PEOPLE: [&str; 5] = ["ann", "bob", "cyd", "dan", "eve"];
 pub(crate) const BOTS: [&str; 2] = ["bot", "imp"];
+/// The policy that requests and edits are asked about.
+pub(crate) const POLICY: &str = "sha256:00";
 pub(crate) const TEAMS: [&str; 2] = ["red", "blue"];
 
 impl World {
@@ -55,6 +59,7 @@ impl World {
             ],
             bots: vec![Bot { name: "bot", owner: Some("ann") }, Bot { name: "imp", owner: None }],
             keys: Vec::new(),
+            policy: None,
         };
         for name in PEOPLE {
             let role = if name == "eve" { Role::Auditor } else { Role::Reviewer };
@@ -143,6 +148,7 @@ impl World {
                 .map(|bot| (bot.name.to_owned(), Agent { owner: bot.owner.map(str::to_owned) }))
                 .collect(),
             keys: self.keys.iter().map(|lock| (lock.id, Arc::new(key(lock)))).collect(),
+            policy: self.policy.map(str::to_owned),
             ..Directory::default()
         }
     }

@@ -22,6 +22,7 @@ both! {
         let before = kit.store().head().await.unwrap().1;
         let outcomes = kit.gate().decide_many(&ann, all(&requests), true).await.unwrap();
         assert_eq!(outcomes[1].answer, Err(Refusal::AlreadyDecided));
+        assert!([0, 2, 3].iter().all(|index| outcomes[*index].answer == Err(Refusal::NotApplied)));
         assert_eq!(kit.store().head().await.unwrap().1, before, "none of them counts");
         let outcomes = kit.gate().decide_many(&ann, all(&requests), false).await.unwrap();
         let applied: Vec<bool> = outcomes.iter().map(|outcome| outcome.answer.is_ok()).collect();
@@ -42,9 +43,11 @@ both! {
     async fn an_item_that_does_not_fit_refuses_an_atomic_batch_before_anything_is_written(kit) {
         let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
         let (one, two) = (kit.ask(&bot).await, kit.ask(&bot).await);
-        let remember = Decision { remember: Some(serde_json::Map::new()), ..decide(&two, DecisionWord::Approve) };
+        let remember = serde_json::from_value(serde_json::json!({"scope": "pattern"})).unwrap();
+        let remember = Decision { remember: Some(remember), ..decide(&two, DecisionWord::Approve) };
         let batch = |atomic| kit.gate().decide_many(&ann, vec![decide(&one, DecisionWord::Approve), remember.clone()], atomic);
-        assert!(batch(true).await.unwrap().iter().all(|outcome| outcome.answer.is_err()));
+        let answers: Vec<_> = batch(true).await.unwrap().into_iter().map(|outcome| outcome.answer.unwrap_err().code()).collect();
+        assert_eq!(answers, ["not_applied", "invalid"]);
         assert_eq!(kit.read(one.id).await.state, State::Pending);
         let outcomes = batch(false).await.unwrap();
         assert!(outcomes[0].answer.is_ok() && outcomes[1].answer.is_err());

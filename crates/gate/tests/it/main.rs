@@ -3,12 +3,16 @@
 mod anything;
 mod deadlines;
 mod deciding;
+mod escalating;
 mod feeds;
 mod kinds;
 mod outage;
+mod policy;
 mod races;
 mod rules;
+mod standing;
 mod waiting;
+mod whatif;
 
 use std::{fmt::Debug, future::Future, time::Duration};
 

@@ -189,14 +189,6 @@ both! {
         // Who saw it before may still decide.
         assert_eq!(kit.approve(&bob, &request).await.unwrap().state, State::Approved);
     }
-
-    async fn a_standing_yes_is_refused_rather_than_ignored(kit) {
-        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
-        let request = kit.ask(&bot).await;
-        let remember = Decision { remember: Some(serde_json::Map::new()), ..Kit::decision(&request, DecisionWord::Approve) };
-        assert_eq!(pointer(kit.gate().decide(&ann, remember).await), "/remember");
-        assert_eq!(kit.read(request.id).await.state, State::Pending);
-    }
 }
 
 both! {

@@ -1,7 +1,11 @@
 //! What a reviewer types.
 
+use std::time::Duration;
+
 use clap::{Args, ValueEnum};
 use placet_core::{ReportStatus, Risk, State};
+
+use super::duration;
 
 /// List what is waiting.
 #[derive(Debug, Clone, Args)]
@@ -81,7 +85,10 @@ Examples:
   placet approve 0c1g60o
   placet approve 0c1g60o --yes --reason 'checked with finance'
   placet approve 0c1g60o --only fetch,report          a plan: these steps, the others denied
-  placet approve 0c1g60o --steps '[{\"id\":\"fetch\",\"decision\":\"approve\"},{\"id\":\"purge\",\"decision\":\"deny\"}]'")]
+  placet approve 0c1g60o --steps '[{\"id\":\"fetch\",\"decision\":\"approve\"},{\"id\":\"purge\",\"decision\":\"deny\"}]'
+  placet approve 0c1g60o --same                       and all others that ask for the same call
+  placet approve 0c1g60o --remember exact --for 8h    the same call passes by itself for 8 hours
+  placet approve 0c1g60o --remember pattern --match 'path={\"under\":\"/srv/app\"}' --uses 5")]
 pub(crate) struct ApproveArgs {
     /// Its id, or the beginning or end of it
     #[arg(value_name = "ID")]
@@ -95,12 +102,48 @@ pub(crate) struct ApproveArgs {
     /// A plan: approve these steps, in this order, and deny the others
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub(crate) only: Option<Vec<String>>,
+    #[command(flatten)]
+    pub(crate) remember: RememberArgs,
+    /// Also approve every other pending request that asks for the same call
+    #[arg(long, conflicts_with_all = ["steps", "only", "remember", "dry_run"])]
+    pub(crate) same: bool,
+    /// Say what it would do, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// The short code that `placet show` prints, where a step-up is needed
     #[arg(long, value_name = "CODE")]
     pub(crate) code: Option<String>,
     /// Do not ask
     #[arg(long, short)]
     pub(crate) yes: bool,
+}
+
+/// A yes that stands.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct RememberArgs {
+    /// Remember the yes: `exact` (this very call), `session` (this tool in this session) or `pattern` (calls that match)
+    #[arg(long, value_name = "SCOPE", hide_possible_values = true)]
+    pub(crate) remember: Option<RememberScope>,
+    /// How often it counts [default: 20]
+    #[arg(long, value_name = "N", requires = "remember", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) uses: Option<u32>,
+    /// For how long, such as 8h [default: 8h]
+    #[arg(long = "for", value_name = "DURATION", requires = "remember", value_parser = duration)]
+    pub(crate) lasts: Option<Duration>,
+    /// pattern: what an argument must be, such as 'amount={"max":100}' or 'to="acme"'; may be repeated
+    #[arg(long = "match", value_name = "PATH=JSON", requires = "remember")]
+    pub(crate) matching: Vec<String>,
+}
+
+/// How far a standing yes reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RememberScope {
+    /// This very call: equal arguments.
+    Exact,
+    /// Any call of this tool in this session.
+    Session,
+    /// Calls whose arguments match.
+    Pattern,
 }
 
 /// Say yes with other arguments.
@@ -111,6 +154,7 @@ The replacement is whole, never merged, and cannot change the tool.
 Examples:
   placet edit 0c1g60o --args '{\"files\":[\"draft.md\"]}'
   placet edit 0c1g60o --args @new.json --yes
+  placet edit 0c1g60o --args @new.json --dry-run      says whether it would be enough, and what it would void
   placet edit 0c1g60o                                 opens $EDITOR")]
 pub(crate) struct EditArgs {
     /// Its id, or the beginning or end of it
@@ -122,6 +166,9 @@ pub(crate) struct EditArgs {
     /// Why
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
+    /// Say what it would do, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// The short code that `placet show` prints, where a step-up is needed
     #[arg(long, value_name = "CODE")]
     pub(crate) code: Option<String>,

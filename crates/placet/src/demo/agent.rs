@@ -89,6 +89,7 @@ impl Story {
             Gated::Refused(record) => {
                 self.tell("refused", &record, &format!("is    {}", headline(&record)))?;
             }
+            Gated::Unreached { error, .. } => return Err(error.into()),
         }
         Ok(())
     }

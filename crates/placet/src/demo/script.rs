@@ -26,6 +26,19 @@ pub(super) fn everything() -> Vec<Ask> {
 fn actions() -> Vec<Ask> {
     vec![
         ask(
+            "policy allows it: it passes in the same call, and is on record like everything else",
+            json!({"kind": "action", "session": "reports", "tool": "reports.read", "arguments": {"report": "weekly figures"}}),
+        ),
+        ask(
+            "policy denies it, wherever in the command it hides",
+            json!({"kind": "action", "session": "cleanup", "tool": "Bash", "arguments": {"command": "ls /srv; sh -c 'rm -rf /'"}}),
+        ),
+        ask(
+            "a large payment: policy wants two people",
+            json!({"kind": "action", "session": "invoices", "tool": "payments.payout", "expires_in": "15m",
+                "arguments": {"amount": 25_000, "currency": "EUR", "to": "ACME GmbH"}}),
+        ),
+        ask(
             "an action of high risk: approving it takes more than one key",
             json!({"kind": "action", "session": "cleanup", "tool": "delete_files", "risk": "high", "expires_in": "15m",
                 "arguments": {"files": ["/srv/archive/2024.tar", "/srv/archive/2025.tar"], "recursive": true},

@@ -336,7 +336,7 @@ fn why(out: &mut Sheet, record: &Record, now: Time) {
 }
 
 /// Whose yes is needed, in words.
-fn needs(needs: &Needs) -> String {
+pub(crate) fn needs(needs: &Needs) -> String {
     let alternatives = needs.any.iter().map(|alternative| {
         let seats = alternative.all.iter().map(|seat| {
             let people = if seat.people == 1 {

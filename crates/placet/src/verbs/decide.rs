@@ -1,12 +1,12 @@
 //! `placet approve`, `edit`, `deny` and `answer`: a decision on exactly what was shown.
 
-use placet_client::{Decide, Error};
+use placet_client::{BatchItem, Decide, Error, ListQuery};
 use placet_core::{DecisionWord, Kind, Record, State, show};
 use serde_json::Value;
 
 use super::{
-    Context, answer as typed, ask, edit as replacement, find, object_argument, said, sheet, somebody_there,
-    steps,
+    Context, answer as typed, ask, edit as replacement, find, grants, object_argument, preview, said, sheet,
+    somebody_there, steps,
 };
 use crate::{
     cli::{AnswerArgs, ApproveArgs, DenyArgs, EditArgs},
@@ -31,11 +31,55 @@ pub(crate) async fn approve(context: &Context, args: ApproveArgs) -> anyhow::Res
         None => "Approve exactly this?".to_owned(),
     };
     let mut decide = chosen.map_or_else(|| Decide::approve(&record), |steps| Decide::steps(&record, steps));
-    decide = with(decide, &record, args.reason, args.code, args.yes)?;
-    if !agreed(&record, &[], &question, args.yes)? {
+    if let Some(remember) = grants::remember(&args.remember)? {
+        decide = decide.with_remember(remember);
+    }
+    decide = with(decide, &record, args.reason, args.code, args.yes || args.dry_run)?;
+    if args.dry_run {
+        return preview::run(context, &record, &decide).await;
+    }
+    // What a standing yes covers is said before it is given, in the server's words.
+    let notes = match args.remember.remember {
+        Some(_) => preview::lines(&context.client.preview(record.id, &decide).await?),
+        None => Vec::new(),
+    };
+    if !agreed(&record, &notes, &question, args.yes)? {
         return Ok(exit::ERROR);
     }
-    send(context, &record, &seen(decide, &record, args.yes)).await
+    let code = send(context, &record, &seen(decide, &record, args.yes)).await?;
+    if !context.json {
+        notes.iter().skip(1).for_each(|note| output::to_stderr(note));
+    }
+    if args.same && code == 0 { same(context, &record).await } else { Ok(code) }
+}
+
+/// Approves the other pending requests that ask for the same call, each as it stands.
+async fn same(context: &Context, record: &Record) -> anyhow::Result<u8> {
+    let query = ListQuery {
+        state: Some(State::Pending),
+        agent: Some(record.agent.clone()),
+        tool: record.tool.clone(),
+        limit: Some(200),
+        ..ListQuery::default()
+    };
+    let page = context.client.list(&query).await?;
+    let twins = page.items.iter().filter(|other| other.id != record.id && other.same.is_some() && other.same == record.same);
+    let items: Vec<BatchItem> =
+        twins.map(|other| BatchItem { id: other.id, decide: Decide::approve(other) }).collect();
+    if items.is_empty() {
+        return Ok(0);
+    }
+    let mut code = 0;
+    for result in context.client.decide_batch(&items, false).await? {
+        match result.result {
+            Ok(after) => said(context, &after)?,
+            Err(problem) => {
+                code = exit::ERROR;
+                output::to_stderr(&format!("{}: {}", result.id, output::safe(&problem.to_string())));
+            }
+        }
+    }
+    Ok(code)
 }
 
 /// Yes, with other arguments.
@@ -53,8 +97,16 @@ pub(crate) async fn edit(context: &Context, args: EditArgs) -> anyhow::Result<u8
         }
     };
     let changes = replacement::changes(&before, &after);
-    let decide = with(Decide::edit(&record, after), &record, args.reason, args.code, args.yes)?;
-    if !agreed(&record, &changes, "Approve with these changes?", args.yes)? {
+    let decide = with(Decide::edit(&record, after), &record, args.reason, args.code, args.yes || args.dry_run)?;
+    if args.dry_run {
+        return preview::run(context, &record, &decide).await;
+    }
+    // Whoever looks is told what the edit would do before it is sent: it may need more people, or void their votes.
+    let mut notes: Vec<String> = changes.iter().map(|change| paint(output::WARN, change)).collect();
+    if !args.yes && somebody_there() {
+        notes.extend(preview::lines(&context.client.preview(record.id, &decide).await?));
+    }
+    if !agreed(&record, &notes, "Approve with these changes?", args.yes)? {
         return Ok(exit::ERROR);
     }
     send(context, &record, &seen(decide, &record, args.yes)).await
@@ -156,15 +208,15 @@ fn with(
 }
 
 /// Shows what will be approved and asks, where there is somebody to ask.
-fn agreed(record: &Record, changes: &[String], question: &str, yes: bool) -> anyhow::Result<bool> {
+fn agreed(record: &Record, notes: &[String], question: &str, yes: bool) -> anyhow::Result<bool> {
     if yes || !somebody_there() {
         return Ok(true);
     }
     output::to_stderr(&sheet(&describe(record, output::now())));
-    if !changes.is_empty() {
-        output::to_stderr(&format!("\n{}", paint(output::STRONG, "Your changes")));
-        for change in changes {
-            output::to_stderr(&format!("  {}", paint(output::WARN, change)));
+    if !notes.is_empty() {
+        output::to_stderr(&format!("\n{}", paint(output::STRONG, "What you decide")));
+        for note in notes {
+            output::to_stderr(&format!("  {note}"));
         }
     }
     let said = ask(&format!("\n{} [y/N]", paint(output::STRONG, question)))?;

@@ -76,9 +76,18 @@ impl Decide {
     }
 }
 
+/// Whether a decision counts.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct DecideParams {
+    /// Say what the decision would do, and do nothing.
+    dry_run: Option<bool>,
+}
+
 /// Vote on a held request.
-#[utoipa::path(post, path = "/v1/requests/{id}/decision", operation_id = "decide_request", tag = "decisions", params(("id" = String, Path)), request_body = Decide, responses(
-    (status = 200, description = "the record after the vote", body = Record),
+#[utoipa::path(post, path = "/v1/requests/{id}/decision", operation_id = "decide_request", tag = "decisions", params(("id" = String, Path), DecideParams), request_body = Decide, responses(
+    (status = 200, description = "the record after the vote; with `dry_run`, what would happen", body = Record),
     (status = 403, description = "self_approval, step_up_required, not_eligible, or not a reviewer", body = ProblemDocument),
     (status = 404, description = "unknown or malformed", body = ProblemDocument),
     (status = 409, description = "already_decided, expired, cancelled, stale_digest or stale_version, with the record", body = ProblemDocument),
@@ -87,12 +96,54 @@ impl Decide {
 pub(crate) async fn decide(
     AxumState(state): AxumState<State>,
     id: Id<RequestId>,
+    params: Result<Params<DecideParams>, Problem>,
     call: Call<Decide>,
 ) -> Result<Response, Problem> {
+    // Looked at only now: what is wrong with a query is not discussed with strangers.
+    let Params(params) = params?;
     let decision = call.body.on(id.get()?, call.idempotency);
+    if params.dry_run == Some(true) {
+        return preview(&state, &call.actor, decision).await;
+    }
     let request = state.gate.decide(&call.actor, decision).await.map_err(|error| refuse(&state, error))?;
     // Without `display`: whoever decides has just been shown it.
     Ok(json(StatusCode::OK, &request.view(state.gate.now())))
+}
+
+/// What a decision would do. Nothing was written.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct PreviewRecord {
+    /// The request as it would stand.
+    #[schema(value_type = Record)]
+    record: Value,
+    /// Whether this vote would be the last one that is needed.
+    decides: bool,
+    /// What policy says of the replacement: `verdict`, `risk` and `needs`.
+    #[schema(value_type = Option<Object>)]
+    ruling: Option<placet_core::Ruling>,
+    /// Whether more would be needed, or the risk be higher, than now.
+    stricter: bool,
+    /// Whose votes would be void.
+    voided: Vec<String>,
+    /// The standing approval that would come with it.
+    grant: Option<placet_core::Grant>,
+    /// What that would cover, in words.
+    covers: Option<String>,
+}
+
+async fn preview(state: &State, actor: &Actor, decision: Decision) -> Result<Response, Problem> {
+    let preview = state.gate.preview(actor, decision).await.map_err(|error| refuse(state, error))?;
+    let (grant, covers) = preview.grant.unzip();
+    let record = PreviewRecord {
+        record: serde_json::to_value(view(state, actor, &preview.request)).unwrap_or_default(),
+        decides: preview.decides,
+        ruling: preview.ruling,
+        stricter: preview.stricter,
+        voided: preview.voided,
+        grant,
+        covers,
+    };
+    Ok(json(StatusCode::OK, &record))
 }
 
 /// How a batch is applied.

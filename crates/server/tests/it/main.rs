@@ -12,6 +12,7 @@ mod inputs;
 mod limits;
 mod openapi;
 mod permits;
+mod policy;
 mod races;
 mod roles;
 mod secrets;

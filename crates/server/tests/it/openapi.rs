@@ -69,15 +69,21 @@ fn the_document_is_openapi_3_1_and_names_every_call() {
     assert!(document()["openapi"].as_str().is_some_and(|version| version.starts_with("3.1.")));
     let names: BTreeSet<String> = operations().iter().map(Operation::name).collect();
     let expected = [
+        "DELETE /v1/grants/{id}",
         "DELETE /v1/keys/{id}",
         "DELETE /v1/people/{name}",
+        "DELETE /v1/policy/shadow",
         "GET /healthz",
         "GET /metrics",
         "GET /openapi.json",
         "GET /readyz",
+        "GET /v1/grants",
         "GET /v1/keys",
         "GET /v1/ledger",
         "GET /v1/people",
+        "GET /v1/policy",
+        "GET /v1/policy/shadow",
+        "GET /v1/policy/{hash}",
         "GET /v1/requests",
         "GET /v1/requests/{id}",
         "GET /v1/stream",
@@ -85,6 +91,9 @@ fn the_document_is_openapi_3_1_and_names_every_call() {
         "POST /v1/decisions",
         "POST /v1/keys",
         "POST /v1/people",
+        "POST /v1/policy/check",
+        "POST /v1/policy/explain",
+        "POST /v1/policy/simulate",
         "POST /v1/requests",
         "POST /v1/requests/{id}/cancel",
         "POST /v1/requests/{id}/claim",
@@ -94,6 +103,8 @@ fn the_document_is_openapi_3_1_and_names_every_call() {
         "POST /v1/requests/{id}/resolve",
         "POST /v1/requests/{id}/revoke",
         "PUT /v1/people/{name}",
+        "PUT /v1/policy",
+        "PUT /v1/policy/shadow",
     ];
     assert_eq!(names.iter().map(String::as_str).collect::<Vec<_>>(), expected);
 }

@@ -16,6 +16,9 @@ use crate::{
 /// A request that does not exist, spelled well.
 pub(crate) const NOWHERE: &str = "req_0698d3r3kvtg0i8s0c1g60o30c";
 
+/// A policy under which everything waits.
+const POLICY: &str = "version = 1\n";
+
 /// Who may make a call (a=agent, r=reviewer, d=admin, u=auditor), a body that fits, and what those who may get.
 fn rule(operation: &Operation) -> (&'static str, Value, u16) {
     let vote = json!({"decision": "deny", "digest": format!("sha256:{}", "0".repeat(64)), "version": 1});
@@ -47,14 +50,27 @@ fn rule(operation: &Operation) -> (&'static str, Value, u16) {
         "PUT /v1/people/{name}" => ("d", json!({"roles": ["auditor"]}), 200),
         "GET /v1/keys" | "GET /v1/people" => ("d", json!(null), 200),
         "DELETE /v1/keys/{id}" | "DELETE /v1/people/{name}" => ("d", json!(null), 404),
+        "GET /v1/policy" | "GET /v1/grants" => ("rdu", json!(null), 200),
+        "GET /v1/policy/{hash}" => ("rdu", json!(null), 404),
+        "GET /v1/policy/shadow" => ("rdu", json!(null), 404),
+        "PUT /v1/policy" => ("d", json!({ "policy": POLICY }), 200),
+        "POST /v1/policy/check" | "POST /v1/policy/simulate" => ("rdu", json!({ "policy": POLICY }), 200),
+        "POST /v1/policy/explain" => ("rdu", json!({"request": action()}), 200),
+        "PUT /v1/policy/shadow" => ("d", json!({ "policy": POLICY }), 204),
+        "DELETE /v1/policy/shadow" => ("d", json!(null), 204),
+        "DELETE /v1/grants/{id}" => ("rd", json!(null), 404),
         other => panic!("who may call {other}? say it here"),
     }
 }
 
 fn address(operation: &Operation) -> String {
-    let id = if operation.path.contains("keys") { "key_0698d3r3kvtg0i8s0c1g60o30c" } else { NOWHERE };
+    let id = match operation.path.as_str() {
+        path if path.contains("keys") => "key_0698d3r3kvtg0i8s0c1g60o30c",
+        path if path.contains("grants") => "grt_0698d3r3kvtg0i8s0c1g60o30c",
+        _ => NOWHERE,
+    };
     let name = if operation.method == Method::DELETE { "nobody" } else { "newcomer" };
-    operation.path.replace("{id}", id).replace("{name}", name)
+    operation.path.replace("{id}", id).replace("{name}", name).replace("{hash}", "sha256:00")
 }
 
 fn bytes(body: &Value) -> Bytes {

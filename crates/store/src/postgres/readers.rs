@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use deadpool_postgres::{
     Client as Pooled, Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime,
 };
-use placet_core::{Digest, Directory, Key, Request, RequestId, State, Time};
+use placet_core::{Digest, Directory, Grant, Key, Request, RequestId, State, Time};
 use placet_ledger::Entry;
 use tokio_postgres::{
     Client, NoTls, Row,
@@ -17,8 +17,10 @@ use super::{
     session::{self, CONNECT, Statement, failed, pipeline, read, request, requests, simple},
 };
 use crate::{
-    Filter, LedgerRow, Listed, StoreError,
+    Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError,
     backend::HeadRow,
+    migrations::POLICY,
+    policies,
     read::{Bind, list_sql, page},
     rows::{self, bytes32, int, parse, uint},
     tail::News,
@@ -119,14 +121,30 @@ impl PostgresReaders {
     }
 
     pub(crate) async fn directory(&self) -> Result<(u64, Directory), StoreError> {
+        let knows = self.knows_policies().await?;
         let client = self.client().await?;
-        let statements = vec![
+        let mut statements = vec![
             typed(&client, HEAD, vec![]),
             typed(&client, PRINCIPALS, vec![]),
             typed(&client, KEYS, vec![]),
         ];
-        let [heads, principals, keys] = snapshot(&client, statements).await?;
-        Ok((session::head(one(&heads)?)?.principals_seq, directory(&principals, &keys)?))
+        if !knows {
+            let [heads, principals, keys] = snapshot(&client, statements).await?;
+            return Ok((
+                session::head(one(&heads)?)?.principals_seq,
+                directory(&principals, &keys, &[], &[])?,
+            ));
+        }
+        statements.push(typed(&client, POLICY_IN_FORCE, vec![]));
+        statements.push(typed(&client, GRANTS, vec![]));
+        let [heads, principals, keys, policy, grants] = snapshot(&client, statements).await?;
+        Ok((session::head(one(&heads)?)?.principals_seq, directory(&principals, &keys, &policy, &grants)?))
+    }
+
+    /// Whether the tables of policies are there: a database of the first format can still be verified.
+    async fn knows_policies(&self) -> Result<bool, StoreError> {
+        let rows = self.query("SELECT max(version) FROM placet_format", &[]).await?;
+        Ok(rows.first().map(|row| read::<Option<i64>>(row, 0)).transpose()?.flatten() >= Some(POLICY))
     }
 
     pub(crate) async fn list(&self, filter: &Filter, limit: u32, now: Time) -> Result<Listed, StoreError> {
@@ -202,14 +220,80 @@ impl PostgresReaders {
     pub(crate) async fn tables_page(&self, after: u64, limit: u32) -> Result<Vec<TableRow>, StoreError> {
         let rows = self
             .query(
-                "SELECT seq, version, state, meta FROM requests WHERE seq > $1 ORDER BY seq LIMIT $2",
+                "SELECT seq, version, state, meta, id, kind, agent, session, tool, risk, grp, created_at, deadline FROM requests
+                 WHERE seq > $1 ORDER BY seq LIMIT $2",
                 &[&int(after), &i64::from(limit)],
             )
             .await?;
         rows.iter()
             .map(|row| {
-                let version = u32::try_from(read::<i64>(row, 1)?).unwrap_or(u32::MAX);
-                Ok(TableRow { seq: uint(read(row, 0)?), version, state: read(row, 2)?, meta: read(row, 3)? })
+                Ok(TableRow {
+                    seq: uint(read(row, 0)?),
+                    version: u32::try_from(read::<i64>(row, 1)?).unwrap_or(u32::MAX),
+                    state: read(row, 2)?,
+                    meta: read(row, 3)?,
+                    id: read(row, 4)?,
+                    kind: read(row, 5)?,
+                    agent: read(row, 6)?,
+                    session: read(row, 7)?,
+                    tool: read(row, 8)?,
+                    risk: read(row, 9)?,
+                    group: read(row, 10)?,
+                    created_at: read(row, 11)?,
+                    deadline: read(row, 12)?,
+                })
+            })
+            .collect()
+    }
+
+    pub(crate) async fn history(&self, after: u64, limit: u32) -> Result<Vec<Arc<Request>>, StoreError> {
+        let page = requests!("(SELECT seq, meta FROM requests WHERE seq > $1 ORDER BY seq LIMIT $2) r");
+        let rows = self.query(page, &[&int(after), &i64::from(limit)]).await?;
+        let mut items = rows
+            .iter()
+            .map(|row| Ok(Arc::new(request(row)?)))
+            .collect::<Result<Vec<Arc<Request>>, StoreError>>()?;
+        // A join keeps the order of what it joins only by habit.
+        items.sort_by_key(|request| request.seq);
+        Ok(items)
+    }
+
+    pub(crate) async fn policy_text(&self, hash: &str) -> Result<Option<Arc<str>>, StoreError> {
+        let find = "SELECT text FROM policies WHERE hash = $1 ORDER BY seq DESC LIMIT 1";
+        let rows = self.query(find, &[&hash]).await?;
+        rows.first().map(|row| Ok(read::<&str>(row, 0)?.into())).transpose()
+    }
+
+    pub(crate) async fn policies(&self, limit: u32) -> Result<Vec<PolicyVersion>, StoreError> {
+        if !self.knows_policies().await? {
+            return Ok(Vec::new());
+        }
+        let find = "SELECT seq, hash, source, who, at FROM policies ORDER BY seq DESC LIMIT $1";
+        let rows = self.query(find, &[&i64::from(limit)]).await?;
+        rows.iter()
+            .map(|row| {
+                Ok(PolicyVersion {
+                    seq: uint(read(row, 0)?),
+                    hash: read(row, 1)?,
+                    source: read(row, 2)?,
+                    by: read(row, 3)?,
+                    at: Time::from_micros(read(row, 4)?),
+                })
+            })
+            .collect()
+    }
+
+    pub(crate) async fn grants(&self) -> Result<Vec<GrantUse>, StoreError> {
+        if !self.knows_policies().await? {
+            return Ok(Vec::new());
+        }
+        let find = "SELECT data, used FROM grants WHERE ended_at IS NULL ORDER BY id";
+        let rows = self.query(find, &[]).await?;
+        rows.iter()
+            .map(|row| {
+                let grant: Grant = serde_json::from_str(read(row, 0)?)?;
+                let used = u32::try_from(read::<i64>(row, 1)?.max(0)).unwrap_or(u32::MAX);
+                Ok(GrantUse { grant: Arc::new(grant), used })
             })
             .collect()
     }
@@ -283,8 +367,16 @@ const HEAD: &str = "SELECT epoch, seq, hash, principals_seq FROM head WHERE one 
 pub(super) const PRINCIPALS: &str = "SELECT name, kind, data FROM principals";
 pub(super) const KEYS: &str = "SELECT id, role, name, secret, created_at, revoked_at FROM keys";
 
-/// The directory from the rows of [`PRINCIPALS`] and [`KEYS`].
-pub(super) fn directory(principals: &[Row], keys: &[Row]) -> Result<Directory, StoreError> {
+pub(super) const POLICY_IN_FORCE: &str = "SELECT hash FROM policies ORDER BY seq DESC LIMIT 1";
+pub(super) const GRANTS: &str = "SELECT data, digest, pattern FROM grants WHERE ended_at IS NULL";
+
+/// The directory from the rows of [`PRINCIPALS`], [`KEYS`], [`POLICY_IN_FORCE`] and [`GRANTS`].
+pub(super) fn directory(
+    principals: &[Row],
+    keys: &[Row],
+    policy: &[Row],
+    grants: &[Row],
+) -> Result<Directory, StoreError> {
     let principals = principals.iter().map(|row| Ok((read(row, 0)?, read(row, 1)?, read(row, 2)?)));
     let keys = keys.iter().map(|row| {
         let key = Key {
@@ -296,8 +388,12 @@ pub(super) fn directory(principals: &[Row], keys: &[Row]) -> Result<Directory, S
         };
         Ok((key, read(row, 3)?))
     });
-    rows::directory(
+    let mut directory = rows::directory(
         principals.collect::<Result<Vec<_>, StoreError>>()?,
         keys.collect::<Result<Vec<_>, StoreError>>()?,
-    )
+    )?;
+    let policy = policy.first().map(|row| read(row, 0)).transpose()?;
+    let grants = grants.iter().map(|row| Ok((read(row, 0)?, read(row, 1)?, read(row, 2)?)));
+    policies::attach(&mut directory, policy, grants.collect::<Result<Vec<_>, StoreError>>()?)?;
+    Ok(directory)
 }

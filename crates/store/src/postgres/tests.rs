@@ -139,6 +139,7 @@ fn submit(session: &str) -> Command {
         stored: canonical.payload.into(),
         digest: canonical.digest,
         created_at,
+        source: "rest".to_owned(),
         verdict: Verdict {
             effect: Effect::Hold,
             rule: "test".to_owned(),
@@ -147,6 +148,10 @@ fn submit(session: &str) -> Command {
         },
         risk: Risk::Low,
         needs: Needs::default(),
+        escalation: Vec::new(),
+        decisions: None,
+        grants: Vec::new(),
+        trust: None,
         claim_window: Duration::from_mins(15),
         report_window: Duration::from_hours(1),
         pending_cap: 1_000_000,
@@ -179,7 +184,7 @@ async fn begun(writer: &mut PostgresWriter, command: Command, batch: [u8; 16]) -
     let unit: Unit = work(command, None);
     let loaded = writer.begin(&want(std::iter::once(&unit))).await.unwrap();
     let Unit::Commands { actor, commands, .. } = &unit else { unreachable!() };
-    let mut applied = Batch::new(loaded, Arc::default(), Arc::default());
+    let mut applied = Batch::new(loaded, Arc::default(), Arc::default(), Arc::default());
     applied.commands(actor, commands, false).unwrap();
     applied.finish(batch).unwrap().0
 }

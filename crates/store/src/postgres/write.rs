@@ -7,7 +7,7 @@ use super::{
     plain,
     session::{Statement, requests, simple},
 };
-use crate::{StoreError, backend::Changes, rows::int};
+use crate::{StoreError, backend::Changes, policies::idle_before, rows::int};
 
 /// Prepares every statement in one round trip.
 macro_rules! statements {
@@ -43,12 +43,17 @@ statements! {
                    UNION SELECT r.agent FROM idempotency i JOIN requests r ON r.seq = i.request WHERE i.scope = ANY ($3)) a
                JOIN tallies t ON t.agent = a.agent";
 
+    /// How often standing yeses were used, and what people approved before.
+    uses = "SELECT id, used FROM grants WHERE id = ANY ($1)";
+    trust = "SELECT digest, count, at FROM trust WHERE digest = ANY ($1)";
+
     put_requests = "INSERT INTO requests (seq, id, version, state, kind, agent, session, tool, risk, grp, created_at, deadline, meta, changed_at)
                     SELECT n.*, $14 FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
                                          $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::text[]) n";
     set_requests = "WITH changed AS (
-                        UPDATE requests r SET version = n.version, state = n.state, deadline = n.deadline, meta = n.meta, changed_at = $7
-                        FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[]) AS n (seq, version, state, deadline, meta)
+                        UPDATE requests r SET version = n.version, state = n.state, deadline = n.deadline, meta = n.meta, risk = n.risk, changed_at = $7
+                        FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[], $8::text[])
+                            AS n (seq, version, state, deadline, meta, risk)
                         WHERE r.seq = n.seq RETURNING 1)
                     SELECT placet_expect(count(*), $6, 'requests to update') FROM changed";
     put_payloads = "INSERT INTO payloads (seq, request, version, body) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[])";
@@ -70,6 +75,18 @@ statements! {
                   SELECT n.id, n.seq, n.request, n.channel, 'waiting', 0, n.next_at, 0, n.give_up_at
                   FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
                       AS n (id, seq, request, channel, next_at, give_up_at)";
+    put_policies = "INSERT INTO policies (seq, hash, source, who, at, text)
+                    SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[])";
+    put_grants = "INSERT INTO grants (id, data, digest, pattern, used)
+                  SELECT n.*, 0 FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[]) n";
+    use_grants = "WITH counted AS (
+                      UPDATE grants g SET used = n.used FROM unnest($1::text[], $2::bigint[]) AS n (id, used) WHERE g.id = n.id RETURNING 1)
+                  SELECT placet_expect(count(*), $3, 'standing approvals to count') FROM counted";
+    end_grants = "UPDATE grants SET ended_at = $2 WHERE id = ANY ($1)";
+    no_trust = "DELETE FROM trust";
+    cut_trust = "DELETE FROM trust WHERE digest = ANY ($1)";
+    add_trust = "INSERT INTO trust (digest, count, at) SELECT n.digest, n.count, $3 FROM unnest($1::bytea[], $2::bigint[]) AS n (digest, count)
+                 ON CONFLICT (digest) DO UPDATE SET count = CASE WHEN trust.at <= $4 THEN 0 ELSE trust.count END + excluded.count, at = excluded.at";
     /// Only from where this batch began: nothing can have come in between. With it goes the batch's name, by which
     /// its commit can be looked up, and the hint to the other nodes.
     set_head = "WITH mine AS (
@@ -97,6 +114,8 @@ statements! {
                      DELETE FROM idempotency i USING old WHERE i.id = old.id";
     prune_outbox = "WITH old AS MATERIALIZED (SELECT id FROM outbox WHERE state <> 'waiting' AND next_at < $1 LIMIT 1000)
                     DELETE FROM outbox o USING old WHERE o.id = old.id";
+    prune_trust = "DELETE FROM trust WHERE digest IN (SELECT digest FROM trust WHERE at < $1 LIMIT 1000)";
+    prune_grants = "DELETE FROM grants WHERE id IN (SELECT id FROM grants WHERE ended_at < $1 LIMIT 1000)";
 }
 
 /// One statement of a batch, with its parameters inside.
@@ -165,6 +184,7 @@ impl Statements {
             all.push(send!(client, &self.put_tallies, agents, pending));
         }
         self.rare(client, changes, &mut all)?;
+        self.standing(client, changes, &mut all)?;
         if changes.head.head.epoch != begun.epoch {
             all.push(send!(client, &self.end_restore,));
         }
@@ -232,6 +252,7 @@ impl Statements {
             let deadlines: Vec<Option<i64>> =
                 changed.iter().map(|row| row.request.deadline().map(Time::micros)).collect();
             let metas: Vec<&str> = changed.iter().map(|row| row.meta.as_str()).collect();
+            let risks: Vec<&str> = changed.iter().map(|row| row.request.risk.as_str()).collect();
             all.push(send!(
                 client,
                 &self.set_requests,
@@ -242,8 +263,62 @@ impl Statements {
                 metas,
                 int(changed.len() as u64),
                 changes.now.micros(),
+                risks,
             ));
         }
+    }
+
+    /// Policies, standing yeses and trust: not in every batch either.
+    fn standing<'a>(
+        &'a self,
+        client: &'a Client,
+        changes: &'a Changes,
+        all: &mut Vec<Statement<'a>>,
+    ) -> Result<(), StoreError> {
+        if !changes.policies.is_empty() {
+            let of = || changes.policies.iter().map(|row| &row.version);
+            let seqs: Vec<i64> = of().map(|version| int(version.seq)).collect();
+            let hashes: Vec<&str> = of().map(|version| version.hash.as_str()).collect();
+            let sources: Vec<_> = of().map(|version| plain(&version.source)).collect();
+            let who: Vec<&str> = of().map(|version| version.by.as_str()).collect();
+            let at: Vec<i64> = of().map(|version| version.at.micros()).collect();
+            let texts: Vec<&str> = changes.policies.iter().map(|row| &*row.text).collect();
+            all.push(send!(client, &self.put_policies, seqs, hashes, sources, who, at, texts));
+        }
+        if !changes.grants.is_empty() {
+            let rows = &changes.grants;
+            let ids: Vec<String> = rows.iter().map(|row| row.grant.id.to_string()).collect();
+            let data = rows.iter().map(|row| serde_json::to_string(&*row.grant));
+            let data = data.collect::<Result<Vec<String>, _>>()?;
+            let digests: Vec<Option<&[u8]>> = rows.iter().map(|row| row.digest()).collect();
+            let patterns: Vec<Option<&str>> = rows.iter().map(|row| row.pattern()).collect();
+            all.push(send!(client, &self.put_grants, ids, data, digests, patterns));
+        }
+        if !changes.used.is_empty() {
+            let (ids, used): (Vec<String>, Vec<i64>) =
+                changes.used.iter().map(|(id, used)| (id.to_string(), i64::from(*used))).unzip();
+            all.push(send!(client, &self.use_grants, ids, used, int(changes.used.len() as u64)));
+        }
+        if !changes.ended.is_empty() {
+            let ids: Vec<String> = changes.ended.iter().map(ToString::to_string).collect();
+            all.push(send!(client, &self.end_grants, ids, changes.now.micros()));
+        }
+        if changes.no_trust {
+            all.push(send!(client, &self.no_trust,));
+        }
+        let reset: Vec<&[u8]> =
+            changes.trust.iter().filter(|(_, change)| change.reset).map(|(digest, _)| &digest[..]).collect();
+        if !reset.is_empty() {
+            all.push(send!(client, &self.cut_trust, reset));
+        }
+        let added = changes.trust.iter().filter(|(_, change)| change.add > 0);
+        let (digests, counts): (Vec<&[u8]>, Vec<i64>) =
+            added.map(|(digest, change)| (&digest[..], i64::from(change.add))).unzip();
+        if !digests.is_empty() {
+            let idle = idle_before(changes.now).micros();
+            all.push(send!(client, &self.add_trust, digests, counts, changes.now.micros(), idle));
+        }
+        Ok(())
     }
 
     /// Keys, people and deliveries: not in every batch.

@@ -18,6 +18,7 @@ use crate::{
     AttemptResult, Clock, Delivery, StoreError,
     backend::{Backend, Changes, CommitError, Loaded, Want},
     outbox,
+    policies::{TrustRow, idle_before},
     rows::{AnswerRow, bytes32, parse, uint},
 };
 
@@ -142,6 +143,9 @@ impl PostgresWriter {
         let (ids, scopes, agents) = (&ids, &scopes, &want.agents);
         let (find_answers, find_requests) = (!scopes.is_empty(), !ids.is_empty() || !scopes.is_empty());
         let find_tallies = find_requests || !agents.is_empty();
+        let grants: Vec<String> = want.grants.iter().map(ToString::to_string).collect();
+        let keys: Vec<&[u8]> = want.trust.iter().map(|key| &key[..]).collect();
+        let (grants, keys) = (&grants, &keys);
         let Session { client, statements, .. } = self.session.as_ref().ok_or_else(lost)?;
         // The clock is read after the lock is held, so that nothing is decided on an old time.
         let mut all =
@@ -155,11 +159,18 @@ impl PostgresWriter {
         if find_tallies {
             all.push(send!(client, &statements.tallies, agents, ids, scopes));
         }
+        if !grants.is_empty() {
+            all.push(send!(client, &statements.uses, grants));
+        }
+        if !keys.is_empty() {
+            all.push(send!(client, &statements.trust, keys));
+        }
         let sent = timeout(ROUND_TRIP, pipeline(all)).await;
         let mut rows = self.settle(sent)?.into_iter().skip(1);
         let mut next = |asked: bool| if asked { rows.next().unwrap_or_default() } else { Vec::new() };
         let (heads, clock) = (next(true), next(true));
         let (answers, requests, tallies) = (next(find_answers), next(find_requests), next(find_tallies));
+        let (uses, trusted) = (next(!grants.is_empty()), next(!keys.is_empty()));
 
         let head = session::head(
             heads
@@ -179,7 +190,18 @@ impl PostgresWriter {
         for row in &tallies {
             counts.insert(read(row, 0)?, uint(read(row, 1)?));
         }
-        Ok(Loaded { head, now, requests, answers, tallies: counts })
+        let used = uses
+            .iter()
+            .map(|row| Ok((parse(read(row, 0)?)?, small(read(row, 1)?))))
+            .collect::<Result<HashMap<_, _>, StoreError>>()?;
+        // What was asked for is there, so that later commands of the batch see what earlier ones did.
+        let none = TrustRow { count: 0, at: Time::default() };
+        let mut trust: HashMap<[u8; 32], TrustRow> = want.trust.iter().map(|key| (*key, none)).collect();
+        for row in &trusted {
+            let found = TrustRow { count: small(read(row, 1)?), at: Time::from_micros(read(row, 2)?) };
+            trust.insert(bytes32(read(row, 0)?)?, found);
+        }
+        Ok(Loaded { head, now, requests, answers, tallies: counts, used, trust })
     }
 
     /// The database's clock, which tests may move.
@@ -240,6 +262,11 @@ impl PostgresWriter {
     }
 }
 
+/// A count from a column.
+fn small(count: i64) -> u32 {
+    u32::try_from(count.max(0)).unwrap_or(u32::MAX)
+}
+
 fn lost() -> StoreError {
     StoreError::Unavailable("the connection was lost".to_owned())
 }
@@ -292,11 +319,13 @@ impl Backend for PostgresWriter {
             vec![
                 typed(&session.client, readers::PRINCIPALS, vec![]),
                 typed(&session.client, readers::KEYS, vec![]),
+                typed(&session.client, readers::POLICY_IN_FORCE, vec![]),
+                typed(&session.client, readers::GRANTS, vec![]),
             ]
         });
         let rows = rows.await?;
         match &rows[..] {
-            [principals, keys] => readers::directory(principals, keys),
+            [principals, keys, policy, grants] => readers::directory(principals, keys, policy, grants),
             _ => Err(lost()),
         }
     }
@@ -419,12 +448,14 @@ impl Backend for PostgresWriter {
     }
 
     async fn prune(&mut self, before: Time) -> Result<(), StoreError> {
-        let before = before.micros();
+        let (before, long_ago) = (before.micros(), idle_before(before).micros());
         self.small(|_| Vec::new()).await?;
         self.finish(move |Session { client, statements, .. }| {
             vec![
                 send!(client, &statements.prune_answers, before),
                 send!(client, &statements.prune_outbox, before),
+                send!(client, &statements.prune_trust, long_ago),
+                send!(client, &statements.prune_grants, long_ago),
             ]
         })
         .await?;

@@ -5,15 +5,17 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use placet_core::{Digest, Directory, Key, Request, RequestId, State, Time};
+use placet_core::{Digest, Directory, Grant, Key, Request, RequestId, State, Time};
 use placet_ledger::{Entry, Head};
 use rusqlite::{Connection, OptionalExtension as _, params_from_iter, types::ToSql};
 use tokio::sync::Semaphore;
 
 use super::Recent;
 use crate::{
-    Filter, LedgerRow, Listed, StoreError,
+    Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError,
     backend::HeadRow,
+    migrations::POLICY,
+    policies,
     read::{Bind, list_sql, page},
     rows::{self, bytes32, int, parse, uint},
     tail::News,
@@ -177,7 +179,8 @@ impl SqliteReaders {
     pub(crate) async fn tables_page(&self, after: u64, limit: u32) -> Result<Vec<TableRow>, StoreError> {
         self.long(move |db| {
             let mut find = db.prepare_cached(
-                "SELECT seq, version, state, meta FROM requests WHERE seq > ?1 ORDER BY seq LIMIT ?2",
+                "SELECT seq, version, state, meta, id, kind, agent, session, tool, risk, grp, created_at, deadline FROM requests
+                 WHERE seq > ?1 ORDER BY seq LIMIT ?2",
             )?;
             let rows = find.query_map(rusqlite::params![int(after), limit], |row| {
                 Ok(TableRow {
@@ -185,6 +188,15 @@ impl SqliteReaders {
                     version: row.get(1)?,
                     state: row.get(2)?,
                     meta: row.get(3)?,
+                    id: row.get(4)?,
+                    kind: row.get(5)?,
+                    agent: row.get(6)?,
+                    session: row.get(7)?,
+                    tool: row.get(8)?,
+                    risk: row.get(9)?,
+                    group: row.get(10)?,
+                    created_at: row.get(11)?,
+                    deadline: row.get(12)?,
                 })
             })?;
             Ok(rows.collect::<Result<_, _>>()?)
@@ -198,6 +210,75 @@ impl SqliteReaders {
                 .prepare_cached("SELECT seq, body FROM payloads WHERE seq > ?1 AND seq <= ?2 ORDER BY seq")?;
             let rows = find.query_map([int(after), int(upto)], |row| Ok((uint(row.get(0)?), row.get(1)?)))?;
             Ok(rows.collect::<Result<_, _>>()?)
+        })
+        .await
+    }
+
+    pub(crate) async fn history(&self, after: u64, limit: u32) -> Result<Vec<Arc<Request>>, StoreError> {
+        self.long(move |db| {
+            snapshot(db, |db| {
+                let mut find =
+                    db.prepare_cached("SELECT seq, meta FROM requests WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
+                let rows = find.query_map(rusqlite::params![int(after), limit], |row| {
+                    Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+                })?;
+                rows.map(|row| {
+                    let (seq, meta) = row?;
+                    Ok(Arc::new(rows::request(&meta, payloads(db, seq)?)?))
+                })
+                .collect()
+            })
+        })
+        .await
+    }
+
+    pub(crate) async fn policy_text(&self, hash: &str) -> Result<Option<Arc<str>>, StoreError> {
+        let hash = hash.to_owned();
+        self.long(move |db| {
+            let text: Option<String> = db
+                .prepare_cached("SELECT text FROM policies WHERE hash = ?1 ORDER BY seq DESC LIMIT 1")?
+                .query_row([hash], |row| row.get(0))
+                .optional()?;
+            Ok(text.map(Into::into))
+        })
+        .await
+    }
+
+    pub(crate) async fn policies(&self, limit: u32) -> Result<Vec<PolicyVersion>, StoreError> {
+        self.long(move |db| {
+            if super::format(db)? < POLICY {
+                return Ok(Vec::new());
+            }
+            let mut find = db.prepare_cached(
+                "SELECT seq, hash, source, who, at FROM policies ORDER BY seq DESC LIMIT ?1",
+            )?;
+            let rows = find.query_map([limit], |row| {
+                Ok(PolicyVersion {
+                    seq: uint(row.get(0)?),
+                    hash: row.get(1)?,
+                    source: row.get(2)?,
+                    by: row.get(3)?,
+                    at: Time::from_micros(row.get(4)?),
+                })
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+        .await
+    }
+
+    pub(crate) async fn grants(&self) -> Result<Vec<GrantUse>, StoreError> {
+        self.long(|db| {
+            if super::format(db)? < POLICY {
+                return Ok(Vec::new());
+            }
+            let mut find =
+                db.prepare_cached("SELECT data, used FROM grants WHERE ended_at IS NULL ORDER BY id")?;
+            let rows = find.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
+            rows.map(|row| {
+                let (data, used) = row?;
+                Ok(GrantUse { grant: Arc::new(serde_json::from_str::<Grant>(&data)?), used })
+            })
+            .collect()
         })
         .await
     }
@@ -296,7 +377,20 @@ pub(super) fn directory(db: &Connection) -> Result<Directory, StoreError> {
             Ok((key, secret))
         })
         .collect::<Result<Vec<(Key, Vec<u8>)>, StoreError>>()?;
-    rows::directory(principals, keys)
+    let mut directory = rows::directory(principals, keys)?;
+    if super::format(db)? >= POLICY {
+        let policy = db
+            .prepare_cached("SELECT hash FROM policies ORDER BY seq DESC LIMIT 1")?
+            .query_row([], |row| row.get(0))
+            .optional()?;
+        let mut find =
+            db.prepare_cached("SELECT data, digest, pattern FROM grants WHERE ended_at IS NULL")?;
+        let grants = find
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+            .collect::<Result<Vec<_>, _>>()?;
+        policies::attach(&mut directory, policy, grants)?;
+    }
+    Ok(directory)
 }
 
 fn ledger(db: &Connection, after: u64, limit: u32) -> Result<Vec<LedgerRow>, StoreError> {

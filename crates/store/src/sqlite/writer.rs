@@ -10,6 +10,7 @@ use crate::{
     AttemptResult, Clock, Delivery, StoreError,
     backend::{Backend, Changes, CommitError, Loaded, Want},
     outbox,
+    policies::{PolicyRow, TrustRow, idle_before},
     rows::{AnswerRow, bytes32, int, parse, uint},
 };
 
@@ -69,9 +70,26 @@ impl SqliteWriter {
                 tallies.insert(agent.clone(), tally(db, agent)?);
             }
         }
+        let mut used = HashMap::new();
+        for id in &want.grants {
+            let mut find = db.prepare_cached("SELECT used FROM grants WHERE id = ?1")?;
+            used.extend(
+                find.query_row([id.to_string()], |row| row.get(0)).optional()?.map(|used| (*id, used)),
+            );
+        }
+        let mut trust = HashMap::new();
+        for key in &want.trust {
+            let mut find = db.prepare_cached("SELECT count, at FROM trust WHERE digest = ?1")?;
+            let row = find.query_row([&key[..]], |row| {
+                Ok(TrustRow { count: row.get(0)?, at: Time::from_micros(row.get(1)?) })
+            });
+            // What was asked for is there, so that later commands of the batch see what earlier ones did.
+            let none = TrustRow { count: 0, at: Time::default() };
+            trust.insert(*key, row.optional()?.unwrap_or(none));
+        }
         // Read after the lock is held, so that nothing is decided on an old time.
         let now = self.clock.now();
-        Ok(Loaded { head, now, requests, answers, tallies })
+        Ok(Loaded { head, now, requests, answers, tallies, used, trust })
     }
 
     fn write(&self, changes: &Changes) -> Result<(), StoreError> {
@@ -102,8 +120,8 @@ impl SqliteWriter {
                 ])?;
             } else {
                 let changed = db
-                    .prepare_cached("UPDATE requests SET version = ?2, state = ?3, deadline = ?4, meta = ?5, changed_at = ?6 WHERE seq = ?1")?
-                    .execute(params![int(request.seq), request.version, request.state.as_str(), deadline, row.meta, changes.now.micros()])?;
+                    .prepare_cached("UPDATE requests SET version = ?2, state = ?3, deadline = ?4, meta = ?5, changed_at = ?6, risk = ?7 WHERE seq = ?1")?
+                    .execute(params![int(request.seq), request.version, request.state.as_str(), deadline, row.meta, changes.now.micros(), request.risk.as_str()])?;
                 if changed != 1 {
                     return Err(StoreError::Damaged(format!("{} has no row to update", request.id)));
                 }
@@ -128,6 +146,7 @@ impl SqliteWriter {
             .execute(params![agent, int(*pending)])?;
         }
         self.write_rare(changes)?;
+        self.write_standing(changes)?;
         db.prepare_cached(
             "UPDATE head SET epoch = ?1, seq = ?2, hash = ?3, principals_seq = ?4 WHERE one = 1",
         )?
@@ -177,6 +196,63 @@ impl SqliteWriter {
                 row.next_at.micros(),
                 row.give_up_at.micros(),
             ])?;
+        }
+        Ok(())
+    }
+
+    /// Policies, standing yeses and trust: not in every batch either.
+    fn write_standing(&self, changes: &Changes) -> Result<(), StoreError> {
+        let db = &self.connection;
+        for PolicyRow { version, text } in &changes.policies {
+            db.prepare_cached(
+                "INSERT INTO policies (seq, hash, source, who, at, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?
+            .execute(params![
+                int(version.seq),
+                version.hash,
+                version.source,
+                version.by,
+                version.at.micros(),
+                &**text
+            ])?;
+        }
+        for row in &changes.grants {
+            db.prepare_cached(
+                "INSERT INTO grants (id, data, digest, pattern, used) VALUES (?1, ?2, ?3, ?4, 0)",
+            )?
+            .execute(params![
+                row.grant.id.to_string(),
+                serde_json::to_string(&*row.grant)?,
+                row.digest(),
+                row.pattern()
+            ])?;
+        }
+        for (id, used) in &changes.used {
+            let counted = db
+                .prepare_cached("UPDATE grants SET used = ?2 WHERE id = ?1")?
+                .execute(params![id.to_string(), used])?;
+            if counted != 1 {
+                return Err(StoreError::Damaged(format!("{id} has no row to count its uses in")));
+            }
+        }
+        for id in &changes.ended {
+            db.prepare_cached("UPDATE grants SET ended_at = ?2 WHERE id = ?1")?
+                .execute(params![id.to_string(), changes.now.micros()])?;
+        }
+        if changes.no_trust {
+            db.execute("DELETE FROM trust", [])?;
+        }
+        for (digest, change) in &changes.trust {
+            if change.reset {
+                db.prepare_cached("DELETE FROM trust WHERE digest = ?1")?.execute([&digest[..]])?;
+            }
+            if change.add > 0 {
+                db.prepare_cached(
+                    "INSERT INTO trust (digest, count, at) VALUES (?1, ?2, ?3) ON CONFLICT (digest) DO UPDATE
+                     SET count = CASE WHEN trust.at <= ?4 THEN 0 ELSE trust.count END + excluded.count, at = excluded.at",
+                )?
+                .execute(params![&digest[..], change.add, changes.now.micros(), idle_before(changes.now).micros()])?;
+            }
         }
         Ok(())
     }
@@ -286,6 +362,11 @@ impl Backend for SqliteWriter {
             .execute([before.micros()])?;
             db.prepare_cached("DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE state <> 'waiting' AND next_at < ?1 LIMIT 1000)")?
                 .execute([before.micros()])?;
+            let long_ago = idle_before(before).micros();
+            db.prepare_cached("DELETE FROM trust WHERE digest IN (SELECT digest FROM trust WHERE at < ?1 LIMIT 1000)")?
+                .execute([long_ago])?;
+            db.prepare_cached("DELETE FROM grants WHERE id IN (SELECT id FROM grants WHERE ended_at < ?1 LIMIT 1000)")?
+                .execute([long_ago])?;
             Ok(())
         })
     }

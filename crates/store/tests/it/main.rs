@@ -9,4 +9,5 @@ mod principals;
 mod queueing;
 mod restoring;
 mod shop;
+mod standing;
 mod tampering;

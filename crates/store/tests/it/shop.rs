@@ -179,6 +179,8 @@ pub(crate) fn decide(request: &Request, word: DecisionWord) -> Command {
         version: request.version,
         reason: Some("because".to_owned()),
         proposal: None,
+        ruling: None,
+        remember: None,
         display: None,
     }))
 }

@@ -8,7 +8,8 @@ use placet_testkit::{Backend, Place, both};
 
 use crate::shop::{Shop, ann, bot, claim, decide, report};
 
-const TABLES: [&str; 7] = ["ledger", "payloads", "requests", "head", "tallies", "principals", "keys"];
+const TABLES: [&str; 9] =
+    ["ledger", "payloads", "requests", "head", "tallies", "principals", "keys", "policies", "grants"];
 
 /// A closed database with a known history, whose ledger can be written to.
 async fn history(backend: Backend) -> Place {
@@ -22,6 +23,18 @@ async fn history(backend: Backend) -> Place {
     shop.ask(&agent).await;
     let third = shop.ask(&agent).await;
     shop.done(&ann(), decide(&third, DecisionWord::Deny)).await;
+    closed(backend, shop).await
+}
+
+/// The same with a policy, and a yes in advance that was used once.
+async fn standing_history(backend: Backend) -> Place {
+    let (shop, policy) = crate::standing::granted(backend, 5).await;
+    shop.done(&bot("bot"), crate::standing::with_grant(&shop, &policy)).await;
+    closed(backend, shop).await
+}
+
+/// The database of a shop that is closed, ready to be tampered with.
+async fn closed(backend: Backend, shop: Shop) -> Place {
     shop.store.close().await;
     let Shop { place, store, .. } = shop;
     drop(store);
@@ -138,6 +151,38 @@ both! {
         differs(&place, "UPDATE requests SET version = 2 WHERE seq = 8").await;
         differs(&place, "DELETE FROM requests WHERE seq = 8").await;
         differs(&place, "UPDATE requests SET seq = 5 WHERE seq = 4").await;
+    }
+
+    async fn a_changed_column_that_lists_go_by_is_found(backend: Backend) {
+        let place = history(backend).await;
+        for (column, value) in [
+            ("id", "'req_0698d3r3kvtg0i8s0c1g60o30c'"), ("kind", "'input'"), ("agent", "'other'"), ("session", "'other'"),
+            ("tool", "NULL"), ("risk", "'low'"), ("grp", "'g'"), ("created_at", "1"), ("deadline", "deadline + 1"),
+            ("deadline", "NULL"),
+        ] {
+            let says = differs(&place, &format!("UPDATE requests SET {column} = {value} WHERE seq = 8")).await;
+            assert!(says.contains(&format!("`{column}`")), "{column}: {says}");
+        }
+        // What was decided has no deadline.
+        differs(&place, "UPDATE requests SET deadline = 1 WHERE seq = 4").await;
+    }
+
+    async fn changed_policies_and_standing_yeses_are_found(backend: Backend) {
+        let place = standing_history(backend).await;
+        place.verify().await.unwrap();
+        for change in [
+            "UPDATE policies SET text = 'version = 1 '",
+            "UPDATE policies SET source = 'elsewhere'",
+            "UPDATE policies SET who = 'eve'",
+            "UPDATE policies SET seq = seq + 1000",
+            "DELETE FROM policies",
+            "UPDATE grants SET used = 0",
+            "UPDATE grants SET data = replace(data, '\"uses\":5', '\"uses\":50')",
+            "UPDATE grants SET ended_at = 1",
+            "DELETE FROM grants",
+        ] {
+            differs(&place, change).await;
+        }
     }
 
     async fn changed_keys_people_and_counts_are_found(backend: Backend) {

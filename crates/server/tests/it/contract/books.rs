@@ -159,7 +159,7 @@ fn pages_of_requests_and_of_the_ledger() {
                     "effect": "hold",
                     "policy": "[digest]",
                     "reasons": [
-                      "no policy is installed, so every request waits for a person"
+                      "rule `hold-everything`: every request waits for a person"
                     ],
                     "rule": "hold-everything"
                   }

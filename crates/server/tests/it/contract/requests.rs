@@ -72,7 +72,8 @@ fn a_create_answers_the_whole_record() {
               "effect": "hold",
               "policy": "[digest]",
               "reasons": [
-                "no policy is installed, so every request waits for a person"
+                "rule `hold-everything`: every request waits for a person",
+                "the agent says the risk is high"
               ],
               "rule": "hold-everything"
             },

@@ -1,0 +1,127 @@
+//! Standing yeses: given with a decision, listed, taken back.
+
+use std::collections::BTreeMap;
+
+use placet_core::{Grant, GrantId, Needs, Record, RequestId, Risk, Verdict};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Client, Decide, Error, http::Call};
+
+/// What a person wants remembered with their yes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Remember {
+    scope: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<BTreeMap<String, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_in: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uses: Option<u32>,
+}
+
+impl Remember {
+    fn new(scope: &'static str) -> Self {
+        Self { scope, arguments: None, expires_in: None, uses: None }
+    }
+
+    /// This very call: equal arguments.
+    pub fn exact() -> Self {
+        Self::new("exact")
+    }
+
+    /// Any call of this tool in this session.
+    pub fn session() -> Self {
+        Self::new("session")
+    }
+
+    /// Calls whose arguments match: paths and matchers, as in `args` of a rule that allows.
+    pub fn pattern(arguments: BTreeMap<String, Value>) -> Self {
+        Self { arguments: Some(arguments), ..Self::new("pattern") }
+    }
+
+    /// For so long, such as `8h`.
+    #[must_use]
+    pub fn expires_in(mut self, duration: impl Into<String>) -> Self {
+        self.expires_in = Some(duration.into());
+        self
+    }
+
+    /// So often.
+    #[must_use]
+    pub fn uses(mut self, uses: u32) -> Self {
+        self.uses = Some(uses);
+        self
+    }
+}
+
+/// A standing yes as people see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrantInfo {
+    /// What was given.
+    #[serde(flatten)]
+    pub grant: Grant,
+    /// How often it was used.
+    pub used: u32,
+    /// What it covers, in words.
+    pub covers: String,
+}
+
+/// What policy says of a replacement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ruling {
+    /// Allow, hold or deny, and why.
+    pub verdict: Verdict,
+    /// Computed risk.
+    pub risk: Risk,
+    /// Whose yes is needed.
+    pub needs: Needs,
+}
+
+/// What a decision would do. Nothing was written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Preview {
+    /// The request as it would stand.
+    pub record: Record,
+    /// Whether this vote would be the last one that is needed.
+    pub decides: bool,
+    /// What policy says of the replacement.
+    #[serde(default)]
+    pub ruling: Option<Ruling>,
+    /// Whether more would be needed, or the risk be higher, than now.
+    pub stricter: bool,
+    /// Whose votes would be void.
+    #[serde(default)]
+    pub voided: Vec<String>,
+    /// The standing yes that would come with it.
+    #[serde(default)]
+    pub grant: Option<Grant>,
+    /// What that would cover, in words.
+    #[serde(default)]
+    pub covers: Option<String>,
+}
+
+impl Client {
+    /// Standing yeses: a reviewer's own; all of them for an admin or auditor.
+    pub async fn grants(&self) -> Result<Vec<GrantInfo>, Error> {
+        #[derive(Deserialize)]
+        struct Page {
+            items: Vec<GrantInfo>,
+        }
+        let page: Page = self.send(&Call::get(self.at("/v1/grants"))).await?;
+        Ok(page.items)
+    }
+
+    /// Takes a standing yes back, at once and everywhere.
+    pub async fn revoke_grant(&self, id: GrantId) -> Result<(), Error> {
+        let call = Call::delete(self.at(&format!("/v1/grants/{id}")));
+        self.send::<Value>(&call).await.map(drop)
+    }
+
+    /// What a decision would do, without doing it: whether it is enough, what an edit makes needed, what it voids.
+    pub async fn preview(&self, id: RequestId, decide: &Decide) -> Result<Preview, Error> {
+        let call = Call::post(self.at(&format!("/v1/requests/{id}/decision")), decide, None)?
+            .query("dry_run", "true");
+        self.send(&call).await
+    }
+}

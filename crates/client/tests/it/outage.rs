@@ -1,0 +1,147 @@
+//! Outages: a no by default, an error for those who ask for one, patience until the request's own deadline, never a yes.
+
+use std::time::{Duration, Instant};
+
+use placet_client::{Asked, Client, Error, Gated, OnOutage, RunError};
+use placet_core::{Create, Kind, State};
+use serde_json::{Map, Value, json};
+
+use crate::fake::{Call, Fake, ID, Reply, digest, record};
+
+type Ran = Result<Map<String, Value>, String>;
+
+const SHORT: Duration = Duration::from_millis(300);
+
+fn create() -> Create {
+    Create::new(Kind::Action, "s")
+}
+
+fn last_part(call: &Call) -> String {
+    call.line.split('?').next().unwrap().rsplit('/').next().unwrap().to_owned()
+}
+
+/// Pending, with so many seconds for deciding.
+fn pending(seconds: u32) -> Value {
+    let mut pending = record("pending", 1);
+    pending["expires_at"] = json!(format!("2026-11-15T12:00:{seconds:02}Z"));
+    pending
+}
+
+fn approved() -> Value {
+    let mut approved = record("approved", 2);
+    approved["decision"] = json!({"decision": "approve", "by": ["ann"], "reason": null, "arguments": null,
+        "digest": digest('a'), "answer": null, "steps": null, "at": "2026-11-15T12:00:01Z"});
+    approved["claim_by"] = json!("2026-11-15T12:00:04Z");
+    approved
+}
+
+/// Answers the first call of each kind that is in `answers` and breaks off on everything else.
+async fn away_after(answers: &'static [&'static str]) -> Fake {
+    Fake::start(move |_, call| match last_part(call).as_str() {
+        "requests" if answers.contains(&"create") => Reply::Json(201, pending(3)),
+        ID if answers.contains(&"get") => Reply::Json(200, approved()),
+        _ => Reply::Lost,
+    })
+    .await
+}
+
+async fn run(client: &Client) -> Result<Gated<Map<String, Value>>, RunError<Map<String, Value>, String>> {
+    client.run_gated(create(), async |_| -> Ran { panic!("it ran without a permit") }).await
+}
+
+#[tokio::test]
+async fn an_outage_is_a_no_unless_said_otherwise_wherever_it_begins() {
+    for (answers, known) in [(&[][..], false), (&["create"], true), (&["create", "get"], true)] {
+        let fake = away_after(answers).await;
+        let client = fake.client().with_outage_budget(SHORT);
+        let gated = run(&client).await.unwrap();
+        let Gated::Unreached { request, error } = gated else { panic!("{answers:?}: {gated:?}") };
+        assert_eq!(request.is_some(), known, "{answers:?}");
+        assert!(matches!(error, Error::Unreachable { .. }), "{error}");
+        assert!(fake.calls().len() > 1, "it was tried more than once");
+    }
+}
+
+#[tokio::test]
+async fn an_outage_is_an_error_for_those_who_want_one() {
+    for answers in [&[][..], &["create"], &["create", "get"]] {
+        let fake = away_after(answers).await;
+        let client = fake.client().with_outage_budget(SHORT).with_on_outage(OnOutage::Raise);
+        let error = run(&client).await.unwrap_err();
+        assert!(matches!(error, RunError::NotRun(Error::Unreachable { .. })), "{answers:?}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_pause_lasts_until_the_deadline_of_the_request_and_is_then_a_no() {
+    let fake = away_after(&["create"]).await;
+    let client = fake.client().with_outage_budget(SHORT).with_on_outage(OnOutage::Pause);
+    let began = Instant::now();
+    let gated = run(&client).await.unwrap();
+    assert!(matches!(gated, Gated::Unreached { request: Some(_), .. }), "{gated:?}");
+    let lasted = began.elapsed();
+    assert!(lasted > Duration::from_secs(1) && lasted < Duration::from_secs(10), "{lasted:?}");
+}
+
+#[tokio::test]
+async fn a_pause_before_the_request_is_taken_in_lasts_as_long_as_it_would_be_open() {
+    let fake = Fake::start(|_, _| Reply::Lost).await;
+    let client = fake.client().with_outage_budget(SHORT).with_on_outage(OnOutage::Pause);
+    let mut create = create();
+    create.expires_in = Some("2s".to_owned());
+    let began = Instant::now();
+    let asked = client.ask(&create).await.unwrap();
+    assert!(matches!(asked, Asked::Unreached { request: None, .. }), "{asked:?}");
+    let lasted = began.elapsed();
+    assert!(lasted > Duration::from_millis(700) && lasted < Duration::from_secs(8), "{lasted:?}");
+    let keys: Vec<_> = fake.calls().into_iter().filter_map(|call| call.key).collect();
+    assert!(keys.len() > 2 && keys.iter().all(|key| *key == keys[0]), "one request, however often it is sent");
+}
+
+#[tokio::test]
+async fn a_server_that_comes_back_in_time_is_waited_for() {
+    let began = Instant::now();
+    let fake = Fake::start(move |_, call| {
+        let away = (Duration::from_millis(300)..Duration::from_millis(1_500)).contains(&began.elapsed());
+        match last_part(call).as_str() {
+            "requests" => Reply::Json(201, pending(9)),
+            _ if away => Reply::Lost,
+            ID if began.elapsed() > Duration::from_millis(300) => Reply::Json(200, approved()),
+            ID => Reply::Json(200, pending(9)),
+            "claim" => Reply::Json(200, json!({"permit": "p", "arguments": {}, "digest": digest('a'), "report_by": "2026-11-15T13:00:00Z"})),
+            "outcome" => Reply::Json(200, record("succeeded", 4)),
+            other => panic!("unexpected call {other}"),
+        }
+    })
+    .await;
+    let client = fake.client().with_outage_budget(SHORT).with_on_outage(OnOutage::Pause);
+    let gated = client.run_gated(create(), async |arguments| Ran::Ok(arguments)).await.unwrap();
+    assert!(matches!(gated, Gated::Ran { record, .. } if record.state == State::Succeeded));
+}
+
+#[tokio::test]
+async fn a_server_that_is_there_and_busy_is_an_outage_and_one_that_refuses_is_not() {
+    for (status, code, outage) in
+        [(503, "busy", true), (429, "rate_limited", true), (429, "pending_cap", false), (422, "invalid", false)]
+    {
+        let fake = Fake::start(move |_, _| {
+            Reply::With(status, "retry-after", "0", json!({"status": status, "code": code, "detail": "no"}))
+        })
+        .await;
+        let client = fake.client().with_outage_budget(SHORT);
+        match client.ask(&create()).await {
+            Ok(Asked::Unreached { error, .. }) => assert!(outage && error.code() == Some(code), "{code}"),
+            Err(error) => assert!(!outage && error.code() == Some(code), "{code}: {error}"),
+            Ok(Asked::Decided(record)) => panic!("{code}: {record:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn nonsense_is_an_error_in_every_mode_and_never_a_yes() {
+    for mode in [OnOutage::Deny, OnOutage::Raise, OnOutage::Pause] {
+        let fake = Fake::start(|_, _| Reply::Json(201, record("auto_approved", 1))).await;
+        let error = run(&fake.client().with_on_outage(mode)).await.unwrap_err();
+        assert!(matches!(error, RunError::NotRun(Error::Protocol { .. })), "{error}");
+    }
+}

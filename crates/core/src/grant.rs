@@ -1,0 +1,199 @@
+//! Standing yeses: what a person said in advance and how far it reaches, and what policy lets be learned from approvals.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{AdminCommand, Context, GrantId, Kind, RequestId, Risk, Submit, Time, decide::Behind};
+
+/// A standing, scoped, revocable yes that one person gave in advance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Grant {
+    /// Its identifier.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub id: GrantId,
+    /// Whose yes it is.
+    pub by: String,
+    /// For which agent.
+    pub agent: String,
+    /// For which tool.
+    pub tool: String,
+    /// Under which policy; under any other it is void.
+    pub policy: String,
+    /// How far it reaches.
+    pub scope: Scope,
+    /// How often it can be used.
+    pub uses: u32,
+    /// When it was given.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub created_at: Time,
+    /// It cannot be used from here on.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub expires_at: Time,
+    /// The request that it was given with.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub request: RequestId,
+}
+
+/// How far a standing yes reaches. What it is compared with is kept beside it, as a [`GrantKey`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum Scope {
+    /// The same call: equal arguments.
+    Exact {},
+    /// Calls whose arguments match in these places; the others may be anything.
+    Pattern {
+        /// Paths into the arguments.
+        at: Vec<String>,
+    },
+    /// Any call of the tool in this session.
+    Session {
+        /// The session.
+        session: String,
+    },
+}
+
+/// A standing yes that is to be given with a vote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewGrant {
+    /// Its identifier.
+    pub id: GrantId,
+    /// How far it reaches.
+    pub scope: Scope,
+    /// How often it can be used.
+    pub uses: u32,
+    /// For how long.
+    pub expires_in: Duration,
+    /// What calls are compared with.
+    pub key: Option<GrantKey>,
+}
+
+/// What calls are compared with to see whether a standing yes covers them. Stored, never ledgered: it tells of arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GrantKey {
+    /// Keyed digest of the one call.
+    Same([u8; 32]),
+    /// Paths and matchers, as JSON.
+    Pattern(std::sync::Arc<str>),
+}
+
+/// What policy lets be learned: after so many approvals of the same, nobody is asked any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrustTerms {
+    /// The rules that offer it, as they are written into the verdict.
+    pub rule: String,
+    /// So many approvals by people.
+    pub after: u32,
+    /// JSON pointers to what must be equal; the whole arguments when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<Vec<String>>,
+}
+
+/// Trust that a new request may claim, and what deciding on it teaches. Whether it has been earned is looked up in the
+/// transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustOffer {
+    /// On what terms.
+    pub terms: TrustTerms,
+    /// Keyed digest of what must be equal. Stored, never ledgered.
+    pub key: [u8; 32],
+    /// Whether this request may claim it. What an agent says of itself can take that away; a no to it counts all the same.
+    pub usable: bool,
+}
+
+impl Grant {
+    /// Most uses of one.
+    pub const MOST_USES: u32 = 10_000;
+    /// Longest life of one.
+    pub const LONGEST: Duration = Duration::from_hours(30 * 24);
+    /// Above this, every call is looked at: neither standing yeses nor trust count.
+    pub const RISK: Risk = Risk::Medium;
+}
+
+/// The standing yes that lets this request through, if one does: it counts as the vote of whoever gave it, today.
+pub(crate) fn granted<'a>(submit: &Submit, agent: &str, cx: &Context<'a>) -> Option<(&'a Grant, u32)> {
+    submit.grants.iter().find_map(|id| {
+        let grant = cx.directory.grants.get(id)?;
+        let used = cx.used.iter().find(|(used, _)| used == id).map_or(0, |(_, used)| *used);
+        usable(grant, used, submit, agent, cx).then_some((&**grant, used))
+    })
+}
+
+fn usable(grant: &Grant, used: u32, submit: &Submit, agent: &str, cx: &Context<'_>) -> bool {
+    let in_scope = match &grant.scope {
+        Scope::Session { session } => *session == submit.spec.session,
+        // Arguments were compared before, and neither they nor what they were compared with can change.
+        Scope::Exact {} | Scope::Pattern { .. } => true,
+    };
+    let behind = Behind { agent, on_behalf_of: submit.spec.on_behalf_of.as_deref(), author: None };
+    in_scope
+        && grant.agent == agent
+        && Some(grant.tool.as_str()) == submit.spec.body.tool()
+        && grant.policy == submit.verdict.policy
+        && cx.now < grant.expires_at
+        && used < grant.uses
+        && submit.needs.step_up.is_none()
+        && behind.enough(&submit.needs, &BTreeSet::from([grant.by.as_str()]), cx)
+}
+
+/// Whether anything but a person's look at this very call may let it through.
+pub(crate) fn may_stand(kind: Kind, risk: Risk) -> bool {
+    kind == Kind::Action && risk <= Grant::RISK
+}
+
+impl crate::Request {
+    /// Whether this vote may come with a standing yes, and which one that makes.
+    pub(crate) fn remember(
+        &self,
+        new: &NewGrant,
+        decide: &crate::Decide,
+        by: &str,
+        cx: &Context<'_>,
+    ) -> Result<AdminCommand, crate::Invalid> {
+        let no = |field: &str, message: &str| Err(crate::Invalid::new(format!("/remember{field}"), message));
+        let plain = decide.word == crate::DecisionWord::Approve
+            && decide.proposal.is_none()
+            && self.proposal.is_none();
+        let Some(tool) = self.tool.clone().filter(|_| plain) else {
+            return no("", "only the plain approval of an action can be remembered");
+        };
+        if !may_stand(self.kind, self.risk) {
+            return no(
+                "",
+                "what has high or critical risk is looked at every time: decide this request alone",
+            );
+        }
+        if cx.directory.policy.as_ref().is_some_and(|active| *active != self.verdict.policy) {
+            return no("", "the policy has changed since this request was made: decide this request alone");
+        }
+        let behind = self.behind(None);
+        let alone = self.needs.step_up.is_none() && behind.enough(&self.needs, &BTreeSet::from([by]), cx);
+        if !alone {
+            return no(
+                "",
+                "this needs more than your yes, so yours cannot stand for it: decide this request alone",
+            );
+        }
+        if !(1..=Grant::MOST_USES).contains(&new.uses) {
+            return no("/uses", "expected a number from 1 to 10000");
+        }
+        if new.expires_in < Duration::from_secs(1) || new.expires_in > Grant::LONGEST {
+            return no("/expires_in", "expected a duration between 1 s and 30 days, such as `8h`");
+        }
+        let grant = Grant {
+            id: new.id,
+            by: by.to_owned(),
+            agent: self.agent.clone(),
+            tool,
+            policy: self.verdict.policy.clone(),
+            scope: new.scope.clone(),
+            uses: new.uses,
+            created_at: cx.now,
+            expires_at: cx.now.plus(new.expires_in),
+            request: self.id,
+        };
+        Ok(AdminCommand::CreateGrant { grant: Box::new(grant), key: new.key.clone() })
+    }
+}

@@ -1,0 +1,128 @@
+//! Looking before leaping: what policy says of a request and why, and what a decision would do.
+
+use std::sync::Arc;
+
+use placet_core::{
+    Actor, AdminEvent, Context, Create, Grant, Request, RequestId, Role, Ruling, State, apply, evolve,
+};
+use placet_policy::{Call, Explanation, Outcome};
+
+use crate::{
+    Decision, Gate, GateError,
+    gate::require,
+    judge::{call_of, call_of_spec},
+    policies::Version,
+};
+
+/// What one policy says of one call, and why.
+#[derive(Debug, Clone)]
+pub struct Explained {
+    /// The policy's hash.
+    pub policy: String,
+    /// What it says.
+    pub outcome: Outcome,
+    /// Every rule's word; none when the policy cannot be used.
+    pub explanation: Option<Explanation>,
+}
+
+/// What a decision would do. Nothing was written.
+#[derive(Debug, Clone)]
+pub struct Preview {
+    /// The request as it would stand.
+    pub request: Arc<Request>,
+    /// Whether this vote would be the last one that is needed.
+    pub decides: bool,
+    /// What policy says of the replacement.
+    pub ruling: Option<Ruling>,
+    /// Whether more would be needed, or the risk be higher, than now.
+    pub stricter: bool,
+    /// Whose votes would be void.
+    pub voided: Vec<String>,
+    /// The standing yes that would come with it, and what it would cover, in words.
+    pub grant: Option<(Grant, String)>,
+}
+
+fn explained(version: &Version, call: &Call<'_>) -> Explained {
+    let explanation = version.good().map(|policy| policy.explain(call));
+    let outcome = match &explanation {
+        Some(explanation) => explanation.outcome.clone(),
+        None => version.evaluate(call),
+    };
+    Explained { policy: version.hash().to_owned(), outcome, explanation }
+}
+
+impl Gate {
+    /// What the policy in force says of a recorded request, and the one it came under if that was another.
+    pub async fn explain(
+        &self,
+        actor: &Actor,
+        id: RequestId,
+    ) -> Result<(Arc<Request>, Vec<Explained>), GateError> {
+        require(actor, &[Role::Reviewer, Role::Auditor])?;
+        let request = self.get(actor, id).await?;
+        let Some(content) = request.content.clone() else {
+            return Err(placet_core::Invalid::new("", "the content of the request was erased").into());
+        };
+        let call = call_of(&request, &content, &content.body, request.created_at);
+        let in_force = self.in_force().await?;
+        let mut said = vec![explained(&in_force, &call)];
+        if in_force.hash() != request.verdict.policy {
+            said.push(explained(&*self.version(&request.verdict.policy).await?, &call));
+        }
+        Ok((request, said))
+    }
+
+    /// What the policy in force would say of a request that nobody made.
+    pub async fn explain_create(
+        &self,
+        actor: &Actor,
+        agent: &str,
+        source: &str,
+        create: Create,
+    ) -> Result<Explained, GateError> {
+        require(actor, &[Role::Reviewer, Role::Admin, Role::Auditor])?;
+        let spec = create.check(&self.settings.limits)?;
+        let call = call_of_spec(&spec, agent, source, self.now());
+        Ok(explained(&*self.in_force().await?, &call))
+    }
+
+    /// What a decision would do, without doing it: whether it is enough, what an edit makes needed, what it voids.
+    pub async fn preview(&self, actor: &Actor, decision: Decision) -> Result<Preview, GateError> {
+        require(actor, &[Role::Reviewer])?;
+        let id = decision.id;
+        let (voter, command) = self.vote(actor, decision).await?;
+        let before = self.get(actor, id).await?;
+        let (directory, now) = (self.store.directory(), self.now());
+        let applied = apply(Some(&before), &command, &voter, &Context::new(now, &directory));
+        if let Err(refusal) = applied.answer {
+            return Err(GateError::Refused { refusal, request: Some(before) });
+        }
+        let change = applied.change.ok_or(placet_store::StoreError::Unknown)?;
+        let seq = before.seq;
+        let after =
+            evolve(Some((*before).clone()), id, seq, now, &voter.name, &change.event, &change.written)
+                .map_err(|error| placet_store::StoreError::Damaged(error.to_string()))?;
+        let counts = |request: &Request, name: &str| request.votes.iter().any(|vote| vote.by == name);
+        let voided = before.votes.iter().map(|vote| vote.by.clone());
+        let ruling = match &command {
+            placet_core::Command::Decide(decide) => decide.ruling.as_deref().cloned(),
+            _ => None,
+        };
+        let grant = match (applied.granted.map(|event| *event), &command) {
+            (Some(AdminEvent::GrantCreated { grant }), placet_core::Command::Decide(decide)) => {
+                let key = decide.remember.as_ref().and_then(|new| new.key.as_ref());
+                let covers = self.covers(&grant, key).await?;
+                Some((*grant, covers))
+            }
+            _ => None,
+        };
+        Ok(Preview {
+            decides: after.state != State::Pending,
+            stricter: after.needs != before.needs || after.risk != before.risk,
+            voided: voided.filter(|name| !counts(&after, name)).collect(),
+            request: Arc::new(after),
+            ruling,
+            grant,
+        })
+    }
+}

@@ -1,0 +1,308 @@
+//! "Remember this": standing yeses that a person gives with a vote, lists, and takes back with one click.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
+
+use placet_core::{
+    Actor, AdminCommand, Body, Content, Directory, Effect, Grant, GrantId, GrantKey, Invalid, Kind, NewGrant,
+    Request, Role, Scope, duration,
+};
+use placet_policy::{Call, CompiledScope, GrantScope, Outcome, describe};
+use placet_store::grant_key;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    Gate, GateError,
+    gate::require,
+    judge::call_of,
+    policies::{Policies, Version},
+};
+
+/// What a person wants remembered with their yes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Remember {
+    /// How far it reaches.
+    pub scope: RememberScope,
+    /// pattern: paths and matchers, as in `args` of a rule that allows. Other arguments may be anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<BTreeMap<String, Value>>,
+    /// For how long, such as `8h`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_in: Option<String>,
+    /// How often.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uses: Option<u32>,
+}
+
+/// How far a standing yes reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RememberScope {
+    /// This very call: equal arguments.
+    Exact,
+    /// Calls whose arguments match.
+    Pattern,
+    /// Any call of this tool in this session.
+    Session,
+}
+
+/// A standing yes as people see it.
+#[derive(Debug, Clone)]
+pub struct GrantView {
+    /// What was given.
+    pub grant: Arc<Grant>,
+    /// How often it was used.
+    pub used: u32,
+    /// What it covers, in words.
+    pub covers: String,
+}
+
+/// How long a yes stands when the person names no time.
+const EXPIRES_IN: Duration = Duration::from_hours(8);
+/// How often when the person names no number.
+const USES: u32 = 20;
+/// Most places of a pattern, the longest path, and the longest text of all.
+const PLACES: usize = 16;
+const PATH: usize = 200;
+const PATTERN: usize = 8_192;
+
+/// Standing yeses by agent and tool, of one directory.
+#[derive(Debug, Default)]
+pub(crate) struct GrantIndex {
+    directory: Option<Arc<Directory>>,
+    by_call: Arc<HashMap<(String, String), Vec<Ready>>>,
+}
+
+/// A standing yes, ready to be compared with calls.
+#[derive(Debug, Clone)]
+struct Ready {
+    grant: Arc<Grant>,
+    key: Option<GrantKey>,
+    pattern: Option<Arc<CompiledScope>>,
+}
+
+impl Ready {
+    fn new(grant: &Arc<Grant>, directory: &Directory, before: &HashMap<(String, String), Vec<Self>>) -> Self {
+        let call = (grant.agent.clone(), grant.tool.clone());
+        if let Some(known) =
+            before.get(&call).and_then(|list| list.iter().find(|ready| ready.grant.id == grant.id))
+        {
+            return known.clone();
+        }
+        let key = directory.grant_keys.get(&grant.id).cloned();
+        // One that cannot be read covers nothing.
+        let pattern = match &key {
+            Some(GrantKey::Pattern(text)) => {
+                pattern(&grant.tool, text).and_then(|scope| scope.compile().ok())
+            }
+            _ => None,
+        };
+        Self { grant: grant.clone(), key, pattern: pattern.map(Arc::new) }
+    }
+}
+
+fn pattern(tool: &str, text: &str) -> Option<GrantScope> {
+    let arguments = serde_json::from_str(text).ok()?;
+    Some(GrantScope::Pattern { tool: tool.to_owned(), arguments })
+}
+
+impl Policies {
+    /// The standing yeses of a directory by agent and tool; made once for each directory.
+    fn grants_by_call(&self, directory: &Arc<Directory>) -> Arc<HashMap<(String, String), Vec<Ready>>> {
+        let before = {
+            let index = self.grants.read().unwrap_or_else(PoisonError::into_inner);
+            if index.directory.as_ref().is_some_and(|known| Arc::ptr_eq(known, directory)) {
+                return index.by_call.clone();
+            }
+            index.by_call.clone()
+        };
+        let mut by_call: HashMap<(String, String), Vec<Ready>> = HashMap::new();
+        for grant in directory.grants.values() {
+            let ready = Ready::new(grant, directory, &before);
+            by_call.entry((grant.agent.clone(), grant.tool.clone())).or_default().push(ready);
+        }
+        let by_call = Arc::new(by_call);
+        *self.grants.write().unwrap_or_else(PoisonError::into_inner) =
+            GrantIndex { directory: Some(directory.clone()), by_call: by_call.clone() };
+        by_call
+    }
+}
+
+impl Gate {
+    /// The standing yeses that cover a held call. Whether one still counts is looked up in the transaction.
+    pub(crate) fn covering(
+        &self,
+        call: &Call<'_>,
+        outcome: &Outcome,
+        version: &Version,
+    ) -> Result<Vec<GrantId>, GateError> {
+        let directory = self.store.directory();
+        // Nearly always: nobody has given any.
+        if directory.grants.is_empty() || outcome.effect != Effect::Hold || outcome.risk > Grant::RISK {
+            return Ok(Vec::new());
+        }
+        let (Some(tool), Some(arguments)) = (call.tool, call.arguments) else { return Ok(Vec::new()) };
+        let by_call = self.policies.grants_by_call(&directory);
+        let Some(grants) = by_call.get(&(call.agent.to_owned(), tool.to_owned())) else {
+            return Ok(Vec::new());
+        };
+        // A command is a program: only the very same one was looked at.
+        let free_form = version.good().is_none_or(|policy| policy.free_form(call));
+        let now = self.now();
+        let mut covering = Vec::new();
+        let mut same = None;
+        let valid = |ready: &&Ready| ready.grant.policy == version.hash() && now < ready.grant.expires_at;
+        for Ready { grant, key, pattern } in grants.iter().filter(valid) {
+            let covers = match (&grant.scope, key, pattern) {
+                (Scope::Session { session }, ..) => !free_form && session == call.claims.session,
+                (Scope::Pattern { .. }, _, Some(pattern)) => !free_form && pattern.matches(call),
+                (Scope::Exact {}, Some(GrantKey::Same(key)), _) => {
+                    if same.is_none() {
+                        same = Some(grant_key(&self.store.secret(), call.agent, tool, arguments)?);
+                    }
+                    same.as_ref() == Some(key)
+                }
+                _ => false,
+            };
+            if covers {
+                covering.push(grant.id);
+            }
+        }
+        Ok(covering)
+    }
+
+    /// The standing yes that a vote asks for, with what must be equal worked out. The rest is checked at commit.
+    pub(crate) async fn new_grant(
+        &self,
+        request: &Request,
+        remember: &Remember,
+    ) -> Result<Box<NewGrant>, GateError> {
+        let no =
+            |field: &str, message: String| Err(Invalid::new(format!("/remember{field}"), message).into());
+        let Some((content, Body::Action(action))) =
+            request.content.as_ref().map(|content| (content, &content.body))
+        else {
+            return no("", "only the plain approval of an action can be remembered".to_owned());
+        };
+        let tool = action.tool.clone();
+        let (scope, covered) = match (remember.scope, &remember.arguments) {
+            (RememberScope::Exact, None) => {
+                (Scope::Exact {}, GrantScope::Exact { tool, arguments: action.arguments.clone() })
+            }
+            (RememberScope::Session, None) => {
+                let session = request.session.clone();
+                (Scope::Session { session: session.clone() }, GrantScope::Session { tool, session })
+            }
+            (RememberScope::Pattern, Some(arguments)) => {
+                let at: Vec<String> = arguments.keys().cloned().collect();
+                if !(1..=PLACES).contains(&at.len()) || at.iter().any(|path| path.len() > PATH) {
+                    let message = format!("a pattern has 1 to {PLACES} paths of up to {PATH} bytes");
+                    return no("/arguments", message);
+                }
+                (Scope::Pattern { at }, GrantScope::Pattern { tool, arguments: arguments.clone() })
+            }
+            (RememberScope::Pattern, None) => {
+                return no("/arguments", "a pattern needs the arguments that must match".to_owned());
+            }
+            (_, Some(_)) => return no("/arguments", "only a pattern has arguments of its own".to_owned()),
+        };
+        self.may_cover(request, content, &covered).await?;
+        let expires_in = match &remember.expires_in {
+            None => EXPIRES_IN,
+            Some(text) => duration(text).map_err(|message| Invalid::new("/remember/expires_in", message))?,
+        };
+        let key = match &covered {
+            GrantScope::Exact { tool, arguments } => {
+                Some(GrantKey::Same(grant_key(&self.store.secret(), &request.agent, tool, arguments)?))
+            }
+            GrantScope::Pattern { arguments, .. } => {
+                let text = placet_ledger::canonical_string(arguments)?;
+                if text.len() > PATTERN {
+                    return no("/arguments", format!("the pattern is longer than {PATTERN} bytes"));
+                }
+                Some(GrantKey::Pattern(text.into()))
+            }
+            GrantScope::Session { .. } => None,
+        };
+        let mut random = [0_u8; 10];
+        self.entropy.fill(&mut random);
+        Ok(Box::new(NewGrant {
+            id: GrantId::new(self.now().millis(), random),
+            scope,
+            uses: remember.uses.unwrap_or(USES),
+            expires_in,
+            key,
+        }))
+    }
+
+    /// Whether a scope may be granted on the strength of this request, by the policy it came under and the one in force.
+    async fn may_cover(
+        &self,
+        request: &Request,
+        content: &Content,
+        scope: &GrantScope,
+    ) -> Result<(), GateError> {
+        for version in [self.version(&request.verdict.policy).await?, self.in_force().await?] {
+            let call = call_of(request, content, &content.body, request.created_at);
+            let checked = match version.good() {
+                Some(policy) => scope.check(policy, &call),
+                None => Err("the policy cannot be used: decide this request alone".to_owned()),
+            };
+            checked.map_err(|message| Invalid::new("/remember", message))?;
+        }
+        Ok(())
+    }
+
+    /// Standing yeses with how often they were used: a reviewer sees their own.
+    pub async fn grants(&self, actor: &Actor) -> Result<Vec<GrantView>, GateError> {
+        require(actor, &[Role::Reviewer, Role::Admin, Role::Auditor])?;
+        let now = self.now();
+        let directory = self.store.refresh_directory().await?;
+        let mut views = Vec::new();
+        for row in self.store.grants().await? {
+            let (grant, used) = (row.grant, row.used);
+            if now < grant.expires_at && (actor.role != Role::Reviewer || grant.by == actor.name) {
+                let covers = self.covers(&grant, directory.grant_keys.get(&grant.id)).await?;
+                views.push(GrantView { grant, used, covers });
+            }
+        }
+        Ok(views)
+    }
+
+    /// What a standing yes covers, in words.
+    pub(crate) async fn covers(&self, grant: &Grant, key: Option<&GrantKey>) -> Result<String, GateError> {
+        let tool = grant.tool.clone();
+        let scope = match (&grant.scope, key) {
+            (Scope::Session { session }, _) => Some(GrantScope::Session { tool, session: session.clone() }),
+            (Scope::Pattern { .. }, Some(GrantKey::Pattern(text))) => pattern(&grant.tool, text),
+            (Scope::Pattern { .. }, _) => None,
+            (Scope::Exact {}, _) => {
+                let content =
+                    self.store.get(grant.request).await?.and_then(|request| request.content.clone());
+                let arguments = content.and_then(|content| content.body.arguments().cloned());
+                arguments.map(|arguments| GrantScope::Exact { tool, arguments })
+            }
+        };
+        let erased = || format!("calls of `{}` like {}, whose content was erased", grant.tool, grant.request);
+        Ok(scope.as_ref().map_or_else(erased, describe))
+    }
+
+    /// Takes a standing yes back at once: one's own, or anybody's as an admin.
+    pub async fn revoke_grant(&self, actor: &Actor, id: GrantId) -> Result<(), GateError> {
+        require(actor, &[Role::Reviewer, Role::Admin])?;
+        self.admin(actor, AdminCommand::RevokeGrant { id }, None).await.map(drop)
+    }
+
+    /// Equal for requests that ask for the same call: identical pending ones can be shown and decided together.
+    pub fn same(&self, request: &Request) -> Option<String> {
+        let content = request.content.as_ref().filter(|_| request.kind == Kind::Action)?;
+        let (tool, arguments) = (content.body.tool()?, content.body.arguments()?);
+        let key = placet_store::same_key(&self.store.secret(), &request.agent, tool, arguments).ok()?;
+        Some(data_encoding::BASE32_DNSSEC.encode(key.get(..16)?))
+    }
+}

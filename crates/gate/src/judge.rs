@@ -1,0 +1,202 @@
+//! Asking policy: about a new request, and about what an edit would run instead.
+
+use std::time::Duration;
+
+use placet_core::{
+    Action, Body, Content, DecisionWord, Effect, Escalation, Grant, Kind, Limits, Needs, Plan,
+    ProposalContent, Request, Ruling, Spec, Step, Time, TrustOffer, TrustTerms, Verdict,
+};
+use placet_policy::{Call, Claims, Outcome, Trust, trust_material};
+use placet_store::trust_key;
+use serde_json::Map;
+
+use crate::{Gate, GateError, policies::Version};
+
+/// A new request as policy sees it.
+pub(crate) fn call_of_spec<'a>(spec: &'a Spec, agent: &'a str, source: &'a str, time: Time) -> Call<'a> {
+    let claims = Claims {
+        session: &spec.session,
+        context: &spec.context,
+        risk: spec.risk,
+        on_behalf_of: spec.on_behalf_of.as_deref(),
+        group: spec.group.as_deref(),
+    };
+    Call::new(&spec.body, agent, source, time, claims)
+}
+
+/// A stored request as policy sees it, with its own body or another one in its place.
+pub(crate) fn call_of<'a>(
+    request: &'a Request,
+    content: &'a Content,
+    body: &'a Body,
+    time: Time,
+) -> Call<'a> {
+    let claims = Claims {
+        session: &request.session,
+        context: &content.context,
+        risk: request.claimed,
+        on_behalf_of: request.on_behalf_of.as_deref(),
+        group: request.group.as_deref(),
+    };
+    Call::new(body, &request.agent, &request.source, time, claims)
+}
+
+/// What would run: the arguments as replaced, or the steps that are approved, as they are approved.
+fn replaced(body: &Body, proposal: &ProposalContent) -> Body {
+    match (body, &proposal.arguments, &proposal.steps) {
+        (Body::Action(action), Some(arguments), _) => {
+            Body::Action(Action { arguments: arguments.clone(), ..action.clone() })
+        }
+        (Body::Plan(plan), _, Some(steps)) => {
+            let decided = steps.iter().filter(|step| step.decision != DecisionWord::Deny);
+            let steps = decided.filter_map(|decided| {
+                let step = plan.steps.iter().find(|step| step.id == decided.id)?;
+                let arguments = decided.arguments.clone().or_else(|| step.arguments.clone());
+                Some(Step { arguments, ..step.clone() })
+            });
+            Body::Plan(Plan { steps: steps.collect(), ..plan.clone() })
+        }
+        (body, ..) => body.clone(),
+    }
+}
+
+/// The terms on which approvals add up: bound to every rule that holds the call, not only to the first.
+fn terms(outcome: &Outcome, trust: &Trust) -> TrustTerms {
+    let named = |reason: &String| {
+        let rest = reason.strip_prefix("rule `")?;
+        rest.split_once('`').map(|(name, _)| name.to_owned())
+    };
+    let rules: Vec<String> = outcome.reasons.iter().filter_map(named).collect();
+    let rule = if rules.is_empty() { outcome.rule.clone() } else { rules.join(", ") };
+    TrustTerms { rule, after: trust.after, template: trust.template.clone() }
+}
+
+/// Time for deciding: policy's, and an agent may only ask for less.
+pub(crate) fn time_to_decide(
+    asked: Option<Duration>,
+    policy: Option<Duration>,
+    spec: &Spec,
+    limits: &Limits,
+) -> Duration {
+    match (policy, asked) {
+        (Some(policy), Some(asked)) => policy.min(asked),
+        (Some(policy), None) => policy.min(limits.expires_in_max),
+        (None, _) => spec.expires_in,
+    }
+}
+
+/// The verdict as it is recorded.
+pub(crate) fn verdict(outcome: &Outcome, version: &Version) -> Verdict {
+    Verdict {
+        effect: outcome.effect,
+        rule: outcome.rule.clone(),
+        policy: version.hash().to_owned(),
+        reasons: outcome.reasons.clone(),
+    }
+}
+
+impl Gate {
+    /// Policy's needs, and never less than what this server asks of every held request.
+    pub(crate) fn at_least(&self, needs: &Needs) -> Needs {
+        // Whoever meets anything at all meets one person.
+        if self.settings.needs == Needs::default() {
+            return needs.clone();
+        }
+        needs.raised(&self.settings.needs)
+    }
+
+    /// The same along an escalation.
+    pub(crate) fn at_least_all(&self, chain: &[Escalation]) -> Vec<Escalation> {
+        let raised =
+            |next: &Escalation| Escalation { needs: self.at_least(&next.needs), expires_in: next.expires_in };
+        chain.iter().map(raised).collect()
+    }
+
+    /// Trust that a held request may claim, and what deciding on it teaches, if policy lets trust be earned.
+    ///
+    /// What must be equal is worked out without anything the agent says of itself: whoever says no to a call says no to
+    /// it under whatever name it comes. What the agent says can only take away that this request may claim trust.
+    pub(crate) fn trust_offer(
+        &self,
+        call: &Call<'_>,
+        outcome: &Outcome,
+        version: &Version,
+    ) -> Result<Option<TrustOffer>, GateError> {
+        if outcome.effect != Effect::Hold || call.kind != Kind::Action {
+            return Ok(None);
+        }
+        let silent = Map::new();
+        let unclaimed = Call {
+            claims: Claims { session: "", context: &silent, risk: None, on_behalf_of: None, group: None },
+            ..*call
+        };
+        let plain = version.evaluate(&unclaimed);
+        let (Some(trust), Some(tool), Some(arguments)) = (&plain.trust, call.tool, call.arguments) else {
+            return Ok(None);
+        };
+        if plain.effect != Effect::Hold || trust_material(call, trust).is_none() {
+            return Ok(None);
+        }
+        let mut terms = terms(&plain, trust);
+        let usable = outcome.risk <= Grant::RISK
+            && outcome.trust.as_ref().is_some_and(|claimed| {
+                terms.after = terms.after.max(claimed.after);
+                claimed.template == trust.template
+            });
+        let key = trust_key(&self.store.secret(), version.hash(), &terms, call.agent, tool, arguments)?;
+        Ok(Some(TrustOffer { terms, key, usable }))
+    }
+
+    /// What policy says of a replacement: the request's own and the one in force, whichever is stricter.
+    pub(crate) async fn ruling(
+        &self,
+        request: &Request,
+        content: &Content,
+        proposal: &ProposalContent,
+    ) -> Result<Option<Box<Ruling>>, GateError> {
+        if proposal.arguments.is_none() && proposal.steps.is_none() {
+            return Ok(None);
+        }
+        let (own, in_force) = (self.version(&request.verdict.policy).await?, self.in_force().await?);
+        let body = replaced(&content.body, proposal);
+        let call = call_of(request, content, &body, self.now());
+        let mut outcome = in_force.evaluate(&call);
+        if own.hash() != in_force.hash() {
+            outcome = outcome.join(own.evaluate(&call));
+        }
+        // What policy lets through needs nobody beyond those who are already asked.
+        let needs = match outcome.effect {
+            Effect::Allow => Needs::default(),
+            Effect::Hold | Effect::Deny => self.at_least(&outcome.needs),
+        };
+        Ok(Some(Box::new(Ruling { verdict: verdict(&outcome, &in_force), risk: outcome.risk, needs })))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use placet_core::Risk;
+
+    use super::*;
+
+    #[test]
+    fn trust_is_bound_to_every_rule_that_holds() {
+        let trust = Trust { after: 3, template: None };
+        let mut outcome = Outcome {
+            effect: Effect::Hold,
+            rule: "a".to_owned(),
+            reasons: vec!["rule `a`: why".to_owned(), "rule `b`: why `not`".to_owned(), "else".to_owned()],
+            risk: Risk::Low,
+            needs: Needs::default(),
+            expires_in: None,
+            escalation: Vec::new(),
+            claim_window: None,
+            decisions: None,
+            pending_cap: None,
+            trust: None,
+        };
+        assert_eq!(terms(&outcome, &trust).rule, "a, b");
+        outcome.reasons.clear();
+        assert_eq!(terms(&outcome, &trust).rule, "a");
+    }
+}

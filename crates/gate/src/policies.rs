@@ -1,0 +1,338 @@
+//! The policy in force: found by its hash, held compiled, put by an admin. Where it cannot be used, everything waits.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use placet_core::{Actor, AdminCommand, AllOf, Effect, Expected, Needs, Risk, Role, Seat, Time};
+use placet_ledger::hash;
+use placet_policy::{Call, Finding, Outcome, Policy, Problem};
+use placet_store::PolicyVersion;
+
+use crate::{Gate, GateError, gate::require, grants::GrantIndex};
+
+/// One policy: compiled, or the reason why it cannot be.
+#[derive(Debug)]
+pub(crate) enum Version {
+    Good(Box<Policy>),
+    Broken { hash: String, why: String },
+}
+
+impl Version {
+    fn read(hash: &str, text: &str) -> Self {
+        match Policy::parse(text) {
+            Ok(policy) if policy.hash() == hash => Self::Good(Box::new(policy)),
+            Ok(_) => {
+                Self::Broken { hash: hash.to_owned(), why: "its text is not the one that was put".to_owned() }
+            }
+            Err(errors) => Self::Broken { hash: hash.to_owned(), why: errors.to_string() },
+        }
+    }
+
+    pub(crate) fn hash(&self) -> &str {
+        match self {
+            Self::Good(policy) => policy.hash(),
+            Self::Broken { hash, .. } => hash,
+        }
+    }
+
+    pub(crate) fn good(&self) -> Option<&Policy> {
+        match self {
+            Self::Good(policy) => Some(policy),
+            Self::Broken { .. } => None,
+        }
+    }
+
+    /// What it says of a call. Fail closed: a policy that cannot be used may have asked for anything.
+    pub(crate) fn evaluate(&self, call: &Call<'_>) -> Outcome {
+        let why = match self {
+            Self::Good(policy) => return policy.evaluate(call),
+            Self::Broken { why, .. } => why.lines().next().unwrap_or_default(),
+        };
+        Outcome {
+            effect: Effect::Hold,
+            rule: "hold-everything".to_owned(),
+            reasons: vec![format!("the policy cannot be used, so everything waits for two people: {why}")],
+            risk: call.claims.risk.unwrap_or(Risk::High).max(Risk::High),
+            needs: Needs {
+                any: vec![AllOf { all: vec![Seat { people: 2, team: None }] }],
+                four_eyes: true,
+                step_up: Some("code".to_owned()),
+            },
+            expires_in: None,
+            escalation: Vec::new(),
+            claim_window: None,
+            decisions: None,
+            pending_cap: None,
+            trust: None,
+        }
+    }
+}
+
+/// What the gate knows of policies.
+#[derive(Debug)]
+pub(crate) struct Policies {
+    built_in: Arc<Version>,
+    // Compiled ones by hash, those in force and those that pending requests came under. Read on every submit.
+    known: RwLock<HashMap<String, Arc<Version>>>,
+    // Standing yeses by agent and tool, made anew when the directory changes.
+    pub(crate) grants: RwLock<GrantIndex>,
+}
+
+/// How many compiled policies are kept.
+const KNOWN: usize = 16;
+/// How many versions are listed.
+const VERSIONS: u32 = 1000;
+/// Longest text, in bytes, before it is even looked at.
+const TEXT: usize = 1024 * 1024;
+/// Longest name of where a policy came from.
+const SOURCE: usize = 200;
+
+impl Policies {
+    pub(crate) fn new(built_in: &str) -> Self {
+        let name = hash("placet/policy/v1", &[built_in.as_bytes()]).to_string();
+        Self {
+            built_in: Arc::new(Version::read(&name, built_in)),
+            known: RwLock::default(),
+            grants: RwLock::default(),
+        }
+    }
+
+    fn find(&self, hash: &str) -> Option<Arc<Version>> {
+        if hash == self.built_in.hash() {
+            return Some(self.built_in.clone());
+        }
+        self.known.read().unwrap_or_else(PoisonError::into_inner).get(hash).cloned()
+    }
+
+    fn keep(&self, version: &Arc<Version>) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= KNOWN {
+            known.clear();
+        }
+        known.insert(version.hash().to_owned(), version.clone());
+    }
+}
+
+/// The policy in force, or another one, as people see it.
+#[derive(Debug, Clone)]
+pub struct PolicyView {
+    /// Its hash.
+    pub hash: String,
+    /// Its text.
+    pub text: Arc<str>,
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// Where it came from; `built-in` when nobody put it.
+    pub source: String,
+    /// When it was put last.
+    pub at: Option<Time>,
+    /// Who put it last.
+    pub by: Option<String>,
+    /// What is allowed but probably not meant.
+    pub warnings: Vec<Problem>,
+    /// What the people who exist can and cannot meet.
+    pub findings: Vec<Finding>,
+    /// Why it cannot be used: everything waits then.
+    pub broken: Option<String>,
+}
+
+/// A policy that was put.
+#[derive(Debug, Clone)]
+pub struct Put {
+    /// Its hash.
+    pub hash: String,
+    /// Whether anything changed: the policy in force can be put again, and nothing is written.
+    pub changed: bool,
+    /// What is allowed but probably not meant.
+    pub warnings: Vec<Problem>,
+    /// What the people who exist can and cannot meet.
+    pub findings: Vec<Finding>,
+}
+
+/// A policy that could be put.
+#[derive(Debug, Clone)]
+pub struct Checked {
+    /// Its hash.
+    pub hash: String,
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// What is allowed but probably not meant.
+    pub warnings: Vec<Problem>,
+    /// What the people who exist can and cannot meet.
+    pub findings: Vec<Finding>,
+}
+
+/// Who may read policies.
+const READERS: [Role; 3] = [Role::Reviewer, Role::Admin, Role::Auditor];
+
+impl Gate {
+    /// The policy in force, as this node knows. Commands check again at commit.
+    pub(crate) async fn in_force(&self) -> Result<Arc<Version>, GateError> {
+        match &self.store.directory().policy {
+            None => Ok(self.policies.built_in.clone()),
+            Some(hash) => self.version(hash).await,
+        }
+    }
+
+    /// A policy by its hash: the one in force, or the one that a request came under.
+    pub(crate) async fn version(&self, hash: &str) -> Result<Arc<Version>, GateError> {
+        if let Some(known) = self.policies.find(hash) {
+            return Ok(known);
+        }
+        let Some(text) = self.store.policy_text(hash).await? else {
+            // Not kept: it may be the built-in one of another version of this program.
+            let why = "its text is not stored here".to_owned();
+            return Ok(Arc::new(Version::Broken { hash: hash.to_owned(), why }));
+        };
+        let name = hash.to_owned();
+        let version = Arc::new(off_thread(move || Version::read(&name, &text)).await?);
+        if let Version::Broken { why, .. } = &*version {
+            tracing::error!(%hash, %why, "a policy cannot be used: what comes under it waits for two people");
+        }
+        self.policies.keep(&version);
+        Ok(version)
+    }
+
+    /// Why the policy in force cannot be used, if that is so: everything waits then, and nobody should be sent here.
+    pub async fn policy_problem(&self) -> Option<String> {
+        match self.in_force().await.as_deref() {
+            Ok(Version::Good(_)) => None,
+            Ok(Version::Broken { why, .. }) => {
+                Some(format!("the policy cannot be used, so every request waits for two people: {why}"))
+            }
+            Err(error) => Some(format!("the policy cannot be read: {error}")),
+        }
+    }
+
+    /// Reads a policy as a whole, on a thread that may take its time.
+    pub(crate) async fn parse(&self, text: &str) -> Result<Arc<Version>, GateError> {
+        if text.len() > TEXT {
+            let problem = Problem {
+                line: 1,
+                column: 1,
+                rule: None,
+                message: format!("the text has {} bytes", text.len()),
+                fix: format!("a policy has at most {TEXT} bytes"),
+            };
+            return Err(GateError::BadPolicy(Arc::new(placet_policy::PolicyErrors {
+                problems: vec![problem],
+            })));
+        }
+        let text = text.to_owned();
+        let parsed = off_thread(move || Policy::parse(&text)).await?;
+        let policy = parsed.map_err(|errors| GateError::BadPolicy(Arc::new(errors)))?;
+        Ok(Arc::new(Version::Good(Box::new(policy))))
+    }
+
+    /// Puts another policy in force. It is read as a whole before; `expected` is the hash it was made from.
+    pub async fn put_policy(
+        &self,
+        actor: &Actor,
+        text: &str,
+        source: &str,
+        expected: Option<&str>,
+    ) -> Result<Put, GateError> {
+        require(actor, &[Role::Admin])?;
+        if source.len() > SOURCE || source.chars().any(char::is_control) {
+            return Err(placet_core::Invalid::new(
+                "/source",
+                format!("expected up to {SOURCE} plain characters"),
+            )
+            .into());
+        }
+        let version = self.parse(text).await?;
+        let directory = self.store.refresh_directory().await?;
+        let in_force = directory.policy.as_deref().unwrap_or_else(|| self.policies.built_in.hash());
+        let hash = version.hash().to_owned();
+        let checked = self.checked(&version);
+        let put = |changed| Put {
+            hash: hash.clone(),
+            changed,
+            warnings: checked.warnings.clone(),
+            findings: checked.findings.clone(),
+        };
+        // Somebody else's change must be seen also by those who would not change anything.
+        if hash == in_force && expected.is_none_or(|expected| expected == in_force) {
+            return Ok(put(false));
+        }
+        let expected = match expected {
+            None => Expected::Anything,
+            Some(hash) if directory.policy.is_none() && hash == in_force => Expected::BuiltIn,
+            Some(hash) => Expected::Hash(hash.to_owned()),
+        };
+        self.policies.keep(&version);
+        let (text, source) = (Arc::from(text), source.to_owned());
+        let command = AdminCommand::PutPolicy { hash: hash.clone(), text, source, expected };
+        self.admin(actor, command, None).await?;
+        Ok(put(true))
+    }
+
+    /// Looks at a policy without putting it.
+    pub async fn check_policy(&self, actor: &Actor, text: &str) -> Result<Checked, GateError> {
+        require(actor, &READERS)?;
+        let version = self.parse(text).await?;
+        Ok(self.checked(&version))
+    }
+
+    fn checked(&self, version: &Version) -> Checked {
+        let policy = version.good();
+        Checked {
+            hash: version.hash().to_owned(),
+            name: policy.and_then(Policy::name).map(str::to_owned),
+            warnings: policy.map(|policy| policy.warnings().to_vec()).unwrap_or_default(),
+            findings: policy.map(|policy| policy.check_people(&self.store.directory())).unwrap_or_default(),
+        }
+    }
+
+    /// The policy in force.
+    pub async fn policy(&self, actor: &Actor) -> Result<PolicyView, GateError> {
+        require(actor, &READERS)?;
+        self.store.refresh_directory().await?;
+        let version = self.in_force().await?;
+        self.view_of(&version).await
+    }
+
+    /// A policy that is or was in force.
+    pub async fn policy_version(&self, actor: &Actor, hash: &str) -> Result<PolicyView, GateError> {
+        require(actor, &READERS)?;
+        let known = hash == self.policies.built_in.hash() || self.store.policy_text(hash).await?.is_some();
+        if !known {
+            return Err(GateError::not_found());
+        }
+        let version = self.version(hash).await?;
+        self.view_of(&version).await
+    }
+
+    /// The policies that were put, the newest first.
+    pub async fn versions(&self, actor: &Actor) -> Result<Vec<PolicyVersion>, GateError> {
+        require(actor, &READERS)?;
+        Ok(self.store.policies(VERSIONS).await?)
+    }
+
+    async fn view_of(&self, version: &Version) -> Result<PolicyView, GateError> {
+        let put = self.store.policies(VERSIONS).await?.into_iter().find(|put| put.hash == version.hash());
+        let text: Arc<str> = match version {
+            Version::Good(policy) => policy.text().into(),
+            Version::Broken { hash, .. } => self.store.policy_text(hash).await?.unwrap_or_default(),
+        };
+        let Checked { hash, name, warnings, findings } = self.checked(version);
+        let (source, at, by) = match put {
+            Some(put) => (put.source, Some(put.at), Some(put.by)),
+            None => ("built-in".to_owned(), None, None),
+        };
+        let broken = match version {
+            Version::Good(_) => None,
+            Version::Broken { why, .. } => Some(why.clone()),
+        };
+        Ok(PolicyView { hash, text, name, source, at, by, warnings, findings, broken })
+    }
+}
+
+/// Runs something that takes milliseconds where it delays nobody.
+pub(crate) async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, GateError> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| GateError::Closing)
+}

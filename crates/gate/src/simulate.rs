@@ -1,0 +1,154 @@
+//! What-if: a candidate policy over everything that is on record, or live beside the one in force without effect.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use placet_core::{Actor, Effect, Request, Role, Time};
+use placet_policy::{Comparison, Recorded, Report};
+
+use crate::{
+    Gate, GateError,
+    gate::require,
+    judge::call_of,
+    policies::{Version, off_thread},
+};
+
+/// How far a simulation has come, in entries of the ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Simulated {
+    /// Looked at so far.
+    pub done: u64,
+    /// There were when it began.
+    pub of: u64,
+    /// Requests among them.
+    pub requests: u64,
+}
+
+/// A candidate that is evaluated live without effect, and what it would have done since.
+#[derive(Debug, Clone)]
+pub struct Shadow {
+    /// Its hash.
+    pub hash: String,
+    /// Since when.
+    pub since: Time,
+    /// Who set it.
+    pub by: String,
+    /// What it would have done with the requests since.
+    pub report: Report,
+}
+
+/// What the gate keeps of a candidate.
+#[derive(Debug)]
+pub(crate) struct Shadowing {
+    version: Arc<Version>,
+    since: Time,
+    by: String,
+    comparison: Comparison,
+}
+
+/// The candidate, if there is one. A std mutex: held for one evaluation, never across an await.
+pub(crate) type ShadowSlot = Mutex<Option<Shadowing>>;
+
+/// Requests read at a time.
+const PAGE: u32 = 500;
+
+/// What is on record about a request, compared with what a candidate says of it. Erased ones cannot be judged.
+fn compare(comparison: &mut Comparison, version: &Version, request: &Request) {
+    let Some(content) = &request.content else { return };
+    let call = call_of(request, content, &content.body, request.created_at);
+    let outcome = version.evaluate(&call);
+    let decided = request.decision.as_ref().filter(|decision| !decision.by.is_empty());
+    // What was let through by a standing yes or by trust, policy would have held.
+    let stood =
+        request.verdict.effect == Effect::Allow && (request.grant.is_some() || request.trust.is_some());
+    // A replacement may have raised the risk of what was asked, which is what is judged here.
+    let replaced =
+        request.proposal.is_some() || decided.is_some_and(|decision| decision.content_version.is_some());
+    let recorded = Recorded {
+        id: &request.id.to_string(),
+        agent: &request.agent,
+        tool: request.tool.as_deref(),
+        effect: if stood { Effect::Hold } else { request.verdict.effect },
+        rule: if request.grant.is_some() { &outcome.rule } else { &request.verdict.rule },
+        risk: if replaced { outcome.risk } else { request.risk },
+        decision: decided.map(|decision| decision.word),
+        seconds: decided.map(|decision| decision.at.since(request.created_at).as_secs_f64()),
+    };
+    comparison.add(&recorded, &outcome);
+}
+
+impl Gate {
+    /// What a candidate would have done with everything on record. Reads in pages, judges on a thread that may take
+    /// its time, and ends when it is dropped.
+    pub async fn simulate(
+        &self,
+        actor: &Actor,
+        text: &str,
+        mut progress: impl FnMut(Simulated) + Send,
+    ) -> Result<Report, GateError> {
+        require(actor, &[Role::Reviewer, Role::Admin, Role::Auditor])?;
+        let version = self.parse(text).await?;
+        let (_, of) = self.store.head().await?;
+        let mut comparison = Comparison::new();
+        let (mut after, mut requests) = (0, 0);
+        loop {
+            let page = self.store.history(after, PAGE).await?;
+            let Some(last) = page.last().map(|request| request.seq) else { break };
+            after = last;
+            let version = version.clone();
+            let judged = off_thread(move || {
+                let mut part = Comparison::new();
+                for request in page.iter().filter(|request| request.seq <= of) {
+                    compare(&mut part, &version, request);
+                }
+                (part, page.len() as u64)
+            });
+            let (part, count) = judged.await?;
+            comparison.merge(part);
+            requests += count;
+            progress(Simulated { done: after.min(of), of, requests });
+            if after >= of {
+                break;
+            }
+            if self.cancel.is_cancelled() {
+                return Err(GateError::Closing);
+            }
+        }
+        Ok(comparison.report())
+    }
+
+    /// Sets a candidate that is evaluated beside the policy in force, without effect, on this node; or none.
+    pub async fn set_shadow(&self, actor: &Actor, text: Option<&str>) -> Result<(), GateError> {
+        require(actor, &[Role::Admin])?;
+        let shadowing = match text {
+            None => None,
+            Some(text) => Some(Shadowing {
+                version: self.parse(text).await?,
+                since: self.now(),
+                by: actor.name.clone(),
+                comparison: Comparison::new(),
+            }),
+        };
+        *self.shadow.lock().unwrap_or_else(PoisonError::into_inner) = shadowing;
+        Ok(())
+    }
+
+    /// The candidate of this node and what it would have done, if there is one.
+    pub fn shadow(&self, actor: &Actor) -> Result<Option<Shadow>, GateError> {
+        require(actor, &[Role::Reviewer, Role::Admin, Role::Auditor])?;
+        let slot = self.shadow.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(slot.as_ref().map(|shadowing| Shadow {
+            hash: shadowing.version.hash().to_owned(),
+            since: shadowing.since,
+            by: shadowing.by.clone(),
+            report: shadowing.comparison.report(),
+        }))
+    }
+
+    /// Lets the candidate, if there is one, look at a request that was just made. Microseconds, after the commit.
+    pub(crate) fn look_at(&self, request: &Request) {
+        let mut slot = self.shadow.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Shadowing { version, comparison, .. }) = slot.as_mut() {
+            compare(comparison, version, request);
+        }
+    }
+}

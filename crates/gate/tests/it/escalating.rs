@@ -1,0 +1,61 @@
+//! When nobody decides in time, somebody else is asked.
+
+use std::time::Duration;
+
+use placet_core::{Refusal, State};
+use placet_testkit::both;
+use serde_json::json;
+
+use crate::{
+    policy::{SHOP, asked},
+    refusal, soon,
+};
+
+both! {
+    async fn when_nobody_decides_in_time_somebody_else_is_asked_also_across_a_restart(kit) {
+        kit.put_policy(SHOP).await;
+        let (bot, ann, bea) = (kit.agent("bot").await, kit.reviewer("ann").await, kit.reviewer_in("bea", &["bosses"]).await);
+        let (pay, twin) = (asked(kit, &bot, "pay", json!({"amount": 5})).await, asked(kit, &bot, "pay", json!({"amount": 6})).await);
+        kit.restart().await;
+        kit.clock().advance(Duration::from_mins(2));
+        // The timer may or may not have come by: a reader sees the same.
+        assert_eq!(kit.read(pay.id).await.state_at(kit.gate().now()), State::Pending);
+        kit.gate().sweep().await.unwrap();
+        let escalated = kit.read(pay.id).await;
+        assert_eq!((escalated.version, escalated.state), (2, State::Pending));
+        assert_eq!(escalated.needs.any[0].all[0].team.as_deref(), Some("bosses"));
+        assert_eq!(escalated.expires_at, pay.expires_at.plus(Duration::from_mins(10)));
+        let names: Vec<_> = kit.store().news(0, 100).await.unwrap().iter().map(|news| news.name).filter(|name| *name == "request.escalated").collect();
+        assert_eq!(names.len(), 2);
+        assert_eq!(refusal(kit.approve(&ann, &escalated).await), Refusal::NotEligible);
+        assert_eq!(refusal(kit.approve(&bea, &pay).await), Refusal::StaleVersion);
+        kit.restart().await;
+        assert_eq!(kit.approve(&bea, &escalated).await.unwrap().state, State::Approved);
+        kit.clock().advance(Duration::from_mins(10));
+        kit.gate().sweep().await.unwrap();
+        assert_eq!(kit.read(twin.id).await.state, State::Expired);
+        // After a long silence everything takes effect at once, one entry after the other.
+        let late = asked(kit, &bot, "pay", json!({"amount": 5})).await;
+        kit.clock().advance(Duration::from_hours(5));
+        kit.gate().sweep().await.unwrap();
+        let late = kit.read(late.id).await;
+        assert_eq!((late.state, late.version), (State::Expired, 3));
+    }
+
+    async fn whoever_waits_is_not_woken_as_if_it_were_over_when_somebody_else_is_asked(kit) {
+        kit.put_policy(SHOP).await;
+        let (bot, bea) = (kit.agent("bot").await, kit.reviewer_in("bea", &["bosses"]).await);
+        let pay = asked(kit, &bot, "pay", json!({"amount": 5})).await;
+        let gate = kit.gate().clone();
+        let waiting = gate.wait(&bot, pay.id, placet_gate::Until::Decided, Duration::from_secs(60));
+        let deciding = async {
+            kit.clock().advance(Duration::from_mins(3));
+            kit.gate().sweep().await.unwrap();
+            let now = kit.read(pay.id).await;
+            kit.approve(&bea, &now).await.unwrap();
+        };
+        let (waited, ()) = soon(async { tokio::join!(waiting, deciding) }).await;
+        let waited = waited.unwrap();
+        assert_eq!((waited.met, waited.request.state), (true, State::Approved));
+    }
+}

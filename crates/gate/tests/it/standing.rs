@@ -1,0 +1,338 @@
+//! Fewer prompts, safely: standing yeses, trust, and edits that policy looks at again.
+
+use std::time::Duration;
+
+use placet_core::{Actor, DecisionWord, Effect, Refusal, Request, Risk, State};
+use placet_gate::{Decision, GateError, Remember};
+use placet_testkit::{Kit, both};
+use serde_json::{Value, json};
+
+use crate::{
+    pointer,
+    policy::{SHOP, asked, call},
+    refusal,
+};
+
+fn remembering(request: &Request, remember: Value) -> Decision {
+    let remember: Remember = serde_json::from_value(remember).unwrap();
+    Decision { remember: Some(remember), ..Kit::decision(request, DecisionWord::Approve) }
+}
+
+async fn remember(kit: &Kit, who: &Actor, request: &Request, what: Value) -> Result<(), GateError> {
+    kit.gate().decide(who, remembering(request, what)).await.map(drop)
+}
+
+async fn states(kit: &Kit, agent: &Actor, tool: &str, calls: &[Value]) -> Vec<State> {
+    let mut states = Vec::new();
+    for arguments in calls {
+        states.push(asked(kit, agent, tool, arguments.clone()).await.state);
+    }
+    states
+}
+
+use State::{Approved, Pending};
+
+both! {
+    async fn a_yes_to_this_very_call_is_remembered_for_it_alone(kit) {
+        let (bot, imp, ann) = (kit.agent("bot").await, kit.agent("imp").await, kit.reviewer("ann").await);
+        let request = asked(kit, &bot, "mail", json!({"to": "x", "text": "hi"})).await;
+        remember(kit, &ann, &request, json!({"scope": "exact"})).await.unwrap();
+        assert_eq!(kit.read(request.id).await.state, Approved);
+        let allowed = asked(kit, &bot, "mail", json!({"text": "hi", "to": "x"})).await;
+        assert_eq!((allowed.state, allowed.verdict.effect), (Approved, Effect::Allow));
+        assert_eq!(allowed.verdict.rule, format!("grant:{}", allowed.grant.unwrap()));
+        assert!(allowed.verdict.reasons[0].contains("`ann`"), "{:?}", allowed.verdict.reasons);
+        kit.gate().claim(&bot, allowed.id, None, None).await.unwrap();
+        let others = [json!({"to": "x", "text": "hi "}), json!({"to": "x"}), json!({"to": "x", "text": "hi", "cc": "y"})];
+        assert_eq!(states(kit, &bot, "mail", &others).await, [Pending; 3]);
+        assert_eq!(asked(kit, &imp, "mail", json!({"to": "x", "text": "hi"})).await.state, Pending);
+        assert_eq!(asked(kit, &bot, "mail2", json!({"to": "x", "text": "hi"})).await.state, Pending);
+        kit.restart().await;
+        assert_eq!(asked(kit, &bot, "mail", json!({"to": "x", "text": "hi"})).await.state, Approved);
+        let grants = kit.gate().grants(&ann).await.unwrap();
+        assert_eq!((grants.len(), grants[0].used, grants[0].grant.uses), (1, 2, 20));
+        assert!(grants[0].covers.contains("exactly this call of `mail`"), "{}", grants[0].covers);
+    }
+
+    async fn a_pattern_covers_what_matches_and_a_session_what_is_in_it(kit) {
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        let request = asked(kit, &bot, "mail", json!({"to": "x@acme.test", "n": 1})).await;
+        let pattern = json!({"scope": "pattern", "arguments": {"to": {"equals": "x@acme.test"}}, "uses": 3, "expires_in": "1h"});
+        remember(kit, &ann, &request, pattern).await.unwrap();
+        let calls = [json!({"to": "x@acme.test", "n": 2}), json!({"to": "y@acme.test", "n": 1}), json!({"n": 1})];
+        assert_eq!(states(kit, &bot, "mail", &calls).await, [Approved, Pending, Pending]);
+        let request = asked(kit, &bot, "post", json!({"n": 1})).await;
+        remember(kit, &ann, &request, json!({"scope": "session"})).await.unwrap();
+        assert_eq!(states(kit, &bot, "post", &[json!({"n": 2}), json!({})]).await, [Approved, Approved]);
+        let mut elsewhere = call("post", json!({"n": 2}));
+        elsewhere["session"] = "other".into();
+        assert_eq!(kit.create(&bot, elsewhere).await.unwrap().request.state, Pending);
+        // It is not the agent's word that counts where the policy is stricter about this one.
+        let mut risky = call("post", json!({"n": 2}));
+        risky["risk"] = "high".into();
+        assert_eq!(kit.create(&bot, risky).await.unwrap().request.state, Pending);
+        for grant in kit.gate().grants(&ann).await.unwrap() {
+            assert!(grant.covers.contains("every call of"), "{}", grant.covers);
+            kit.gate().revoke_grant(&ann, grant.grant.id).await.unwrap();
+        }
+        assert_eq!(states(kit, &bot, "post", &[json!({"n": 2})]).await, [Pending]);
+        assert_eq!(states(kit, &bot, "mail", &calls[..1]).await, [Pending]);
+        // Arguments that somebody named in a pattern are not in the ledger.
+        for row in kit.store().ledger(0, 1000).await.unwrap() {
+            assert!(!row.text.contains("acme"), "{}", row.text);
+        }
+    }
+
+    async fn sixty_four_calls_at_once_never_use_a_yes_more_often_than_it_says(kit) {
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        let request = asked(kit, &bot, "mail", json!({"to": "x"})).await;
+        remember(kit, &ann, &request, json!({"scope": "exact", "uses": 7})).await.unwrap();
+        let calls = (0..64).map(|_| asked(kit, &bot, "mail", json!({"to": "x"})));
+        let made = futures_util::future::join_all(calls).await;
+        assert_eq!(made.iter().filter(|request| request.state == Approved).count(), 7);
+        assert_eq!(kit.gate().grants(&ann).await.unwrap()[0].used, 7);
+    }
+
+    async fn a_yes_in_advance_ends_by_time_and_by_another_policy(kit) {
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        let mut given = Vec::new();
+        for tool in ["one", "two"] {
+            let request = asked(kit, &bot, tool, json!({})).await;
+            remember(kit, &ann, &request, json!({"scope": "exact", "expires_in": if tool == "one" { "1m" } else { "2h" }})).await.unwrap();
+            given.push(asked(kit, &bot, tool, json!({})).await.state);
+        }
+        assert_eq!(given, [Approved, Approved]);
+        kit.clock().advance(Duration::from_mins(1));
+        assert_eq!(asked(kit, &bot, "one", json!({})).await.state, Pending);
+        assert_eq!(asked(kit, &bot, "two", json!({})).await.state, Approved);
+        assert_eq!(kit.gate().grants(&ann).await.unwrap().len(), 1, "what expired is not listed");
+        kit.put_policy(SHOP).await;
+        assert_eq!(asked(kit, &bot, "two", json!({})).await.state, Pending);
+        assert!(kit.gate().grants(&ann).await.unwrap().is_empty());
+    }
+
+    async fn whoever_gave_it_or_an_admin_takes_it_back_and_nobody_else_sees_it(kit) {
+        let (bot, ann, bob, eve) = (kit.agent("bot").await, kit.reviewer("ann").await, kit.reviewer("bob").await, kit.auditor("eve").await);
+        let request = asked(kit, &bot, "mail", json!({})).await;
+        remember(kit, &ann, &request, json!({"scope": "exact"})).await.unwrap();
+        let id = kit.gate().grants(&ann).await.unwrap()[0].grant.id;
+        assert!(kit.gate().grants(&bob).await.unwrap().is_empty());
+        assert_eq!(kit.gate().grants(&eve).await.unwrap().len(), 1);
+        assert!(matches!(kit.gate().revoke_grant(&bob, id).await, Err(GateError::Admin(placet_core::AdminRefusal::NoGrant))));
+        for actor in [&bot, &eve] {
+            assert!(matches!(kit.gate().revoke_grant(actor, id).await, Err(GateError::Forbidden(_))));
+        }
+        assert!(matches!(kit.gate().grants(&bot).await, Err(GateError::Forbidden(_))));
+        kit.gate().revoke_grant(kit.admin(), id).await.unwrap();
+        assert!(matches!(kit.gate().revoke_grant(kit.admin(), id).await, Err(GateError::Admin(placet_core::AdminRefusal::NoGrant))));
+        // Removed people have no say either, in advance or not.
+        let request = asked(kit, &bot, "mail", json!({})).await;
+        remember(kit, &ann, &request, json!({"scope": "exact"})).await.unwrap();
+        kit.gate().remove_person(kit.admin(), "ann".to_owned()).await.unwrap();
+        assert_eq!(asked(kit, &bot, "mail", json!({})).await.state, Pending);
+    }
+
+    async fn what_must_be_looked_at_every_time_cannot_be_remembered(kit) {
+        kit.put_policy(SHOP).await;
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        let large = asked(kit, &bot, "pay", json!({"amount": 5000})).await;
+        assert_eq!(pointer(remember(kit, &ann, &large, json!({"scope": "exact"})).await), "/remember");
+        let shell = asked(kit, &bot, "Bash", json!({"command": "make test"})).await;
+        assert_eq!(pointer(remember(kit, &ann, &shell, json!({"scope": "session"})).await), "/remember");
+        let pattern = json!({"scope": "pattern", "arguments": {"command": {"prefix": "make"}}});
+        assert_eq!(pointer(remember(kit, &ann, &shell, pattern).await), "/remember");
+        assert_eq!(kit.read(shell.id).await.state, Pending);
+        let mail = asked(kit, &bot, "mail", json!({"to": "x"})).await;
+        for (what, where_) in [
+            (json!({"scope": "pattern"}), "/remember/arguments"),
+            (json!({"scope": "pattern", "arguments": {}}), "/remember/arguments"),
+            (json!({"scope": "exact", "arguments": {"to": {"equals": "x"}}}), "/remember/arguments"),
+            (json!({"scope": "pattern", "arguments": {"to": {"equals": "y"}}}), "/remember"),
+            (json!({"scope": "pattern", "arguments": {"to": {"sounds_like": "x"}}}), "/remember"),
+            (json!({"scope": "exact", "uses": 0}), "/remember/uses"),
+            (json!({"scope": "exact", "expires_in": "soon"}), "/remember/expires_in"),
+            (json!({"scope": "exact", "expires_in": "800h"}), "/remember/expires_in"),
+        ] {
+            assert_eq!(pointer(remember(kit, &ann, &mail, what.clone()).await), where_, "{what}");
+        }
+        let deny = Decision { word: DecisionWord::Deny, ..remembering(&mail, json!({"scope": "exact"})) };
+        assert_eq!(pointer(kit.gate().decide(&ann, deny).await), "/remember");
+        assert_eq!((kit.read(mail.id).await.version, kit.store().grants().await.unwrap().len()), (1, 0));
+        // The very command, and no other, can be.
+        remember(kit, &ann, &shell, json!({"scope": "exact"})).await.unwrap();
+        let calls = [json!({"command": "make test"}), json!({"command": "make test; rm -rf /"})];
+        assert_eq!(states(kit, &bot, "Bash", &calls).await, [Approved, Pending]);
+    }
+
+    async fn a_decision_given_again_gives_no_second_yes(kit) {
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        let request = asked(kit, &bot, "mail", json!({})).await;
+        for _ in 0..2 {
+            let decision = Decision {
+                idempotency: Some(placet_testkit::idempotency("k", "body")),
+                ..remembering(&request, json!({"scope": "exact"}))
+            };
+            kit.gate().decide(&ann, decision).await.unwrap();
+        }
+        assert_eq!(kit.gate().grants(&ann).await.unwrap().len(), 1);
+    }
+}
+
+both! {
+    async fn trust_is_earned_for_what_people_saw_and_lost_by_one_no(kit) {
+        kit.put_policy(SHOP).await;
+        let (bot, imp, ann) = (kit.agent("bot").await, kit.agent("imp").await, kit.reviewer("ann").await);
+        for n in 0..2 {
+            let mail = asked(kit, &bot, "mail", json!({"to": "x", "n": n})).await;
+            assert_eq!(mail.state, Pending);
+            kit.approve(&ann, &mail).await.unwrap();
+        }
+        kit.restart().await;
+        let trusted = asked(kit, &bot, "mail", json!({"to": "x", "n": 9})).await;
+        assert_eq!((trusted.state, trusted.verdict.rule.as_str(), trusted.grant), (Approved, "mails", None));
+        assert!(trusted.verdict.reasons[0].contains("trusted"), "{:?}", trusted.verdict.reasons);
+        // Five benign ones buy nothing for a variant, another agent, a missing place, or a higher risk.
+        for n in 0..5 {
+            assert_eq!(asked(kit, &bot, "mail", json!({"to": "x", "n": n})).await.state, Approved);
+        }
+        let variant = asked(kit, &bot, "mail", json!({"to": "y", "n": 1})).await;
+        assert_eq!(variant.state, Pending);
+        assert_eq!(asked(kit, &bot, "mail", json!({"n": 1})).await.state, Pending);
+        assert_eq!(asked(kit, &imp, "mail", json!({"to": "x", "n": 1})).await.state, Pending);
+        let mut risky = call("mail", json!({"to": "x"}));
+        risky["risk"] = "high".into();
+        assert_eq!(kit.create(&bot, risky).await.unwrap().request.state, Pending);
+        kit.deny(&ann, &variant).await.unwrap();
+        assert_eq!(asked(kit, &bot, "mail", json!({"to": "x"})).await.state, Approved, "the no was to another one");
+        let revoked = asked(kit, &bot, "mail", json!({"to": "x"})).await;
+        kit.gate().revoke(&ann, revoked.id, None, None).await.unwrap();
+        assert_eq!(asked(kit, &bot, "mail", json!({"to": "x"})).await.state, Pending, "taken back is a no");
+    }
+
+    async fn a_no_counts_whatever_the_agent_says_of_itself(kit) {
+        // Where a sub-agent asks, another rule holds it too, and that one offers no trust.
+        let policy = format!("{SHOP}\n[[rule]]\nname = \"subs\"\neffect = \"hold\"\nlineage = \"sub\"\n");
+        kit.put_policy(&policy).await;
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        for claim in [json!({"risk": "high"}), json!({"context": {"lineage": ["sub"]}})] {
+            for _ in 0..2 {
+                let mail = asked(kit, &bot, "mail", json!({"to": "x"})).await;
+                assert_eq!(mail.state, Pending);
+                kit.approve(&ann, &mail).await.unwrap();
+            }
+            assert_eq!(asked(kit, &bot, "mail", json!({"to": "x"})).await.state, Approved);
+            let mut disguised = call("mail", json!({"to": "x"}));
+            disguised.as_object_mut().unwrap().extend(claim.as_object().unwrap().clone());
+            let disguised = kit.create(&bot, disguised).await.unwrap().request;
+            assert_eq!(disguised.state, Pending, "{claim}");
+            kit.deny(&ann, &disguised).await.unwrap();
+            let again = asked(kit, &bot, "mail", json!({"to": "x"})).await;
+            assert_eq!(again.state, Pending, "{claim}: the no was to the same call");
+            kit.deny(&ann, &again).await.unwrap();
+        }
+    }
+
+    async fn an_edited_approval_is_no_lesson(kit) {
+        kit.put_policy(SHOP).await;
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        for _ in 0..4 {
+            let mail = asked(kit, &bot, "mail", json!({"to": "x"})).await;
+            assert_eq!(mail.state, Pending);
+            kit.edit(&ann, &mail, json!({"to": "x"})).await.unwrap();
+        }
+        // Under another policy nothing that was learned counts.
+        for _ in 0..2 {
+            let mail = asked(kit, &bot, "mail", json!({"to": "x"})).await;
+            kit.approve(&ann, &mail).await.unwrap();
+        }
+        assert_eq!(asked(kit, &bot, "mail", json!({"to": "x"})).await.state, Approved);
+        kit.put_policy(&SHOP.replace("shop", "another")).await;
+        assert_eq!(asked(kit, &bot, "mail", json!({"to": "x"})).await.state, Pending);
+    }
+}
+
+fn editing(request: &Request, arguments: Value) -> Decision {
+    Decision { arguments: arguments.as_object().cloned(), ..Kit::decision(request, DecisionWord::Edit) }
+}
+
+both! {
+    async fn an_edit_that_policy_is_stricter_about_voids_votes_and_needs_more(kit) {
+        kit.put_policy(SHOP).await;
+        let (bot, ann, bob) = (kit.agent("bot").await, kit.reviewer("ann").await, kit.reviewer("bob").await);
+        let pay = asked(kit, &bot, "pay", json!({"amount": 50})).await;
+        // Told before: one yes would have been enough, and is not for this.
+        let preview = kit.gate().preview(&ann, editing(&pay, json!({"amount": 5000}))).await.unwrap();
+        assert!(preview.stricter && !preview.decides);
+        assert_eq!(preview.ruling.as_ref().unwrap().verdict.rule, "large-payments");
+        assert_eq!(preview.request.needs.any[0].all[0].people, 2);
+        assert_eq!(kit.read(pay.id).await.version, 1, "a preview writes nothing");
+        let edited = kit.edit(&ann, &pay, json!({"amount": 5000})).await.unwrap();
+        assert_eq!((edited.state, edited.risk, edited.votes.len()), (Pending, Risk::High, 1));
+        assert_eq!(edited, preview_of(&preview.request, &edited));
+        kit.restart().await;
+        // Smaller again: what is needed does not fall.
+        let smaller = kit.edit(&bob, &edited, json!({"amount": 5})).await.unwrap();
+        assert_eq!((smaller.state, smaller.risk), (Pending, Risk::High));
+        assert_eq!(smaller.votes.iter().map(|vote| vote.by.as_str()).collect::<Vec<_>>(), ["bob"]);
+        let preview = kit.gate().preview(&ann, Kit::decision(&smaller, DecisionWord::Approve)).await.unwrap();
+        assert!(preview.decides && !preview.stricter && preview.voided.is_empty());
+        assert_eq!(kit.approve(&ann, &smaller).await.unwrap().state, Approved);
+        assert_eq!(kit.place().value(&format!("SELECT risk FROM requests WHERE id = '{}'", pay.id)).await, "high");
+    }
+
+    async fn an_edit_that_policy_denies_is_refused_and_the_rule_is_named(kit) {
+        kit.put_policy(SHOP).await;
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        let pay = asked(kit, &bot, "pay", json!({"amount": 50})).await;
+        let endless = || editing(&pay, json!({"amount": 2_000_000}));
+        for said in [kit.gate().decide(&ann, endless()).await.map(drop), kit.gate().preview(&ann, endless()).await.map(drop)] {
+            match refusal(said) {
+                Refusal::PolicyDenied { rule, .. } => assert_eq!(rule, "endless-payments"),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(kit.read(pay.id).await.version, 1);
+        assert_eq!(kit.edit(&ann, &pay, json!({"amount": 51})).await.unwrap().state, Approved);
+    }
+
+    async fn an_edit_is_judged_by_its_own_policy_and_the_one_in_force(kit) {
+        kit.put_policy(SHOP).await;
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        let (one, two) = (asked(kit, &bot, "pay", json!({"amount": 50})).await, asked(kit, &bot, "pay", json!({"amount": 50})).await);
+        // The new one has nothing against large payments and denies tiny ones.
+        let lax = SHOP.replace("needs = \"two\"\nrisk = \"high\"", "").replace("args = { amount = { above = 1000000 } }", "args = { amount = { below = 10 } }");
+        kit.put_policy(&lax).await;
+        let edited = kit.edit(&ann, &one, json!({"amount": 5000})).await.unwrap();
+        assert_eq!(edited.state, Pending, "its own policy still asks for two");
+        match refusal(kit.edit(&ann, &two, json!({"amount": 5})).await) {
+            Refusal::PolicyDenied { rule, .. } => assert_eq!(rule, "endless-payments"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn the_edited_steps_of_a_plan_are_judged_too(kit) {
+        kit.put_policy(SHOP).await;
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        let plan = json!({"kind": "plan", "session": "s", "title": "t", "can_modify": true, "steps": [
+            {"id": "1", "action": "pay", "description": "", "arguments": {"amount": 1}},
+            {"id": "2", "action": "read_x", "description": ""}]});
+        let plan = kit.create(&bot, plan).await.unwrap().request;
+        let steps = |amount: u32| json!([{"id": "1", "decision": "edit", "arguments": {"amount": amount}}, {"id": "2", "decision": "approve"}]);
+        let decision = |amount| Decision { steps: serde_json::from_value(steps(amount)).unwrap(), ..Kit::decision(&plan, DecisionWord::Edit) };
+        assert!(matches!(refusal(kit.gate().decide(&ann, decision(2_000_000)).await), Refusal::PolicyDenied { .. }));
+        let edited = kit.gate().decide(&ann, decision(5000)).await.unwrap();
+        assert_eq!((edited.state, edited.needs.any[0].all[0].people), (Pending, 2));
+    }
+}
+
+/// What was foretold, with the number that only the real one has.
+fn preview_of(foretold: &Request, real: &Request) -> std::sync::Arc<Request> {
+    let mut foretold = foretold.clone();
+    for (vote, real) in foretold.votes.iter_mut().zip(&real.votes) {
+        vote.at = real.at;
+    }
+    if let (Some(proposal), Some(real)) = (&mut foretold.proposal, &real.proposal) {
+        proposal.at = real.at;
+    }
+    foretold.into()
+}

@@ -1,0 +1,86 @@
+//! What a decision would do, told before it is sent: whether it is enough, what policy says of it, what it makes void.
+
+use placet_client::{Decide, Preview};
+use placet_core::{Record, State, show};
+
+use super::Context;
+use crate::output::{self, headline, needs, paint};
+
+/// `--dry-run`: asks the server and says what would happen; nothing is written.
+pub(super) async fn run(context: &Context, record: &Record, decide: &Decide) -> anyhow::Result<u8> {
+    let preview = context.client.preview(record.id, decide).await?;
+    if context.json {
+        output::json(&preview)?;
+        return Ok(0);
+    }
+    for line in lines(&preview) {
+        output::line(&line)?;
+    }
+    output::to_stderr(&paint(output::DIM, "Nothing was sent."));
+    Ok(0)
+}
+
+/// The preview for people, the verdict first.
+pub(super) fn lines(preview: &Preview) -> Vec<String> {
+    let record = &preview.record;
+    let mut lines = Vec::new();
+    lines.push(if preview.decides {
+        format!("it would be {}", paint(output::state_style(record.state), &headline(record)))
+    } else {
+        format!("it would still wait; it needs {}", paint(output::WARN, &needs(&record.needs)))
+    });
+    if let Some(ruling) = &preview.ruling {
+        let stricter = if preview.stricter { paint(output::WARN, " (stricter than now)") } else { String::new() };
+        lines.push(format!(
+            "policy says {} of it, by rule {}, risk {}{stricter}",
+            ruling.verdict.effect,
+            show(&ruling.verdict.rule),
+            ruling.risk
+        ));
+        lines.extend(ruling.verdict.reasons.iter().map(|reason| format!("  {}", show(reason))));
+    }
+    if !preview.voided.is_empty() {
+        let names = preview.voided.iter().map(|name| show(name)).collect::<Vec<_>>().join(", ");
+        lines.push(format!("{} of {names}", paint(output::WARN, "it would void the votes")));
+    }
+    if let (Some(grant), Some(covers)) = (&preview.grant, &preview.covers) {
+        let left = output::until(grant.expires_at, grant.created_at);
+        lines.push(format!("from then on, for {left} and up to {} times, for the agent {}:", grant.uses, show(&grant.agent)));
+        lines.push(format!("  {}", paint(output::WARN, &output::safe(covers))));
+    }
+    if record.state == State::Pending && preview.grant.is_some() {
+        lines.push("  (once it is approved)".to_owned());
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::output::sample;
+
+    #[test]
+    fn a_stricter_edit_says_who_must_agree_and_whose_votes_are_void() {
+        let record = sample::action();
+        let ruling = json!({"verdict": {"effect": "hold", "rule": "big", "policy": "p", "reasons": ["rule `big`: much"]},
+            "risk": "high", "needs": record.needs});
+        let preview = Preview {
+            ruling: serde_json::from_value(ruling).unwrap(),
+            decides: false,
+            stricter: true,
+            voided: vec!["ben".to_owned()],
+            grant: None,
+            covers: None,
+            record,
+        };
+        let text = anstream::adapter::strip_str(&lines(&preview).join("\n")).to_string();
+        insta::assert_snapshot!(text, @r"
+        it would still wait; it needs one reviewer
+        policy says hold of it, by rule big, risk high (stricter than now)
+          rule `big`: much
+        it would void the votes of ben
+        ");
+    }
+}

@@ -1,0 +1,7 @@
+//! Policies from outside: the real binary and a real server, files that change, and the documentation that is run.
+
+mod authoring;
+mod docs;
+mod serving;
+mod server;
+mod standing;

@@ -1,0 +1,355 @@
+//! Evaluation: the rules that apply, the effect that wins, and everything they ask for put together.
+
+use std::{sync::LazyLock, time::Duration};
+
+use placet_core::{DecisionWord, Effect, Escalation, Kind, Needs, Risk};
+use serde_json::{Map, Value};
+
+use crate::{
+    Call, DEFAULT_RULE, Outcome,
+    call::{server_of, tool_shaped},
+    glob::Name,
+    index::{Index, Names},
+    needs,
+    outcome::{both_decisions, both_trust, least},
+    rule::{Rule, Subject, Why},
+    work::Work,
+};
+
+/// What holds where no rule says otherwise.
+#[derive(Debug, Clone)]
+pub(crate) struct Defaults {
+    pub(crate) effect: Effect,
+    pub(crate) risk: Risk,
+    pub(crate) expires_in: Option<Duration>,
+    pub(crate) claim_within: Option<Duration>,
+    /// In normal form.
+    pub(crate) needs: Needs,
+    pub(crate) hold_at_risk: Risk,
+}
+
+impl Default for Defaults {
+    fn default() -> Self {
+        Self {
+            effect: Effect::Hold,
+            risk: Risk::Medium,
+            expires_in: None,
+            claim_within: None,
+            needs: Needs::default(),
+            hold_at_risk: Risk::High,
+        }
+    }
+}
+
+/// Compiled rules, ready to be asked.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    pub(crate) list: Vec<Rule>,
+    pub(crate) defaults: Defaults,
+    deny: Index,
+    hold: Index,
+    allow: Index,
+    /// The tools that rules which restrict speak of, in lower case: names that differ from them in case only.
+    guarded: Guarded,
+}
+
+/// Tool names and globs of hold and deny rules, for telling look-alikes.
+#[derive(Debug, Default)]
+struct Guarded {
+    index: Names,
+    /// Each in lower case, as it was written, and the rule it stands in.
+    list: Vec<(Name, Name, u32)>,
+}
+
+impl Guarded {
+    fn file(&mut self, name: &Name, rule: u32) {
+        let lower = name.to_lower();
+        let number = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
+        // A glob that begins with a wildcard is not the name of anything in particular.
+        if self.index.file(std::slice::from_ref(&lower), number) {
+            self.list.push((lower, name.clone(), rule));
+        }
+    }
+
+    /// The rule whose tool this name would be if upper and lower case were one.
+    fn look_alike(&self, tool: &str) -> Option<u32> {
+        let lower = tool.to_ascii_lowercase();
+        self.index
+            .each(Some(&lower))
+            .filter_map(|number| self.list.get(usize::try_from(number).ok()?))
+            .find(|(any_case, written, _)| any_case.matches(&lower) && !written.matches(tool))
+            .map(|(_, _, rule)| *rule)
+    }
+}
+
+/// Rules that apply, and why.
+type Applying<'a> = Vec<(u32, Why<'a>)>;
+
+/// So many rules are named in the reasons; the rest is counted.
+const REASONS: usize = 16;
+
+static EMPTY: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+
+impl Rules {
+    pub(crate) fn new(list: Vec<Rule>, defaults: Defaults) -> Self {
+        let mut rules = Self {
+            list: Vec::new(),
+            defaults,
+            deny: Index::default(),
+            hold: Index::default(),
+            allow: Index::default(),
+            guarded: Guarded::default(),
+        };
+        for (number, rule) in (0_u32..).zip(&list) {
+            rules.index_mut(rule.effect).file(rule, number);
+            if rule.effect != Effect::Allow {
+                rule.tool.iter().for_each(|name| rules.guarded.file(name, number));
+            }
+        }
+        rules.list = list;
+        rules
+    }
+
+    const fn index_mut(&mut self, effect: Effect) -> &mut Index {
+        match effect {
+            Effect::Deny => &mut self.deny,
+            Effect::Hold => &mut self.hold,
+            Effect::Allow => &mut self.allow,
+        }
+    }
+
+    fn rule(&self, number: u32) -> Option<&Rule> {
+        self.list.get(usize::try_from(number).ok()?)
+    }
+
+    pub(crate) fn evaluate(&self, call: &Call<'_>) -> Outcome {
+        let work = Work::new();
+        let mut outcome = self.one(&subject(call), &work);
+        for step in call.steps {
+            let step = self.one(&step_subject(call, step), &work);
+            // A step that would pass makes nothing looser: the plan waits whatever its steps would do.
+            outcome = outcome.join(step);
+        }
+        if call.kind != Kind::Action {
+            outcome.trust = None;
+        }
+        outcome
+    }
+
+    /// One call. What claims add is joined to what holds without them, so that it can only be stricter.
+    fn one<'a>(&'a self, subject: &Subject<'a>, work: &Work<'a>) -> Outcome {
+        let (plain, claimed) = self.applying(Effect::Deny, subject, work);
+        let mut outcome = if plain.is_empty() {
+            let (held, held_by_claims) = self.applying(Effect::Hold, subject, work);
+            let without = if held.is_empty() {
+                self.allowed_or_default(subject, work)
+            } else {
+                self.build(Effect::Hold, held.clone())
+            };
+            let with = if !claimed.is_empty() {
+                Some(self.build(Effect::Deny, claimed))
+            } else if !held_by_claims.is_empty() {
+                Some(self.build(Effect::Hold, held.into_iter().chain(held_by_claims).collect()))
+            } else {
+                None
+            };
+            match with {
+                Some(with) => self.settled(with, subject).join(self.settled(without, subject)),
+                None => self.settled(without, subject),
+            }
+        } else {
+            let without = self.settled(self.build(Effect::Deny, plain.clone()), subject);
+            if claimed.is_empty() {
+                without
+            } else {
+                let with = self.build(Effect::Deny, plain.into_iter().chain(claimed).collect());
+                self.settled(with, subject).join(without)
+            }
+        };
+        if outcome.risk >= Risk::High {
+            outcome.trust = None;
+        }
+        outcome
+    }
+
+    /// The rules of one effect that apply: those about the call, and those about claims.
+    fn applying<'a>(&'a self, effect: Effect, subject: &Subject<'a>, work: &Work<'a>) -> (Applying<'a>, Applying<'a>) {
+        let index = match effect {
+            Effect::Deny => &self.deny,
+            Effect::Hold => &self.hold,
+            Effect::Allow => &self.allow,
+        };
+        let (mut plain, mut claimed): (Applying<'a>, Applying<'a>) = (Vec::new(), Vec::new());
+        for number in index.candidates(subject.tool, subject.server, subject.agent) {
+            let Some(rule) = self.rule(number) else { continue };
+            let Some(why) = rule.applies(subject, work) else { continue };
+            let list = if rule.claims() { &mut claimed } else { &mut plain };
+            list.push((number, why));
+        }
+        (plain, claimed)
+    }
+
+    fn allowed_or_default<'a>(&'a self, subject: &Subject<'a>, work: &Work<'a>) -> Outcome {
+        let Some(tool) = subject.tool else {
+            return self.default_outcome(format!("no rule speaks of this {}, and it is never allowed without a person", subject.kind));
+        };
+        if !tool_shaped(tool) {
+            return self.default_outcome("this is not the name of a tool, so no rule can allow it".to_owned());
+        }
+        let (allowed, _) = self.applying(Effect::Allow, subject, work);
+        if allowed.is_empty() {
+            return self.default_outcome(format!("no rule allows `{tool}`"));
+        }
+        let by_name = allowed.iter().filter_map(|(number, _)| self.rule(*number)).any(|rule| {
+            rule.tool.iter().any(|name| matches!(name, Name::Exact(exact) if &**exact == tool))
+        });
+        let other = if by_name { None } else { self.guarded.look_alike(tool) };
+        if let Some(other) = other.and_then(|number| self.rule(number)) {
+            let other = &other.name;
+            return self.default_outcome(format!(
+                "`{tool}` differs only by upper and lower case from a tool of rule `{other}`"
+            ));
+        }
+        self.build(Effect::Allow, allowed)
+    }
+
+    fn default_outcome(&self, why: String) -> Outcome {
+        let so = if self.defaults.effect == Effect::Deny { "it is refused" } else { "it waits for a person" };
+        Outcome {
+            rule: DEFAULT_RULE.to_owned(),
+            reasons: vec![format!("{why}, so {so}")],
+            risk: self.defaults.risk,
+            ..self.bare(self.defaults.effect)
+        }
+    }
+
+    /// An outcome with the defaults and nothing else.
+    fn bare(&self, effect: Effect) -> Outcome {
+        Outcome {
+            effect,
+            rule: String::new(),
+            reasons: Vec::new(),
+            risk: Risk::Low,
+            needs: self.defaults.needs.clone(),
+            expires_in: self.defaults.expires_in,
+            escalation: Vec::new(),
+            claim_window: self.defaults.claim_within,
+            decisions: None,
+            pending_cap: None,
+            trust: None,
+        }
+    }
+
+    /// Everything that the rules which apply ask for.
+    fn build(&self, effect: Effect, mut applying: Applying<'_>) -> Outcome {
+        applying.sort_by_key(|(number, _)| *number);
+        // A rule with several globs may have been found by more than one of them.
+        applying.dedup_by_key(|(number, _)| *number);
+        let rules: Vec<&Rule> = applying.iter().filter_map(|(number, _)| self.rule(*number)).collect();
+        let Some((first, others)) = rules.split_first() else {
+            return self.default_outcome("no rule applies".to_owned());
+        };
+        let mut outcome = Outcome { rule: first.name.clone(), ..self.bare(effect) };
+        outcome.reasons = reasons(&rules, &applying);
+        outcome.risk = rules.iter().map(|rule| rule.risk).max().unwrap_or(self.defaults.risk);
+        let shortest = |of: fn(&Rule) -> Option<Duration>| rules.iter().map(|rule| of(rule)).fold(None, least);
+        outcome.claim_window = shortest(|rule| rule.claim_within).or(self.defaults.claim_within);
+        if effect != Effect::Hold {
+            return outcome;
+        }
+        outcome.needs = needs::join_all(rules.iter().map(|rule| &rule.needs)).unwrap_or_else(|| first.needs.clone());
+        outcome.expires_in = shortest(|rule| rule.expires_in).or(self.defaults.expires_in);
+        outcome.pending_cap = rules.iter().map(|rule| rule.pending_cap).fold(None, least);
+        outcome.decisions = rules
+            .iter()
+            .fold(None::<Vec<DecisionWord>>, |sum, rule| both_decisions(sum.as_deref(), rule.decisions.as_deref()));
+        outcome.trust = others.iter().fold(first.trust.clone(), |sum, rule| both_trust(sum, rule.trust.clone()));
+        outcome.escalation = escalation(&rules);
+        outcome
+    }
+
+    /// Claimed risk, the risk from which on nothing passes, and what critical calls need.
+    fn settled(&self, mut outcome: Outcome, subject: &Subject<'_>) -> Outcome {
+        if let Some(claimed) = subject.claims.risk.filter(|claimed| *claimed > outcome.risk) {
+            outcome.reasons.push(format!("the agent says the risk is {claimed}"));
+            outcome.risk = claimed;
+        }
+        if outcome.effect == Effect::Allow && outcome.risk >= self.defaults.hold_at_risk {
+            outcome.reasons.push(format!("calls of risk {} wait for a person", outcome.risk));
+            outcome.effect = Effect::Hold;
+        }
+        if outcome.risk == Risk::Critical {
+            needs::step_up(&mut outcome.needs);
+            outcome.escalation.iter_mut().for_each(|next| needs::step_up(&mut next.needs));
+        }
+        outcome
+    }
+}
+
+/// The escalation of the first rule that has one, never below what the other rules ask for.
+fn escalation(rules: &[&Rule]) -> Vec<Escalation> {
+    let Some(with) = rules.iter().find(|rule| !rule.escalation.is_empty()) else { return Vec::new() };
+    let mut steps = Vec::with_capacity(with.escalation.len());
+    for next in &with.escalation {
+        let others = rules.iter().filter(|rule| rule.escalation != with.escalation).map(|rule| &rule.needs);
+        let needs = needs::join_all(std::iter::once(&next.needs).chain(others));
+        steps.push(Escalation { needs: needs.unwrap_or_else(|| next.needs.clone()), expires_in: next.expires_in });
+    }
+    steps
+}
+
+fn reasons(rules: &[&Rule], applying: &[(u32, Why<'_>)]) -> Vec<String> {
+    let mut reasons: Vec<String> = rules
+        .iter()
+        .zip(applying)
+        .take(REASONS)
+        .map(|(rule, (_, applies))| {
+            let name = &rule.name;
+            let why = rule.reason.clone().unwrap_or_else(|| format!("{} it", verb(rule.effect)));
+            match applies {
+                Why::Matched => format!("rule `{name}`: {why}"),
+                Why::Error(by, trouble) => {
+                    format!("rule `{name}`: {why}; it could not be evaluated ({by}: {trouble}), so it applies")
+                }
+            }
+        })
+        .collect();
+    if rules.len() > REASONS {
+        reasons.push(format!("and {} more rules", rules.len().saturating_sub(REASONS)));
+    }
+    reasons
+}
+
+const fn verb(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Allow => "allows",
+        Effect::Hold => "holds",
+        Effect::Deny => "denies",
+    }
+}
+
+/// The call itself; of a plan, the plan without its steps.
+pub(crate) fn subject<'a>(call: &Call<'a>) -> Subject<'a> {
+    let tool = call.tool.filter(|_| call.kind == Kind::Action);
+    Subject {
+        kind: call.kind,
+        tool,
+        server: tool.and_then(server_of),
+        arguments: call.arguments.unwrap_or(&EMPTY),
+        agent: call.agent,
+        source: call.source,
+        time: call.time,
+        claims: call.claims,
+    }
+}
+
+/// A step of a plan, as the call it would be.
+pub(crate) fn step_subject<'a>(call: &Call<'a>, step: &'a placet_core::Step) -> Subject<'a> {
+    Subject {
+        kind: Kind::Action,
+        tool: Some(&step.action),
+        server: server_of(&step.action),
+        arguments: step.arguments.as_ref().unwrap_or(&EMPTY),
+        ..subject(call)
+    }
+}

@@ -1,0 +1,140 @@
+//! Every key a policy file may have, once: the reader checks against these tables and the reference is made from them.
+
+/// A key: its name, the form of its value, what it means.
+pub(crate) type Key = (&'static str, &'static str, &'static str);
+
+/// At the top of the file.
+pub(crate) const TOP: &[Key] = &[
+    ("version", "`1`", "The format of the file. Required."),
+    ("name", "text", "A name for people."),
+    (
+        "extends",
+        "list of `\"preset:NAME\"`",
+        "The rules of these presets come along, their names prefixed with `NAME/`. Only rules and what they use: a preset's `[defaults]` do not.",
+    ),
+    ("defaults", "table", "What holds where no rule says otherwise."),
+    ("needs", "tables by name", "Whose yes is needed, under a name that rules can use."),
+    ("escalation", "tables by name", "Who is asked when nobody decided in time."),
+    ("rule", "list of tables", "The rules. Their order does not matter for the effect: deny beats hold beats allow."),
+];
+
+/// In `[defaults]`.
+pub(crate) const DEFAULTS: &[Key] = &[
+    ("effect", "`\"hold\"` or `\"deny\"`", "What happens to calls that no rule speaks of. Default `\"hold\"`; never allow."),
+    ("risk", "risk", "Risk of calls that no rule speaks of, and of hold and deny rules that name none. Default `\"medium\"`."),
+    ("expires_in", "duration", "Time for deciding."),
+    ("claim_within", "duration", "Time for claiming after approval."),
+    ("needs", "name or table", "Whose yes is needed where a rule does not say. Default: one reviewer."),
+    ("hold_at_risk", "risk", "From this risk on nothing is allowed without a person. Default `\"high\"`."),
+];
+
+/// In `[needs.NAME]`.
+pub(crate) const NEEDS: &[Key] = &[
+    ("people", "1 to 20", "How many people. Default 1."),
+    ("team", "text", "Of which team; of any when absent."),
+    ("any", "list of `{ all = [ { people, team } ] }`", "Instead of `people` and `team`: one of these must be met, each seat by another person. A seat may stand alone, without `all`."),
+    ("all", "list of `{ people, team }`", "Short for `any` with one alternative."),
+    ("four_eyes", "boolean", "Whoever owns, ordered or edited the request cannot approve it."),
+    ("step_up", "`\"code\"`", "Each approver types a short code shown only on the detail view. Always so at critical risk."),
+];
+
+/// A seat inside `any` or `all`.
+pub(crate) const SEAT: &[Key] = &[
+    ("people", "1 to 20", "How many people. Default 1."),
+    ("team", "text", "Of which team; of any when absent."),
+];
+
+/// In `[escalation.NAME]`.
+pub(crate) const ESCALATION: &[Key] = &[
+    ("needs", "name or table", "Whose yes is needed from then on. Required."),
+    ("expires_in", "duration", "Time for deciding. Required."),
+    ("then", "name", "The escalation after this one."),
+];
+
+/// In `[[rule]]`: what it looks at.
+pub(crate) const RULE_MATCH: &[Key] = &[
+    ("tool", "glob or list", "The tool's name, exactly or by glob: `*` any run of characters, `?` one. Case counts."),
+    ("server", "glob or list", "The server part of the tool's name: `mcp__SERVER__TOOL`, or what stands before the first `/` or `:`."),
+    ("agent", "glob or list", "The authenticated agent."),
+    ("kind", "word or list", "`action`, `plan`, `input`, `confirmation`. Only an action can be allowed."),
+    ("source", "glob or list", "The door it came in by, such as `rest`."),
+    ("session", "glob or list", "The agent's session. A claim: only in hold and deny rules."),
+    ("lineage", "glob or list", "Any element of `context.lineage`, the chain of agents. A claim: only in hold and deny rules."),
+    ("args", "table of path = matcher", "The arguments; all must match. A path is dotted (`to.iban`, `files[0]`, `files[*].path`) or a JSON pointer (`/to/iban`)."),
+    ("when", "text", "A condition in CEL, for what matchers cannot say."),
+];
+
+/// In `[[rule]]`: what it does.
+pub(crate) const RULE_EFFECT: &[Key] = &[
+    ("name", "text", "Required and unique: letters, digits, `.`, `_`, `-`."),
+    ("effect", "`\"allow\"`, `\"hold\"`, `\"deny\"`", "Required."),
+    ("risk", "risk", "`low`, `medium`, `high` or `critical`. Default: `low` in allow rules, `[defaults] risk` in others."),
+    ("reason", "text", "Why, for people; at most 500 characters."),
+    ("needs", "name or table", "hold: whose yes is needed."),
+    ("expires_in", "duration", "hold: time for deciding."),
+    ("on_expiry", "`\"deny\"` or `{ escalate = NAME }`", "hold: what happens when nobody decided in time. Default `\"deny\"`; never allow."),
+    ("claim_within", "duration", "allow, hold: time for claiming."),
+    ("decisions", "list of `approve`, `edit`, `deny`, `respond`", "hold: which decisions are offered; `deny` always is."),
+    ("pending_cap", "1 to 10000", "hold: how many requests of one agent may wait at once."),
+    ("trust_after", "1 to 1000", "hold: after so many human approvals of the same thing nobody is asked any more. Not at high or critical risk."),
+    ("template", "list of JSON pointers", "With `trust_after`: the arguments that make it the same thing. Without it, all of them. Not for free-form commands."),
+];
+
+/// What a matcher may ask of a value.
+pub(crate) const MATCHERS: &[Key] = &[
+    ("equals", "any value", "The same value; `1` and `1.0` are the same."),
+    ("in", "list", "One of these values."),
+    ("prefix", "text", "A text that begins so. For paths use `under`, for URLs `host_in`."),
+    ("min", "number", "This or more."),
+    ("max", "number", "This or less."),
+    ("above", "number", "More than this."),
+    ("below", "number", "Less than this."),
+    ("under", "absolute path or list", "A path in this folder, compared by segments. Relative paths, `..`, `~`, `$`, percent escapes, backslashes and look-alikes are an error."),
+    ("host_in", "host or list", "An http or https URL of this host; `*.example.com` for its subdomains. User names, odd addresses and anything two programs could read differently are an error."),
+    ("matches", "regular expression", "Runs in time linear in the text. In allow rules anchored with `^` and `$`."),
+    ("shell", "table", "A command line, taken apart into its commands; see the guide to shell patterns."),
+    ("exists", "boolean", "Whether the path is there at all; the only matcher for which missing is no error."),
+    ("not", "matcher", "The opposite. An error stays an error."),
+];
+
+/// The closest known key to one that is not, for the fix.
+pub(crate) fn closest<'k>(wrong: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    known
+        .map(|key| (distance(wrong, key), key))
+        .filter(|(distance, key)| *distance <= 2.max(key.len() / 3))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, key)| key)
+}
+
+/// How many letters must be added, dropped or changed to turn one word into the other.
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().take(64).collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (index, letter) in left.chars().take(64).enumerate() {
+        let mut diagonal = index;
+        let mut before = index.saturating_add(1);
+        let mut next = vec![before];
+        for (other, above) in right.iter().zip(row.iter().skip(1)) {
+            let changed = diagonal.saturating_add(usize::from(*other != letter));
+            diagonal = *above;
+            before = changed.min(above.saturating_add(1)).min(before.saturating_add(1));
+            next.push(before);
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_key_is_met_with_the_closest_one() {
+        let known = || RULE_EFFECT.iter().map(|(key, ..)| *key);
+        assert_eq!(closest("expires", known()), Some("expires_in"));
+        assert_eq!(closest("efect", known()), Some("effect"));
+        assert_eq!(closest("completely-else", known()), None);
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+}

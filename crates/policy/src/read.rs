@@ -1,0 +1,229 @@
+//! Reads a policy file: every key is known, every value fits, and what does not is reported with its line, all at once.
+
+mod doc;
+mod matchers;
+mod needs;
+mod rule;
+mod warn;
+
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
+
+use placet_core::{Effect, Risk};
+use toml::de::DeTable;
+
+pub(crate) use self::{
+    matchers::ARGUMENTS,
+    needs::{CHAIN, LIST, PEOPLE},
+    rule::{NAMES, TEMPLATE},
+};
+
+use self::doc::{Doc, Field};
+use crate::{
+    DEFAULT_RULE, PolicyErrors, Problem, durations,
+    evaluate::Defaults,
+    keys, presets,
+    rule::Rule,
+};
+
+/// Largest file, in bytes.
+pub(crate) const FILE: usize = 1024 * 1024;
+/// Most rules, those of presets included.
+pub(crate) const RULES: usize = 5_000;
+/// Memory of all patterns together, in bytes.
+pub(crate) const PATTERNS: usize = 32 * 1024 * 1024;
+
+/// What stands in a good file.
+pub(crate) struct Read {
+    pub(crate) name: Option<String>,
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) defaults: Defaults,
+    pub(crate) warnings: Vec<Problem>,
+}
+
+/// Reads a file whole; a file with any problem gives nothing but its problems.
+pub(crate) fn read(text: &str) -> Result<Read, PolicyErrors> {
+    let mut doc = Doc::new(text);
+    if text.len() > FILE {
+        doc.problem(0..0, format!("the file is larger than {FILE} bytes"), "split the policy or use globs");
+        return Err(doc.into_errors());
+    }
+    let (table, errors) = DeTable::parse_recoverable(text);
+    for error in errors {
+        let span = error.span().unwrap_or(0..0);
+        doc.problem(span, format!("this is not TOML: {}", error.message()), "mend the syntax; an editor with TOML support shows the place");
+    }
+    if doc.failed() {
+        return Err(doc.into_errors());
+    }
+    let read = top(&mut doc, &Field::root(&table));
+    if doc.failed() { Err(doc.into_errors()) } else { Ok(read) }
+}
+
+fn top(doc: &mut Doc<'_>, file: &Field<'_>) -> Read {
+    doc.known_keys(file, "the file", &[keys::TOP]);
+    let name = doc.text(file, "name", 100);
+    match doc.integer(file, "version") {
+        Some((1, _)) => {}
+        Some((other, span)) => doc.problem(span, format!("version `{other}` is not known"), "write `version = 1`"),
+        None if file.get("version").is_none() => {
+            doc.problem(0..0, "the key `version` is missing", "begin the file with `version = 1`");
+        }
+        None => {}
+    }
+    let named = needs::named(doc, file);
+    let defaults = defaults(doc, file, &named);
+    let steps = needs::escalations(doc, file, &named);
+    let mut context = rule::Context { needs: &named, escalations: &steps, defaults: &defaults, used: HashSet::new() };
+    let (mut rules, spans) = own_rules(doc, file, &mut context);
+    let used = context.used;
+    extend(doc, file, &mut rules, &defaults);
+    if rules.len() > RULES {
+        doc.problem(0..0, format!("there are more than {RULES} rules"), "use lists and globs to say the same with fewer");
+    }
+    if !doc.failed() {
+        warn::warn(doc, &rules, &spans, &defaults);
+        needs::unused(doc, file, &used);
+    }
+    Read { name, rules, defaults, warnings: doc.take_warnings() }
+}
+
+fn defaults(doc: &mut Doc<'_>, file: &Field<'_>, named: &needs::Named) -> Defaults {
+    let mut defaults = Defaults::default();
+    let Some(table) = doc.table(file, "defaults") else { return defaults };
+    doc.known_keys(&table, "`[defaults]`", &[keys::DEFAULTS]);
+    if let Some((effect, span)) = doc.word::<Effect>(&table, "effect") {
+        if effect == Effect::Allow {
+            doc.problem(
+                span,
+                "the default effect cannot be `allow`: calls that no rule speaks of would pass",
+                "write `\"hold\"` or `\"deny\"`, and allow what is known by rules",
+            );
+        }
+        defaults.effect = effect;
+    }
+    if let Some((risk, _)) = doc.word::<Risk>(&table, "risk") {
+        defaults.risk = risk;
+    }
+    if let Some((risk, _)) = doc.word::<Risk>(&table, "hold_at_risk") {
+        defaults.hold_at_risk = risk;
+    }
+    defaults.expires_in = doc.duration(&table, "expires_in");
+    defaults.claim_within = doc.duration(&table, "claim_within");
+    if let Some(needs) = needs::reference(doc, &table, named) {
+        defaults.needs = needs;
+    }
+    defaults
+}
+
+/// The rules that stand in the file, with the place of each.
+fn own_rules(
+    doc: &mut Doc<'_>,
+    file: &Field<'_>,
+    context: &mut rule::Context<'_>,
+) -> (Vec<Rule>, Vec<Range<usize>>) {
+    let (mut rules, mut spans) = (Vec::new(), Vec::new());
+    let mut names: HashMap<String, usize> = HashMap::new();
+    for table in doc.tables(file, "rule", "[[rule]]") {
+        if doc.full() {
+            break;
+        }
+        let Some((name, span)) = rule_name(doc, &table) else {
+            doc.rule = None;
+            rule::read(doc, &table, String::new(), context);
+            continue;
+        };
+        let (line, _) = doc.place(span.start);
+        if let Some(first) = names.insert(name.clone(), line) {
+            doc.problem(
+                span.clone(),
+                format!("the name `{}` is taken by the rule on line {first}", shown(&name)),
+                "give every rule a name of its own",
+            );
+        }
+        doc.rule = Some(name.clone());
+        if let Some(rule) = rule::read(doc, &table, name, context) {
+            rules.push(rule);
+            spans.push(span);
+        }
+        doc.rule = None;
+    }
+    (rules, spans)
+}
+
+fn rule_name(doc: &mut Doc<'_>, table: &Field<'_>) -> Option<(String, Range<usize>)> {
+    if table.get("name").is_none() {
+        doc.problem(table.span(), "the rule has no name", "add `name = \"…\"`; verdicts and logs use it");
+        return None;
+    }
+    let (name, span) = doc.text_at(table, "name")?;
+    let plain = (1..=100).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+    if !plain {
+        doc.problem(
+            span,
+            format!("`{}` cannot name a rule", shown(&name)),
+            "use 1 to 100 of the characters A-Z a-z 0-9 . _ -",
+        );
+        return None;
+    }
+    if name == DEFAULT_RULE {
+        doc.problem(span, "`default` is what verdicts say when no rule spoke", "choose another name");
+        return None;
+    }
+    Some((name, span))
+}
+
+/// The rules of presets come after the file's own, under the preset's name.
+fn extend(doc: &mut Doc<'_>, file: &Field<'_>, rules: &mut Vec<Rule>, defaults: &Defaults) {
+    let mut seen = Vec::new();
+    for (text, span) in doc.texts(file, "extends", false) {
+        let known = presets::names().iter().map(|name| format!("`preset:{name}`")).collect::<Vec<_>>().join(", ");
+        let Some((name, preset)) = text.strip_prefix("preset:").and_then(|name| Some((name, presets::preset(name)?))) else {
+            doc.problem(span, format!("`{}` is not a preset", shown(&text)), format!("use one of {known}"));
+            continue;
+        };
+        if seen.contains(&name.to_owned()) {
+            doc.problem(span, format!("`{}` stands here twice", shown(&text)), "remove one of them");
+            continue;
+        }
+        seen.push(name.to_owned());
+        match read_preset(preset, defaults) {
+            Ok(more) => rules.extend(more.into_iter().map(|rule| Rule { name: format!("{name}/{}", rule.name), ..rule })),
+            Err(errors) => {
+                doc.problem(span, format!("the preset `{name}` has problems of its own: {errors}"), "report this");
+            }
+        }
+    }
+}
+
+fn read_preset(text: &str, defaults: &Defaults) -> Result<Vec<Rule>, PolicyErrors> {
+    let mut doc = Doc::new(text);
+    let (table, _) = DeTable::parse_recoverable(text);
+    let file = Field::root(&table);
+    let named = needs::named(&mut doc, &file);
+    let steps = needs::escalations(&mut doc, &file, &named);
+    let mut context = rule::Context { needs: &named, escalations: &steps, defaults, used: HashSet::new() };
+    let (rules, _) = own_rules(&mut doc, &file, &mut context);
+    if doc.failed() { Err(doc.into_errors()) } else { Ok(rules) }
+}
+
+/// User input in a message: escaped, and cut when it is long.
+fn shown(text: &str) -> String {
+    const LONGEST: usize = 80;
+    let mut shown: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+fn duration_fix() -> String {
+    format!(
+        "write a text such as `\"90s\"`, `\"5m\"`, `\"1h30m\"` or `\"7d\"`, from {} to {}",
+        durations::write(durations::SHORTEST),
+        durations::write(durations::LONGEST)
+    )
+}

@@ -1,0 +1,279 @@
+//! Reads one rule, and refuses combinations that could not mean what they seem to.
+
+use std::{collections::HashSet, ops::Range};
+
+use placet_core::{DecisionWord, Effect, Escalation, Kind, Needs, Risk};
+
+use super::{
+    doc::{Doc, Field},
+    matchers,
+    needs::{self, Chains, Named},
+    shown,
+};
+use crate::{
+    Trust,
+    condition::Condition,
+    evaluate::Defaults,
+    glob::Name,
+    keys,
+    path::Path,
+    rule::Rule,
+    trust::is_shell_tool,
+};
+
+/// Most names in one list.
+pub(crate) const NAMES: usize = 1_000;
+/// Most pointers in a template.
+pub(crate) const TEMPLATE: usize = 16;
+
+/// What rules refer to.
+pub(super) struct Context<'c> {
+    pub(super) needs: &'c Named,
+    pub(super) escalations: &'c Chains,
+    pub(super) defaults: &'c Defaults,
+    /// `needs.NAME` and `escalation.NAME` that some rule uses.
+    pub(super) used: HashSet<String>,
+}
+
+/// Reads a rule; `None` when it has no effect to speak of. Problems go to the document.
+pub(super) fn read(doc: &mut Doc<'_>, table: &Field<'_>, name: String, context: &mut Context<'_>) -> Option<Rule> {
+    doc.known_keys(table, "a rule", &[keys::RULE_EFFECT, keys::RULE_MATCH]);
+    let Some((effect, _)) = doc.word::<Effect>(table, "effect") else {
+            if table.get("effect").is_none() {
+                doc.problem(table.span(), "the rule has no effect", "add `effect = \"hold\"`, `\"allow\"` or `\"deny\"`");
+            }
+        return None;
+    };
+    only_where_they_mean_something(doc, table, effect);
+    let default_risk = if effect == Effect::Allow { Risk::Low } else { context.defaults.risk };
+    let risk = doc.word::<Risk>(table, "risk").map_or(default_risk, |(risk, _)| risk);
+    let arguments = matchers::arguments(doc, table, effect);
+    let tool = names(doc, table, "tool");
+    let mut rule = Rule {
+        name,
+        effect,
+        server: names(doc, table, "server"),
+        agent: names(doc, table, "agent"),
+        source: names(doc, table, "source"),
+        kind: kinds(doc, table, effect),
+        session: names(doc, table, "session"),
+        lineage: names(doc, table, "lineage"),
+        when: condition(doc, table, effect),
+        reason: doc.text(table, "reason", 500),
+        needs: rule_needs(doc, table, context),
+        expires_in: doc.duration(table, "expires_in"),
+        escalation: on_expiry(doc, table, context),
+        claim_within: doc.duration(table, "claim_within"),
+        decisions: decisions(doc, table),
+        pending_cap: doc.count(table, "pending_cap", 1..=10_000).map(u64::from),
+        trust: None,
+        tool,
+        arguments,
+        risk,
+    };
+    rule.trust = trust(doc, table, &rule);
+    if effect == Effect::Allow {
+        claims_in_allow(doc, table);
+    }
+    Some(rule)
+}
+
+/// Keys that say something only of a certain effect.
+fn only_where_they_mean_something(doc: &mut Doc<'_>, table: &Field<'_>, effect: Effect) {
+    const HOLD: [&str; 7] =
+        ["needs", "expires_in", "on_expiry", "decisions", "pending_cap", "trust_after", "template"];
+    for (key, span, value) in table.entries() {
+        let says_allow = key == "on_expiry" && value.get_ref().as_str() == Some("allow");
+        let out_of_place = (effect != Effect::Hold && HOLD.contains(&key))
+            || (effect == Effect::Deny && key == "claim_within");
+        if out_of_place && !says_allow {
+            doc.problem(
+                span,
+                format!("`{key}` has no meaning in a rule whose effect is `{effect}`: nobody is asked"),
+                format!("remove `{key}`, or write `effect = \"hold\"`"),
+            );
+        }
+    }
+}
+
+fn names(doc: &mut Doc<'_>, table: &Field<'_>, key: &str) -> Vec<Name> {
+    let texts = doc.texts(table, key, true);
+    if texts.len() > NAMES {
+        let span = table.get(key).map_or_else(|| table.span(), toml::Spanned::span);
+        doc.problem(span, format!("`{key}` lists more than {NAMES} names"), "use globs, or split the rule");
+        return Vec::new();
+    }
+    let mut names = Vec::new();
+    for (text, span) in texts {
+        match Name::read(&text) {
+            Ok(_) if key == "tool" && !could_be_a_tool(&text) => doc.problem(
+                span,
+                format!("no tool can be named `{}`", shown(&text)),
+                "use the characters A-Z a-z 0-9 _ . / : - and the wildcards * and ?",
+            ),
+            Ok(name) => names.push(name),
+            Err(why) => doc.problem(
+                span,
+                format!("`{}` is not a glob: {why}", shown(&text)),
+                "use `*` for any run of characters and `?` for one; list several names in `[…]`",
+            ),
+        }
+    }
+    names
+}
+
+fn could_be_a_tool(text: &str) -> bool {
+    text.len() <= 200 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_./:-*?".contains(&byte))
+}
+
+fn kinds(doc: &mut Doc<'_>, table: &Field<'_>, effect: Effect) -> Vec<Kind> {
+    let mut kinds = Vec::new();
+    for (text, span) in doc.texts(table, "kind", true) {
+        let Some((kind, span)) = doc.read_word::<Kind>(&text, "kind", span) else { continue };
+        if effect == Effect::Allow && kind != Kind::Action {
+            doc.problem(
+                span,
+                format!("a request of kind `{kind}` is never allowed without a person"),
+                "remove it from this rule, or write `effect = \"hold\"`",
+            );
+        }
+        kinds.push(kind);
+    }
+    kinds
+}
+
+fn condition(doc: &mut Doc<'_>, table: &Field<'_>, effect: Effect) -> Option<Condition> {
+    let (source, span) = doc.text_at(table, "when")?;
+    match Condition::new(&source) {
+        Ok(condition) => {
+            let uses = condition.uses();
+            if effect == Effect::Allow && uses.claims {
+                doc.problem(span.clone(), "the condition looks at `session` or `lineage`, which an agent merely claims", CLAIMS);
+            }
+            if effect == Effect::Allow && uses.loose_pattern {
+                doc.warning(
+                    span.clone(),
+                    "a pattern in the condition of an allow rule also matches in the middle of a text",
+                    "anchor it with `^` and `$`, unless it is there to exclude something",
+                );
+            }
+            matchers::budget(doc, uses.patterns, span);
+            Some(condition)
+        }
+        Err(refused) => {
+            let at = inside(doc, &span, refused.at);
+            doc.problem(at, format!("the condition cannot be used: {}", refused.message), refused.fix);
+            None
+        }
+    }
+}
+
+/// The place inside a text of the file, where text and file agree letter for letter.
+fn inside(doc: &Doc<'_>, span: &Range<usize>, offset: usize) -> Range<usize> {
+    let source = doc.source(span);
+    let plain = !source.contains('\\') && !source.starts_with("'''") && !source.starts_with("\"\"\"");
+    let at = if plain { span.start.saturating_add(1).saturating_add(offset) } else { span.start };
+    at.min(span.end)..span.end
+}
+
+const CLAIMS: &str = "use it in a hold or deny rule, or name the sub-agent as an agent of its own";
+
+fn claims_in_allow(doc: &mut Doc<'_>, table: &Field<'_>) {
+    for (key, span, _) in table.entries() {
+        if key == "session" || key == "lineage" {
+            doc.problem(span, format!("an allow rule cannot look at `{key}`, which an agent merely claims"), CLAIMS);
+        }
+    }
+}
+
+fn rule_needs(doc: &mut Doc<'_>, table: &Field<'_>, context: &mut Context<'_>) -> Needs {
+    if let Some(name) = table.get("needs").and_then(|value| value.get_ref().as_str()) {
+        context.used.insert(format!("needs.{name}"));
+    }
+    needs::reference(doc, table, context.needs).unwrap_or_else(|| context.defaults.needs.clone())
+}
+
+fn on_expiry(doc: &mut Doc<'_>, table: &Field<'_>, context: &mut Context<'_>) -> Vec<Escalation> {
+    let Some(value) = table.get("on_expiry") else { return Vec::new() };
+    match (value.get_ref().as_str(), Field::of(value)) {
+        (Some("deny"), _) => Vec::new(),
+        (Some("allow" | "approve"), _) => {
+            doc.problem(
+                value.span(),
+                "expiry never allows: silence is not a yes",
+                "write `on_expiry = \"deny\"` or `on_expiry = { escalate = \"…\" }`",
+            );
+            Vec::new()
+        }
+        (_, Some(inner)) => {
+            doc.known_keys(&inner, "`on_expiry`", &[&[("escalate", "", "")]]);
+            let Some((name, span)) = doc.text_at(&inner, "escalate") else {
+                if inner.get("escalate").is_none() {
+                    doc.problem(inner.span(), "`on_expiry` names no escalation", "write `{ escalate = \"…\" }`");
+                }
+                return Vec::new();
+            };
+            context.used.insert(format!("escalation.{name}"));
+            context.escalations.get(&name).cloned().unwrap_or_else(|| {
+                let fix = format!("add a table `[escalation.{}]`, or mend the one there is", shown(&name));
+                doc.problem(span, format!("there is no usable escalation named `{}`", shown(&name)), fix);
+                Vec::new()
+            })
+        }
+        _ => {
+            doc.problem(value.span(), "`on_expiry` is neither `deny` nor an escalation", "write `\"deny\"` or `{ escalate = \"…\" }`");
+            Vec::new()
+        }
+    }
+}
+
+fn decisions(doc: &mut Doc<'_>, table: &Field<'_>) -> Option<Vec<DecisionWord>> {
+    table.get("decisions")?;
+    let words: Vec<DecisionWord> = doc
+        .texts(table, "decisions", false)
+        .into_iter()
+        .filter_map(|(text, span)| doc.read_word(&text, "decisions", span).map(|(word, _)| word))
+        .collect();
+    Some(DecisionWord::ALL.iter().copied().filter(|word| *word == DecisionWord::Deny || words.contains(word)).collect())
+}
+
+fn trust(doc: &mut Doc<'_>, table: &Field<'_>, rule: &Rule) -> Option<Trust> {
+    let Some(value) = table.get("trust_after") else {
+        if let Some(template) = table.get("template") {
+            doc.problem(template.span(), "`template` says nothing without `trust_after`", "add `trust_after = 3`, or remove `template`");
+        }
+        return None;
+    };
+    let after = doc.count(table, "trust_after", 1..=1_000)?;
+    if rule.risk >= Risk::High {
+        doc.problem(
+            value.span(),
+            format!("`trust_after` on a rule of risk `{}`: such calls always need a person", rule.risk),
+            "remove `trust_after`, or lower `risk` to `medium` if that is true",
+        );
+    }
+    let template = table.get("template").map(|value| {
+        let span = value.span();
+        let texts = doc.texts(table, "template", false);
+        if texts.len() > TEMPLATE {
+            doc.problem(span.clone(), format!("`template` lists more than {TEMPLATE} pointers"), "leave it out to compare all arguments");
+        }
+        for (text, span) in &texts {
+            if let Err(why) = Path::read_pointer(text) {
+                doc.problem(span.clone(), format!("`{}` is not a JSON pointer: {why}", shown(text)), "write it as `/to/iban`");
+            }
+        }
+        let shell = rule.tool.iter().find(|name| is_shell_tool(name.text()));
+        let free = shell.map(|name| format!("`{}` takes a free-form command", shown(name.text()))).or_else(|| {
+            rule.arguments.iter().any(|argument| argument.matcher.looks_at_commands()).then(|| "the rule looks at a free-form command".to_owned())
+        });
+        if let Some(why) = free {
+            doc.problem(span, format!("{why}, of which only the whole can be trusted"), "remove `template`: then the same arguments, all of them, count as the same");
+        }
+        let mut texts: Vec<String> = texts.into_iter().map(|(text, _)| text).collect();
+        texts.sort();
+        texts.dedup();
+        texts
+    });
+    Some(Trust { after, template })
+}

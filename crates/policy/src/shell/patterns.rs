@@ -1,0 +1,131 @@
+//! The shell patterns of a policy file, checked when they are read.
+
+use serde::Deserialize;
+
+use super::Analysis;
+use super::allow::{Allow, RawAllow};
+use super::mention::{Mentions, RawMention};
+use super::paths::PathRule;
+
+/// What `shell = { … }` holds in a rule.
+///
+/// ```toml
+/// # in an allow rule: every command of the line must match one of these
+/// shell = { allow = [
+///   { program = "git", subcommand = "status", flags = ["-s", "--short"], operands = "any" },
+///   { program = ["head", "tail"], values = ["-n", "--lines"], flags = ["-#"], operands = { under = ["/srv/app"] } },
+///   { exact = ["make", "test"] },
+/// ], writes = { under = ["/tmp/scratch"] }, reads = "any" }
+///
+/// # in a hold or deny rule: any command anywhere in the text
+/// shell = { mention = [
+///   { program = "rm", flags = ["-r|-R|--recursive", "-f|--force"] },
+///   { program = ["curl", "wget"], feeds = ["sh", "bash"] },
+///   { words = [".env", ".ssh/*"] },
+/// ] }
+/// ```
+///
+/// In `allow`, `flags` stand alone, `values` take one value (`-n 5`, `-n5`, `--lines=5`), `optional` may have one attached
+/// (`--color=always`, `-U3`) and `-#` is a number (`-20`). What follows a flag in `values` is not held to the rule of the
+/// operands: list no flag there whose value matters. In `mention`, `-f|--force` are spellings of one flag, and every entry
+/// must be found. `opaque = true` in place of `mention` matches every text that cannot be taken apart.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "RawPatterns")]
+pub struct Patterns {
+    allow: Vec<Allow>,
+    mention: Mentions,
+    opaque: bool,
+    writes: PathRule,
+    reads: PathRule,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPatterns {
+    #[serde(default)]
+    allow: Vec<RawAllow>,
+    #[serde(default)]
+    mention: Vec<RawMention>,
+    #[serde(default)]
+    opaque: bool,
+    #[serde(default)]
+    writes: PathRule,
+    #[serde(default)]
+    reads: PathRule,
+}
+
+impl TryFrom<RawPatterns> for Patterns {
+    type Error = String;
+
+    fn try_from(raw: RawPatterns) -> Result<Self, String> {
+        const MOST: usize = 1_000;
+        if raw.allow.is_empty() && raw.mention.is_empty() && !raw.opaque {
+            return Err("the shell pattern is empty; list commands in `allow` (allow rules) or `mention` (hold and deny rules)".to_owned());
+        }
+        if !raw.allow.is_empty() && (!raw.mention.is_empty() || raw.opaque) {
+            return Err("`allow` does not go with `mention` or `opaque`; use two rules, one that allows and one that holds or denies".to_owned());
+        }
+        if raw.allow.is_empty() && (raw.writes != PathRule::None || raw.reads != PathRule::None) {
+            return Err(
+                "`writes` and `reads` belong to `allow`; in a hold or deny rule name the paths in `words`"
+                    .to_owned(),
+            );
+        }
+        if raw.allow.len().max(raw.mention.len()) > MOST {
+            return Err(format!("more than {MOST} shell patterns in one rule; split the rule"));
+        }
+        let numbered = |list: &str, index: usize, message: String| {
+            format!("{list} pattern {}: {message}", index.saturating_add(1))
+        };
+        let allow = raw.allow.into_iter().enumerate();
+        let mut mention = Mentions::default();
+        for (index, pattern) in raw.mention.into_iter().enumerate() {
+            mention.add(pattern).map_err(|message| numbered("mention", index, message))?;
+        }
+        Ok(Self {
+            allow: allow
+                .map(|(index, pattern)| {
+                    Allow::try_from(pattern).map_err(|message| numbered("allow", index, message))
+                })
+                .collect::<Result<_, _>>()?,
+            mention,
+            opaque: raw.opaque,
+            writes: raw.writes,
+            reads: raw.reads,
+        })
+    }
+}
+
+impl Patterns {
+    /// Whether the patterns say what an allow rule may let pass.
+    pub fn is_for_allow(&self) -> bool {
+        !self.allow.is_empty()
+    }
+
+    /// Whether the patterns say what a hold or deny rule looks for.
+    pub fn is_for_mention(&self) -> bool {
+        !self.mention.is_empty() || self.opaque
+    }
+
+    /// For allow rules: the text is a flat list of literal commands, each of them matches a pattern, and each file the
+    /// shell itself would open is accepted. Opaque or empty text is never allowed.
+    pub fn allows(&self, analysis: &Analysis) -> bool {
+        let Ok(commands) = analysis.commands() else { return false };
+        !commands.is_empty()
+            && commands.iter().all(|command| {
+                self.allow.iter().any(|pattern| pattern.matches(&command.argv))
+                    && command.redirects.iter().all(|redirect| {
+                        redirect.is_free()
+                            || if redirect.mode == super::Mode::Read { &self.reads } else { &self.writes }
+                                .accepts(&redirect.target)
+                    })
+            })
+    }
+
+    /// For hold and deny rules: something in the text, however deep, matches a pattern. Text too large to search
+    /// matches, so that padding hides nothing.
+    pub fn mentions(&self, analysis: &Analysis) -> bool {
+        (self.opaque && analysis.is_opaque())
+            || (!self.mention.is_empty() && self.mention.any(&analysis.found))
+    }
+}

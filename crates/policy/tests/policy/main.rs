@@ -1,0 +1,13 @@
+//! Facts about policies as a whole, told through the public surface alone.
+#![expect(clippy::format_collect, clippy::format_push_string, reason = "texts of test policies, written to be read")]
+
+mod claims;
+mod corpus;
+mod effects;
+mod errors;
+mod hostile;
+mod imports;
+mod people;
+mod presets;
+mod properties;
+mod support;

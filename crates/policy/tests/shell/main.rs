@@ -1,0 +1,15 @@
+//! The shell analyser against corpora, real shells, two other parsers and random text.
+
+mod abuses;
+mod bash;
+mod compositions;
+mod conformance;
+mod display;
+mod fuzz;
+mod loose;
+mod ordinary;
+mod parsers;
+mod patterns;
+mod presets;
+mod strict;
+mod support;

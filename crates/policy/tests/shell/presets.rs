@@ -1,0 +1,223 @@
+//! The whole engine with every shipped preset: no text of the corpora is allowed through any of them.
+
+use placet_core::{Effect, Kind, Risk, Time};
+use placet_policy::{Call, Claims, Outcome, Policy, names, preset};
+use serde_json::{Map, Value, json};
+
+use crate::abuses::ABUSES;
+use crate::compositions::PASSING;
+use crate::conformance::{ASKED, huge};
+use crate::support;
+
+const SHELL_TOOLS: &[&str] = &[
+    "Bash",
+    "bash",
+    "Shell",
+    "shell",
+    "run_shell_command",
+    "run_terminal_cmd",
+    "run_terminal_command",
+    "run_in_terminal",
+    "execute_command",
+];
+
+fn ask(policy: &Policy, tool: &str, arguments: &Value) -> Outcome {
+    let empty = Map::new();
+    policy.evaluate(&Call {
+        kind: Kind::Action,
+        tool: Some(tool),
+        arguments: arguments.as_object(),
+        steps: &[],
+        agent: "coder",
+        source: "rest",
+        time: Time::from_micros(0),
+        claims: Claims { session: "s", context: &empty, risk: None, on_behalf_of: None, group: None },
+    })
+}
+
+fn policy(name: &str) -> Policy {
+    Policy::parse(preset(name).expect("a preset")).unwrap_or_else(|errors| panic!("{name}: {errors}"))
+}
+
+#[test]
+fn no_text_of_the_corpora_passes_any_preset() {
+    // Fine in the coding-agent preset, where reading a file is fine.
+    let fine = ["git status < f", "git stash"];
+    let texts: Vec<String> = ASKED
+        .iter()
+        .filter(|text| !fine.contains(text))
+        .chain(ABUSES)
+        .map(|text| (*text).to_owned())
+        .chain(huge())
+        .collect();
+    for name in names() {
+        let policy = policy(name);
+        for tool in ["Bash", "shell", "run_shell_command", "execute_command"] {
+            for text in &texts {
+                let outcome = ask(&policy, tool, &json!({ "command": text }));
+                assert_ne!(
+                    outcome.effect,
+                    Effect::Allow,
+                    "{name} {tool}: {:?}",
+                    text.chars().take(80).collect::<String>()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_engine_says_what_the_patterns_say() {
+    let policy = policy("coding-agent");
+    for tool in SHELL_TOOLS {
+        for text in PASSING {
+            assert_eq!(
+                ask(&policy, tool, &json!({ "command": text })).effect,
+                Effect::Allow,
+                "{tool}: {text}"
+            );
+        }
+    }
+    for text in ASKED.iter().chain(ABUSES).chain(PASSING) {
+        let outcome = ask(&policy, "Bash", &json!({ "command": text }));
+        let risk = match outcome.risk {
+            Risk::Low => "low",
+            Risk::Medium => "medium",
+            Risk::High => "high",
+            Risk::Critical => "critical",
+        };
+        let said = match outcome.effect {
+            Effect::Allow => support::Said::Allow,
+            _ => support::Said::Hold(risk.to_owned()),
+        };
+        assert_eq!(said, support::preset().says(text), "{text:?}: {:?}", outcome.reasons);
+    }
+}
+
+#[test]
+fn words_in_a_list_are_judged_like_the_command_they_are() {
+    let policy = policy("coding-agent");
+    let effect = |command: Value| ask(&policy, "shell", &json!({ "command": command })).effect;
+    assert_eq!(effect(json!(["git", "status", "-s"])), Effect::Allow);
+    assert_eq!(effect(json!(["bash", "-lc", "git status && ls -la"])), Effect::Allow);
+    for command in [
+        json!(["bash", "-lc", "git status; rm x"]),
+        json!(["rm", "-rf", "x"]),
+        json!(["git", "log", "--output=f"]),
+        json!([]),
+        json!(["git", 5]),
+        json!({ "program": "git" }),
+        json!(null),
+        json!(5),
+    ] {
+        assert_eq!(effect(command.clone()), Effect::Hold, "{command}");
+    }
+}
+
+#[test]
+fn another_folder_or_a_lifted_sandbox_is_asked_about() {
+    let policy = policy("coding-agent");
+    assert_eq!(
+        ask(&policy, "Bash", &json!({ "command": "git status", "description": "x" })).effect,
+        Effect::Allow
+    );
+    for key in [
+        "directory",
+        "dir_path",
+        "workdir",
+        "cwd",
+        "env",
+        "dangerouslyDisableSandbox",
+        "with_escalated_permissions",
+    ] {
+        let arguments = json!({ "command": "git status", key: "x" });
+        assert_eq!(ask(&policy, "Bash", &arguments).effect, Effect::Hold, "{key}");
+    }
+    for arguments in [json!({}), json!({ "cmd": "git status" }), json!({ "Command": "git status" })] {
+        assert_eq!(ask(&policy, "Bash", &arguments).effect, Effect::Hold, "{arguments}");
+    }
+    for tool in ["BASH", "mcp__x__Bash", "Bash2", "exec_command"] {
+        assert_eq!(ask(&policy, tool, &json!({ "command": "git status" })).effect, Effect::Hold, "{tool}");
+    }
+}
+
+#[test]
+fn reading_passes_editing_waits_and_secrets_wait_longer() {
+    let policy = policy("coding-agent");
+    let file = "/work/app/src/main.rs";
+    for (tool, key) in [
+        ("Read", "file_path"),
+        ("read", "filePath"),
+        ("read_file", "absolute_path"),
+        ("read_file", "target_file"),
+        ("read_file", "path"),
+        ("view", "path"),
+    ] {
+        assert_eq!(ask(&policy, tool, &json!({ key: file })).effect, Effect::Allow, "{tool} {key}");
+        for secret in [
+            "/work/app/.env",
+            ".env.local",
+            "/home/u/.ssh/id_rsa",
+            "C:\\Users\\u\\.aws\\credentials",
+            "x/server.PEM",
+        ] {
+            let outcome = ask(&policy, tool, &json!({ key: secret }));
+            assert_eq!((outcome.effect, outcome.risk), (Effect::Hold, Risk::High), "{tool} {key} {secret}");
+        }
+    }
+    for tool in
+        ["Glob", "Grep", "LS", "list_dir", "glob", "grep", "codebase_search", "TodoWrite", "update_plan"]
+    {
+        assert_eq!(ask(&policy, tool, &json!({ "pattern": "x" })).effect, Effect::Allow, "{tool}");
+    }
+    for (tool, arguments) in [
+        ("Grep", json!({ "pattern": "KEY", "path": "/work/app/.env" })),
+        ("Grep", json!({ "pattern": "KEY", "glob": "**/.env*" })),
+        ("Glob", json!({ "pattern": "**/.env*" })),
+        ("grep", json!({ "pattern": "KEY", "include": ".env" })),
+        ("read_many_files", json!({ "paths": ["src", "config/.env"] })),
+        ("read_many_files", json!({ "include": [".env"] })),
+    ] {
+        let outcome = ask(&policy, tool, &arguments);
+        assert_eq!((outcome.effect, outcome.risk), (Effect::Hold, Risk::High), "{tool} {arguments}");
+    }
+    assert_eq!(ask(&policy, "read_many_files", &json!({ "paths": ["src/a.rs"] })).effect, Effect::Allow);
+    assert_eq!(
+        ask(&policy, "Grep", &json!({ "pattern": "environment", "path": "src" })).effect,
+        Effect::Allow
+    );
+    for (tool, arguments) in [
+        ("Edit", json!({ "file_path": file, "old_string": "a", "new_string": "b" })),
+        ("Write", json!({ "file_path": file, "content": "x" })),
+        ("apply_patch", json!({ "input": "x" })),
+        ("write_file", json!({ "file_path": file })),
+        ("edit", json!({ "filePath": file })),
+        ("search_replace", json!({ "file_path": file })),
+        ("WebFetch", json!({ "url": "https://x" })),
+        ("something_new", json!({})),
+    ] {
+        let outcome = ask(&policy, tool, &arguments);
+        assert_eq!(
+            (outcome.effect, outcome.risk),
+            (Effect::Hold, Risk::Medium),
+            "{tool}: {:?}",
+            outcome.reasons
+        );
+    }
+    for (tool, arguments) in [
+        ("Write", json!({ "file_path": "/work/app/.git/config" })),
+        ("Edit", json!({ "file_path": "/work/app/.github/workflows/ci.yml" })),
+        ("Write", json!({ "file_path": "/home/u/.bashrc" })),
+        ("Edit", json!({})),
+        ("delete_file", json!({ "path": file })),
+        ("exec_command", json!({ "cmd": "ls" })),
+    ] {
+        let outcome = ask(&policy, tool, &arguments);
+        assert_eq!(
+            (outcome.effect, outcome.risk),
+            (Effect::Hold, Risk::High),
+            "{tool} {arguments}: {:?}",
+            outcome.reasons
+        );
+    }
+}

@@ -1,0 +1,179 @@
+//! The part of a batch that is about keys, people, policy, standing yeses and the ledger itself.
+
+use std::sync::Arc;
+
+use placet_core::{
+    Actor, AdminCommand, AdminEvent, AdminRefusal, Cancel, Command, Event, GrantKey, KeyId, Request, Revoke,
+    Role, State, Written,
+};
+use placet_ledger::Data;
+
+use super::{Batch, Slot, Unsealed, by};
+use crate::{
+    Done, Idempotency, StoreError,
+    policies::{self, PolicyRow, PolicyVersion},
+    rows::{AnswerRow, KeyRow},
+};
+
+impl Batch {
+    /// Applies a command about keys or people. Returns the agent whose last key just went, if one did.
+    pub(crate) fn admin(
+        &mut self,
+        actor: &Actor,
+        command: &AdminCommand,
+        idempotency: Option<&Idempotency>,
+    ) -> Result<(Done, Option<String>), StoreError> {
+        if let Some(known) = idempotency.and_then(|idempotency| self.answers.get(&idempotency.scope)) {
+            if idempotency.is_some_and(|idempotency| idempotency.body != known.body) {
+                return Err(StoreError::KeyReused);
+            }
+            let key = known.answer.as_deref().map(crate::rows::parse::<KeyId>).transpose()?;
+            return Ok((Done::Replayed(key), None));
+        }
+        // The key that gave the command may have been revoked since it was checked at the door.
+        let may = |role: Role| match command {
+            AdminCommand::RevokeGrant { id } => {
+                let own = self.directory.grants.get(id).is_some_and(|grant| grant.by == actor.name);
+                role == Role::Admin || (role == Role::Reviewer && own)
+            }
+            _ => role == Role::Admin,
+        };
+        let role = match actor.key {
+            Some(key) => self.directory.live_key(key).map(|key| key.role),
+            None => Some(actor.role),
+        };
+        if !role.is_some_and(may) {
+            let refusal = match command {
+                AdminCommand::RevokeGrant { .. } => AdminRefusal::NoGrant,
+                _ => AdminRefusal::NoKey,
+            };
+            return Ok((Done::Admin(Err(refusal)), None));
+        }
+        let event = match self.directory.apply(command) {
+            Ok(event) => event,
+            Err(refusal) => return Ok((Done::Admin(Err(refusal)), None)),
+        };
+        let secret = match command {
+            AdminCommand::CreateKey { secret, .. } => Some(*secret),
+            _ => None,
+        };
+        let key = match command {
+            AdminCommand::CreateGrant { key, .. } => key.clone(),
+            _ => None,
+        };
+        if let AdminCommand::PutPolicy { hash, text, source, .. } = command {
+            let version = PolicyVersion {
+                seq: self.head.head.seq + self.entries.len() as u64 + 1,
+                hash: hash.clone(),
+                source: source.clone(),
+                by: actor.name.clone(),
+                at: self.now,
+            };
+            self.policies.push(PolicyRow { version, text: text.clone() });
+        }
+        let last_key_of = self.entry_about(actor, event.clone(), secret, key);
+        if let Some(idempotency) = idempotency {
+            let answer = match &event {
+                AdminEvent::KeyCreated { id, .. } => Some(id.to_string()),
+                _ => None,
+            };
+            self.remember(AnswerRow {
+                scope: idempotency.scope,
+                body: idempotency.body,
+                request: None,
+                answer,
+            });
+        }
+        Ok((Done::Admin(Ok(())), last_key_of))
+    }
+
+    /// Writes an event about the ledger itself.
+    pub(crate) fn admin_event(&mut self, actor: &Actor, event: AdminEvent) {
+        self.entry_about(actor, event, None, None);
+    }
+
+    /// Writes an event about keys, people, policy, standing yeses or the ledger itself.
+    pub(super) fn entry_about(
+        &mut self,
+        actor: &Actor,
+        event: AdminEvent,
+        secret: Option<[u8; 32]>,
+        key: Option<GrantKey>,
+    ) -> Option<String> {
+        let before = self.directory.clone();
+        let mut directory = (*before).clone();
+        directory.evolve(&event, self.now, secret);
+        if let (AdminEvent::GrantCreated { grant }, Some(key)) = (&event, key) {
+            directory.grant_keys.insert(grant.id, key);
+        }
+        for (id, key) in &directory.keys {
+            if before.keys.get(id) != Some(key) {
+                let secret =
+                    directory.by_secret.iter().find(|(_, owner)| *owner == id).map(|(secret, _)| *secret);
+                self.keys.push(KeyRow {
+                    key: key.clone(),
+                    secret: secret.filter(|_| !before.keys.contains_key(id)),
+                });
+            }
+        }
+        let touched = match &event {
+            AdminEvent::KeyCreated { name, .. }
+            | AdminEvent::PersonPut { name, .. }
+            | AdminEvent::PersonRemoved { name } => Some(name.clone()),
+            _ => None,
+        };
+        self.principals.extend(touched);
+        let last_key_of = match &event {
+            AdminEvent::KeyRevoked { id } => {
+                directory.keys.get(id).filter(|key| key.role == Role::Agent).map(|key| key.name.clone())
+            }
+            _ => None,
+        };
+        let last_key_of = last_key_of.filter(|name| directory.live_keys_of(name) == 0);
+        let (ended, given) = policies::changed(&before, &directory);
+        self.standing.changed(ended, given);
+        self.directory = Arc::new(directory);
+        self.entries.push(Unsealed { by: by(actor), payload: None, data: Data::Admin(event), request: None });
+        last_key_of
+    }
+
+    /// Cancels what an agent without keys still waits for, and takes back what it did not claim.
+    pub(crate) fn end_of_agent(&mut self, requests: Vec<Arc<Request>>) -> Result<(), StoreError> {
+        let reason = Some("the agent's last key was revoked".to_owned());
+        // All pending requests of the agent are here, so their number is its tally.
+        if let Some(first) = requests.first() {
+            let pending = requests.iter().filter(|request| request.state == State::Pending).count() as u64;
+            self.tallies.insert(first.agent.clone(), pending);
+        }
+        for request in requests {
+            let id = request.id;
+            let command = match request.state {
+                State::Pending => Command::Cancel(Cancel { id, reason: reason.clone() }),
+                State::Approved => Command::Revoke(Revoke { id, reason: reason.clone() }),
+                _ => continue,
+            };
+            self.slots.entry(id).or_insert(Slot { request, new: false, dirty: false });
+            self.command(&Actor::system(), &command, None)?;
+        }
+        Ok(())
+    }
+
+    /// Begins a new epoch after a restore: pending cancelled, approved revoked, claimed unknown.
+    pub(crate) fn new_epoch(&mut self, epoch: String, live: Vec<Arc<Request>>) -> Result<(), StoreError> {
+        let from = std::mem::replace(&mut self.head.head.epoch, epoch);
+        self.admin_event(&Actor::system(), AdminEvent::Restored { from });
+        self.no_trust = true;
+        for request in live {
+            let event = match request.state {
+                State::Pending => Event::Cancelled {},
+                State::Approved => Event::Revoked {},
+                State::Claimed => Event::Unknown {},
+                _ => continue,
+            };
+            let id = request.id;
+            self.slots.insert(id, Slot { request: request.clone(), new: false, dirty: false });
+            self.change(Some(request), id, &Actor::system(), event, &Written::Nothing, None)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,124 @@
+//! Policies, standing yeses and trust as both databases store them.
+
+use std::{sync::Arc, time::Duration};
+
+use placet_core::{Directory, Grant, GrantId, GrantKey, Time};
+
+use crate::StoreError;
+
+/// One policy that was put in force, without its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyVersion {
+    /// The entry that put it.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: String,
+    /// Where it came from.
+    pub source: String,
+    /// Who put it.
+    pub by: String,
+    /// When.
+    pub at: Time,
+}
+
+/// A standing yes and how often it was used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrantUse {
+    /// What was given.
+    pub grant: Arc<Grant>,
+    /// How often it was used.
+    pub used: u32,
+}
+
+/// A policy to be stored.
+#[derive(Debug)]
+pub(crate) struct PolicyRow {
+    pub(crate) version: PolicyVersion,
+    pub(crate) text: Arc<str>,
+}
+
+/// A standing yes to be stored.
+#[derive(Debug)]
+pub(crate) struct GrantRow {
+    pub(crate) grant: Arc<Grant>,
+    pub(crate) key: Option<GrantKey>,
+}
+
+impl GrantRow {
+    pub(crate) fn digest(&self) -> Option<&[u8]> {
+        match &self.key {
+            Some(GrantKey::Same(digest)) => Some(digest),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn pattern(&self) -> Option<&str> {
+        match &self.key {
+            Some(GrantKey::Pattern(pattern)) => Some(pattern),
+            _ => None,
+        }
+    }
+}
+
+/// How often people approved the same, as it is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TrustRow {
+    pub(crate) count: u32,
+    pub(crate) at: Time,
+}
+
+/// Approvals that nobody repeated for this long count no more.
+pub(crate) const IDLE: Duration = Duration::from_hours(30 * 24);
+
+impl TrustRow {
+    /// How many count now.
+    pub(crate) fn standing(self, now: Time) -> u32 {
+        if now < self.at.plus(IDLE) { self.count } else { 0 }
+    }
+}
+
+/// The last moment that is too long ago.
+pub(crate) fn idle_before(now: Time) -> Time {
+    Time::from_micros(now.micros().saturating_sub(i64::try_from(IDLE.as_micros()).unwrap_or(i64::MAX)))
+}
+
+/// What a batch does to the trust in one kind of call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct TrustChange {
+    /// Whatever there was is void.
+    pub(crate) reset: bool,
+    /// So many approvals came after that.
+    pub(crate) add: u32,
+}
+
+/// A stored row of a standing yes that is in force: its JSON, and its keyed digest or its pattern.
+pub(crate) type StoredGrant = (String, Option<Vec<u8>>, Option<String>);
+
+/// Puts policy and standing yeses into the directory.
+pub(crate) fn attach(
+    directory: &mut Directory,
+    policy: Option<String>,
+    grants: impl IntoIterator<Item = StoredGrant>,
+) -> Result<(), StoreError> {
+    directory.policy = policy;
+    for (data, digest, pattern) in grants {
+        let grant: Grant = serde_json::from_str(&data)?;
+        let key = match (digest, pattern) {
+            (Some(digest), _) => Some(GrantKey::Same(crate::rows::bytes32(&digest)?)),
+            (None, pattern) => pattern.map(|pattern| GrantKey::Pattern(pattern.into())),
+        };
+        directory.grant_keys.extend(key.map(|key| (grant.id, key)));
+        directory.grants.insert(grant.id, Arc::new(grant));
+    }
+    Ok(())
+}
+
+/// The standing yeses that one event ended, and those that it gave.
+pub(crate) fn changed(before: &Directory, after: &Directory) -> (Vec<GrantId>, Vec<GrantRow>) {
+    let ended = before.grants.keys().filter(|id| !after.grants.contains_key(id)).copied().collect();
+    let new = after.grants.iter().filter(|(id, _)| !before.grants.contains_key(id));
+    let new = new
+        .map(|(id, grant)| GrantRow { grant: grant.clone(), key: after.grant_keys.get(id).cloned() })
+        .collect();
+    (ended, new)
+}

@@ -1,0 +1,93 @@
+//! Standing yeses and trust inside a batch: what was loaded, what is counted, and what becomes of it.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use placet_core::{Command, DecisionWord, Event, GrantId, Request, State, Time};
+
+use crate::{
+    StoreError,
+    keyed::trust_key_of,
+    policies::{GrantRow, TrustChange, TrustRow},
+};
+
+/// What a batch knows and does about standing yeses and trust.
+#[derive(Clone, Default)]
+pub(crate) struct Standing {
+    used: HashMap<GrantId, u32>,
+    newly_used: BTreeSet<GrantId>,
+    given: Vec<Arc<GrantRow>>,
+    ended: Vec<GrantId>,
+    // Only what some new request claims is loaded; changes need not know what there was.
+    trust: HashMap<[u8; 32], TrustRow>,
+    trust_changes: HashMap<[u8; 32], TrustChange>,
+}
+
+/// What is to be written: uses, new ones, those that ended, and changes of trust.
+type Finished = (Vec<(GrantId, u32)>, Vec<Arc<GrantRow>>, Vec<GrantId>, Vec<([u8; 32], TrustChange)>);
+
+impl Standing {
+    pub(crate) fn new(used: HashMap<GrantId, u32>, trust: HashMap<[u8; 32], TrustRow>) -> Self {
+        Self { used, trust, ..Self::default() }
+    }
+
+    /// What a new request may claim: how many approvals there were of the same, and how often its grants were used.
+    pub(crate) fn claims(&self, command: &Command, now: Time) -> (u32, Vec<(GrantId, u32)>) {
+        let Command::Submit(submit) = command else { return (0, Vec::new()) };
+        let trust = submit.trust.as_ref().and_then(|offer| self.trust.get(&offer.key));
+        let used = |id: &GrantId| (*id, self.used.get(id).copied().unwrap_or(0));
+        (trust.map_or(0, |row| row.standing(now)), submit.grants.iter().map(used).collect())
+    }
+
+    /// Counts what a change teaches: a use of a standing yes, one more approval of the same, or a no that ends trust.
+    pub(crate) fn learn(
+        &mut self,
+        request: &Request,
+        event: &Event,
+        now: Time,
+        secret: &[u8],
+    ) -> Result<(), StoreError> {
+        let approved = match event {
+            Event::Created(created) => {
+                if let Some(id) = created.grant {
+                    let used = self.used.entry(id).or_default();
+                    *used = used.saturating_add(1);
+                    self.newly_used.insert(id);
+                }
+                return Ok(());
+            }
+            // As it was asked: an edit says that something was wrong with it.
+            Event::Decided { decision: DecisionWord::Approve, state: State::Approved, .. } => true,
+            Event::Decided { decision: DecisionWord::Deny, .. } | Event::Revoked {} => false,
+            _ => return Ok(()),
+        };
+        let Some(key) = trust_key_of(secret, request)? else { return Ok(()) };
+        let change = self.trust_changes.entry(key).or_default();
+        if approved {
+            change.add = change.add.saturating_add(1);
+        } else {
+            *change = TrustChange { reset: true, add: 0 };
+        }
+        if let Some(row) = self.trust.get_mut(&key) {
+            let count = if approved { row.standing(now).saturating_add(1) } else { 0 };
+            *row = TrustRow { count, at: now };
+        }
+        Ok(())
+    }
+
+    /// Takes over what an event ended and gave.
+    pub(crate) fn changed(&mut self, ended: Vec<GrantId>, given: Vec<GrantRow>) {
+        self.ended.extend(ended);
+        self.given.extend(given.into_iter().map(Arc::new));
+    }
+
+    /// What is to be written. Where all trust ends there is nothing left to change about it.
+    pub(crate) fn finish(self, no_trust: bool) -> Finished {
+        let Self { used, newly_used, given, ended, trust_changes, .. } = self;
+        let used = newly_used.into_iter().map(|id| (id, used.get(&id).copied().unwrap_or(0))).collect();
+        let trust = if no_trust { Vec::new() } else { trust_changes.into_iter().collect() };
+        (used, given, ended, trust)
+    }
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Plays a payment through payments.toml on a server of its own: one passes, one is refused, one takes two people; then
+# asks what a looser policy would have done.
+#
+#   ./try.sh              with `placet` in PATH, or PLACET_BIN=target/debug/placet ./try.sh
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+placet=$(realpath "$(command -v "${PLACET_BIN:-placet}")")
+work=$(mktemp -d)
+export NO_COLOR=1
+
+cp "$here/payments.toml" "$work/policy.toml"
+"$placet" policy check "$work/policy.toml"
+
+export PLACET_BOOTSTRAP_TOKEN=an-admin-credential-for-this-example-only
+"$placet" serve --data "$work/data" --listen 127.0.0.1:0 --policy "$work/policy.toml" >"$work/url" 2>"$work/log" &
+server=$!
+trap 'kill "$server" 2>/dev/null; wait "$server" 2>/dev/null; rm -rf "$work"' EXIT
+for _ in $(seq 100); do grep -q listening "$work/url" && break; sleep 0.1; done
+PLACET_URL=$(sed -n 's/^listening on //p' "$work/url")
+export PLACET_URL
+key() { "$placet" key new --data "$work/data" "$@" 2>/dev/null; }
+agent=$(key --role agent --name billing-bot --owner dora)
+ann=$(key --role reviewer --name ann)
+bob=$(key --role reviewer --name bob)
+
+# Teams are set over HTTP; see docs/operators.md.
+team() { curl -sS -o /dev/null -X PUT "$PLACET_URL/v1/people/$1" -H "Authorization: Bearer $PLACET_BOOTSTRAP_TOKEN" \
+  -H 'Content-Type: application/json' -d "{\"roles\":[\"reviewer\"],\"teams\":[\"$2\"]}"; }
+team ann finance
+team bob board
+
+ask() { PLACET_TOKEN=$agent "$placet" request --wait 0s "$@" || true; }
+echo "--- policy alone answers these:"
+ask --tool bank/balance --args '{}'
+ask --tool bank/transfer --args '{"amount":10,"to":"elsewhere"}'
+
+echo "--- this one waits for finance and board:"
+id=$(ask --json --tool bank/transfer --args '{"amount":9000,"to":"DE02120300000000202051"}' | sed -n 's/^  "id": "\(req_[^"]*\)",*$/\1/p')
+PLACET_TOKEN=$ann "$placet" policy explain "$id"
+code=$(PLACET_TOKEN=$ann "$placet" show "$id" | sed -n 's/^ *step-up code *//p')
+PLACET_TOKEN=$ann "$placet" approve "$id" --code "$code"
+PLACET_TOKEN=$bob "$placet" approve "$id" --code "$code" | grep approved && echo "two people agreed, and it is approved"
+
+echo "--- what would a looser policy have done?"
+sed 's/above = 5000/above = 50000/' "$work/policy.toml" >"$work/looser.toml"
+PLACET_TOKEN=$ann "$placet" policy simulate "$work/looser.toml"
