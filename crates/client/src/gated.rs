@@ -119,7 +119,8 @@ impl Client {
             Ok(_) => Report::succeeded(),
             Err(error) => Report::failed(shortened(error.to_string())),
         };
-        let reported = self.patient(report_by).report(record.id, &claimed.permit, &report).await.map(Box::new);
+        let reported =
+            self.patient(report_by).report(record.id, &claimed.permit, &report).await.map(Box::new);
         match (result, reported) {
             (Ok(value), Ok(record)) => Ok(Gated::Ran { value, record }),
             (Ok(value), Err(error)) => Err(RunError::Unreported { value, error }),

@@ -51,8 +51,8 @@ pub use gated::{Gated, RunError};
 pub use grants::{GrantInfo, Preview, Remember, Ruling};
 pub use outage::{Asked, OnOutage};
 pub use policy::{
-    ExplainAnswer, Explained, Explanation, PolicyChecked, PolicyFinding, PolicyInfo, PolicyOutcome, PolicyProblem,
-    PolicyPut, PolicyVersion, RuleSaid, StepSaid,
+    ExplainAnswer, Explained, Explanation, PolicyChecked, PolicyFinding, PolicyInfo, PolicyOutcome,
+    PolicyProblem, PolicyPut, PolicyVersion, RuleSaid, StepSaid,
 };
 pub use review::{BatchItem, BatchResult, Decide, ListQuery, Page};
 pub use secret::{Claimant, Permit};

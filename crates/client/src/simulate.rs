@@ -137,7 +137,8 @@ impl Client {
         progress: &mut impl FnMut(Simulating),
     ) -> Result<Simulation, Failure> {
         let wrong = |reason: &str| Failure::Final(self.protocol(reason));
-        let quiet = || Failure::Again { reason: "the line went quiet".to_owned(), after: None, problem: None };
+        let quiet =
+            || Failure::Again { reason: "the line went quiet".to_owned(), after: None, problem: None };
         let mut buffer: Vec<u8> = Vec::new();
         loop {
             let chunk = timeout(SILENCE, response.chunk()).await.map_err(|_| quiet())?;

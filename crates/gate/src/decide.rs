@@ -142,14 +142,15 @@ impl Gate {
         let (proposal, ruling) = if content == ProposalContent::default() {
             (None, None)
         } else {
-            let (digest, ruling) = self.proposal(&actor, decision.id, &content).await?;
+            // Boxed, as below: rare, and too large to be carried through every plain yes.
+            let (digest, ruling) = Box::pin(self.proposal(&actor, decision.id, &content)).await?;
             (Some((content, digest)), ruling)
         };
         let remember = match &decision.remember {
             None => None,
             Some(remember) => {
                 let request = self.get(&actor, decision.id).await?;
-                Some(self.new_grant(&request, remember).await?)
+                Some(Box::pin(self.new_grant(&request, remember)).await?)
             }
         };
         let decide = Decide {

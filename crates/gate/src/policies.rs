@@ -172,7 +172,11 @@ impl Gate {
     pub(crate) async fn in_force(&self) -> Result<Arc<Version>, GateError> {
         match &self.store.directory().policy {
             None => Ok(self.policies.built_in.clone()),
-            Some(hash) => self.version(hash).await,
+            Some(hash) => match self.policies.find(hash) {
+                Some(known) => Ok(known),
+                // Boxed: once for each policy, and too large to be carried through every submit.
+                None => Box::pin(self.version(hash)).await,
+            },
         }
     }
 

@@ -15,8 +15,8 @@ pub(crate) use policy::{
     SimulateArgs,
 };
 pub(crate) use reviewer::{
-    AnswerArgs, ApproveArgs, DenyArgs, EditArgs, Filters, InboxArgs, ReassignArgs, RememberArgs, RememberScope,
-    ResolveArgs, RevokeArgs, ShowArgs, StateFilter,
+    AnswerArgs, ApproveArgs, DenyArgs, EditArgs, Filters, InboxArgs, ReassignArgs, RememberArgs,
+    RememberScope, ResolveArgs, RevokeArgs, ShowArgs, StateFilter,
 };
 
 const STYLES: Styles = Styles::styled()

@@ -120,9 +120,10 @@ fn welcome(url: &str, keys: [&str; 4], auto: bool) -> anyhow::Result<()> {
     output::line(&format!("  {}", paint(NAME, &format!("PLACET_TOKEN={second} placet inbox --watch"))))?;
     output::line(&format!("\n{}", head("What passes, what waits and for whom is policy:")))?;
     for line in [
-        format!("PLACET_TOKEN={admin} placet policy show"),
+        "placet policy show > policy.toml".to_owned(),
         "placet policy explain ID".to_owned(),
         "placet approve ID --remember exact --for 1h".to_owned(),
+        format!("PLACET_TOKEN={admin} placet policy put policy.toml"),
     ] {
         output::line(&format!("  {}", paint(NAME, &line)))?;
     }

@@ -6,11 +6,11 @@ use std::{net::SocketAddr, path::PathBuf, process::ExitCode, sync::Arc};
 
 use anyhow::Context as _;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-pub(crate) use policy::Loaded;
 use placet_core::Actor;
 use placet_gate::{Gate, SystemClock, SystemEntropy};
 use placet_server::{Closing, Hosts, ListenLimits, Settings, State};
 use placet_store::{Location, Options, Store};
+pub(crate) use policy::Loaded;
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -239,7 +239,9 @@ async fn say_hello(running: &Running, config: &Config, dev: bool) {
             let name = policy.name.as_deref().unwrap_or("-");
             tracing::info!(name, hash = %policy.hash, source = %policy.source, "policy in force");
             if let Some(broken) = policy.broken {
-                tracing::error!("the policy in force cannot be used, so every request waits for two people: {broken}");
+                tracing::error!(
+                    "the policy in force cannot be used, so every request waits for two people: {broken}"
+                );
             }
         }
         Err(error) => tracing::error!(%error, "the policy in force cannot be read"),

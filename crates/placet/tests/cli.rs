@@ -143,7 +143,12 @@ fn completions_exist_for_the_three_shells() {
         let output = placet(&["completions", shell]);
         assert!(output.status.success());
         let script = text(&output.stdout);
-        assert!(["inbox", "approve", "ledger", "demo", "policy", "simulate", "grant"].iter().all(|verb| script.contains(verb)), "{shell}");
+        assert!(
+            ["inbox", "approve", "ledger", "demo", "policy", "simulate", "grant"]
+                .iter()
+                .all(|verb| script.contains(verb)),
+            "{shell}"
+        );
     }
 }
 

@@ -46,10 +46,20 @@ fn policy(rules: usize) -> Policy {
     let mut text = String::from("version = 1\n");
     for n in 0..rules {
         let rest = match n % 5 {
-            0 => format!("effect = 'allow'\ntool = ['server{n}/read', 'server{n}/list']\n[rule.args]\nbody = {{ matches = '^[a-z0-9 .,]*$' }}\n'to.account' = {{ in = ['a', 'b', 'acc-{n}'] }}"),
-            1 => format!("effect = 'hold'\ntool = 'server{}/*'\nrisk = 'medium'\n[rule.args]\namount = {{ exists = true, above = {n} }}", n - 1),
-            2 => format!("effect = 'hold'\ntool = 'shell{n}'\n[rule.args]\ncommand = {{ shell = {{ mention = [ {{ program = 'rm' }} ] }} }}"),
-            3 => format!("effect = 'hold'\ntool = 'server{}/*'\nwhen = 'has(args.amount) && args.amount > {n}.0 && args.to.account.startsWith(\"evil\")'", n - 3),
+            0 => format!(
+                "effect = 'allow'\ntool = ['server{n}/read', 'server{n}/list']\n[rule.args]\nbody = {{ matches = '^[a-z0-9 .,]*$' }}\n'to.account' = {{ in = ['a', 'b', 'acc-{n}'] }}"
+            ),
+            1 => format!(
+                "effect = 'hold'\ntool = 'server{}/*'\nrisk = 'medium'\n[rule.args]\namount = {{ exists = true, above = {n} }}",
+                n - 1
+            ),
+            2 => format!(
+                "effect = 'hold'\ntool = 'shell{n}'\n[rule.args]\ncommand = {{ shell = {{ mention = [ {{ program = 'rm' }} ] }} }}"
+            ),
+            3 => format!(
+                "effect = 'hold'\ntool = 'server{}/*'\nwhen = 'has(args.amount) && args.amount > {n}.0 && args.to.account.startsWith(\"evil\")'",
+                n - 3
+            ),
             // Nothing in these can be looked up beforehand.
             _ => format!("effect = 'deny'\ntool = '*_forbidden_{n}'"),
         };
@@ -83,11 +93,19 @@ fn thousand_rules() {
     let policy = policy(1_000);
     let context = Map::new();
     let tools: Vec<String> = (0..200).map(|n| format!("server{}/read", n * 5)).collect();
-    let inputs: Vec<(&String, Map<String, Value>)> = tools.iter().enumerate().map(|(n, tool)| (tool, arguments(n * 5))).collect();
+    let inputs: Vec<(&String, Map<String, Value>)> =
+        tools.iter().enumerate().map(|(n, tool)| (tool, arguments(n * 5))).collect();
     let table: HashMap<&str, Effect> = tools.iter().map(|tool| (tool.as_str(), Effect::Allow)).collect();
     let bytes = serde_json::to_string(&inputs[0].1).map_or(0, |text| text.len());
-    let allowed = inputs.iter().filter(|(tool, arguments)| policy.evaluate(&call(tool, arguments, &context)).effect == Effect::Allow).count();
-    assert_eq!(allowed, inputs.len(), "every call must go the long way: past every rule that holds, to one that allows");
+    let allowed = inputs
+        .iter()
+        .filter(|(tool, arguments)| policy.evaluate(&call(tool, arguments, &context)).effect == Effect::Allow)
+        .count();
+    assert_eq!(
+        allowed,
+        inputs.len(),
+        "every call must go the long way: past every rule that holds, to one that allows"
+    );
     let measure = |work: &dyn Fn(usize)| {
         (0..CALLS)
             .map(|n| {
@@ -110,7 +128,10 @@ fn thousand_rules() {
     println!("1,000 rules, arguments of {bytes} bytes, {CALLS} calls (one thread)");
     println!("  timer alone        p50 {:>9.3?}  p99 {:>9.3?}  max {:>9.3?}", empty.0, empty.1, empty.2);
     println!("  hash-map lookup    p50 {:>9.3?}  p99 {:>9.3?}  max {:>9.3?}", lookup.0, lookup.1, lookup.2);
-    println!("  policy evaluation  p50 {:>9.3?}  p99 {:>9.3?}  max {:>9.3?}", evaluated.0, evaluated.1, evaluated.2);
+    println!(
+        "  policy evaluation  p50 {:>9.3?}  p99 {:>9.3?}  max {:>9.3?}",
+        evaluated.0, evaluated.1, evaluated.2
+    );
 }
 
 fn presets() {
@@ -145,11 +166,20 @@ fn replay() {
     let context = Map::new();
     let inputs: Vec<(String, Map<String, Value>)> = (0..100)
         .map(|n| {
-            let tool = if n % 3 == 0 { format!("unknown{n}") } else { format!("server{}/read", (n % 10) * 5) };
-            (tool, map(json!({"body": "hello", "amount": n, "to": {"account": format!("acc-{}", (n % 10) * 5)}})))
+            let tool =
+                if n % 3 == 0 { format!("unknown{n}") } else { format!("server{}/read", (n % 10) * 5) };
+            (
+                tool,
+                map(
+                    json!({"body": "hello", "amount": n, "to": {"account": format!("acc-{}", (n % 10) * 5)}}),
+                ),
+            )
         })
         .collect();
-    let recorded: Vec<Effect> = inputs.iter().map(|(tool, arguments)| policy.evaluate(&call(tool, arguments, &context)).effect).collect();
+    let recorded: Vec<Effect> = inputs
+        .iter()
+        .map(|(tool, arguments)| policy.evaluate(&call(tool, arguments, &context)).effect)
+        .collect();
     let start = Instant::now();
     let mut comparison = Comparison::new();
     for n in 0..REQUESTS {
@@ -170,7 +200,11 @@ fn replay() {
     }
     let took = start.elapsed();
     let report = comparison.report();
-    assert_eq!((report.total, report.unchanged), (REQUESTS as u64, REQUESTS as u64), "replaying the policy in force changes nothing");
+    assert_eq!(
+        (report.total, report.unchanged),
+        (REQUESTS as u64, REQUESTS as u64),
+        "replaying the policy in force changes nothing"
+    );
     println!("replay, 50 rules: {:.0} requests a second on one core", REQUESTS as f64 / took.as_secs_f64());
 }
 
@@ -201,7 +235,9 @@ fn hostile() {
     for (name, rest, arguments) in cases {
         let arguments = map(arguments);
         let cost = |rules: usize| {
-            let text: Vec<String> = (0..rules).map(|n| format!("[[rule]]\nname = 'r{n}'\neffect = 'allow'\ntool = 't'\n{rest}")).collect();
+            let text: Vec<String> = (0..rules)
+                .map(|n| format!("[[rule]]\nname = 'r{n}'\neffect = 'allow'\ntool = 't'\n{rest}"))
+                .collect();
             let policy = match Policy::parse(&format!("version = 1\n{}", text.join("\n"))) {
                 Ok(policy) => policy,
                 Err(errors) => panic!("{name}: {errors}"),

@@ -159,7 +159,11 @@ impl Comparison {
         let held = |from: bool| {
             self.changes
                 .iter()
-                .filter(|((before, after), _)| if from { *before == Effect::Hold } else { *after == Effect::Hold })
+                .filter(
+                    |((before, after), _)| {
+                        if from { *before == Effect::Hold } else { *after == Effect::Hold }
+                    },
+                )
                 .fold(0_u64, |sum, (_, (count, _))| sum.saturating_add(*count))
         };
         let (prompts_saved, prompts_added) = (held(true), held(false));
@@ -172,7 +176,12 @@ impl Comparison {
             changes: self
                 .changes
                 .iter()
-                .map(|((from, to), (count, examples))| Change { from: *from, to: *to, count: *count, examples: examples.clone() })
+                .map(|((from, to), (count, examples))| Change {
+                    from: *from,
+                    to: *to,
+                    count: *count,
+                    examples: examples.clone(),
+                })
                 .collect(),
             total: self.total,
             unchanged: self.unchanged,
@@ -181,7 +190,8 @@ impl Comparison {
             prompts_saved,
             prompts_added,
             median_decision_seconds: median,
-            human_minutes_saved: median.map(|seconds| (prompts_saved as f64 - prompts_added as f64) * seconds / 60.0),
+            human_minutes_saved: median
+                .map(|seconds| (prompts_saved as f64 - prompts_added as f64) * seconds / 60.0),
         }
     }
 }
@@ -206,7 +216,11 @@ const STEP: f64 = 1.2;
 const FIRST: f64 = 0.1;
 
 impl Times {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=255 right before")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped to 0..=255 right before"
+    )]
     fn add(&mut self, seconds: f64) {
         if seconds.is_finite() && seconds >= 0.0 {
             let bucket = (seconds.max(FIRST) / FIRST).log(STEP).ceil().clamp(0.0, 255.0) as u8;
@@ -260,32 +274,62 @@ mod tests {
     }
 
     fn recorded(id: &str, effect: Effect, decision: Option<DecisionWord>, seconds: f64) -> Recorded<'_> {
-        Recorded { id, agent: "a", tool: Some("t"), effect, rule: "old", risk: Risk::Low, decision, seconds: Some(seconds) }
+        Recorded {
+            id,
+            agent: "a",
+            tool: Some("t"),
+            effect,
+            rule: "old",
+            risk: Risk::Low,
+            decision,
+            seconds: Some(seconds),
+        }
     }
 
     #[test]
     fn what_a_person_denied_and_would_now_pass_is_named_first() {
         let mut comparison = Comparison::new();
-        comparison.add(&recorded("1", Effect::Hold, Some(DecisionWord::Approve), 60.0), &outcome(Effect::Allow, "new"));
-        comparison.add(&recorded("2", Effect::Hold, Some(DecisionWord::Deny), 60.0), &outcome(Effect::Allow, "new"));
+        comparison.add(
+            &recorded("1", Effect::Hold, Some(DecisionWord::Approve), 60.0),
+            &outcome(Effect::Allow, "new"),
+        );
+        comparison.add(
+            &recorded("2", Effect::Hold, Some(DecisionWord::Deny), 60.0),
+            &outcome(Effect::Allow, "new"),
+        );
         comparison.add(&recorded("3", Effect::Allow, None, 0.0), &outcome(Effect::Hold, "new"));
         comparison.add(&recorded("4", Effect::Hold, None, 0.0), &outcome(Effect::Hold, "old"));
         let report = comparison.report();
-        assert_eq!(report.denied_now_allowed.iter().map(|example| example.id.as_str()).collect::<Vec<_>>(), ["2"]);
-        assert_eq!((report.total, report.unchanged, report.prompts_saved, report.prompts_added), (4, 1, 2, 1));
+        assert_eq!(
+            report.denied_now_allowed.iter().map(|example| example.id.as_str()).collect::<Vec<_>>(),
+            ["2"]
+        );
+        assert_eq!(
+            (report.total, report.unchanged, report.prompts_saved, report.prompts_added),
+            (4, 1, 2, 1)
+        );
         let text = serde_json::to_string(&report).unwrap();
         assert!(text.starts_with("{\"denied_now_allowed\""), "{text}");
         assert_eq!(report.changes.len(), 2);
-        assert_eq!((report.changes[1].from, report.changes[1].to, report.changes[1].count), (Effect::Hold, Effect::Allow, 2));
+        assert_eq!(
+            (report.changes[1].from, report.changes[1].to, report.changes[1].count),
+            (Effect::Hold, Effect::Allow, 2)
+        );
     }
 
     #[test]
     fn the_median_of_past_decisions_estimates_minutes() {
         let mut comparison = Comparison::new();
         for _ in 0..100 {
-            comparison.add(&recorded("1", Effect::Hold, Some(DecisionWord::Approve), 60.0), &outcome(Effect::Allow, "new"));
+            comparison.add(
+                &recorded("1", Effect::Hold, Some(DecisionWord::Approve), 60.0),
+                &outcome(Effect::Allow, "new"),
+            );
         }
-        comparison.add(&recorded("2", Effect::Hold, Some(DecisionWord::Approve), 86_400.0), &outcome(Effect::Hold, "new"));
+        comparison.add(
+            &recorded("2", Effect::Hold, Some(DecisionWord::Approve), 86_400.0),
+            &outcome(Effect::Hold, "new"),
+        );
         let report = comparison.report();
         let median = report.median_decision_seconds.unwrap();
         assert!((50.0..72.0).contains(&median), "{median}");
@@ -299,7 +343,10 @@ mod tests {
         let feed = |part: &[String]| {
             let mut comparison = Comparison::new();
             for id in part {
-                comparison.add(&recorded(id, Effect::Hold, Some(DecisionWord::Deny), 5.0), &outcome(Effect::Allow, "new"));
+                comparison.add(
+                    &recorded(id, Effect::Hold, Some(DecisionWord::Deny), 5.0),
+                    &outcome(Effect::Allow, "new"),
+                );
             }
             comparison
         };
@@ -309,7 +356,11 @@ mod tests {
             let mut merged = feed(first);
             merged.merge(feed(second));
             assert_eq!(merged.report().denied_now_allowed, whole.report().denied_now_allowed);
-            assert_eq!(merged.report(), { let mut again = Comparison::new(); again.merge(whole.clone()); again.report() });
+            assert_eq!(merged.report(), {
+                let mut again = Comparison::new();
+                again.merge(whole.clone());
+                again.report()
+            });
         }
         assert_eq!(whole.report().changes[0].examples.len(), EXAMPLES);
         assert_eq!(whole.report().denied_now_allowed_count, 50);

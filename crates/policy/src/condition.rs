@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     pattern::Pattern,
-    work::{Trouble, Tri, Work},
+    work::{Tri, Trouble, Work},
 };
 
 /// Longest source, in bytes.
@@ -48,7 +48,10 @@ pub(crate) const FUNCTIONS: &[(&str, &str)] = &[
     ("size(x), x.size()", "characters of a text, elements of a list, keys of a map"),
     ("text.contains(t), text.startsWith(t), text.endsWith(t)", "plain text comparison"),
     ("text.matches('…')", "a regular expression, written as a literal; anchor it in allow rules"),
-    ("list.all(v, c), list.exists(v, c), list.exists_one(v, c)", "a condition on the elements; also over the keys of a map"),
+    (
+        "list.all(v, c), list.exists(v, c), list.exists_one(v, c)",
+        "a condition on the elements; also over the keys of a map",
+    ),
     ("list.filter(v, c), list.map(v, e)", "the elements that fit; a value for each"),
     ("int(x), double(x), string(x)", "conversion; arithmetic does not mix whole numbers and others"),
     ("timestamp('…')", "a literal point in time, RFC 3339"),

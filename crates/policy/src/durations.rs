@@ -47,10 +47,7 @@ pub(crate) fn one<S: Serializer>(duration: &Duration, serializer: S) -> Result<S
 }
 
 #[expect(clippy::ref_option, reason = "the shape serde calls it with")]
-pub(crate) fn option<S: Serializer>(
-    duration: &Option<Duration>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+pub(crate) fn option<S: Serializer>(duration: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
     match duration {
         Some(duration) => one(duration, serializer),
         None => serializer.serialize_none(),
@@ -73,7 +70,9 @@ mod tests {
 
     #[test]
     fn anything_else_is_no_length_of_time() {
-        for text in ["", "5", "m", "5 m", "-5m", "5m1h", "5m5m", "1.5h", "5M", "99999999999999999999d", "PT5M", "５m"] {
+        for text in
+            ["", "5", "m", "5 m", "-5m", "5m1h", "5m5m", "1.5h", "5M", "99999999999999999999d", "PT5M", "５m"]
+        {
             assert_eq!(read(text), None, "{text}");
         }
     }

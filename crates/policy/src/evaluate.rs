@@ -49,11 +49,12 @@ pub(crate) struct Rules {
     deny: Index,
     hold: Index,
     allow: Index,
-    /// The tools that rules which restrict speak of, in lower case: names that differ from them in case only.
+    /// The tools and servers that rules which restrict speak of.
     guarded: Guarded,
+    guarded_servers: Guarded,
 }
 
-/// Tool names and globs of hold and deny rules, for telling look-alikes.
+/// Names and globs of hold and deny rules, for telling look-alikes: names that differ from them in case only.
 #[derive(Debug, Default)]
 struct Guarded {
     index: Names,
@@ -99,11 +100,13 @@ impl Rules {
             hold: Index::default(),
             allow: Index::default(),
             guarded: Guarded::default(),
+            guarded_servers: Guarded::default(),
         };
         for (number, rule) in (0_u32..).zip(&list) {
             rules.index_mut(rule.effect).file(rule, number);
             if rule.effect != Effect::Allow {
                 rule.tool.iter().for_each(|name| rules.guarded.file(name, number));
+                rule.server.iter().for_each(|name| rules.guarded_servers.file(name, number));
             }
         }
         rules.list = list;
@@ -173,7 +176,12 @@ impl Rules {
     }
 
     /// The rules of one effect that apply: those about the call, and those about claims.
-    fn applying<'a>(&'a self, effect: Effect, subject: &Subject<'a>, work: &Work<'a>) -> (Applying<'a>, Applying<'a>) {
+    fn applying<'a>(
+        &'a self,
+        effect: Effect,
+        subject: &Subject<'a>,
+        work: &Work<'a>,
+    ) -> (Applying<'a>, Applying<'a>) {
         let index = match effect {
             Effect::Deny => &self.deny,
             Effect::Hold => &self.hold,
@@ -191,26 +199,45 @@ impl Rules {
 
     fn allowed_or_default<'a>(&'a self, subject: &Subject<'a>, work: &Work<'a>) -> Outcome {
         let Some(tool) = subject.tool else {
-            return self.default_outcome(format!("no rule speaks of this {}, and it is never allowed without a person", subject.kind));
+            return self.default_outcome(format!(
+                "no rule speaks of this {}, and it is never allowed without a person",
+                subject.kind
+            ));
         };
         if !tool_shaped(tool) {
-            return self.default_outcome("this is not the name of a tool, so no rule can allow it".to_owned());
+            return self
+                .default_outcome("this is not the name of a tool, so no rule can allow it".to_owned());
         }
         let (allowed, _) = self.applying(Effect::Allow, subject, work);
         if allowed.is_empty() {
             return self.default_outcome(format!("no rule allows `{tool}`"));
         }
-        let by_name = allowed.iter().filter_map(|(number, _)| self.rule(*number)).any(|rule| {
-            rule.tool.iter().any(|name| matches!(name, Name::Exact(exact) if &**exact == tool))
-        });
-        let other = if by_name { None } else { self.guarded.look_alike(tool) };
-        if let Some(other) = other.and_then(|number| self.rule(number)) {
-            let other = &other.name;
+        if let Some(other) = self.look_alike(tool, subject.server, &allowed) {
             return self.default_outcome(format!(
-                "`{tool}` differs only by upper and lower case from a tool of rule `{other}`"
+                "`{tool}` differs only by upper and lower case from what rule `{other}` restricts"
             ));
         }
         self.build(Effect::Allow, allowed)
+    }
+
+    /// A rule that would restrict the call if upper and lower case were one. A name that the author of an allow rule
+    /// wrote out exactly so is what the author meant.
+    fn look_alike(&self, tool: &str, server: Option<&str>, allowed: &Applying<'_>) -> Option<&str> {
+        let written = |names: fn(&Rule) -> &[Name], is: &str| {
+            let mut rules = allowed.iter().filter_map(|(number, _)| self.rule(*number));
+            rules.any(|rule| {
+                names(rule).iter().any(|name| matches!(name, Name::Exact(exact) if &**exact == is))
+            })
+        };
+        if written(|rule| &rule.tool, tool) {
+            return None;
+        }
+        let by_server = || {
+            let server = server.filter(|server| !written(|rule| &rule.server, server))?;
+            self.guarded_servers.look_alike(server)
+        };
+        let number = self.guarded.look_alike(tool).or_else(by_server)?;
+        self.rule(number).map(|rule| rule.name.as_str())
     }
 
     fn default_outcome(&self, why: String) -> Outcome {
@@ -252,18 +279,21 @@ impl Rules {
         let mut outcome = Outcome { rule: first.name.clone(), ..self.bare(effect) };
         outcome.reasons = reasons(&rules, &applying);
         outcome.risk = rules.iter().map(|rule| rule.risk).max().unwrap_or(self.defaults.risk);
-        let shortest = |of: fn(&Rule) -> Option<Duration>| rules.iter().map(|rule| of(rule)).fold(None, least);
+        let shortest =
+            |of: fn(&Rule) -> Option<Duration>| rules.iter().map(|rule| of(rule)).fold(None, least);
         outcome.claim_window = shortest(|rule| rule.claim_within).or(self.defaults.claim_within);
         if effect != Effect::Hold {
             return outcome;
         }
-        outcome.needs = needs::join_all(rules.iter().map(|rule| &rule.needs)).unwrap_or_else(|| first.needs.clone());
+        outcome.needs =
+            needs::join_all(rules.iter().map(|rule| &rule.needs)).unwrap_or_else(|| first.needs.clone());
         outcome.expires_in = shortest(|rule| rule.expires_in).or(self.defaults.expires_in);
         outcome.pending_cap = rules.iter().map(|rule| rule.pending_cap).fold(None, least);
-        outcome.decisions = rules
-            .iter()
-            .fold(None::<Vec<DecisionWord>>, |sum, rule| both_decisions(sum.as_deref(), rule.decisions.as_deref()));
-        outcome.trust = others.iter().fold(first.trust.clone(), |sum, rule| both_trust(sum, rule.trust.clone()));
+        outcome.decisions = rules.iter().fold(None::<Vec<DecisionWord>>, |sum, rule| {
+            both_decisions(sum.as_deref(), rule.decisions.as_deref())
+        });
+        outcome.trust =
+            others.iter().fold(first.trust.clone(), |sum, rule| both_trust(sum, rule.trust.clone()));
         outcome.escalation = escalation(&rules);
         outcome
     }
@@ -293,7 +323,10 @@ fn escalation(rules: &[&Rule]) -> Vec<Escalation> {
     for next in &with.escalation {
         let others = rules.iter().filter(|rule| rule.escalation != with.escalation).map(|rule| &rule.needs);
         let needs = needs::join_all(std::iter::once(&next.needs).chain(others));
-        steps.push(Escalation { needs: needs.unwrap_or_else(|| next.needs.clone()), expires_in: next.expires_in });
+        steps.push(Escalation {
+            needs: needs.unwrap_or_else(|| next.needs.clone()),
+            expires_in: next.expires_in,
+        });
     }
     steps
 }
@@ -309,7 +342,9 @@ fn reasons(rules: &[&Rule], applying: &[(u32, Why<'_>)]) -> Vec<String> {
             match applies {
                 Why::Matched => format!("rule `{name}`: {why}"),
                 Why::Error(by, trouble) => {
-                    format!("rule `{name}`: {why}; it could not be evaluated ({by}: {trouble}), so it applies")
+                    format!(
+                        "rule `{name}`: {why}; it could not be evaluated ({by}: {trouble}), so it applies"
+                    )
                 }
             }
         })

@@ -91,7 +91,11 @@ fn said<'a>(rule: &'a Rule, subject: &Subject<'a>, work: &Work<'a>) -> RuleSaid 
     let allows = rule.effect == Effect::Allow;
     let no_tool = subject.tool.is_none_or(|tool| !tool_shaped(tool));
     let (said, by, detail) = if allows && subject.kind != Kind::Action {
-        (Said::NotMatched, "kind".to_owned(), format!("no rule can allow a request of kind `{}`", subject.kind))
+        (
+            Said::NotMatched,
+            "kind".to_owned(),
+            format!("no rule can allow a request of kind `{}`", subject.kind),
+        )
     } else if allows && no_tool {
         (Said::NotMatched, "tool".to_owned(), "this is not the name of a tool".to_owned())
     } else {

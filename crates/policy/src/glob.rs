@@ -40,7 +40,9 @@ impl Glob {
         let inside = text.strip_prefix('*').and_then(|rest| rest.strip_suffix('*'));
         let shape = match inside {
             Some(inside) if !inside.is_empty() && !inside.contains(wild) => Shape::Contains(inside.into()),
-            _ if text.bytes().filter(|byte| b"*?".contains(byte)).count() == 1 && text.contains('*') => Shape::Ends,
+            _ if text.bytes().filter(|byte| b"*?".contains(byte)).count() == 1 && text.contains('*') => {
+                Shape::Ends
+            }
             _ => Shape::General,
         };
         Self { text: text.into(), prefix: prefix.into(), suffix: suffix.into(), shape }
@@ -162,6 +164,9 @@ mod tests {
         assert!(matches("r?", "rö"));
         assert!(!matches("r?", "r"));
         assert!(!matches("Read", "read"));
+        assert!(!matches("ab*ba", "aba"), "beginning and end do not share letters");
+        assert!(matches("ab*ba", "abba"));
+        assert!(matches("*ab*", "xabx") && matches("*ab*", "ab") && !matches("*ab*", "axb"));
         assert!(Name::read("Read*").unwrap().to_lower().matches("read_file"));
     }
 

@@ -73,7 +73,10 @@ impl GrantScope {
     /// Whether this scope may be granted on the strength of this call, or why not.
     pub fn check(&self, policy: &Policy, call: &Call<'_>) -> Result<(), String> {
         let compiled = self.compile().map_err(|errors| {
-            errors.problems.first().map_or_else(String::new, |first| format!("{}; {}", first.message, first.fix))
+            errors
+                .problems
+                .first()
+                .map_or_else(String::new, |first| format!("{}; {}", first.message, first.fix))
         })?;
         if !matches!(self, Self::Exact { .. }) && policy.free_form(call) {
             return Err(format!(
@@ -84,7 +87,8 @@ impl GrantScope {
         if compiled.matches(call) {
             Ok(())
         } else {
-            Err("the scope does not cover the call it is made from; widen it or choose the scope `exact`".to_owned())
+            Err("the scope does not cover the call it is made from; widen it or choose the scope `exact`"
+                .to_owned())
         }
     }
 }
@@ -119,23 +123,38 @@ pub fn grant_matches(scope: &GrantScope, call: &Call<'_>) -> bool {
 pub fn describe(scope: &GrantScope) -> String {
     match scope {
         GrantScope::Exact { tool, arguments } => {
-            format!("exactly this call of `{}`, with these arguments and no others: {}", escaped(tool), json(&Value::Object(arguments.clone())))
+            format!(
+                "exactly this call of `{}`, with these arguments and no others: {}",
+                escaped(tool),
+                json(&Value::Object(arguments.clone()))
+            )
         }
         GrantScope::Pattern { tool, arguments } => {
-            let parts: Vec<String> = arguments.iter().map(|(path, matcher)| format!("`{}` {}", escaped(path), question(matcher))).collect();
-            format!("every call of `{}` where {}; all other arguments may be anything", escaped(tool), parts.join(" and "))
+            let parts: Vec<String> = arguments
+                .iter()
+                .map(|(path, matcher)| format!("`{}` {}", escaped(path), question(matcher)))
+                .collect();
+            format!(
+                "every call of `{}` where {}; all other arguments may be anything",
+                escaped(tool),
+                parts.join(" and ")
+            )
         }
         GrantScope::Session { tool, session } => {
-            format!("every call of `{}` in the session `{}`, whatever its arguments", escaped(tool), escaped(session))
+            format!(
+                "every call of `{}` in the session `{}`, whatever its arguments",
+                escaped(tool),
+                escaped(session)
+            )
         }
     }
 }
 
 fn same(left: &Map<String, Value>, right: &Map<String, Value>) -> bool {
     left.len() == right.len()
-        && left.iter().all(|(key, value)| {
-            right.get(key).is_some_and(|other| matcher::equal(value, other) == Ok(true))
-        })
+        && left
+            .iter()
+            .all(|(key, value)| right.get(key).is_some_and(|other| matcher::equal(value, other) == Ok(true)))
 }
 
 /// A pattern becomes an allow rule in a policy of its own, so that it means what it would mean in a file.
@@ -146,8 +165,12 @@ fn compile(tool: &str, arguments: &BTreeMap<String, Value>) -> Result<Rule, Poli
     if tool.contains(['*', '?']) {
         return Err(refuse(format!("`{}` is not the name of one tool", escaped(tool)), "name one tool"));
     }
-    let arguments = toml::Value::try_from(arguments)
-        .map_err(|_| refuse("a matcher holds something that a policy cannot say, such as null".to_owned(), "compare with texts, numbers and truth values"))?;
+    let arguments = toml::Value::try_from(arguments).map_err(|_| {
+        refuse(
+            "a matcher holds something that a policy cannot say, such as null".to_owned(),
+            "compare with texts, numbers and truth values",
+        )
+    })?;
     let table = |pairs: Vec<(&str, toml::Value)>| {
         toml::Value::Table(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
     };
@@ -158,15 +181,21 @@ fn compile(tool: &str, arguments: &BTreeMap<String, Value>) -> Result<Rule, Poli
         ("args", arguments),
     ]);
     let file = table(vec![("version", 1.into()), ("rule", toml::Value::Array(vec![rule]))]);
-    let text = toml::to_string(&file).map_err(|_| refuse("the pattern cannot be written down".to_owned(), "use plain matchers"))?;
+    let text = toml::to_string(&file)
+        .map_err(|_| refuse("the pattern cannot be written down".to_owned(), "use plain matchers"))?;
     let read = read::read(&text)?;
-    read.rules.into_iter().next().ok_or_else(|| refuse("the pattern is empty".to_owned(), "name at least one argument"))
+    read.rules
+        .into_iter()
+        .next()
+        .ok_or_else(|| refuse("the pattern is empty".to_owned(), "name at least one argument"))
 }
 
 fn json(value: &Value) -> String {
     let text = escaped(&value.to_string());
     match text.char_indices().nth(SHOWN) {
-        Some((at, _)) => format!("{}… ({} characters in all)", text.get(..at).unwrap_or_default(), text.chars().count()),
+        Some((at, _)) => {
+            format!("{}… ({} characters in all)", text.get(..at).unwrap_or_default(), text.chars().count())
+        }
         None => text,
     }
 }
@@ -242,7 +271,10 @@ mod tests {
         assert!(covered(&scope, "write", &json!({"path": "/srv/app/x", "size": 5, "text": "anything"}), "s"));
         assert!(!covered(&scope, "write", &json!({"path": "/srv/app/../x", "size": 5}), "s"));
         assert!(!covered(&scope, "write", &json!({"path": "/srv/app/x", "size": 500}), "s"));
-        assert!(!covered(&scope, "write", &json!({"path": "/srv/app/x"}), "s"), "what is missing is not covered");
+        assert!(
+            !covered(&scope, "write", &json!({"path": "/srv/app/x"}), "s"),
+            "what is missing is not covered"
+        );
         let every = json!({"scope": "pattern", "tool": "mail", "arguments": {"to[*]": {"in": ["a", "b"]}}});
         assert!(covered(&every, "mail", &json!({"to": ["a", "b"]}), "s"));
         assert!(!covered(&every, "mail", &json!({"to": ["a", "c"]}), "s"));
@@ -251,14 +283,30 @@ mod tests {
     #[test]
     fn patterns_that_could_not_stand_in_an_allow_rule_cover_nothing() {
         for arguments in [
-            json!({}), json!({"a": {"matches": "x"}}), json!({"a": {"equals": null}}), json!({"a": {"eq": 1}}), json!({"a": 1}),
-            json!({"a..b": {"equals": 1}}), json!({"a": {}}), json!({"a": {"not": {"shell": {"mention": [{"program": "rm"}]}}}}),
+            json!({}),
+            json!({"a": {"matches": "x"}}),
+            json!({"a": {"equals": null}}),
+            json!({"a": {"eq": 1}}),
+            json!({"a": 1}),
+            json!({"a..b": {"equals": 1}}),
+            json!({"a": {}}),
+            json!({"a": {"not": {"shell": {"mention": [{"program": "rm"}]}}}}),
         ] {
-            let scope: GrantScope = serde_json::from_value(json!({"scope": "pattern", "tool": "t", "arguments": arguments})).unwrap();
+            let scope: GrantScope =
+                serde_json::from_value(json!({"scope": "pattern", "tool": "t", "arguments": arguments}))
+                    .unwrap();
             assert!(scope.compile().is_err(), "{arguments}");
-            assert!(!covered(&serde_json::to_value(&scope).unwrap(), "t", &json!({"a": "x"}), "s"), "{arguments}");
+            assert!(
+                !covered(&serde_json::to_value(&scope).unwrap(), "t", &json!({"a": "x"}), "s"),
+                "{arguments}"
+            );
         }
-        assert!(serde_json::from_value::<GrantScope>(json!({"scope": "pattern", "tool": "t", "arguments": {}, "x": 1})).is_err());
+        assert!(
+            serde_json::from_value::<GrantScope>(
+                json!({"scope": "pattern", "tool": "t", "arguments": {}, "x": 1})
+            )
+            .is_err()
+        );
     }
 
     #[test]
@@ -272,7 +320,12 @@ mod tests {
     #[test]
     fn free_form_commands_are_covered_by_the_exact_call_alone() {
         let arguments = json!({"command": "ls"});
-        assert!(covered(&json!({"scope": "exact", "tool": "Bash", "arguments": {"command": "ls"}}), "Bash", &arguments, "s"));
+        assert!(covered(
+            &json!({"scope": "exact", "tool": "Bash", "arguments": {"command": "ls"}}),
+            "Bash",
+            &arguments,
+            "s"
+        ));
         for scope in [
             json!({"scope": "session", "tool": "Bash", "session": "s"}),
             json!({"scope": "pattern", "tool": "Bash", "arguments": {"command": {"prefix": "ls"}}}),
@@ -280,7 +333,8 @@ mod tests {
             assert!(!covered(&scope, "Bash", &arguments, "s"));
         }
         let policy = Policy::parse("version = 1\n[[rule]]\nname = 'r'\neffect = 'hold'\ntool = 'odd'\n[rule.args]\nline = { shell = { mention = [ { program = 'rm' } ] } }\n").unwrap();
-        let scope: GrantScope = serde_json::from_value(json!({"scope": "session", "tool": "odd", "session": "s"})).unwrap();
+        let scope: GrantScope =
+            serde_json::from_value(json!({"scope": "session", "tool": "odd", "session": "s"})).unwrap();
         let refused = with_call("odd", &json!({"line": "ls"}), "s", |call| scope.check(&policy, call));
         assert!(refused.unwrap_err().contains("free-form"));
     }
@@ -288,7 +342,10 @@ mod tests {
     #[test]
     fn a_scope_must_cover_the_call_it_was_made_from() {
         let policy = Policy::parse("version = 1\n").unwrap();
-        let scope: GrantScope = serde_json::from_value(json!({"scope": "pattern", "tool": "w", "arguments": {"a": {"equals": 1}}})).unwrap();
+        let scope: GrantScope = serde_json::from_value(
+            json!({"scope": "pattern", "tool": "w", "arguments": {"a": {"equals": 1}}}),
+        )
+        .unwrap();
         assert!(with_call("w", &json!({"a": 1}), "s", |call| scope.check(&policy, call)).is_ok());
         assert!(with_call("w", &json!({"a": 2}), "s", |call| scope.check(&policy, call)).is_err());
     }
@@ -297,7 +354,9 @@ mod tests {
     fn the_words_say_what_is_covered_and_hide_nothing() {
         let said = |scope: Value| describe(&serde_json::from_value(scope).unwrap());
         assert_eq!(
-            said(json!({"scope": "pattern", "tool": "pay", "arguments": {"amount": {"max": 100}, "to": {"equals": "x"}}})),
+            said(
+                json!({"scope": "pattern", "tool": "pay", "arguments": {"amount": {"max": 100}, "to": {"equals": "x"}}})
+            ),
             "every call of `pay` where `amount` is at most 100 and `to` is \"x\"; all other arguments may be anything"
         );
         assert_eq!(
@@ -305,6 +364,9 @@ mod tests {
             "every call of `w` in the session `s\\u{202e}1`, whatever its arguments"
         );
         assert!(said(json!({"scope": "exact", "tool": "w", "arguments": {"a": 1}})).contains("{\"a\":1}"));
-        assert!(said(json!({"scope": "exact", "tool": "w", "arguments": {"a": "x".repeat(9_000)}})).contains("characters in all"));
+        assert!(
+            said(json!({"scope": "exact", "tool": "w", "arguments": {"a": "x".repeat(9_000)}}))
+                .contains("characters in all")
+        );
     }
 }

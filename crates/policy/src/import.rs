@@ -59,7 +59,11 @@ fn unreadable(message: impl Into<String>, fix: impl Into<String>) -> ImportError
 }
 
 fn check_size(text: &str) -> Result<(), ImportError> {
-    if text.len() > FILE { Err(unreadable("the file is larger than 1 MiB", "give the part that holds the settings")) } else { Ok(()) }
+    if text.len() > FILE {
+        Err(unreadable("the file is larger than 1 MiB", "give the part that holds the settings"))
+    } else {
+        Ok(())
+    }
 }
 
 /// A policy being written.
@@ -79,7 +83,9 @@ struct NewRule {
 
 impl Writer {
     fn new(from: &str) -> Self {
-        let text = format!("# Imported from {from}. Unknown tools wait for a person; read the notes of the import before use.\nversion = 1\n");
+        let text = format!(
+            "# Imported from {from}. Unknown tools wait for a person; read the notes of the import before use.\nversion = 1\n"
+        );
         Self { text, notes: Vec::new() }
     }
 
@@ -88,7 +94,13 @@ impl Writer {
     }
 
     fn rule(&mut self, rule: &NewRule) {
-        let _ = write!(self.text, "\n[[rule]]\nname = {}\neffect = \"{}\"\nreason = {}\n", quoted(&rule.name), rule.effect, quoted(rule.reason));
+        let _ = write!(
+            self.text,
+            "\n[[rule]]\nname = {}\neffect = \"{}\"\nreason = {}\n",
+            quoted(&rule.name),
+            rule.effect,
+            quoted(rule.reason)
+        );
         for line in &rule.lines {
             let _ = writeln!(self.text, "{line}");
         }
@@ -154,7 +166,10 @@ fn list(texts: &[String]) -> String {
 
 /// A name that rules may have, made from any name.
 fn rule_name(prefix: &str, name: &str) -> String {
-    let plain: String =
-        name.chars().take(60).map(|letter| if letter.is_ascii_alphanumeric() || "._-".contains(letter) { letter } else { '-' }).collect();
+    let plain: String = name
+        .chars()
+        .take(60)
+        .map(|letter| if letter.is_ascii_alphanumeric() || "._-".contains(letter) { letter } else { '-' })
+        .collect();
     format!("{prefix}-{plain}")
 }

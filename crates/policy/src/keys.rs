@@ -15,13 +15,25 @@ pub(crate) const TOP: &[Key] = &[
     ("defaults", "table", "What holds where no rule says otherwise."),
     ("needs", "tables by name", "Whose yes is needed, under a name that rules can use."),
     ("escalation", "tables by name", "Who is asked when nobody decided in time."),
-    ("rule", "list of tables", "The rules. Their order does not matter for the effect: deny beats hold beats allow."),
+    (
+        "rule",
+        "list of tables",
+        "The rules. Their order does not matter for the effect: deny beats hold beats allow.",
+    ),
 ];
 
 /// In `[defaults]`.
 pub(crate) const DEFAULTS: &[Key] = &[
-    ("effect", "`\"hold\"` or `\"deny\"`", "What happens to calls that no rule speaks of. Default `\"hold\"`; never allow."),
-    ("risk", "risk", "Risk of calls that no rule speaks of, and of hold and deny rules that name none. Default `\"medium\"`."),
+    (
+        "effect",
+        "`\"hold\"` or `\"deny\"`",
+        "What happens to calls that no rule speaks of. Default `\"hold\"`; never allow.",
+    ),
+    (
+        "risk",
+        "risk",
+        "Risk of calls that no rule speaks of, and of hold and deny rules that name none. Default `\"medium\"`.",
+    ),
     ("expires_in", "duration", "Time for deciding."),
     ("claim_within", "duration", "Time for claiming after approval."),
     ("needs", "name or table", "Whose yes is needed where a rule does not say. Default: one reviewer."),
@@ -32,10 +44,18 @@ pub(crate) const DEFAULTS: &[Key] = &[
 pub(crate) const NEEDS: &[Key] = &[
     ("people", "1 to 20", "How many people. Default 1."),
     ("team", "text", "Of which team; of any when absent."),
-    ("any", "list of `{ all = [ { people, team } ] }`", "Instead of `people` and `team`: one of these must be met, each seat by another person. A seat may stand alone, without `all`."),
+    (
+        "any",
+        "list of `{ all = [ { people, team } ] }`",
+        "Instead of `people` and `team`: one of these must be met, each seat by another person. A seat may stand alone, without `all`.",
+    ),
     ("all", "list of `{ people, team }`", "Short for `any` with one alternative."),
     ("four_eyes", "boolean", "Whoever owns, ordered or edited the request cannot approve it."),
-    ("step_up", "`\"code\"`", "Each approver types a short code shown only on the detail view. Always so at critical risk."),
+    (
+        "step_up",
+        "`\"code\"`",
+        "Each approver types a short code shown only on the detail view. Always so at critical risk.",
+    ),
 ];
 
 /// A seat inside `any` or `all`.
@@ -53,14 +73,30 @@ pub(crate) const ESCALATION: &[Key] = &[
 
 /// In `[[rule]]`: what it looks at.
 pub(crate) const RULE_MATCH: &[Key] = &[
-    ("tool", "glob or list", "The tool's name, exactly or by glob: `*` any run of characters, `?` one. Case counts."),
-    ("server", "glob or list", "The server part of the tool's name: `mcp__SERVER__TOOL`, or what stands before the first `/` or `:`."),
+    (
+        "tool",
+        "glob or list",
+        "The tool's name, exactly or by glob: `*` any run of characters, `?` one. Case counts.",
+    ),
+    (
+        "server",
+        "glob or list",
+        "The server part of the tool's name: `mcp__SERVER__TOOL`, or what stands before the first `/` or `:`.",
+    ),
     ("agent", "glob or list", "The authenticated agent."),
     ("kind", "word or list", "`action`, `plan`, `input`, `confirmation`. Only an action can be allowed."),
     ("source", "glob or list", "The door it came in by, such as `rest`."),
     ("session", "glob or list", "The agent's session. A claim: only in hold and deny rules."),
-    ("lineage", "glob or list", "Any element of `context.lineage`, the chain of agents. A claim: only in hold and deny rules."),
-    ("args", "table of path = matcher", "The arguments; all must match. A path is dotted (`to.iban`, `files[0]`, `files[*].path`) or a JSON pointer (`/to/iban`)."),
+    (
+        "lineage",
+        "glob or list",
+        "Any element of `context.lineage`, the chain of agents. A claim: only in hold and deny rules.",
+    ),
+    (
+        "args",
+        "table of path = matcher",
+        "The arguments; all must match. A path is dotted (`to.iban`, `files[0]`, `files[*].path`) or a JSON pointer (`/to/iban`).",
+    ),
     ("when", "text", "A condition in CEL, for what matchers cannot say."),
 ];
 
@@ -68,16 +104,36 @@ pub(crate) const RULE_MATCH: &[Key] = &[
 pub(crate) const RULE_EFFECT: &[Key] = &[
     ("name", "text", "Required and unique: letters, digits, `.`, `_`, `-`."),
     ("effect", "`\"allow\"`, `\"hold\"`, `\"deny\"`", "Required."),
-    ("risk", "risk", "`low`, `medium`, `high` or `critical`. Default: `low` in allow rules, `[defaults] risk` in others."),
+    (
+        "risk",
+        "risk",
+        "`low`, `medium`, `high` or `critical`. Default: `low` in allow rules, `[defaults] risk` in others.",
+    ),
     ("reason", "text", "Why, for people; at most 500 characters."),
     ("needs", "name or table", "hold: whose yes is needed."),
     ("expires_in", "duration", "hold: time for deciding."),
-    ("on_expiry", "`\"deny\"` or `{ escalate = NAME }`", "hold: what happens when nobody decided in time. Default `\"deny\"`; never allow."),
+    (
+        "on_expiry",
+        "`\"deny\"` or `{ escalate = NAME }`",
+        "hold: what happens when nobody decided in time. Default `\"deny\"`; never allow.",
+    ),
     ("claim_within", "duration", "allow, hold: time for claiming."),
-    ("decisions", "list of `approve`, `edit`, `deny`, `respond`", "hold: which decisions are offered; `deny` always is."),
+    (
+        "decisions",
+        "list of `approve`, `edit`, `deny`, `respond`",
+        "hold: which decisions are offered; `deny` always is.",
+    ),
     ("pending_cap", "1 to 10000", "hold: how many requests of one agent may wait at once."),
-    ("trust_after", "1 to 1000", "hold: after so many human approvals of the same thing nobody is asked any more. Not at high or critical risk."),
-    ("template", "list of JSON pointers", "With `trust_after`: the arguments that make it the same thing. Without it, all of them. Not for free-form commands."),
+    (
+        "trust_after",
+        "1 to 1000",
+        "hold: after so many human approvals of the same thing nobody is asked any more. Not at high or critical risk.",
+    ),
+    (
+        "template",
+        "list of JSON pointers",
+        "With `trust_after`: the arguments that make it the same thing. Without it, all of them. Not for free-form commands.",
+    ),
 ];
 
 /// What a matcher may ask of a value.
@@ -89,11 +145,27 @@ pub(crate) const MATCHERS: &[Key] = &[
     ("max", "number", "This or less."),
     ("above", "number", "More than this."),
     ("below", "number", "Less than this."),
-    ("under", "absolute path or list", "A path in this folder, compared by segments. Relative paths, `..`, `~`, `$`, percent escapes, backslashes and look-alikes are an error."),
-    ("host_in", "host or list", "An http or https URL of this host; `*.example.com` for its subdomains. User names, odd addresses and anything two programs could read differently are an error."),
-    ("matches", "regular expression", "Runs in time linear in the text. In allow rules anchored with `^` and `$`."),
+    (
+        "under",
+        "absolute path or list",
+        "A path in this folder, compared by segments. Relative paths, `..`, `~`, `$`, percent escapes, backslashes and look-alikes are an error.",
+    ),
+    (
+        "host_in",
+        "host or list",
+        "An http or https URL of this host; `*.example.com` for its subdomains. User names, odd addresses and anything two programs could read differently are an error.",
+    ),
+    (
+        "matches",
+        "regular expression",
+        "Runs in time linear in the text. In allow rules anchored with `^` and `$`.",
+    ),
     ("shell", "table", "A command line, taken apart into its commands; see the guide to shell patterns."),
-    ("exists", "boolean", "Whether the path is there at all; the only matcher for which missing is no error."),
+    (
+        "exists",
+        "boolean",
+        "Whether the path is there at all; the only matcher for which missing is no error.",
+    ),
     ("not", "matcher", "The opposite. An error stays an error."),
 ];
 

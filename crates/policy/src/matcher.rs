@@ -13,7 +13,7 @@ pub(crate) use under::Roots;
 use crate::{
     pattern::Pattern,
     shell::Patterns,
-    work::{Trouble, Tri, Work},
+    work::{Tri, Trouble, Work},
 };
 
 /// Everything one matcher asks; all of it must hold.
@@ -218,9 +218,10 @@ fn all<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Result<bool, 
 fn number_equal(left: &serde_json::Number, right: &serde_json::Number) -> bool {
     match (left.as_i64(), right.as_i64()) {
         (Some(left), Some(right)) => left == right,
-        _ => left.as_f64().zip(right.as_f64()).is_some_and(|(left, right)| {
-            left.partial_cmp(&right) == Some(Ordering::Equal)
-        }),
+        _ => left
+            .as_f64()
+            .zip(right.as_f64())
+            .is_some_and(|(left, right)| left.partial_cmp(&right) == Some(Ordering::Equal)),
     }
 }
 
@@ -303,7 +304,8 @@ mod tests {
     #[test]
     fn a_shell_matcher_reads_texts_and_lists_of_words() {
         let patterns = || -> Box<Patterns> {
-            toml::from_str("allow = [ { program = \"git\", subcommand = \"status\", operands = \"any\" } ]").unwrap()
+            toml::from_str("allow = [ { program = \"git\", subcommand = \"status\", operands = \"any\" } ]")
+                .unwrap()
         };
         assert_eq!(ask(Test::ShellAllows(patterns()), Some(json!("git status"))), Tri::Yes);
         assert_eq!(ask(Test::ShellAllows(patterns()), Some(json!(["git", "status"]))), Tri::Yes);

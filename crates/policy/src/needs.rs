@@ -48,13 +48,19 @@ impl<'n> Form<'n> {
     /// Whether filling this always fills the other.
     fn covers(&self, other: &Self) -> bool {
         self.total >= other.total
-            && other.teams.iter().all(|(team, people)| self.teams.get(team).is_some_and(|mine| mine >= people))
+            && other
+                .teams
+                .iter()
+                .all(|(team, people)| self.teams.get(team).is_some_and(|mine| mine >= people))
     }
 
     fn seats(&self) -> AllOf {
         let seated = self.teams.values().fold(0_u32, |sum, people| sum.saturating_add(*people));
-        let mut all: Vec<Seat> =
-            self.teams.iter().map(|(team, people)| Seat { people: *people, team: Some((*team).to_owned()) }).collect();
+        let mut all: Vec<Seat> = self
+            .teams
+            .iter()
+            .map(|(team, people)| Seat { people: *people, team: Some((*team).to_owned()) })
+            .collect();
         if self.total > seated {
             all.push(Seat { people: self.total.saturating_sub(seated), team: None });
         }
@@ -74,7 +80,8 @@ pub(crate) fn join(left: &Needs, right: &Needs) -> Needs {
     let (left, right) = (reduced(forms(left)), reduced(forms(right)));
     let seats = |side: &[Form<'_>]| side.iter().map(|form| form.teams.len().saturating_add(1)).sum::<usize>();
     let pairs = left.len().saturating_mul(right.len());
-    let all = seats(&left).saturating_mul(right.len()).saturating_add(seats(&right).saturating_mul(left.len()));
+    let all =
+        seats(&left).saturating_mul(right.len()).saturating_add(seats(&right).saturating_mul(left.len()));
     let joined = if left == right || pairs == 0 {
         if left.is_empty() { left } else { right }
     } else if pairs > ALTERNATIVES || all > SEATS {
@@ -151,7 +158,12 @@ mod tests {
     fn needs(any: &[&[(u32, Option<&str>)]]) -> Needs {
         let any = any
             .iter()
-            .map(|all| AllOf { all: all.iter().map(|(people, team)| Seat { people: *people, team: team.map(str::to_owned) }).collect() })
+            .map(|all| AllOf {
+                all: all
+                    .iter()
+                    .map(|(people, team)| Seat { people: *people, team: team.map(str::to_owned) })
+                    .collect(),
+            })
             .collect();
         Needs { any, four_eyes: false, step_up: None }
     }
@@ -166,19 +178,29 @@ mod tests {
     #[test]
     fn a_join_meets_both_sides_and_no_more_than_it_must() {
         let x_or_y = needs(&[&[(1, Some("x"))], &[(1, Some("y"))]]);
-        assert_eq!(join(&x_or_y, &needs(&[&[(2, None)]])), needs(&[&[(1, Some("x")), (1, None)], &[(1, Some("y")), (1, None)]]));
+        assert_eq!(
+            join(&x_or_y, &needs(&[&[(2, None)]])),
+            needs(&[&[(1, Some("x")), (1, None)], &[(1, Some("y")), (1, None)]])
+        );
         assert_eq!(join(&x_or_y, &needs(&[&[(1, Some("x"))]])), needs(&[&[(1, Some("x"))]]));
         assert_eq!(join(&x_or_y, &x_or_y), x_or_y);
         assert_eq!(join(&x_or_y, &needs(&[])), needs(&[]), "what nobody can meet stays so");
         // The same answer as the slower join of the core, where that is small.
-        assert_eq!(join(&needs(&[&[(1, Some("x"))]]), &needs(&[&[(3, None)]])), needs(&[&[(1, Some("x"))]]).join(&needs(&[&[(3, None)]])));
+        assert_eq!(
+            join(&needs(&[&[(1, Some("x"))]]), &needs(&[&[(3, None)]])),
+            needs(&[&[(1, Some("x"))]]).join(&needs(&[&[(3, None)]]))
+        );
     }
 
     #[test]
     fn too_many_alternatives_become_one_that_meets_them_all() {
         let teams: Vec<String> = (0..20).map(|team| format!("t{team}")).collect();
-        let seats: Vec<[(u32, Option<&str>); 1]> = teams.iter().map(|team| [(1, Some(team.as_str()))]).collect();
-        let (left, right): (Vec<_>, Vec<_>) = (seats[..10].iter().map(<[_; 1]>::as_slice).collect(), seats[10..].iter().map(<[_; 1]>::as_slice).collect());
+        let seats: Vec<[(u32, Option<&str>); 1]> =
+            teams.iter().map(|team| [(1, Some(team.as_str()))]).collect();
+        let (left, right): (Vec<_>, Vec<_>) = (
+            seats[..10].iter().map(<[_; 1]>::as_slice).collect(),
+            seats[10..].iter().map(<[_; 1]>::as_slice).collect(),
+        );
         let joined = join(&needs(&left), &needs(&right));
         assert_eq!((joined.any.len(), joined.any[0].all.len()), (1, 20));
     }

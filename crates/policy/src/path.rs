@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::work::{Trouble, Tri, Work};
+use crate::work::{Tri, Trouble, Work};
 
 /// Most steps in one path.
 pub(crate) const STEPS: usize = 32;
@@ -153,7 +153,9 @@ fn dotted(text: &str) -> Result<Vec<Step>, &'static str> {
             let (inside, after) = bracket.split_once(']').ok_or("a `[` is not closed")?;
             steps.push(match inside {
                 "*" => Step::Each,
-                inside => Step::Index(number(inside).ok_or("in brackets stands `*` or a place counted from 0")?),
+                inside => {
+                    Step::Index(number(inside).ok_or("in brackets stands `*` or a place counted from 0")?)
+                }
             });
             rest = match after {
                 "" => None,
@@ -216,7 +218,22 @@ mod tests {
 
     #[test]
     fn malformed_paths_are_refused() {
-        for bad in ["", "a..b", ".a", "a.", "a[", "a[x]", "a[1", "a[0]b", "a]", "[0]", "a[01]", "/a~2", "/a~", &"a.".repeat(40)] {
+        for bad in [
+            "",
+            "a..b",
+            ".a",
+            "a.",
+            "a[",
+            "a[x]",
+            "a[1",
+            "a[0]b",
+            "a]",
+            "[0]",
+            "a[01]",
+            "/a~2",
+            "/a~",
+            &"a.".repeat(40),
+        ] {
             assert!(Path::read(bad).is_err(), "{bad}");
         }
         assert!(Path::read_pointer("a").is_err());

@@ -53,8 +53,13 @@ impl Pattern {
             && looks.look_set_suffix().iter().any(|look| look.as_char() == 'z');
         let too_large = || {
             (
-                format!("the pattern `{}` needs more than {} KiB when compiled", text.escape_debug(), SIZE / 1024),
-                "make counted repetitions smaller and `\\w`, `\\d`, `\\s` plain ASCII with `(?-u)`".to_owned(),
+                format!(
+                    "the pattern `{}` needs more than {} KiB when compiled",
+                    text.escape_debug(),
+                    SIZE / 1024
+                ),
+                "make counted repetitions smaller and `\\w`, `\\d`, `\\s` plain ASCII with `(?-u)`"
+                    .to_owned(),
             )
         };
         let nfa = thompson::Compiler::new()
@@ -131,7 +136,13 @@ mod tests {
     fn hostile_patterns_are_refused_or_fast() {
         let text = "a".repeat(200_000);
         for pattern in [
-            "(a*)*b", "(a|aa)+$", "(a+)+$", "^(a?){30}a{30}$", "(x+x+)+y", "(.*)*=.*", "^(([a-z])+.)+[A-Z]([a-z])+$",
+            "(a*)*b",
+            "(a|aa)+$",
+            "(a+)+$",
+            "^(a?){30}a{30}$",
+            "(x+x+)+y",
+            "(.*)*=.*",
+            "^(([a-z])+.)+[A-Z]([a-z])+$",
         ] {
             if let Ok(pattern) = Pattern::new(pattern) {
                 assert!(pattern.size() <= SIZE);
@@ -139,8 +150,17 @@ mod tests {
             }
         }
         for pattern in [
-            r"\w{1000}", "(a{100}){100}", "((((a{30}){30}){30}){30})", "[01]*1[01]{24}$", "(?:a?){5000}", "(", "a{2,1}",
-            r"(a)\1", "(?=a)", &"a".repeat(1025), &"(".repeat(1000),
+            r"\w{1000}",
+            "(a{100}){100}",
+            "((((a{30}){30}){30}){30})",
+            "[01]*1[01]{24}$",
+            "(?:a?){5000}",
+            "(",
+            "a{2,1}",
+            r"(a)\1",
+            "(?=a)",
+            &"a".repeat(1025),
+            &"(".repeat(1000),
         ] {
             assert!(Pattern::new(pattern).is_err(), "{pattern}");
         }

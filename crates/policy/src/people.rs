@@ -36,7 +36,9 @@ pub(crate) fn check(rules: &Rules, directory: &Directory) -> Vec<Finding> {
     let mut known: Vec<(&Needs, Vec<Finding>)> = Vec::new();
     let holds = rules.list.iter().filter(|rule| rule.effect == Effect::Hold);
     let named = holds.map(|rule| (rule.name.as_str(), &rule.needs, rule.escalation.as_slice()));
-    for (rule, needs, escalation) in std::iter::once((DEFAULT_RULE, &rules.defaults.needs, [].as_slice())).chain(named) {
+    for (rule, needs, escalation) in
+        std::iter::once((DEFAULT_RULE, &rules.defaults.needs, [].as_slice())).chain(named)
+    {
         let found = if let Some((_, found)) = known.iter().find(|(other, _)| *other == needs) {
             found.clone()
         } else {
@@ -86,8 +88,12 @@ fn finding(severity: Severity, message: String, fix: impl Into<String>) -> Findi
 
 fn look(needs: &Needs, directory: &Directory, place: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let reviewers: BTreeSet<&str> =
-        directory.people.keys().map(String::as_str).filter(|name| directory.person(name, Role::Reviewer).is_some()).collect();
+    let reviewers: BTreeSet<&str> = directory
+        .people
+        .keys()
+        .map(String::as_str)
+        .filter(|name| directory.person(name, Role::Reviewer).is_some())
+        .collect();
     if !needs.met(&reviewers, 0, directory) {
         findings.push(finding(
             Severity::Error,
@@ -108,10 +114,14 @@ fn look(needs: &Needs, directory: &Directory, place: &str) -> Vec<Finding> {
     }
     four_eyes(needs, directory, place, &reviewers, &mut findings);
     if needs.any.iter().map(seats).max() > Some(fewest(needs)) && fewest(needs) == 1 {
-        let easy: Vec<String> = needs.any.iter().filter(|alternative| seats(alternative) == 1).map(describe_all).collect();
+        let easy: Vec<String> =
+            needs.any.iter().filter(|alternative| seats(alternative) == 1).map(describe_all).collect();
         findings.push(finding(
             Severity::Warning,
-            format!("{place}one person is enough: the alternative `{}` asks for nobody else", easy.join("` or `")),
+            format!(
+                "{place}one person is enough: the alternative `{}` asks for nobody else",
+                easy.join("` or `")
+            ),
             "ask for two people in every alternative, if two are meant",
         ));
     }
@@ -120,7 +130,13 @@ fn look(needs: &Needs, directory: &Directory, place: &str) -> Vec<Finding> {
 }
 
 /// With four eyes the owner of an agent does not count; where no owner is known, two people are needed.
-fn four_eyes(needs: &Needs, directory: &Directory, place: &str, reviewers: &BTreeSet<&str>, findings: &mut Vec<Finding>) {
+fn four_eyes(
+    needs: &Needs,
+    directory: &Directory,
+    place: &str,
+    reviewers: &BTreeSet<&str>,
+    findings: &mut Vec<Finding>,
+) {
     if !needs.four_eyes {
         return;
     }
@@ -136,11 +152,15 @@ fn four_eyes(needs: &Needs, directory: &Directory, place: &str, reviewers: &BTre
         let agents = agents.iter().take(5).map(|agent| format!("`{agent}`")).collect::<Vec<_>>().join(", ");
         let (message, fix) = match owner {
             Some(owner) => (
-                format!("{place}with four eyes nobody can approve the requests of {agents}: their owner `{owner}` does not count"),
+                format!(
+                    "{place}with four eyes nobody can approve the requests of {agents}: their owner `{owner}` does not count"
+                ),
                 "add another reviewer who fits".to_owned(),
             ),
             None => (
-                format!("{place}with four eyes the requests of {agents} need two people, because no owner is known, and there are not two who fit"),
+                format!(
+                    "{place}with four eyes the requests of {agents} need two people, because no owner is known, and there are not two who fit"
+                ),
                 "give the agents an owner, or add a reviewer".to_owned(),
             ),
         };
@@ -186,13 +206,16 @@ fn missing(needs: &Needs, directory: &Directory, reviewers: &BTreeSet<&str>) -> 
     let Some(alternative) = needs.any.first() else { return "ask for at least one person".to_owned() };
     for seat in &alternative.all {
         let fit = reviewers.iter().filter(|name| {
-            directory.person(name, Role::Reviewer).is_some_and(|person| {
-                seat.team.as_ref().is_none_or(|team| person.teams.contains(team))
-            })
+            directory
+                .person(name, Role::Reviewer)
+                .is_some_and(|person| seat.team.as_ref().is_none_or(|team| person.teams.contains(team)))
         });
         let count = u32::try_from(fit.count()).unwrap_or(u32::MAX);
         if count < seat.people {
-            let what = seat.team.as_ref().map_or_else(|| "reviewers".to_owned(), |team| format!("reviewers in the team `{team}`"));
+            let what = seat
+                .team
+                .as_ref()
+                .map_or_else(|| "reviewers".to_owned(), |team| format!("reviewers in the team `{team}`"));
             return format!("there must be {} {what}, and there are {count}", seat.people);
         }
     }

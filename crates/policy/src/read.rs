@@ -21,12 +21,7 @@ pub(crate) use self::{
 };
 
 use self::doc::{Doc, Field};
-use crate::{
-    DEFAULT_RULE, PolicyErrors, Problem, durations,
-    evaluate::Defaults,
-    keys, presets,
-    rule::Rule,
-};
+use crate::{DEFAULT_RULE, PolicyErrors, Problem, durations, evaluate::Defaults, keys, presets, rule::Rule};
 
 /// Largest file, in bytes.
 pub(crate) const FILE: usize = 1024 * 1024;
@@ -53,7 +48,11 @@ pub(crate) fn read(text: &str) -> Result<Read, PolicyErrors> {
     let (table, errors) = DeTable::parse_recoverable(text);
     for error in errors {
         let span = error.span().unwrap_or(0..0);
-        doc.problem(span, format!("this is not TOML: {}", error.message()), "mend the syntax; an editor with TOML support shows the place");
+        doc.problem(
+            span,
+            format!("this is not TOML: {}", error.message()),
+            "mend the syntax; an editor with TOML support shows the place",
+        );
     }
     if doc.failed() {
         return Err(doc.into_errors());
@@ -67,7 +66,9 @@ fn top(doc: &mut Doc<'_>, file: &Field<'_>) -> Read {
     let name = doc.text(file, "name", 100);
     match doc.integer(file, "version") {
         Some((1, _)) => {}
-        Some((other, span)) => doc.problem(span, format!("version `{other}` is not known"), "write `version = 1`"),
+        Some((other, span)) => {
+            doc.problem(span, format!("version `{other}` is not known"), "write `version = 1`");
+        }
         None if file.get("version").is_none() => {
             doc.problem(0..0, "the key `version` is missing", "begin the file with `version = 1`");
         }
@@ -76,12 +77,17 @@ fn top(doc: &mut Doc<'_>, file: &Field<'_>) -> Read {
     let named = needs::named(doc, file);
     let defaults = defaults(doc, file, &named);
     let steps = needs::escalations(doc, file, &named);
-    let mut context = rule::Context { needs: &named, escalations: &steps, defaults: &defaults, used: HashSet::new() };
+    let mut context =
+        rule::Context { needs: &named, escalations: &steps, defaults: &defaults, used: HashSet::new() };
     let (mut rules, spans) = own_rules(doc, file, &mut context);
     let used = context.used;
     extend(doc, file, &mut rules, &defaults);
     if rules.len() > RULES {
-        doc.problem(0..0, format!("there are more than {RULES} rules"), "use lists and globs to say the same with fewer");
+        doc.problem(
+            0..0,
+            format!("there are more than {RULES} rules"),
+            "use lists and globs to say the same with fewer",
+        );
     }
     if !doc.failed() {
         warn::warn(doc, &rules, &spans, &defaults);
@@ -180,8 +186,11 @@ fn rule_name(doc: &mut Doc<'_>, table: &Field<'_>) -> Option<(String, Range<usiz
 fn extend(doc: &mut Doc<'_>, file: &Field<'_>, rules: &mut Vec<Rule>, defaults: &Defaults) {
     let mut seen = Vec::new();
     for (text, span) in doc.texts(file, "extends", false) {
-        let known = presets::names().iter().map(|name| format!("`preset:{name}`")).collect::<Vec<_>>().join(", ");
-        let Some((name, preset)) = text.strip_prefix("preset:").and_then(|name| Some((name, presets::preset(name)?))) else {
+        let known =
+            presets::names().iter().map(|name| format!("`preset:{name}`")).collect::<Vec<_>>().join(", ");
+        let Some((name, preset)) =
+            text.strip_prefix("preset:").and_then(|name| Some((name, presets::preset(name)?)))
+        else {
             doc.problem(span, format!("`{}` is not a preset", shown(&text)), format!("use one of {known}"));
             continue;
         };
@@ -191,9 +200,14 @@ fn extend(doc: &mut Doc<'_>, file: &Field<'_>, rules: &mut Vec<Rule>, defaults: 
         }
         seen.push(name.to_owned());
         match read_preset(preset, defaults) {
-            Ok(more) => rules.extend(more.into_iter().map(|rule| Rule { name: format!("{name}/{}", rule.name), ..rule })),
+            Ok(more) => rules
+                .extend(more.into_iter().map(|rule| Rule { name: format!("{name}/{}", rule.name), ..rule })),
             Err(errors) => {
-                doc.problem(span, format!("the preset `{name}` has problems of its own: {errors}"), "report this");
+                doc.problem(
+                    span,
+                    format!("the preset `{name}` has problems of its own: {errors}"),
+                    "report this",
+                );
             }
         }
     }

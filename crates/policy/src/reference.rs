@@ -87,7 +87,10 @@ fn limits(out: &mut String) {
         ("parts of a condition", condition::NODES.to_string()),
         ("depth of a condition", condition::DEPTH.to_string()),
         ("comprehensions inside one another", "1".to_owned()),
-        ("elements a comprehension goes through; longer lists are an error", condition::LIST_ELEMENTS.to_string()),
+        (
+            "elements a comprehension goes through; longer lists are an error",
+            condition::LIST_ELEMENTS.to_string(),
+        ),
         ("alternatives in `any`, seats in `all`", read::LIST.to_string()),
         ("people of one seat", read::PEOPLE.to_string()),
         ("steps of an escalation", read::CHAIN.to_string()),
@@ -109,7 +112,15 @@ mod tests {
     #[test]
     fn every_key_matcher_function_and_preset_is_in_the_reference() {
         let text = reference();
-        let tables = [keys::TOP, keys::DEFAULTS, keys::NEEDS, keys::ESCALATION, keys::RULE_MATCH, keys::RULE_EFFECT, keys::MATCHERS];
+        let tables = [
+            keys::TOP,
+            keys::DEFAULTS,
+            keys::NEEDS,
+            keys::ESCALATION,
+            keys::RULE_MATCH,
+            keys::RULE_EFFECT,
+            keys::MATCHERS,
+        ];
         for (key, ..) in tables.into_iter().flatten() {
             assert!(text.contains(&format!("| `{key}` |")), "{key}");
         }

@@ -11,7 +11,7 @@ use crate::{
     glob::Name,
     matcher::Matcher,
     path::{Each, Path},
-    work::{Trouble, Tri, Work},
+    work::{Tri, Trouble, Work},
 };
 
 /// A compiled rule.
@@ -207,7 +207,10 @@ fn lineage(names: &[Name], claims: &Claims<'_>) -> Tri {
         None => Tri::No,
         Some(Value::Array(chain)) if chain.len() > LONGEST => Tri::Error(Trouble::LongList),
         Some(Value::Array(chain)) => {
-            let found = chain.iter().filter_map(Value::as_str).any(|agent| names.iter().any(|name| name.matches(agent)));
+            let found = chain
+                .iter()
+                .filter_map(Value::as_str)
+                .any(|agent| names.iter().any(|name| name.matches(agent)));
             if found {
                 Tri::Yes
             } else if chain.iter().all(Value::is_string) {

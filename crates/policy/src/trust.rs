@@ -7,14 +7,59 @@ use crate::{Call, Trust, call::server_of, evaluate::Rules, glob::Name, path::Pat
 
 /// Tools that take a command line, by the last part of their name and in lower case.
 const SHELL_TOOLS: &[&str] = &[
-    "bash", "sh", "zsh", "fish", "shell", "local_shell", "terminal", "exec", "execute", "exec_command", "execute_command",
-    "execute_bash", "execute_shell_command", "run", "run_command", "run_shell", "run_bash", "run_shell_command", "run_terminal_cmd",
-    "run_terminal_command", "run_in_terminal", "runinterminal", "powershell", "pwsh", "cmd", "python", "python_exec", "run_python",
-    "execute_code", "code_interpreter", "eval", "repl", "ssh", "sudo", "spawn", "write_stdin", "unified_exec", "shell_command",
+    "bash",
+    "sh",
+    "zsh",
+    "fish",
+    "shell",
+    "local_shell",
+    "terminal",
+    "exec",
+    "execute",
+    "exec_command",
+    "execute_command",
+    "execute_bash",
+    "execute_shell_command",
+    "run",
+    "run_command",
+    "run_shell",
+    "run_bash",
+    "run_shell_command",
+    "run_terminal_cmd",
+    "run_terminal_command",
+    "run_in_terminal",
+    "runinterminal",
+    "powershell",
+    "pwsh",
+    "cmd",
+    "python",
+    "python_exec",
+    "run_python",
+    "execute_code",
+    "code_interpreter",
+    "eval",
+    "repl",
+    "ssh",
+    "sudo",
+    "spawn",
+    "write_stdin",
+    "unified_exec",
+    "shell_command",
 ];
 
 /// Arguments that hold a command or a program, whatever the tool is called.
-const COMMAND_KEYS: &[&str] = &["command", "cmd", "commands", "command_line", "commandline", "script", "shell", "code", "sql", "statement"];
+const COMMAND_KEYS: &[&str] = &[
+    "command",
+    "cmd",
+    "commands",
+    "command_line",
+    "commandline",
+    "script",
+    "shell",
+    "code",
+    "sql",
+    "statement",
+];
 
 /// Whether a tool is known to take free-form commands. `mcp__ops__Bash` is `Bash`.
 pub(crate) fn is_shell_tool(tool: &str) -> bool {
@@ -25,7 +70,8 @@ pub(crate) fn is_shell_tool(tool: &str) -> bool {
 
 /// Whether a call carries a command: by the tool's name or by the name of an argument.
 pub(crate) fn carries_command(tool: &str, arguments: &Map<String, Value>) -> bool {
-    is_shell_tool(tool) || arguments.keys().any(|key| COMMAND_KEYS.iter().any(|known| known.eq_ignore_ascii_case(key)))
+    is_shell_tool(tool)
+        || arguments.keys().any(|key| COMMAND_KEYS.iter().any(|known| known.eq_ignore_ascii_case(key)))
 }
 
 /// The same, and also when some rule for the tool looks at one of its arguments as a command.

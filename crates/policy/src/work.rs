@@ -108,7 +108,12 @@ impl<'a> Work<'a> {
     /// The analysis of a command line, or of a list of words, made at most once per evaluation.
     pub(crate) fn analysis(&self, value: &'a Value) -> Result<Rc<Analysis>, Trouble> {
         self.spend(20)?;
-        let known = self.analyses.borrow().iter().find(|(key, _)| std::ptr::eq(*key, value)).map(|(_, made)| Rc::clone(made));
+        let known = self
+            .analyses
+            .borrow()
+            .iter()
+            .find(|(key, _)| std::ptr::eq(*key, value))
+            .map(|(_, made)| Rc::clone(made));
         if let Some(known) = known {
             return Ok(known);
         }
@@ -120,7 +125,8 @@ impl<'a> Work<'a> {
             }
             Value::Array(words) => {
                 self.spend(words.len().saturating_mul(20))?;
-                let words: Vec<&str> = words.iter().map(|word| word.as_str().ok_or(expected)).collect::<Result<_, _>>()?;
+                let words: Vec<&str> =
+                    words.iter().map(|word| word.as_str().ok_or(expected)).collect::<Result<_, _>>()?;
                 self.spend(words.iter().map(|word| word.len().saturating_mul(10)).sum())?;
                 shell::analyse_argv(&words)
             }

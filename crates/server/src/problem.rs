@@ -17,7 +17,8 @@ pub(crate) struct Problem {
     detail: String,
     pointer: Option<String>,
     record: Option<(Arc<Request>, Time)>,
-    problems: Option<serde_json::Value>,
+    // Boxed: every fallible call carries room for this, and hardly any needs it.
+    problems: Option<Box<serde_json::Value>>,
     retry_after: Option<u32>,
 }
 
@@ -113,7 +114,7 @@ impl Problem {
                 .record
                 .as_ref()
                 .and_then(|(request, now)| serde_json::to_value(request.view(*now)).ok()),
-            problems: self.problems.clone(),
+            problems: self.problems.as_deref().cloned(),
         }
     }
 
@@ -145,7 +146,7 @@ impl Problem {
             GateError::Refused { refusal, request } => Self::refusal(&refusal, request, now),
             GateError::Admin(refusal) => Self::admin(&refusal),
             GateError::BadPolicy(ref errors) => Self {
-                problems: serde_json::to_value(&errors.problems).ok(),
+                problems: serde_json::to_value(&errors.problems).ok().map(Box::new),
                 ..Self::unprocessable("bad_policy", "/policy", error.to_string())
             },
             GateError::Forbidden(_) => Self::new(StatusCode::FORBIDDEN, "forbidden", error.to_string()),

@@ -45,12 +45,15 @@ pub struct Options {
     pub channels: Vec<String>,
     /// Pages in the write-ahead log before it is folded into the database file.
     pub checkpoint_pages: u32,
+    /// Whether a lone command may be written by its caller, where that is quicker: the embedded database, and a runtime
+    /// with threads to spare.
+    pub write_here: bool,
 }
 
 impl Options {
     /// The usual settings.
     pub fn new(location: Location, clock: Arc<dyn Clock>) -> Self {
-        Self { location, clock, channels: Vec::new(), checkpoint_pages: 4000 }
+        Self { location, clock, channels: Vec::new(), checkpoint_pages: 4000, write_here: true }
     }
 }
 
@@ -123,6 +126,7 @@ impl Store {
         Self::start(backend, readers, options, secret, durability, Some(url), None, |_| None).await
     }
 
+    #[expect(clippy::too_many_arguments, reason = "what the two ways of opening differ in, each used once")]
     async fn start<B: Backend>(
         mut backend: B,
         readers: Readers,
@@ -146,7 +150,7 @@ impl Store {
         let runtime = tokio::runtime::Handle::current();
         let desk = Arc::new(Desk::new(backend, shared.clone()));
         // A caller that writes holds up its runtime thread for one commit; there must be another for everybody else.
-        let here = (runtime.metrics().num_workers() > 1).then(|| here(&desk)).flatten();
+        let here = (options.write_here && runtime.metrics().num_workers() > 1).then(|| here(&desk)).flatten();
         let thread = std::thread::Builder::new()
             .name("placet-writer".to_owned())
             .spawn(move || runtime.block_on(desk.run()))
@@ -178,10 +182,7 @@ impl Store {
         if !self.shared.queue.push(job) {
             return Err(self.stopped().map_or(StoreError::Busy, StoreError::Stopped));
         }
-        let written = match &self.desk {
-            Some(desk) => desk.write_here().await,
-            None => false,
-        };
+        let written = self.desk.as_ref().is_some_and(|desk| desk.write_here());
         if !written {
             self.shared.queue.ring();
         }

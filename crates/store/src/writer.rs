@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures_util::FutureExt as _;
 use placet_core::Directory;
 use tokio::sync::{Mutex, broadcast, watch};
 
@@ -67,14 +68,16 @@ impl<B: Backend> Desk<B> {
     /// Writes the only job in the queue, unless somebody is writing. Two changes of thread are most of what a lone
     /// command costs beyond its commit; under load everything goes to the writer's thread, in batches.
     ///
-    /// Only for a backend whose futures never wait: what is begun here cannot be dropped half done.
-    pub(crate) async fn write_here(&self) -> bool {
+    /// Only for a backend whose futures never wait. Not async itself, so that no caller carries a batch in its future.
+    pub(crate) fn write_here(&self) -> bool {
+        if planted("ack-before-commit") {
+            return false;
+        }
         let Ok(mut backend) = self.backend.try_lock() else { return false };
         let Some(jobs) = self.shared.queue.take_only() else { return false };
-        self.batch(&mut backend, jobs).await;
-        drop(backend);
-        // Whatever came meanwhile saw the lock taken and rang; the writer's thread has it.
-        true
+        // Never pending, so never dropped half done. Whatever came meanwhile saw the lock taken and rang for the
+        // writer's thread.
+        self.batch(&mut backend, jobs).now_or_never().is_some()
     }
 
     /// Ends when nobody is writing.

@@ -1,10 +1,11 @@
 //! Outages: a no by default, an error for those who ask for one, patience until the request's own deadline, never a yes.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use placet_client::{Asked, Client, Error, Gated, OnOutage, RunError};
 use placet_core::{Create, Kind, State};
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 
 use crate::fake::{Call, Fake, ID, Reply, digest, record};
 
@@ -95,7 +96,10 @@ async fn a_pause_before_the_request_is_taken_in_lasts_as_long_as_it_would_be_ope
     let lasted = began.elapsed();
     assert!(lasted > Duration::from_millis(700) && lasted < Duration::from_secs(8), "{lasted:?}");
     let keys: Vec<_> = fake.calls().into_iter().filter_map(|call| call.key).collect();
-    assert!(keys.len() > 2 && keys.iter().all(|key| *key == keys[0]), "one request, however often it is sent");
+    assert!(
+        keys.len() > 2 && keys.iter().all(|key| *key == keys[0]),
+        "one request, however often it is sent"
+    );
 }
 
 #[tokio::test]
@@ -121,9 +125,12 @@ async fn a_server_that_comes_back_in_time_is_waited_for() {
 
 #[tokio::test]
 async fn a_server_that_is_there_and_busy_is_an_outage_and_one_that_refuses_is_not() {
-    for (status, code, outage) in
-        [(503, "busy", true), (429, "rate_limited", true), (429, "pending_cap", false), (422, "invalid", false)]
-    {
+    for (status, code, outage) in [
+        (503, "busy", true),
+        (429, "rate_limited", true),
+        (429, "pending_cap", false),
+        (422, "invalid", false),
+    ] {
         let fake = Fake::start(move |_, _| {
             Reply::With(status, "retry-after", "0", json!({"status": status, "code": code, "detail": "no"}))
         })

@@ -53,10 +53,13 @@ async fn a_lost_answer_to_a_put_is_not_taken_for_somebody_elses_change() {
         let put = fake.client().put_policy("mine", Some("sha256:0"), None).await;
         assert_eq!(put.is_ok(), fine, "{put:?}");
     }
-    let fake = Fake::start(move |_, call| {
-        if call.line.starts_with("GET") { Reply::Json(200, info("mine")) } else { stale() }
-    })
-    .await;
+    let fake =
+        Fake::start(
+            move |_, call| {
+                if call.line.starts_with("GET") { Reply::Json(200, info("mine")) } else { stale() }
+            },
+        )
+        .await;
     let error = fake.client().put_policy("mine", Some("sha256:0"), None).await.unwrap_err();
     assert_eq!(error.code(), Some("stale_policy"), "without a lost answer it is somebody else's");
 }
@@ -65,7 +68,10 @@ async fn a_lost_answer_to_a_put_is_not_taken_for_somebody_elses_change() {
 async fn a_bad_policy_comes_back_with_all_its_problems() {
     let fake = Fake::start(|_, _| {
         let problem = json!({"line": 3, "column": 1, "rule": "r", "message": "m", "fix": "f"});
-        Reply::Json(422, json!({"status": 422, "code": "bad_policy", "detail": "no", "problems": [problem, problem]}))
+        Reply::Json(
+            422,
+            json!({"status": 422, "code": "bad_policy", "detail": "no", "problems": [problem, problem]}),
+        )
     })
     .await;
     let error = fake.client().check_policy("x").await.unwrap_err();
@@ -75,9 +81,19 @@ async fn a_bad_policy_comes_back_with_all_its_problems() {
 
 #[tokio::test]
 async fn a_simulation_tells_how_far_it_is_and_then_the_report() {
-    let lines = format!("{}\n{}\n{}\n", json!({"done": 1, "of": 9, "requests": 1}), json!({"done": 9, "of": 9, "requests": 3}), json!({"report": report()}));
+    let lines = format!(
+        "{}\n{}\n{}\n",
+        json!({"done": 1, "of": 9, "requests": 1}),
+        json!({"done": 9, "of": 9, "requests": 3}),
+        json!({"report": report()})
+    );
     let fake = Fake::start(move |number, _| match number {
-        0 => Reply::With(503, "retry-after", "0", json!({"status": 503, "code": "busy", "detail": "another runs"})),
+        0 => Reply::With(
+            503,
+            "retry-after",
+            "0",
+            json!({"status": 503, "code": "busy", "detail": "another runs"}),
+        ),
         1 => Reply::Events(format!("{}\n", json!({"done": 1, "of": 9, "requests": 1}))),
         _ => Reply::Events(lines.clone()),
     })

@@ -65,7 +65,7 @@ both! {
             tokio::time::sleep(Duration::from_millis(50)).await;
             kit.clock().advance(5 * MINUTE);
         };
-        let (waited, ()) = soon(async { tokio::join!(waiting, moving) }).await;
+        let (waited, ()) = Box::pin(soon(async { tokio::join!(waiting, moving) })).await;
         let waited = waited.unwrap();
         assert_eq!((waited.met, waited.request.state), (true, State::Expired));
         assert_eq!(tidied(kit, request.id).await, State::Expired);

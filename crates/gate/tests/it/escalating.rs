@@ -47,14 +47,14 @@ both! {
         let (bot, bea) = (kit.agent("bot").await, kit.reviewer_in("bea", &["bosses"]).await);
         let pay = asked(kit, &bot, "pay", json!({"amount": 5})).await;
         let gate = kit.gate().clone();
-        let waiting = gate.wait(&bot, pay.id, placet_gate::Until::Decided, Duration::from_secs(60));
+        let waiting = gate.wait(&bot, pay.id, placet_gate::Until::Decided, Duration::from_mins(1));
         let deciding = async {
             kit.clock().advance(Duration::from_mins(3));
             kit.gate().sweep().await.unwrap();
             let now = kit.read(pay.id).await;
             kit.approve(&bea, &now).await.unwrap();
         };
-        let (waited, ()) = soon(async { tokio::join!(waiting, deciding) }).await;
+        let (waited, ()) = Box::pin(soon(async { tokio::join!(waiting, deciding) })).await;
         let waited = waited.unwrap();
         assert_eq!((waited.met, waited.request.state), (true, State::Approved));
     }

@@ -214,7 +214,7 @@ both! {
             for row in page {
                 let entry: Value = serde_json::from_str(&row.text).unwrap();
                 match entry["data"]["type"].as_str() {
-                    Some("policy.put") => in_force = entry["data"]["hash"].as_str().unwrap().to_owned(),
+                    Some("policy.put") => entry["data"]["hash"].as_str().unwrap().clone_into(&mut in_force),
                     Some("request.created") => {
                         assert_eq!(entry["data"]["verdict"]["policy"], in_force, "entry {}", row.seq);
                         used.insert(in_force.clone());

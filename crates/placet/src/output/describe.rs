@@ -1,7 +1,7 @@
 //! A request in full, for people: what would happen and why it waits first, the agent's own words last and marked.
 
 use placet_core::{
-    DecisionWord, DisplayField, InputType, Kind, Needs, Record, State, StepDecision, Time, show,
+    DecisionWord, DisplayField, Effect, InputType, Kind, Needs, Record, State, StepDecision, Time, show,
 };
 use serde_json::{Map, Value};
 
@@ -61,7 +61,13 @@ pub(crate) fn headline(record: &Record) -> String {
     }
     .to_owned();
     match decision.by.as_slice() {
-        [] => said.push_str(" by policy"),
+        [] => {
+            said.push_str(" by policy");
+            // The first reason is the one that decided; the whole list is in the detail.
+            if let Some(reason) = record.verdict.reasons.first() {
+                said.extend([": ", &show(reason)]);
+            }
+        }
         people => said.extend([" by ", &show(&people.join(", "))]),
     }
     if let Some(reason) = &decision.reason {
@@ -309,12 +315,18 @@ fn outcome(out: &mut Sheet, record: &Record) {
 }
 
 fn why(out: &mut Sheet, record: &Record, now: Time) {
-    out.heading(if record.state == State::Pending { "Why it waits" } else { "Why it was held" });
+    out.heading(match (record.state, record.verdict.effect) {
+        (State::Pending, _) => "Why it waits",
+        (_, Effect::Allow) => "Why it passed",
+        (_, Effect::Hold) => "Why it was held",
+        (_, Effect::Deny) => "Why it was denied",
+    });
     let tone = if record.risk >= placet_core::Risk::High { Tone::Bad } else { Tone::Plain };
     out.add("risk", record.risk.as_str(), tone);
-    let reasons = record.verdict.reasons.iter().map(|reason| show(reason)).collect::<Vec<_>>().join("; ");
-    out.add("rule", format!("{}: {reasons}", show(&record.verdict.rule)), Tone::Plain);
-    out.add("needs", needs(&record.needs), Tone::Plain);
+    rules(out, record);
+    if record.verdict.effect == Effect::Hold {
+        out.add("needs", needs(&record.needs), Tone::Plain);
+    }
     for vote in &record.votes {
         out.add("vote", format!("{} by {}", vote.vote, show(&vote.by)), Tone::Plain);
     }
@@ -332,6 +344,24 @@ fn why(out: &mut Sheet, record: &Record, now: Time) {
             }
         }
         _ => {}
+    }
+}
+
+/// The rules that spoke, each with its reason; the deciding one is named also when it gave none.
+fn rules(out: &mut Sheet, record: &Record) {
+    let of_rule = |reason: &str| {
+        let (name, why) = reason.strip_prefix("rule `")?.split_once('`')?;
+        Some((name.to_owned(), format!("{name}{why}")))
+    };
+    let reasons = &record.verdict.reasons;
+    if !reasons.iter().filter_map(|reason| of_rule(reason)).any(|(name, _)| name == record.verdict.rule) {
+        out.add("rule", show(&record.verdict.rule), Tone::Plain);
+    }
+    for reason in reasons {
+        match of_rule(reason) {
+            Some((_, text)) => out.add("rule", show(&text), Tone::Plain),
+            None => out.add("because", show(reason), Tone::Plain),
+        }
     }
 }
 

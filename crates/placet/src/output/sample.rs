@@ -15,7 +15,7 @@ fn record(own: Value) -> Record {
         "context": {}, "summary": null, "on_behalf_of": null, "group": null, "nonce": "n",
         "digest": format!("sha256:{}", "a".repeat(64)), "risk": "medium",
         "allowed": ["approve", "edit", "deny"], "claimable": true,
-        "verdict": {"effect": "hold", "rule": "default", "policy": "sha256:none", "reasons": ["every action is held"]},
+        "verdict": {"effect": "hold", "rule": "default", "policy": "sha256:none", "reasons": ["rule `default`: every action is held"]},
         "needs": {"any": [{"all": [{"people": 1, "team": null}]}], "four_eyes": false, "step_up": null},
         "votes": [], "proposal": null, "asked": [], "decision": null,
         "created_at": "2026-11-15T12:00:00Z", "expires_at": "2026-11-15T12:05:00Z",

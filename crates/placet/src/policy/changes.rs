@@ -19,7 +19,13 @@ pub(crate) fn changes(before: &str, after: &str) -> String {
     };
     part("added", new.keys().filter(|name| !old.contains_key(*name)).copied().collect());
     part("removed", old.keys().filter(|name| !new.contains_key(*name)).copied().collect());
-    part("changed", new.iter().filter(|(name, rule)| old.get(*name).is_some_and(|old| old != *rule)).map(|(name, _)| *name).collect());
+    part(
+        "changed",
+        new.iter()
+            .filter(|(name, rule)| old.get(*name).is_some_and(|old| old != *rule))
+            .map(|(name, _)| *name)
+            .collect(),
+    );
     let sections: Vec<&str> = ["name", "extends", "defaults", "needs", "escalation"]
         .into_iter()
         .filter(|key| before.get(*key) != after.get(*key))
@@ -53,7 +59,9 @@ mod tests {
     use super::*;
 
     fn policy(rules: &[(&str, &str)]) -> String {
-        let rule = |(name, tool): &(&str, &str)| format!("[[rule]]\nname = \"{name}\"\neffect = \"hold\"\ntool = \"{tool}\"\n");
+        let rule = |(name, tool): &(&str, &str)| {
+            format!("[[rule]]\nname = \"{name}\"\neffect = \"hold\"\ntool = \"{tool}\"\n")
+        };
         format!("version = 1\n{}", rules.iter().map(rule).collect::<String>())
     }
 
@@ -62,7 +70,10 @@ mod tests {
         let before = policy(&[("a", "x"), ("b", "x"), ("c", "x")]);
         let after = policy(&[("c", "x"), ("b", "y"), ("d", "x")]);
         assert_eq!(changes(&before, &after), "added rule `d`; removed rule `a`; changed rule `b`");
-        assert_eq!(changes(&before, &before.replace("version = 1", "version = 1\n# hello")), "the same rules, written differently");
+        assert_eq!(
+            changes(&before, &before.replace("version = 1", "version = 1\n# hello")),
+            "the same rules, written differently"
+        );
         assert_eq!(changes("version = 1", "version = 1\n[defaults]\nrisk = \"low\""), "other defaults");
         let many: Vec<String> = (0..12).map(|number| format!("r{number:02}")).collect();
         let many: Vec<(&str, &str)> = many.iter().map(|name| (name.as_str(), "x")).collect();

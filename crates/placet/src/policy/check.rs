@@ -85,7 +85,9 @@ async fn people(global: &Global, source: &Source) -> anyhow::Result<People> {
     match Context::new(global)?.client.check_policy(&source.text).await {
         Ok(checked) => Ok(People::Checked(checked.findings)),
         Err(error @ Error::Config(_)) => Err(error.into()),
-        Err(error) => Ok(People::Unknown(format!("whether people can meet the needs was not checked: {error}"))),
+        Err(error) => {
+            Ok(People::Unknown(format!("whether people can meet the needs was not checked: {error}")))
+        }
     }
 }
 
@@ -106,7 +108,8 @@ fn counted(policy: &Policy) -> String {
     };
     let rules = policy.explain(&call).rules;
     let own = |name: &str| !name.contains('/');
-    let effect = |effect: Effect| rules.iter().filter(|rule| own(&rule.rule) && rule.effect == effect).count();
+    let effect =
+        |effect: Effect| rules.iter().filter(|rule| own(&rule.rule) && rule.effect == effect).count();
     let (all, presets) = (rules.len(), rules.iter().filter(|rule| !own(&rule.rule)).count());
     let word = if all - presets == 1 { "rule" } else { "rules" };
     let counts = format!(

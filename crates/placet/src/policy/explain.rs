@@ -36,9 +36,18 @@ pub(super) async fn run(global: &Global, args: ExplainArgs) -> anyhow::Result<u8
     }
     if let Some(record) = &answer.request {
         let tool = record.tool.as_deref().map_or_else(|| record.kind.to_string(), show);
-        output::line(&format!("{} {tool}: {}", paint(output::NAME, &record.id.to_string()), oneline(record)))?;
+        output::line(&format!(
+            "{} {tool}: {}",
+            paint(output::NAME, &record.id.to_string()),
+            oneline(record)
+        ))?;
         let verdict = &record.verdict;
-        output::line(&format!("was judged {} by rule {} of {}\n", verdict.effect, safe(&verdict.rule), safe(&verdict.policy)))?;
+        output::line(&format!(
+            "was judged {} by rule {} of {}\n",
+            verdict.effect,
+            safe(&verdict.rule),
+            safe(&verdict.policy)
+        ))?;
     }
     for (index, explained) in answer.explained.iter().enumerate() {
         if index > 0 {
@@ -61,7 +70,8 @@ fn create(args: &ExplainArgs) -> anyhow::Result<Create> {
     if let Some(text) = &args.body {
         let mut body = object_argument("--body", text)?;
         body.entry("session").or_insert_with(|| json!("explain"));
-        return serde_json::from_value(Value::Object(body)).map_err(|error| usage(format!("`--body`: {error}")));
+        return serde_json::from_value(Value::Object(body))
+            .map_err(|error| usage(format!("`--body`: {error}")));
     }
     let mut create = Create::new(Kind::Action, args.session.as_deref().unwrap_or("explain"));
     create.tool.clone_from(&args.tool);
@@ -76,10 +86,9 @@ fn create(args: &ExplainArgs) -> anyhow::Result<Create> {
 /// What a file says of it, with nobody else asked.
 fn offline(source: &Source, create: &Create, agent: &str) -> anyhow::Result<ExplainAnswer> {
     let policy = source.parse()?;
-    let spec = create
-        .clone()
-        .check(&Limits::default())
-        .map_err(|invalid| usage(format!("the request does not fit at `{}`: {}", invalid.pointer, invalid.message)))?;
+    let spec = create.clone().check(&Limits::default()).map_err(|invalid| {
+        usage(format!("the request does not fit at `{}`: {}", invalid.pointer, invalid.message))
+    })?;
     let claims = Claims {
         session: &spec.session,
         context: &spec.context,
@@ -107,7 +116,9 @@ fn lines(explained: &Explained, which: &str, all: bool) -> Vec<String> {
     let outcome = &explained.outcome;
     let effect = paint(effect_style(outcome.effect), outcome.effect.as_str());
     let mut lines = vec![format!("{effect} {which}: rule {}, risk {}", safe(&outcome.rule), outcome.risk)];
-    let mut fact = |label: &str, text: String| lines.push(format!("  {}  {text}", paint(output::DIM, &format!("{label:<11}"))));
+    let mut fact = |label: &str, text: String| {
+        lines.push(format!("  {}  {text}", paint(output::DIM, &format!("{label:<11}"))));
+    };
     for reason in &outcome.reasons {
         fact("because", safe(reason));
     }
@@ -119,12 +130,20 @@ fn lines(explained: &Explained, which: &str, all: bool) -> Vec<String> {
         for next in &outcome.escalation {
             let needs = next.get("needs").and_then(|needs| serde_json::from_value(needs.clone()).ok());
             let needs = needs.as_ref().map(output::needs).unwrap_or_default();
-            fact("then asks", format!("{needs}, for {}", safe(next.get("expires_in").and_then(Value::as_str).unwrap_or("?"))));
+            fact(
+                "then asks",
+                format!(
+                    "{needs}, for {}",
+                    safe(next.get("expires_in").and_then(Value::as_str).unwrap_or("?"))
+                ),
+            );
         }
         if let Some(decisions) = &outcome.decisions {
             fact("decisions", decisions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
         }
-        if let Some(after) = outcome.trust.as_ref().and_then(|trust| trust.get("after")).and_then(Value::as_u64) {
+        if let Some(after) =
+            outcome.trust.as_ref().and_then(|trust| trust.get("after")).and_then(Value::as_u64)
+        {
             fact("trust after", format!("{after} approvals of the same"));
         }
     }
@@ -143,7 +162,10 @@ fn lines(explained: &Explained, which: &str, all: bool) -> Vec<String> {
     }
     if hidden > 0 {
         let word = if hidden == 1 { "rule is" } else { "rules are" };
-        lines.push(paint(output::DIM, &format!("{hidden} more {word} about something else; --all lists them")));
+        lines.push(paint(
+            output::DIM,
+            &format!("{hidden} more {word} about something else; --all lists them"),
+        ));
     }
     lines
 }
@@ -223,6 +245,16 @@ expires_in = "10m"
         pay    hold    matched  every matcher agrees
         1 more rule is about something else; --all lists them
         ");
-        insta::assert_snapshot!(said(json!({"amount": 50}), true), @"");
+        insta::assert_snapshot!(said(json!({"amount": 50}), true), @r"
+        hold by this policy: rule pay, risk medium
+          because      rule `pay`: money; it could not be evaluated (argument `currency`: it is missing), so it applies
+          needs        2 reviewers of finance
+          expires in   10m
+
+        RULE   EFFECT  MATCHED  WHY
+        look   allow   no       tool does not match
+        small  allow   no       argument `amount` does not match
+        pay    hold    error    argument `currency` could not be evaluated: it is missing; so the rule applies
+        ");
     }
 }

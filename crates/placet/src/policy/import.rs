@@ -16,7 +16,8 @@ pub(super) fn run(json: bool, args: &ImportArgs) -> anyhow::Result<u8> {
     type Import = fn(&str) -> Result<Imported, ImportError>;
     let chosen: [(&Option<String>, Import); 3] =
         [(&args.agentkit, agentkit), (&args.kagent, kagent), (&args.deepagents, deepagents)];
-    let Some((file, import)) = chosen.into_iter().find_map(|(file, import)| Some((file.as_ref()?, import))) else {
+    let Some((file, import)) = chosen.into_iter().find_map(|(file, import)| Some((file.as_ref()?, import)))
+    else {
         return Err(usage("name what to import: --agentkit FILE, --kagent FILE or --deepagents FILE"));
     };
     let source = Source::read(file)?;

@@ -55,7 +55,8 @@ fn show(progress: &mut Progress, at: Simulating) {
 
 /// On a copy, so that a running server is not disturbed and nothing of the original can change.
 async fn offline(location: &Location, policy: &str, progress: &mut Progress) -> anyhow::Result<Simulation> {
-    let folder = tempfile::Builder::new().prefix("placet-simulate-").tempdir().context("no temporary folder")?;
+    let folder =
+        tempfile::Builder::new().prefix("placet-simulate-").tempdir().context("no temporary folder")?;
     progress.say("copying the database");
     placet_store::backup(location, &folder.path().join("placet.db")).await?;
     let clock = Arc::new(SystemClock::new());
@@ -92,7 +93,11 @@ pub(super) fn tell(simulation: &Simulation) -> anyhow::Result<()> {
         examples(&simulation.denied_now_allowed, denied)?;
     }
     let changed = simulation.total.saturating_sub(simulation.unchanged);
-    output::line(&format!("{}: {} judged as before, {changed} differently", requests(simulation.total), simulation.unchanged))?;
+    output::line(&format!(
+        "{}: {} judged as before, {changed} differently",
+        requests(simulation.total),
+        simulation.unchanged
+    ))?;
     for change in &simulation.changes {
         let Change { from, to, count, examples: some } = change;
         let style = if to < from { output::WARN } else { output::STRONG };
@@ -106,16 +111,27 @@ pub(super) fn tell(simulation: &Simulation) -> anyhow::Result<()> {
         );
         output::line(&paint(output::DIM, &text))?;
     }
+    let (saved, added) = (simulation.prompts_saved, simulation.prompts_added);
     let minutes = match (simulation.human_minutes_saved, simulation.median_decision_seconds) {
-        (Some(minutes), Some(median)) => {
-            let word = if minutes < 0.0 { "more" } else { "fewer" };
-            let half = span(Duration::try_from_secs_f64(median).unwrap_or_default());
-            format!("; about {:.1} {word} minutes of people's time (half of all decisions took up to {half})", minutes.abs())
-        }
-        _ => "; nobody has decided anything yet, so the time it saves is not known".to_owned(),
+        _ if saved == 0 && added == 0 => String::new(),
+        (Some(minutes), Some(median)) => time(minutes, median),
+        _ => "; nobody has decided anything yet, so what that takes is not known".to_owned(),
     };
-    output::line(&format!("prompts: {} saved, {} added{minutes}", simulation.prompts_saved, simulation.prompts_added))?;
+    output::line(&format!("prompts: {saved} saved, {added} added{minutes}"))?;
     Ok(())
+}
+
+/// People's time, estimated from how long they took before.
+fn time(minutes: f64, median: f64) -> String {
+    let word = if minutes < 0.0 { "more" } else { "fewer" };
+    let half = match Duration::try_from_secs_f64(median) {
+        Ok(median) if median >= Duration::from_secs(1) => span(median),
+        _ => "1s".to_owned(),
+    };
+    format!(
+        "; about {:.1} {word} minutes of people's time, as half of all decisions took up to {half}",
+        minutes.abs()
+    )
 }
 
 fn requests(count: u64) -> String {
@@ -142,7 +158,8 @@ mod tests {
     use super::*;
 
     fn simulation(changes: &[(Effect, Effect)], denied: u64) -> Simulation {
-        let change = |(from, to): &(Effect, Effect)| Change { from: *from, to: *to, count: 1, examples: Vec::new() };
+        let change =
+            |(from, to): &(Effect, Effect)| Change { from: *from, to: *to, count: 1, examples: Vec::new() };
         Simulation {
             denied_now_allowed: Vec::new(),
             denied_now_allowed_count: denied,
@@ -160,9 +177,14 @@ mod tests {
 
     #[test]
     fn ci_fails_on_what_it_was_told_to_fail_on() {
-        let fails = |simulation: &Simulation| [FailOn::Denied, FailOn::Loosened, FailOn::Any].map(|on| failed(simulation, on));
+        let fails = |simulation: &Simulation| {
+            [FailOn::Denied, FailOn::Loosened, FailOn::Any].map(|on| failed(simulation, on))
+        };
         assert_eq!(fails(&simulation(&[], 0)), [false, false, false]);
-        assert_eq!(fails(&simulation(&[(Effect::Allow, Effect::Hold), (Effect::Hold, Effect::Deny)], 0)), [false, false, true]);
+        assert_eq!(
+            fails(&simulation(&[(Effect::Allow, Effect::Hold), (Effect::Hold, Effect::Deny)], 0)),
+            [false, false, true]
+        );
         assert_eq!(fails(&simulation(&[(Effect::Deny, Effect::Hold)], 0)), [false, true, true]);
         assert_eq!(fails(&simulation(&[(Effect::Hold, Effect::Allow)], 0)), [false, true, true]);
         assert_eq!(fails(&simulation(&[(Effect::Hold, Effect::Allow)], 1)), [true, true, true]);

@@ -34,8 +34,9 @@ impl Source {
             name => (name, File::open(name).and_then(bounded)),
         };
         let bytes = read.map_err(|error| usage(format!("cannot read the policy {label}: {error}")))?;
-        let text = String::from_utf8(bytes)
-            .map_err(|error| usage(format!("{label} is not UTF-8 text (byte {})", error.utf8_error().valid_up_to())))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            usage(format!("{label} is not UTF-8 text (byte {})", error.utf8_error().valid_up_to()))
+        })?;
         Ok(Self { label: label.to_owned(), text })
     }
 

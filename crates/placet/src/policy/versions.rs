@@ -29,7 +29,10 @@ pub(super) async fn show(context: &Context, hash: Option<&str>) -> anyhow::Resul
     }
     output::to_stderr(&paint(output::DIM, &safe(&described(&info))));
     if let Some(broken) = &info.broken {
-        output::to_stderr(&paint(output::BAD, &format!("it cannot be used, so everything waits for two people: {}", safe(broken))));
+        output::to_stderr(&paint(
+            output::BAD,
+            &format!("it cannot be used, so everything waits for two people: {}", safe(broken)),
+        ));
     }
     for finding in &info.findings {
         check::say(finding);
@@ -63,13 +66,16 @@ async fn whole(context: &Context, part: &str) -> anyhow::Result<String> {
         return Ok(whole);
     }
     let info = context.client.policy().await?;
-    let mut fits: Vec<String> = info.versions.into_iter().map(|version| version.hash).chain([info.hash]).collect();
+    let mut fits: Vec<String> =
+        info.versions.into_iter().map(|version| version.hash).chain([info.hash]).collect();
     fits.retain(|hash| hash.starts_with(&whole));
     fits.sort();
     fits.dedup();
     match fits.as_slice() {
         [one] => Ok(one.clone()),
-        [] => Err(usage(format!("no policy has a hash that begins with `{whole}`: see `placet policy list`"))),
+        [] => {
+            Err(usage(format!("no policy has a hash that begins with `{whole}`: see `placet policy list`")))
+        }
         several => Err(usage(format!("`{whole}` could be any of {}: write more of it", several.len()))),
     }
 }
@@ -85,7 +91,8 @@ pub(super) async fn put(context: &Context, args: &PutArgs) -> anyhow::Result<u8>
         Some(part) => Some(whole(context, part).await?),
     };
     let base = Path::new(&source.label).file_name().and_then(|name| name.to_str()).unwrap_or(&source.label);
-    let from: String = format!("put:{base}").chars().filter(|letter| !letter.is_control()).take(100).collect();
+    let from: String =
+        format!("put:{base}").chars().filter(|letter| !letter.is_control()).take(100).collect();
     let put = match context.client.put_policy(&source.text, expected.as_deref(), Some(&from)).await {
         Err(Error::Problem(problem)) if problem.code == "stale_policy" => {
             anyhow::bail!(

@@ -143,19 +143,21 @@ fn glance(file: &Path) -> Option<Glance> {
 pub(crate) async fn watch(gate: Gate, loaded: Loaded, cancel: CancellationToken) {
     let Some(file) = loaded.file.clone() else { return };
     // The first look reads: the file may have changed since the start read it.
-    let mut known = Known { glance: None, text: loaded.source.text.clone(), waiting: None };
+    let mut known = Known { glance: None, text: loaded.source.text.clone(), waiting: Seen::Known };
     loop {
         tokio::select! {
             () = tokio::time::sleep(LOOK) => {}
             () = cancel.cancelled() => return,
         }
         let now = glance(&file);
-        if now == known.glance && known.waiting.is_none() {
+        if now == known.glance && known.waiting == Seen::Known {
             continue;
         }
         known.glance = now;
         let (label, path) = (loaded.source.label.clone(), file.clone());
-        let read = tokio::task::spawn_blocking(move || Source::read(&path.to_string_lossy()).map(|source| Source { label, ..source }));
+        let read = tokio::task::spawn_blocking(move || {
+            Source::read(&path.to_string_lossy()).map(|source| Source { label, ..source })
+        });
         let Ok(read) = read.await else { return };
         match known.look(read) {
             Look::Wait => {}
@@ -172,8 +174,19 @@ pub(crate) async fn watch(gate: Gate, loaded: Loaded, cancel: CancellationToken)
 struct Known {
     glance: Option<Glance>,
     text: String,
-    /// Seen once and to be seen again: nothing for a file that could not be read.
-    waiting: Option<Option<String>>,
+    /// Seen once, and to be seen again.
+    waiting: Seen,
+}
+
+/// What one look showed.
+#[derive(Debug, PartialEq, Eq)]
+enum Seen {
+    /// What is known.
+    Known,
+    /// Another text.
+    Text(String),
+    /// A file that cannot be read.
+    Unreadable,
 }
 
 /// What to do about a look.
@@ -187,16 +200,16 @@ enum Look {
 impl Known {
     /// Two looks must show the same: in between, the file may be half written, or gone for a moment.
     fn look(&mut self, read: anyhow::Result<Source>) -> Look {
-        let text = read.as_ref().ok().map(|source| source.text.clone());
-        if text.as_ref() == Some(&self.text) {
-            self.waiting = None;
+        let seen = match &read {
+            Ok(source) if source.text == self.text => Seen::Known,
+            Ok(source) => Seen::Text(source.text.clone()),
+            Err(_) => Seen::Unreadable,
+        };
+        if seen == Seen::Known || self.waiting != seen {
+            self.waiting = seen;
             return Look::Wait;
         }
-        if self.waiting.as_ref() != Some(&text) {
-            self.waiting = Some(text);
-            return Look::Wait;
-        }
-        self.waiting = None;
+        self.waiting = Seen::Known;
         match read {
             Ok(source) => {
                 self.text.clone_from(&source.text);
@@ -240,28 +253,28 @@ mod tests {
     use super::*;
 
     fn known() -> Known {
-        Known { glance: None, text: "old".to_owned(), waiting: None }
+        Known { glance: None, text: "old".to_owned(), waiting: Seen::Known }
     }
 
-    fn source(text: &str) -> anyhow::Result<Source> {
-        Ok(Source { label: "p.toml".to_owned(), text: text.to_owned() })
+    fn source(text: &str) -> Source {
+        Source { label: "p.toml".to_owned(), text: text.to_owned() }
     }
 
     #[test]
     fn a_change_is_taken_when_two_looks_show_the_same() {
         let mut known = known();
-        assert!(matches!(known.look(source("ne")), Look::Wait));
-        assert!(matches!(known.look(source("new")), Look::Wait), "it was still being written");
-        assert!(matches!(known.look(source("new")), Look::Changed(found) if found.text == "new"));
-        assert!(matches!(known.look(source("new")), Look::Wait));
+        assert!(matches!(known.look(Ok(source("ne"))), Look::Wait));
+        assert!(matches!(known.look(Ok(source("new"))), Look::Wait), "it was still being written");
+        assert!(matches!(known.look(Ok(source("new"))), Look::Changed(found) if found.text == "new"));
+        assert!(matches!(known.look(Ok(source("new"))), Look::Wait));
     }
 
     #[test]
     fn a_file_that_is_gone_for_a_moment_is_not_missed() {
         let mut known = known();
         assert!(matches!(known.look(Err(anyhow::anyhow!("gone"))), Look::Wait));
-        assert!(matches!(known.look(source("old")), Look::Wait));
-        assert!(known.waiting.is_none(), "it came back as it was");
+        assert!(matches!(known.look(Ok(source("old"))), Look::Wait));
+        assert!(known.waiting == Seen::Known, "it came back as it was");
         assert!(matches!(known.look(Err(anyhow::anyhow!("gone"))), Look::Wait));
         assert!(matches!(known.look(Err(anyhow::anyhow!("gone"))), Look::Unreadable(_)));
     }

@@ -63,7 +63,10 @@ async fn same(context: &Context, record: &Record) -> anyhow::Result<u8> {
         ..ListQuery::default()
     };
     let page = context.client.list(&query).await?;
-    let twins = page.items.iter().filter(|other| other.id != record.id && other.same.is_some() && other.same == record.same);
+    let twins = page
+        .items
+        .iter()
+        .filter(|other| other.id != record.id && other.same.is_some() && other.same == record.same);
     let items: Vec<BatchItem> =
         twins.map(|other| BatchItem { id: other.id, decide: Decide::approve(other) }).collect();
     if items.is_empty() {
@@ -97,7 +100,8 @@ pub(crate) async fn edit(context: &Context, args: EditArgs) -> anyhow::Result<u8
         }
     };
     let changes = replacement::changes(&before, &after);
-    let decide = with(Decide::edit(&record, after), &record, args.reason, args.code, args.yes || args.dry_run)?;
+    let decide =
+        with(Decide::edit(&record, after), &record, args.reason, args.code, args.yes || args.dry_run)?;
     if args.dry_run {
         return preview::run(context, &record, &decide).await;
     }

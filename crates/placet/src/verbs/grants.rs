@@ -56,7 +56,9 @@ pub(crate) async fn list(context: &Context) -> anyhow::Result<u8> {
 /// Takes one back.
 pub(crate) async fn revoke(context: &Context, id: &str) -> anyhow::Result<u8> {
     let wrong = || {
-        usage(format!("`{id}` is not the id of a standing approval (grt_ and 26 characters): see `placet grant list`"))
+        usage(format!(
+            "`{id}` is not the id of a standing approval (grt_ and 26 characters): see `placet grant list`"
+        ))
     };
     let id = id.parse().map_err(|_| wrong())?;
     context.client.revoke_grant(id).await?;
@@ -98,7 +100,9 @@ fn pattern(pairs: &[String]) -> anyhow::Result<BTreeMap<String, Value>> {
     let mut arguments = BTreeMap::new();
     for pair in pairs {
         let (path, text) = pair.split_once('=').filter(|(path, _)| !path.is_empty()).ok_or_else(|| {
-            usage(format!("`--match {pair}`: write PATH=JSON, such as 'amount={{\"max\":100}}' or 'to=\"acme\"'"))
+            usage(format!(
+                "`--match {pair}`: write PATH=JSON, such as 'amount={{\"max\":100}}' or 'to=\"acme\"'"
+            ))
         })?;
         let value = json_argument(&format!("--match {path}"), text)?;
         let matcher = if value.is_object() { value } else { json!({ "equals": value }) };
@@ -126,7 +130,9 @@ mod tests {
 
     #[test]
     fn a_pattern_is_made_of_matchers_and_plain_values() {
-        let made = remember(&args(RememberScope::Pattern, &["amount={\"max\":5}", "to=\"acme\"", "/x/y=true"])).unwrap();
+        let made =
+            remember(&args(RememberScope::Pattern, &["amount={\"max\":5}", "to=\"acme\"", "/x/y=true"]))
+                .unwrap();
         assert_eq!(
             json!(made),
             json!({"scope": "pattern", "arguments": {"amount": {"max": 5}, "to": {"equals": "acme"}, "/x/y": {"equals": true}},

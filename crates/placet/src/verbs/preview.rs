@@ -21,7 +21,7 @@ pub(super) async fn run(context: &Context, record: &Record, decide: &Decide) -> 
 }
 
 /// The preview for people, the verdict first.
-pub(super) fn lines(preview: &Preview) -> Vec<String> {
+pub(crate) fn lines(preview: &Preview) -> Vec<String> {
     let record = &preview.record;
     let mut lines = Vec::new();
     lines.push(if preview.decides {
@@ -30,7 +30,8 @@ pub(super) fn lines(preview: &Preview) -> Vec<String> {
         format!("it would still wait; it needs {}", paint(output::WARN, &needs(&record.needs)))
     });
     if let Some(ruling) = &preview.ruling {
-        let stricter = if preview.stricter { paint(output::WARN, " (stricter than now)") } else { String::new() };
+        let stricter =
+            if preview.stricter { paint(output::WARN, " (stricter than now)") } else { String::new() };
         lines.push(format!(
             "policy says {} of it, by rule {}, risk {}{stricter}",
             ruling.verdict.effect,
@@ -45,7 +46,11 @@ pub(super) fn lines(preview: &Preview) -> Vec<String> {
     }
     if let (Some(grant), Some(covers)) = (&preview.grant, &preview.covers) {
         let left = output::until(grant.expires_at, grant.created_at);
-        lines.push(format!("from then on, for {left} and up to {} times, for the agent {}:", grant.uses, show(&grant.agent)));
+        lines.push(format!(
+            "from then on, for {left} and up to {} times, for the agent {}:",
+            grant.uses,
+            show(&grant.agent)
+        ));
         lines.push(format!("  {}", paint(output::WARN, &output::safe(covers))));
     }
     if record.state == State::Pending && preview.grant.is_some() {

@@ -27,7 +27,7 @@ use crate::{
     cli::Filters,
     exit,
     output::{self, Tone},
-    verbs::edit,
+    verbs::{edit, preview},
 };
 
 /// Something that was asked of the server has come back.
@@ -92,7 +92,7 @@ async fn watch(
                         // Not `Terminal::clear`, which asks the terminal where its cursor is and waits for an answer.
                         crossterm::execute!(std::io::stdout(), Clear(ClearType::All))?;
                         keys = EventStream::new();
-                        propose(&mut app, record, edited);
+                        propose(&mut app, &client, record, edited).await;
                     }
                 },
                 Some(Ok(_)) => {}
@@ -122,8 +122,9 @@ fn send_decision(calls: &mut JoinSet<Back>, client: &Client, id: RequestId, deci
 }
 
 /// What came out of the editor becomes a question, never at once a decision.
-fn propose(
+async fn propose(
     app: &mut App,
+    client: &Client,
     shown: Box<Record>,
     edited: anyhow::Result<Option<serde_json::Map<String, serde_json::Value>>>,
 ) {
@@ -131,9 +132,17 @@ fn propose(
     match edited {
         Ok(Some(after)) => {
             let before = edit::current(&shown).cloned().unwrap_or_default();
-            let lines = edit::changes(&before, &after);
+            let mut lines = edit::changes(&before, &after);
             let decide = Box::new(Decide::edit(&shown, after).as_shown(&shown));
-            app.mode = Mode::Change { shown, decide, lines, typed: String::new() };
+            // It may need more people than before, or be refused: that is said before it is sent.
+            match client.preview(shown.id, &decide).await {
+                Ok(told) => {
+                    let plain = |line: &String| anstream::adapter::strip_str(line).to_string();
+                    lines.extend(preview::lines(&told).iter().map(plain));
+                    app.mode = Mode::Change { shown, decide, lines, typed: String::new() };
+                }
+                Err(error) => app.say(output::safe(&error.to_string()), Tone::Bad, output::now()),
+            }
         }
         Ok(None) => app.say("nothing was changed, so nothing was sent", Tone::Dim, now),
         Err(error) => app.say(output::safe(&format!("{error:#}")), Tone::Bad, now),

@@ -21,7 +21,10 @@ fn check_reports_every_problem_at_its_place_and_ends_with_2() {
     assert!(err.trim_end().ends_with("cannot be used: it has 3 problems"), "{err}");
     let (code, out, _) = alone(&["--json", "policy", "check", &file]);
     let document: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!((code, &document["ok"], &document["problems"][1]["line"]), (Some(2), &json!(false), &json!(4)));
+    assert_eq!(
+        (code, &document["ok"], &document["problems"][1]["line"]),
+        (Some(2), &json!(false), &json!(4))
+    );
 }
 
 #[test]
@@ -30,12 +33,22 @@ fn check_takes_presets_files_and_standard_input_and_warns() {
         let (code, out, err) = alone(&["policy", "check", &format!("preset:{name}")]);
         assert!(code == Some(0) && out.starts_with("good: ") && out.contains("\nhash sha256:"), "{out}{err}");
     }
-    let mut child = placet(&["policy", "check", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(b"version = 1\n[[rule]]\nname = \"all\"\neffect = \"allow\"\n").unwrap();
+    let mut child = placet(&["policy", "check", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(b"version = 1\n[[rule]]\nname = \"all\"\neffect = \"allow\"\n")
+        .unwrap();
     let (code, out, err) = said(child.wait_with_output().unwrap());
     assert_eq!(code, Some(0), "{err}");
     assert!(out.contains("1 rule (1 allow, 0 hold, 0 deny)"), "{out}");
-    assert!(err.contains("standard input:2:1: warning: rule all: "), "{err}");
+    assert!(err.contains("standard input:3:8: warning: rule all: "), "{err}");
 }
 
 #[test]
@@ -47,7 +60,11 @@ fn check_asks_a_server_about_people_when_there_is_a_key() {
     let ann = server.key(Role::Reviewer, "ann");
     let (code, out, err) = server.run(&ann, &["policy", "check", &file]);
     assert_eq!(code, Some(1), "{out}{err}");
-    assert!(out.starts_with("nobody can meet it: ") && err.contains("error: rule pay: nobody can meet these needs"), "{out}{err}");
+    assert!(
+        out.starts_with("nobody can meet it: ")
+            && err.contains("error: rule pay: nobody can meet these needs"),
+        "{out}{err}"
+    );
     let wrong = server.run("plk_reviewer_wrong", &["policy", "check", &file]);
     assert!(wrong.0 == Some(0) && wrong.2.contains("was not checked"), "{wrong:?}");
 }
@@ -59,21 +76,40 @@ fn explain_with_a_file_needs_no_server_and_shows_near_misses() {
         "p.toml",
         "version = 1\n[[rule]]\nname = \"small\"\neffect = \"allow\"\ntool = \"pay\"\n[rule.args]\n\"amount\" = { max = 10 }\n[[rule]]\nname = \"bots\"\neffect = \"deny\"\nagent = \"rogue\"\n[[rule]]\nname = \"mail\"\neffect = \"deny\"\ntool = \"mail\"\n",
     );
-    let explain = |agent: &str, args: &str| alone(&["policy", "explain", "--file", &file, "--tool", "pay", "--args", args, "--agent", agent]).1;
+    let explain = |agent: &str, args: &str| {
+        alone(&["policy", "explain", "--file", &file, "--tool", "pay", "--args", args, "--agent", agent]).1
+    };
     let passed = explain("bot", r#"{"amount":5}"#);
     assert!(passed.starts_with("allow by this policy: rule small, risk low\n"), "{passed}");
     let held = explain("bot", r#"{"amount":50}"#);
-    assert!(held.starts_with("hold by this policy: rule default, risk medium\n") && held.contains("argument `amount` does not match"), "{held}");
+    assert!(
+        held.starts_with("hold by this policy: rule default, risk medium\n")
+            && held.contains("argument `amount` does not match"),
+        "{held}"
+    );
     assert!(held.contains("1 more rule is about something else"), "{held}");
     let unsure = explain("bot", "{}");
     assert!(unsure.contains("small  allow   error    argument `amount` could not be evaluated"), "{unsure}");
     assert!(explain("rogue", r#"{"amount":5}"#).starts_with("deny by this policy: rule bots"));
-    let (_, out, _) = alone(&["--json", "policy", "explain", "--file", &file, "--tool", "pay", "--args", "{\"amount\":5}"]);
+    let (_, out, _) =
+        alone(&["--json", "policy", "explain", "--file", &file, "--tool", "pay", "--args", "{\"amount\":5}"]);
     let document: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(document["explained"][0]["outcome"]["effect"], json!("allow"));
     let (code, _, err) = alone(&["policy", "explain", "--file", &file, "--tool", "no tool", "--args", "{}"]);
     assert!(code == Some(2) && err.contains("/tool"), "{err}");
-    let claimed = alone(&["policy", "explain", "--file", &file, "--tool", "pay", "--args", "{\"amount\":5}", "--risk", "critical"]).1;
+    let claimed = alone(&[
+        "policy",
+        "explain",
+        "--file",
+        &file,
+        "--tool",
+        "pay",
+        "--args",
+        "{\"amount\":5}",
+        "--risk",
+        "critical",
+    ])
+    .1;
     assert!(claimed.starts_with("hold by this policy") && claimed.contains("step-up `code`"), "{claimed}");
 }
 
@@ -86,11 +122,15 @@ fn explain_says_why_a_recorded_request_was_held_and_what_the_policy_in_force_say
     let (code, out, err) = server.run(&ann, &["policy", "explain", &id[id.len() - 8..]]);
     assert_eq!(code, Some(0), "{err}");
     assert!(out.contains("was judged hold by rule destructive of sha256:"), "{out}");
-    assert!(out.contains("destructive  hold    matched  every matcher agrees"), "{out}");
+    assert!(out.contains("destructive   hold    matched  every matcher agrees"), "{out}");
     let other = place.file("other.toml", &policy("deny", "delete_files"));
     server.json(BOOTSTRAP, &["policy", "put", &other]);
     let out = server.run(&ann, &["policy", "explain", &id]).1;
-    assert!(out.contains("deny by the policy in force: rule only") && out.contains("hold by the policy it came under: rule destructive"), "{out}");
+    assert!(
+        out.contains("deny by the policy in force: rule only")
+            && out.contains("hold by the policy it came under: rule destructive"),
+        "{out}"
+    );
     let out = server.run(&ann, &["policy", "explain", "--tool", "delete_files", "--args", "{}"]).1;
     assert!(out.starts_with("deny by the policy in force: rule only"), "{out}");
 }
@@ -106,7 +146,11 @@ fn agentkits_own_example_imports_with_its_meaning_and_without_its_holes() {
     let from = place.file("approval.json", AGENTKIT);
     let (code, out, err) = alone(&["policy", "import", "--agentkit", &from]);
     assert_eq!(code, Some(0), "{err}");
-    assert!(err.contains("autoApprovePatterns: `git status` allows exactly this command") && err.contains("because "), "{err}");
+    assert!(
+        err.contains("autoApprovePatterns: `git status` allows exactly this command")
+            && err.contains("because "),
+        "{err}"
+    );
     let to = place.folder.path().join("policy.toml");
     let to = to.to_str().unwrap();
     assert_eq!(alone(&["policy", "import", "--agentkit", &from, "-o", to]).1, "");
@@ -114,7 +158,18 @@ fn agentkits_own_example_imports_with_its_meaning_and_without_its_holes() {
     let (code, _, err) = alone(&["policy", "import", "--agentkit", &from, "-o", to]);
     assert!(code == Some(2) && err.contains("File exists"), "a file that is there is not overwritten: {err}");
     let effect = |tool: &str, args: Value| {
-        let out = alone(&["--json", "policy", "explain", "--file", to, "--tool", tool, "--args", &args.to_string()]).1;
+        let out = alone(&[
+            "--json",
+            "policy",
+            "explain",
+            "--file",
+            to,
+            "--tool",
+            tool,
+            "--args",
+            &args.to_string(),
+        ])
+        .1;
         let answer: Value = serde_json::from_str(&out).unwrap();
         answer["explained"][0]["outcome"]["effect"].as_str().unwrap().to_owned()
     };
@@ -144,7 +199,12 @@ fn kagent_and_deepagents_settings_import_and_nonsense_is_refused() {
     let deep = place.file("deep.json", r#"{"interrupt_on": {"write_file": true, "read_file": false}}"#);
     let (code, out, err) = alone(&["--json", "policy", "import", "--deepagents", &deep]);
     let imported: Value = serde_json::from_str(&out).unwrap();
-    assert!(code == Some(0) && imported["text"].as_str().unwrap().contains("write_file") && imported["notes"].is_array(), "{err}");
+    assert!(
+        code == Some(0)
+            && imported["text"].as_str().unwrap().contains("write_file")
+            && imported["notes"].is_array(),
+        "{err}"
+    );
     let (code, _, err) = alone(&["policy", "import", "--agentkit", &kagent]);
     assert!(code == Some(2) && err.contains("agent.yaml: this is not JSON"), "{err}");
     assert_eq!(alone(&["policy", "import"]).0, Some(2));
@@ -155,15 +215,29 @@ fn simulate_names_first_what_a_person_denied_and_its_exit_code_stops_a_pipeline(
     let place = Place::new();
     let server = place.serve(&[]);
     let (agent, ann) = (server.key(Role::Agent, "bot"), server.key(Role::Reviewer, "ann"));
-    let asked: Vec<String> = (0..4).map(|number| server.ask(&agent, "deploy", &format!("{{\"n\":{number}}}"))["id"].as_str().unwrap().to_owned()).collect();
+    let asked: Vec<String> = (0..4)
+        .map(|number| {
+            server.ask(&agent, "deploy", &format!("{{\"n\":{number}}}"))["id"].as_str().unwrap().to_owned()
+        })
+        .collect();
     server.json(&ann, &["deny", &asked[0], "--reason", "no"]);
     server.json(&ann, &["approve", &asked[1]]);
     server.ask(&agent, "get_weather", "{}");
 
     let (code, out, err) = server.run(&ann, &["policy", "simulate", "preset:default"]);
-    assert!(code == Some(0) && out.starts_with("5 requests: 5 judged as before, 0 differently"), "{out}{err}");
+    assert!(
+        code == Some(0) && out.starts_with("5 requests: 5 judged as before, 0 differently"),
+        "{out}{err}"
+    );
 
-    let loose = place.file("loose.toml", &format!("{}{}", policy("allow", "deploy"), policy("allow", "get_*").replace("version = 1\n", "").replace("only", "read")));
+    let loose = place.file(
+        "loose.toml",
+        &format!(
+            "{}{}",
+            policy("allow", "deploy"),
+            policy("allow", "get_*").replace("version = 1\n", "").replace("only", "read")
+        ),
+    );
     let (code, out, _) = server.run(&ann, &["policy", "simulate", &loose]);
     assert_eq!(code, Some(3), "{out}");
     let mut lines = out.lines();
@@ -221,7 +295,10 @@ fn show_prints_the_text_alone_so_that_it_can_be_edited_and_put_again() {
     assert_eq!(hash_of(&file), server.in_force());
     let (code, _, err) = server.run(BOOTSTRAP, &["policy", "show", "--hash", "nonsense"]);
     assert!(code == Some(2) && err.contains("placet policy list"), "{err}");
-    assert_eq!(server.run(BOOTSTRAP, &["policy", "put", &file]).1, format!("{} was in force already\n", server.in_force()));
+    assert_eq!(
+        server.run(BOOTSTRAP, &["policy", "put", &file]).1,
+        format!("{} was in force already\n", server.in_force())
+    );
     let (_, presets, _) = alone(&["policy", "presets"]);
     assert_eq!(presets.matches("preset:").count(), 5 + 2, "{presets}");
     assert_eq!(alone(&["policy", "presets", "payments"]).1, out);

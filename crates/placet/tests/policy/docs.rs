@@ -17,9 +17,10 @@ fn read(file: &str) -> String {
     std::fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
-/// A fenced block: the words after the fence, the line it begins on, its text.
+/// A fenced block: its language, the file it stands for, the line it begins on, its text.
 struct Block {
-    info: String,
+    language: String,
+    name: String,
     line: usize,
     text: String,
 }
@@ -30,7 +31,11 @@ fn blocks(document: &str) -> Vec<Block> {
     for (number, line) in document.lines().enumerate() {
         match (line.strip_prefix("```"), open.take()) {
             (Some(_), Some(block)) => blocks.push(block),
-            (Some(info), None) => open = Some(Block { info: info.trim().to_owned(), line: number + 2, text: String::new() }),
+            (Some(info), None) => {
+                let (language, name) = info.trim().split_once(' ').unwrap_or((info.trim(), ""));
+                let (language, name) = (language.to_owned(), name.to_owned());
+                open = Some(Block { language, name, line: number + 2, text: String::new() });
+            }
             (None, Some(mut block)) => {
                 block.text.push_str(line);
                 block.text.push('\n');
@@ -51,14 +56,27 @@ fn the_reference_is_current() {
         std::fs::write(&file, &now).expect("the reference can be written");
     }
     let then = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(then == now, "docs/policy-reference.md is not current: run `UPDATE=1 cargo test -p placet --test policy reference`");
+    assert!(
+        then == now,
+        "docs/policy-reference.md is not current: run `UPDATE=1 cargo test -p placet --test policy reference`"
+    );
 }
 
 #[test]
 fn every_policy_in_the_documentation_is_good() {
     let mut seen = 0;
-    for file in ["docs/policy.md", "docs/operators.md", "docs/reviewers.md", "docs/agents.md", "README.md", "examples/policies/README.md"] {
-        for block in blocks(&read(file)).iter().filter(|block| block.info.starts_with("toml") && block.text.contains("version = 1")) {
+    for file in [
+        "docs/policy.md",
+        "docs/operators.md",
+        "docs/reviewers.md",
+        "docs/agents.md",
+        "README.md",
+        "examples/policies/README.md",
+    ] {
+        for block in blocks(&read(file))
+            .iter()
+            .filter(|block| block.language == "toml" && block.text.contains("version = 1"))
+        {
             let at = format!("{file}:{}", block.line);
             let policy = Policy::parse(&block.text).unwrap_or_else(|errors| panic!("{at}: {errors}"));
             assert!(policy.warnings().is_empty(), "{at}: {:?}", policy.warnings());
@@ -71,24 +89,32 @@ fn every_policy_in_the_documentation_is_good() {
 #[test]
 fn the_guide_starts_with_five_lines_and_ends_with_two_people() {
     let document = read("docs/policy.md");
-    let policies: Vec<Block> = blocks(&document).into_iter().filter(|block| block.info.starts_with("toml")).collect();
+    let policies: Vec<Block> =
+        blocks(&document).into_iter().filter(|block| block.language == "toml").collect();
     let lines = policies.first().unwrap().text.lines().filter(|line| !line.trim().is_empty()).count();
     assert_eq!(lines, 5);
     let last = &policies.last().unwrap().text;
     assert!(last.contains("people = 2") && last.contains("payments/"), "{last}");
 }
 
-/// Runs every command of a guide in one folder, in order, and compares what it prints with what the guide says.
 #[test]
 fn every_command_of_the_guide_prints_what_it_says() {
+    assert!(run_commands_of("docs/policy.md") >= 15);
+    assert!(run_commands_of("README.md") >= 2);
+}
+
+/// Runs every command of a page in one folder, in order, and compares what it prints with what the page says.
+fn run_commands_of(file: &str) -> usize {
     let folder = tempfile::tempdir().expect("a folder");
     let binary = Path::new(env!("CARGO_BIN_EXE_placet"));
-    let path = format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
+    let path =
+        format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
     let mut ran = 0;
-    for block in blocks(&read("docs/policy.md")) {
-        let (kind, name) = block.info.split_once(' ').unwrap_or((&block.info, ""));
-        match kind {
-            "toml" | "json" if !name.is_empty() => std::fs::write(folder.path().join(name), &block.text).unwrap(),
+    for block in blocks(&read(file)) {
+        match block.language.as_str() {
+            _ if !block.name.is_empty() => {
+                std::fs::write(folder.path().join(&block.name), &block.text).unwrap();
+            }
             "console" => {
                 for (command, expected) in commands(&block.text) {
                     let mut shell = Command::new("sh");
@@ -97,14 +123,18 @@ fn every_command_of_the_guide_prints_what_it_says() {
                     shell.env_remove("PLACET_TOKEN").env_remove("PLACET_DATABASE");
                     let output = shell.output().expect("sh runs");
                     let said = text(&output.stdout);
-                    assert!(fits(&said, &expected), "docs/policy.md:{}: `{command}` printed\n{said}\nand not\n{expected}", block.line);
+                    assert!(
+                        fits(&said, &expected),
+                        "{file}:{}: `{command}` printed\n{said}\nand not\n{expected}",
+                        block.line
+                    );
                     ran += 1;
                 }
             }
             _ => {}
         }
     }
-    assert!(ran >= 5, "only {ran} commands were run");
+    ran
 }
 
 /// The commands of a block, each with the lines after it.
@@ -126,7 +156,8 @@ fn commands(block: &str) -> Vec<(String, String)> {
 
 /// Whether a text is what was expected: `…` stands for anything within a line, and alone on a line for any lines.
 fn fits(said: &str, expected: &str) -> bool {
-    let (said, expected): (Vec<&str>, Vec<&str>) = (said.trim_end().lines().collect(), expected.trim_end().lines().collect());
+    let (said, expected): (Vec<&str>, Vec<&str>) =
+        (said.trim_end().lines().collect(), expected.trim_end().lines().collect());
     lines_fit(&said, &expected)
 }
 
@@ -134,7 +165,9 @@ fn lines_fit(said: &[&str], expected: &[&str]) -> bool {
     match (said, expected) {
         (_, ["…", rest @ ..]) => (0..=said.len()).any(|skipped| lines_fit(&said[skipped..], rest)),
         ([], []) => true,
-        ([line, said @ ..], [wanted, expected @ ..]) => line_fits(line.trim_end(), wanted.trim_end()) && lines_fit(said, expected),
+        ([line, said @ ..], [wanted, expected @ ..]) => {
+            line_fits(line.trim_end(), wanted.trim_end()) && lines_fit(said, expected)
+        }
         _ => false,
     }
 }
@@ -162,13 +195,25 @@ fn every_example_policy_is_good_and_the_example_runs() {
         let path = entry.expect("an entry").path();
         if path.extension().is_some_and(|extension| extension == "toml") {
             let output = placet(&["policy", "check"]).arg(&path).output().expect("it runs");
-            assert!(output.status.success() && !text(&output.stderr).contains("warning:"), "{}: {}", path.display(), text(&output.stderr));
+            assert!(
+                output.status.success() && !text(&output.stderr).contains("warning:"),
+                "{}: {}",
+                path.display(),
+                text(&output.stderr)
+            );
             seen += 1;
         }
     }
     assert!(seen >= 3, "only {seen} examples were found");
-    let output = Command::new(folder.join("try.sh")).env("PLACET_BIN", env!("CARGO_BIN_EXE_placet")).env_remove("PLACET_TOKEN").output();
+    let output = Command::new(folder.join("try.sh"))
+        .env("PLACET_BIN", env!("CARGO_BIN_EXE_placet"))
+        .env_remove("PLACET_TOKEN")
+        .output();
     let output = output.expect("the example runs");
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
-    assert!(text(&output.stdout).contains("two people agreed, and it is approved"), "{}", text(&output.stdout));
+    assert!(
+        text(&output.stdout).contains("two people agreed, and it is approved"),
+        "{}",
+        text(&output.stdout)
+    );
 }

@@ -2,6 +2,6 @@
 
 mod authoring;
 mod docs;
-mod serving;
 mod server;
+mod serving;
 mod standing;

@@ -5,13 +5,14 @@ use std::{
     io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use placet_client::Client;
 use placet_core::Role;
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio::time::Instant;
 
 pub(crate) const BOOTSTRAP: &str = "bootstrap-bootstrap-bootstrap-bootstrap";
 
@@ -92,7 +93,9 @@ impl Server {
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
         let url = line.trim().strip_prefix("listening on ").map(str::to_owned);
-        let url = url.unwrap_or_else(|| panic!("it does not listen: {}", std::fs::read_to_string(&log).unwrap_or_default()));
+        let url = url.unwrap_or_else(|| {
+            panic!("it does not listen: {}", std::fs::read_to_string(&log).unwrap_or_default())
+        });
         Self { child, url, log }
     }
 
@@ -106,7 +109,11 @@ impl Server {
     pub(crate) fn logged(&self, words: &str, times: usize) {
         let began = Instant::now();
         while self.log().matches(words).count() < times {
-            assert!(began.elapsed() < Duration::from_secs(20), "{words:?} is not in the log:\n{}", self.log());
+            assert!(
+                began.elapsed() < Duration::from_secs(20),
+                "{words:?} is not in the log:\n{}",
+                self.log()
+            );
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -137,7 +144,10 @@ impl Server {
 
     /// Asks without waiting: the record that the POST itself answered.
     pub(crate) fn ask(&self, key: &str, tool: &str, args: &str) -> Value {
-        let output = self.command(key, &["--json", "request", "--session", "s", "--tool", tool, "--args", args, "--wait", "0s"]);
+        let output = self.command(
+            key,
+            &["--json", "request", "--session", "s", "--tool", tool, "--args", args, "--wait", "0s"],
+        );
         let (_, out, err) = said({ output }.output().expect("it runs"));
         serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"))
     }

@@ -13,21 +13,44 @@ fn a_remembered_yes_covers_the_same_call_until_it_is_taken_back() {
     let id = |record: &serde_json::Value| record["id"].as_str().unwrap().to_owned();
     let first = server.ask(&agent, "deploy", r#"{"to":"staging"}"#);
 
-    let (code, out, err) = server.run(&ann, &["approve", &id(&first), "--remember", "exact", "--uses", "2", "--for", "1h", "--dry-run"]);
-    assert!(code == Some(0) && out.contains("it would be approved by ann") && out.contains("exactly this call of `deploy`"), "{out}{err}");
-    assert_eq!(server.json(&ann, &["show", &id(&first)])["state"], json!("pending"), "a dry run does nothing");
+    let (code, out, err) = server.run(
+        &ann,
+        &["approve", &id(&first), "--remember", "exact", "--uses", "2", "--for", "1h", "--dry-run"],
+    );
+    assert!(
+        code == Some(0)
+            && out.contains("it would be approved by ann")
+            && out.contains("exactly this call of `deploy`"),
+        "{out}{err}"
+    );
+    assert_eq!(
+        server.json(&ann, &["show", &id(&first)])["state"],
+        json!("pending"),
+        "a dry run does nothing"
+    );
 
-    let (code, _, err) = server.run(&ann, &["approve", &id(&first), "--remember", "exact", "--uses", "2", "--for", "1h"]);
-    assert!(code == Some(0) && err.contains("up to 2 times") && err.contains("exactly this call of `deploy`"), "{err}");
+    let (code, _, err) =
+        server.run(&ann, &["approve", &id(&first), "--remember", "exact", "--uses", "2", "--for", "1h"]);
+    assert!(
+        code == Some(0) && err.contains("up to 2 times") && err.contains("exactly this call of `deploy`"),
+        "{err}"
+    );
     let again = server.ask(&agent, "deploy", r#"{"to":"staging"}"#);
     assert_eq!(again["state"], json!("approved"), "{again}");
     assert_eq!(server.ask(&agent, "deploy", r#"{"to":"production"}"#)["state"], json!("pending"));
 
     let (_, list, _) = server.run(&ann, &["grant", "list"]);
-    assert!(list.contains("1/2") && list.contains("exact") && list.contains("exactly this call of `deploy`"), "{list}");
+    assert!(
+        list.contains("1/2") && list.contains("exact") && list.contains("exactly this call of `deploy`"),
+        "{list}"
+    );
     let grants = server.json(&ann, &["grant", "list"]);
     let grant = grants["items"][0]["id"].as_str().unwrap();
-    assert_eq!(server.json(BOOTSTRAP, &["grant", "list"])["items"].as_array().unwrap().len(), 1, "an admin sees all");
+    assert_eq!(
+        server.json(BOOTSTRAP, &["grant", "list"])["items"].as_array().unwrap().len(),
+        1,
+        "an admin sees all"
+    );
     let ben = server.key(Role::Reviewer, "ben");
     assert_ne!(server.run(&ben, &["grant", "revoke", grant]).0, Some(0), "not ben's to take back");
     assert!(server.run(&ann, &["grant", "revoke", grant]).1.contains("no longer counts"));
@@ -44,9 +67,22 @@ fn a_yes_can_be_remembered_for_a_session_or_a_pattern_and_not_for_high_risk() {
     let (agent, ann) = (server.key(Role::Agent, "bot"), server.key(Role::Reviewer, "ann"));
     let id = |record: &serde_json::Value| record["id"].as_str().unwrap().to_owned();
     let asked = server.ask(&agent, "deploy", r#"{"to":"a","size":5}"#);
-    let (code, _, err) = server.run(&ann, &["approve", &id(&asked), "--remember", "pattern", "--match", "size={\"max\":4}"]);
+    let (code, _, err) =
+        server.run(&ann, &["approve", &id(&asked), "--remember", "pattern", "--match", "size={\"max\":4}"]);
     assert!(code == Some(2) && err.contains("does not cover the call"), "{err}");
-    server.json(&ann, &["approve", &id(&asked), "--remember", "pattern", "--match", "size={\"max\":9}", "--match", "to=\"a\""]);
+    server.json(
+        &ann,
+        &[
+            "approve",
+            &id(&asked),
+            "--remember",
+            "pattern",
+            "--match",
+            "size={\"max\":9}",
+            "--match",
+            "to=\"a\"",
+        ],
+    );
     assert_eq!(server.ask(&agent, "deploy", r#"{"to":"a","size":8}"#)["state"], json!("approved"));
     assert_eq!(server.ask(&agent, "deploy", r#"{"to":"b","size":8}"#)["state"], json!("pending"));
 
@@ -81,7 +117,11 @@ fn an_edit_that_makes_things_stricter_says_so_before_it_is_sent() {
         "version = 1\n[[rule]]\nname = \"large\"\neffect = \"hold\"\ntool = \"pay\"\nrisk = \"high\"\nneeds = { people = 2 }\nreason = \"a lot\"\n[rule.args]\namount = { above = 100 }\n[[rule]]\nname = \"never\"\neffect = \"deny\"\ntool = \"pay\"\n[rule.args]\namount = { above = 1000 }\n",
     );
     let server = place.serve(&["--policy", &file]);
-    let (agent, ann, ben) = (server.key(Role::Agent, "bot"), server.key(Role::Reviewer, "ann"), server.key(Role::Reviewer, "ben"));
+    let (agent, ann, ben) = (
+        server.key(Role::Agent, "bot"),
+        server.key(Role::Reviewer, "ann"),
+        server.key(Role::Reviewer, "ben"),
+    );
     let asked = server.ask(&agent, "pay", r#"{"amount":5}"#);
     let id = asked["id"].as_str().unwrap();
     let (code, out, err) = server.run(&ann, &["edit", id, "--args", r#"{"amount":7}"#, "--dry-run"]);

@@ -207,7 +207,9 @@ fn absorb<'a>(parts: impl Iterator<Item = Result<Val<'a>>>, decisive: bool) -> R
 fn convert(to: Convert, value: Val<'_>) -> Result<Val<'_>> {
     let unfit = Trouble::Type("of a form that can be converted");
     Ok(match (to, value) {
-        (Convert::Int, value @ Val::Int(_)) | (Convert::Double, value @ Val::Double(_)) | (Convert::Text, value @ Val::Text(_)) => value,
+        (Convert::Int, value @ Val::Int(_))
+        | (Convert::Double, value @ Val::Double(_))
+        | (Convert::Text, value @ Val::Text(_)) => value,
         (Convert::Int, Val::Double(number)) if number.abs() < 9.2e18 => Val::Int(number.trunc() as i64),
         (Convert::Int, Val::Text(text)) if text.len() <= 20 => Val::Int(text.parse().map_err(|_| unfit)?),
         (Convert::Double, Val::Int(number)) => Val::Double(number as f64),

@@ -15,8 +15,8 @@ pub(super) enum Token {
 }
 
 const SIGNS: [&str; 26] = [
-    "&&", "||", "==", "!=", "<=", ">=", "<", ">", "!", "+", "-", "*", "/", "%", "?", ":", ".", ",", "(", ")", "[", "]",
-    "{", "}", "=", "&",
+    "&&", "||", "==", "!=", "<=", ">=", "<", ">", "!", "+", "-", "*", "/", "%", "?", ":", ".", ",", "(", ")",
+    "[", "]", "{", "}", "=", "&",
 ];
 
 pub(super) fn refused(at: usize, message: impl Into<String>, fix: impl Into<String>) -> Refused {
@@ -43,7 +43,11 @@ pub(super) fn tokens(source: &str) -> Result<Vec<(usize, Token)>, Refused> {
             let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
             let (name, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
             if after.starts_with(['\'', '"']) {
-                return Err(refused(at, format!("`{name}` before a text has no meaning here"), "write the text as `'…'`, or `r'…'` to keep backslashes"));
+                return Err(refused(
+                    at,
+                    format!("`{name}` before a text has no meaning here"),
+                    "write the text as `'…'`, or `r'…'` to keep backslashes",
+                ));
             }
             (Token::Name(name.to_owned()), after)
         } else if first.is_ascii_digit() {
@@ -84,7 +88,11 @@ fn number(rest: &str, at: usize) -> Result<(Token, &str), Refused> {
     let (text, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
     let bad = || refused(at, format!("`{text}` is not a number that fits"), "use a number within ±(2^53-1)");
     if after.starts_with(|next: char| next.is_ascii_alphanumeric() || next == '_') {
-        return Err(refused(at, "a number is followed by a letter", "write decimal numbers such as `10` or `10.5`"));
+        return Err(refused(
+            at,
+            "a number is followed by a letter",
+            "write decimal numbers such as `10` or `10.5`",
+        ));
     }
     let token = if double {
         Token::Double(text.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(bad)?)

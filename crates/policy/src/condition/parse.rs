@@ -23,7 +23,11 @@ pub(super) fn parse(source: &str) -> Result<(Expr, Uses), Refused> {
     let tree = parser.expression(0)?;
     let (at, token) = parser.peek();
     if token != Token::End {
-        return Err(refused(at, format!("{} was not expected here", named(&token)), "join conditions with `&&` or `||`"));
+        return Err(refused(
+            at,
+            format!("{} was not expected here", named(&token)),
+            "join conditions with `&&` or `||`",
+        ));
     }
     if tree.depth > DEPTH {
         return Err(too_deep(0));
@@ -32,7 +36,11 @@ pub(super) fn parse(source: &str) -> Result<(Expr, Uses), Refused> {
 }
 
 fn too_deep(at: usize) -> Refused {
-    refused(at, format!("the condition is nested deeper than {DEPTH}"), "split it into several rules, or use matchers")
+    refused(
+        at,
+        format!("the condition is nested deeper than {DEPTH}"),
+        "split it into several rules, or use matchers",
+    )
 }
 
 struct Parser {
@@ -107,7 +115,11 @@ impl Parser {
     fn node(&mut self, expr: Expr, below: usize) -> Result<Node, Refused> {
         self.nodes = self.nodes.saturating_add(1);
         if self.nodes > NODES {
-            return Err(refused(0, format!("the condition has more than {NODES} parts"), "split it into several rules, or use matchers"));
+            return Err(refused(
+                0,
+                format!("the condition has more than {NODES} parts"),
+                "split it into several rules, or use matchers",
+            ));
         }
         Ok(Node { expr, depth: below.saturating_add(1) })
     }
@@ -192,7 +204,11 @@ impl Parser {
             } else if self.eat(".") {
                 let (at, token) = self.take();
                 let Token::Name(name) = token else {
-                    return Err(refused(at, format!("a name was expected after `.`, not {}", named(&token)), "use `x['key']` for unusual keys"));
+                    return Err(refused(
+                        at,
+                        format!("a name was expected after `.`, not {}", named(&token)),
+                        "use `x['key']` for unusual keys",
+                    ));
                 };
                 if self.eat("(") {
                     node = self.method(node, &name, at)?;
@@ -219,7 +235,11 @@ impl Parser {
             }
             Token::Sign("[") => return self.list(),
             Token::Sign("{") => {
-                return Err(refused(at, "maps cannot be written in a condition", "compare the fields one by one"));
+                return Err(refused(
+                    at,
+                    "maps cannot be written in a condition",
+                    "compare the fields one by one",
+                ));
             }
             Token::Name(name) => return self.name(&name, at),
             other => {
@@ -269,7 +289,11 @@ impl Parser {
             "time" => Expr::Root(Root::Time),
             _ => {
                 let roots: Vec<String> = super::ROOTS.iter().map(|(root, _)| format!("`{root}`")).collect();
-                return Err(refused(at, format!("`{name}` is not known in a condition"), format!("begin with one of {}", roots.join(", "))));
+                return Err(refused(
+                    at,
+                    format!("`{name}` is not known in a condition"),
+                    format!("begin with one of {}", roots.join(", ")),
+                ));
             }
         };
         self.node(expr, 0)
@@ -302,7 +326,11 @@ impl Parser {
                 let time = self.literal("timestamp")?;
                 self.expect(")")?;
                 let micros = time.parse::<Timestamp>().map_err(|_| {
-                    refused(at, format!("`{}` is not a point in time", time.escape_debug()), "write it as `2026-01-31T18:00:00Z`")
+                    refused(
+                        at,
+                        format!("`{}` is not a point in time", time.escape_debug()),
+                        "write it as `2026-01-31T18:00:00Z`",
+                    )
                 })?;
                 self.node(Expr::Time(micros.as_microsecond()), 0)
             }
@@ -319,7 +347,9 @@ impl Parser {
     fn literal(&mut self, name: &str) -> Result<String, Refused> {
         match self.take() {
             (_, Token::Text(text)) => Ok(text),
-            (at, _) => Err(refused(at, format!("`{name}` takes a literal text"), format!("write `{name}('…')`"))),
+            (at, _) => {
+                Err(refused(at, format!("`{name}` takes a literal text"), format!("write `{name}('…')`")))
+            }
         }
     }
 
@@ -371,29 +401,49 @@ impl Parser {
         let text = self.literal(name)?;
         self.expect(")")?;
         let minutes = |text: &str| {
-            let (sign, rest) = text.strip_prefix('+').map(|rest| (1, rest)).or_else(|| text.strip_prefix('-').map(|rest| (-1, rest)))?;
+            let (sign, rest) = text
+                .strip_prefix('+')
+                .map(|rest| (1, rest))
+                .or_else(|| text.strip_prefix('-').map(|rest| (-1, rest)))?;
             let (hours, minutes) = rest.split_once(':')?;
-            if hours.len() != 2 || minutes.len() != 2 || rest.bytes().any(|byte| byte != b':' && !byte.is_ascii_digit()) {
+            if hours.len() != 2
+                || minutes.len() != 2
+                || rest.bytes().any(|byte| byte != b':' && !byte.is_ascii_digit())
+            {
                 return None;
             }
             let (hours, minutes): (i32, i32) = (hours.parse().ok()?, minutes.parse().ok()?);
-            (hours <= 14 && minutes < 60).then(|| hours.saturating_mul(60).saturating_add(minutes).saturating_mul(sign))
+            (hours <= 14 && minutes < 60)
+                .then(|| hours.saturating_mul(60).saturating_add(minutes).saturating_mul(sign))
         };
         if text == "UTC" || text == "Z" {
             return Ok(0);
         }
         minutes(&text).ok_or_else(|| {
-            refused(at, format!("`{}` is not a fixed offset", text.escape_debug()), "write `+02:00`; names of time zones are not known here")
+            refused(
+                at,
+                format!("`{}` is not a fixed offset", text.escape_debug()),
+                "write `+02:00`; names of time zones are not known here",
+            )
         })
     }
 
     fn comprehension(&mut self, of: Node, kind: Comprehension, at: usize) -> Result<Node, Refused> {
         if self.variable.is_some() {
-            return Err(refused(at, "a comprehension inside another one", "use one level, or split the rule"));
+            return Err(refused(
+                at,
+                "a comprehension inside another one",
+                "use one level, or split the rule",
+            ));
         }
         let (place, token) = self.take();
         let name = match token {
-            Token::Name(name) if !super::ROOTS.iter().any(|(root, _)| *root == name) && !["true", "false", "null", "in"].contains(&name.as_str()) => name,
+            Token::Name(name)
+                if !super::ROOTS.iter().any(|(root, _)| *root == name)
+                    && !["true", "false", "null", "in"].contains(&name.as_str()) =>
+            {
+                name
+            }
             other => {
                 let message = format!("{} cannot name an element", named(&other));
                 return Err(refused(place, message, "write `list.all(x, x > 0)`"));

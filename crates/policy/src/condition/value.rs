@@ -26,9 +26,9 @@ impl<'a> From<&'a Value> for Val<'a> {
         match value {
             Value::Null => Self::Null,
             Value::Bool(is) => Self::Bool(*is),
-            Value::Number(number) => number
-                .as_i64()
-                .map_or_else(|| Self::Double(number.as_f64().unwrap_or(f64::NAN)), Self::Int),
+            Value::Number(number) => {
+                number.as_i64().map_or_else(|| Self::Double(number.as_f64().unwrap_or(f64::NAN)), Self::Int)
+            }
             Value::String(text) => Self::Text(Cow::Borrowed(text)),
             Value::Array(list) => Self::Array(list),
             Value::Object(map) => Self::Object(map),
@@ -192,7 +192,9 @@ fn same(left: &Value, right: &Value, work: &Work<'_>) -> Result<bool, Trouble> {
             work.spend(left.len().min(right.len()) / 16)?;
             Ok(left == right)
         }
-        (Value::Number(_), Value::Number(_)) => Ok(Val::from(left).compare(&Val::from(right))? == Some(Ordering::Equal)),
+        (Value::Number(_), Value::Number(_)) => {
+            Ok(Val::from(left).compare(&Val::from(right))? == Some(Ordering::Equal))
+        }
         (Value::Array(left), Value::Array(right)) => arrays(left, right, work),
         (Value::Object(left), Value::Object(right)) => objects(left, right, work),
         _ => Err(Trouble::Type("of the type it is compared with")),

@@ -3,7 +3,7 @@
 use placet_core::Risk;
 use serde_json::{Map, Value};
 
-use super::{Imported, ImportError, NewRule, Writer, check_size, list, quoted, unreadable};
+use super::{ImportError, Imported, NewRule, Writer, check_size, list, quoted, unreadable};
 use crate::{
     durations,
     pattern::Pattern,
@@ -12,19 +12,29 @@ use crate::{
 };
 
 const FIELDS: [&str; 7] = [
-    "alwaysApprove", "neverApprove", "trustAfterCount", "autoApprovePatterns", "alwaysRequirePatterns", "maxAutoApproveRisk", "defaultTimeout",
+    "alwaysApprove",
+    "neverApprove",
+    "trustAfterCount",
+    "autoApprovePatterns",
+    "alwaysRequirePatterns",
+    "maxAutoApproveRisk",
+    "defaultTimeout",
 ];
 
 /// Makes a policy from an `ApprovalPolicy` in JSON.
 pub fn agentkit(text: &str) -> Result<Imported, ImportError> {
     check_size(text)?;
-    let value: Value = serde_json::from_str(text)
-        .map_err(|error| unreadable(format!("this is not JSON: {error}"), "give the ApprovalPolicy as AgentKit encodes it"))?;
+    let value: Value = serde_json::from_str(text).map_err(|error| {
+        unreadable(format!("this is not JSON: {error}"), "give the ApprovalPolicy as AgentKit encodes it")
+    })?;
     let Value::Object(policy) = value else {
         return Err(unreadable("an ApprovalPolicy is a JSON object", "give the object itself"));
     };
     if let Some(unknown) = policy.keys().find(|key| !FIELDS.contains(&key.as_str())) {
-        return Err(unreadable(format!("`{}` is not a field of ApprovalPolicy", escaped(unknown)), format!("the fields are {}", FIELDS.join(", "))));
+        return Err(unreadable(
+            format!("`{}` is not a field of ApprovalPolicy", escaped(unknown)),
+            format!("the fields are {}", FIELDS.join(", ")),
+        ));
     }
     let mut writer = Writer::new("an AgentKit ApprovalPolicy");
     let trust = trust(&policy, &mut writer)?;
@@ -32,7 +42,8 @@ pub fn agentkit(text: &str) -> Result<Imported, ImportError> {
     let always = tools(&policy, "alwaysApprove", &mut writer)?;
     let never = tools(&policy, "neverApprove", &mut writer)?;
     let allowed_commands = commands(&policy, &mut writer)?;
-    let (shells, plain): (Vec<String>, Vec<String>) = always.iter().cloned().partition(|tool| is_shell_tool(tool));
+    let (shells, plain): (Vec<String>, Vec<String>) =
+        always.iter().cloned().partition(|tool| is_shell_tool(tool));
     hold_tools(&mut writer, &plain, trust);
     allow_tools(&mut writer, &never, &always);
     let shells = if shells.is_empty() {
@@ -47,10 +58,13 @@ pub fn agentkit(text: &str) -> Result<Imported, ImportError> {
 }
 
 fn texts(policy: &Map<String, Value>, field: &str) -> Result<Vec<String>, ImportError> {
-    let wrong = || unreadable(format!("`{field}` is not a list of texts"), "write it as `[\"Bash\", \"Write\"]`");
+    let wrong =
+        || unreadable(format!("`{field}` is not a list of texts"), "write it as `[\"Bash\", \"Write\"]`");
     match policy.get(field) {
         None | Some(Value::Null) => Ok(Vec::new()),
-        Some(Value::Array(list)) => list.iter().map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong)).collect(),
+        Some(Value::Array(list)) => {
+            list.iter().map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong)).collect()
+        }
         Some(_) => Err(wrong()),
     }
 }
@@ -65,7 +79,11 @@ fn trust(policy: &Map<String, Value>, writer: &mut Writer) -> Result<Option<u64>
         None | Some(Value::Null) => Ok(None),
         Some(value) => match value.as_u64() {
             Some(0) => {
-                writer.note("trustAfterCount", "was left out", "after no approval at all, nothing has been trusted yet");
+                writer.note(
+                    "trustAfterCount",
+                    "was left out",
+                    "after no approval at all, nothing has been trusted yet",
+                );
                 Ok(None)
             }
             Some(count) => {
@@ -84,30 +102,53 @@ fn trust(policy: &Map<String, Value>, writer: &mut Writer) -> Result<Option<u64>
 fn defaults(policy: &Map<String, Value>, writer: &mut Writer) -> Result<(), ImportError> {
     let mut lines = vec!["effect = \"hold\"".to_owned()];
     if let Some(value) = policy.get("maxAutoApproveRisk").filter(|value| !value.is_null()) {
-        let risk: Risk = value
-            .as_str()
-            .map(str::to_ascii_lowercase)
-            .and_then(|word| word.parse().ok())
-            .ok_or_else(|| unreadable("`maxAutoApproveRisk` is not a risk", "write low, medium, high or critical"))?;
+        let risk: Risk =
+            value.as_str().map(str::to_ascii_lowercase).and_then(|word| word.parse().ok()).ok_or_else(
+                || unreadable("`maxAutoApproveRisk` is not a risk", "write low, medium, high or critical"),
+            )?;
         let from = Risk::ALL.iter().copied().find(|next| *next > risk).unwrap_or(Risk::Critical);
         if risk == Risk::Critical {
-            writer.note("maxAutoApproveRisk", "critical calls still wait", "what is beyond repair always needs a person, with a code");
+            writer.note(
+                "maxAutoApproveRisk",
+                "critical calls still wait",
+                "what is beyond repair always needs a person, with a code",
+            );
         }
         lines.push(format!("hold_at_risk = \"{from}\""));
     } else {
-        writer.note("maxAutoApproveRisk", "is not set, so calls of high risk wait", "what an agent says about the risk can only raise it");
+        writer.note(
+            "maxAutoApproveRisk",
+            "is not set, so calls of high risk wait",
+            "what an agent says about the risk can only raise it",
+        );
     }
     match policy.get("defaultTimeout") {
         None | Some(Value::Null) => {
-            writer.note("defaultTimeout", "is not set, so the server's own limit applies", "a question that never ends is never closed; silence is a no");
+            writer.note(
+                "defaultTimeout",
+                "is not set, so the server's own limit applies",
+                "a question that never ends is never closed; silence is a no",
+            );
         }
         Some(value) => {
-            let seconds = seconds(value).ok_or_else(|| unreadable("`defaultTimeout` is not a length of time", "write seconds, `\"5m\"`, or `{\"minutes\": 5}`"))?;
+            let seconds = seconds(value).ok_or_else(|| {
+                unreadable(
+                    "`defaultTimeout` is not a length of time",
+                    "write seconds, `\"5m\"`, or `{\"minutes\": 5}`",
+                )
+            })?;
             let bounded = seconds.clamp(durations::SHORTEST.as_secs(), durations::LONGEST.as_secs());
             if bounded != seconds {
-                writer.note("defaultTimeout", format!("became {bounded} seconds"), "a question is open for at least a second and at most 30 days");
+                writer.note(
+                    "defaultTimeout",
+                    format!("became {bounded} seconds"),
+                    "a question is open for at least a second and at most 30 days",
+                );
             }
-            lines.push(format!("expires_in = \"{}\"", durations::write(std::time::Duration::from_secs(bounded))));
+            lines.push(format!(
+                "expires_in = \"{}\"",
+                durations::write(std::time::Duration::from_secs(bounded))
+            ));
         }
     }
     writer.text.push_str("\n[defaults]\n");
@@ -141,7 +182,9 @@ fn seconds(value: &Value) -> Option<u64> {
         // Swift's own coding: the high and the low half of a count of attoseconds.
         Value::Array(halves) => match halves.as_slice() {
             [high, low] => {
-                let attoseconds = u128::from(high.as_u64()?).checked_mul(1 << 64)?.checked_add(u128::from(low.as_u64()?))?;
+                let attoseconds = u128::from(high.as_u64()?)
+                    .checked_mul(1 << 64)?
+                    .checked_add(u128::from(low.as_u64()?))?;
                 u64::try_from(attoseconds.div_ceil(1_000_000_000_000_000_000)).ok()
             }
             _ => None,
@@ -154,7 +197,9 @@ fn hold_tools(writer: &mut Writer, tools: &[String], trust: Option<u64>) {
     if tools.is_empty() {
         return;
     }
-    let mut rule = NewRule::new("always-approve", "hold", "alwaysApprove asks a person").tools(tools).line("risk", "\"medium\"");
+    let mut rule = NewRule::new("always-approve", "hold", "alwaysApprove asks a person")
+        .tools(tools)
+        .line("risk", "\"medium\"");
     if let Some(count) = trust {
         rule = rule.line("trust_after", count.to_string());
     }
@@ -165,15 +210,27 @@ fn allow_tools(writer: &mut Writer, never: &[String], always: &[String]) {
     let mut tools = Vec::new();
     for tool in never {
         if always.contains(tool) {
-            writer.note("neverApprove", format!("`{tool}` waits, because it also stands in alwaysApprove"), "of two opposite settings the stricter one holds");
+            writer.note(
+                "neverApprove",
+                format!("`{tool}` waits, because it also stands in alwaysApprove"),
+                "of two opposite settings the stricter one holds",
+            );
         } else if is_shell_tool(tool) {
-            writer.note("neverApprove", format!("`{tool}` waits, except for commands in autoApprovePatterns"), "it takes any command, so trusting the tool trusts everything");
+            writer.note(
+                "neverApprove",
+                format!("`{tool}` waits, except for commands in autoApprovePatterns"),
+                "it takes any command, so trusting the tool trusts everything",
+            );
         } else {
             tools.push(tool.clone());
         }
     }
     if !tools.is_empty() {
-        writer.rule(&NewRule::new("never-approve", "allow", "neverApprove trusts these tools").tools(&tools).line("risk", "\"low\""));
+        writer.rule(
+            &NewRule::new("never-approve", "allow", "neverApprove trusts these tools")
+                .tools(&tools)
+                .line("risk", "\"low\""),
+        );
     }
 }
 
@@ -209,8 +266,11 @@ fn commands(policy: &Map<String, Value>, writer: &mut Writer) -> Result<Vec<Vec<
 }
 
 fn shell_rules(writer: &mut Writer, shells: &[String], commands: &[Vec<String>], trust: Option<u64>) {
-    let allow = commands.iter().map(|argv| format!("{{ exact = {} }}", list(argv))).collect::<Vec<_>>().join(", ");
-    let mut hold = NewRule::new("commands", "hold", "a command that is not known to be harmless").tools(shells).line("risk", "\"medium\"");
+    let allow =
+        commands.iter().map(|argv| format!("{{ exact = {} }}", list(argv))).collect::<Vec<_>>().join(", ");
+    let mut hold = NewRule::new("commands", "hold", "a command that is not known to be harmless")
+        .tools(shells)
+        .line("risk", "\"medium\"");
     if let Some(count) = trust {
         hold = hold.line("trust_after", count.to_string());
     }
@@ -231,22 +291,35 @@ fn required(policy: &Map<String, Value>, writer: &mut Writer, shells: &[String])
     let mut programs: Vec<String> = Vec::new();
     for (index, pattern) in (1_u32..).zip(texts(policy, "alwaysRequirePatterns")?) {
         if pattern.trim().is_empty() {
-            writer.note("alwaysRequirePatterns", "an empty pattern was left out", "it would match every command; commands wait anyway");
+            writer.note(
+                "alwaysRequirePatterns",
+                "an empty pattern was left out",
+                "it would match every command; commands wait anyway",
+            );
             continue;
         }
         if let Some(program) = program(&pattern) {
             writer.note(
                 "alwaysRequirePatterns",
-                format!("`{}` holds every use of `{}`, wherever in the command it stands", escaped(&pattern), escaped(&program)),
+                format!(
+                    "`{}` holds every use of `{}`, wherever in the command it stands",
+                    escaped(&pattern),
+                    escaped(&program)
+                ),
                 "other spaces, flags in another order, wrappers and substitutions escaped the pattern",
             );
             if !programs.contains(&program) {
                 programs.push(program);
             }
         }
-        let as_written = if Pattern::new(&pattern).is_ok() { pattern.clone() } else { escape_regex(&pattern) };
+        let as_written =
+            if Pattern::new(&pattern).is_ok() { pattern.clone() } else { escape_regex(&pattern) };
         if Pattern::new(&as_written).is_err() {
-            writer.note("alwaysRequirePatterns", format!("`{}` was left out as a pattern", escaped(&pattern)), "it is too large to be compiled; commands wait anyway unless they are listed");
+            writer.note(
+                "alwaysRequirePatterns",
+                format!("`{}` was left out as a pattern", escaped(&pattern)),
+                "it is too large to be compiled; commands wait anyway unless they are listed",
+            );
             continue;
         }
         writer.rule(
@@ -257,7 +330,11 @@ fn required(policy: &Map<String, Value>, writer: &mut Writer, shells: &[String])
         );
     }
     if !programs.is_empty() {
-        let mention = programs.iter().map(|program| format!("{{ program = {} }}", quoted(program))).collect::<Vec<_>>().join(", ");
+        let mention = programs
+            .iter()
+            .map(|program| format!("{{ program = {} }}", quoted(program)))
+            .collect::<Vec<_>>()
+            .join(", ");
         writer.rule(
             &NewRule::new("always-require-programs", "hold", "alwaysRequirePatterns names these programs")
                 .tools(shells)
@@ -271,7 +348,9 @@ fn required(policy: &Map<String, Value>, writer: &mut Writer, shells: &[String])
 /// The program a pattern begins with, if it begins with one.
 fn program(pattern: &str) -> Option<String> {
     let trimmed = pattern.trim_start_matches(['^', ' ']);
-    let end = trimmed.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_' && letter != '-').unwrap_or(trimmed.len());
+    let end = trimmed
+        .find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_' && letter != '-')
+        .unwrap_or(trimmed.len());
     let (word, after) = trimmed.split_at_checked(end)?;
     let whole = after.is_empty() || after.starts_with([' ', '.', '|', '\\']);
     (whole && word.starts_with(|letter: char| letter.is_ascii_alphabetic())).then(|| word.to_owned())

@@ -219,7 +219,9 @@ fn without_comment(text: &str) -> &str {
         match (quote, letter) {
             (Some(open), letter) if letter == open && !(open == '"' && before == '\\') => quote = None,
             (None, '"' | '\'') if " [{,:-".contains(before) => quote = Some(letter),
-            (None, '#') if before == ' ' || before == '\t' || at == 0 => return text.get(..at).unwrap_or(text),
+            (None, '#') if before == ' ' || before == '\t' || at == 0 => {
+                return text.get(..at).unwrap_or(text);
+            }
             _ => {}
         }
         before = letter;
@@ -234,14 +236,22 @@ fn key_of(text: &str, number: usize) -> Result<Option<(String, &str)>, String> {
     }
     refuse(text, number)?;
     if let Some(quote) = text.chars().next().filter(|letter| *letter == '"' || *letter == '\'') {
-        let Some((key, after)) = text.get(1..).and_then(|rest| rest.split_once(quote)) else { return Ok(None) };
-        let Some(rest) = after.strip_prefix(':').filter(|rest| rest.is_empty() || rest.starts_with(' ')) else { return Ok(None) };
+        let Some((key, after)) = text.get(1..).and_then(|rest| rest.split_once(quote)) else {
+            return Ok(None);
+        };
+        let Some(rest) = after.strip_prefix(':').filter(|rest| rest.is_empty() || rest.starts_with(' '))
+        else {
+            return Ok(None);
+        };
         if key.contains('\\') {
             return Err(format!("line {number}: escapes in a key"));
         }
         return Ok(Some((key.to_owned(), rest.trim())));
     }
-    let found = text.split_once(": ").map(|(key, rest)| (key, rest.trim())).or_else(|| text.strip_suffix(':').map(|key| (key, "")));
+    let found = text
+        .split_once(": ")
+        .map(|(key, rest)| (key, rest.trim()))
+        .or_else(|| text.strip_suffix(':').map(|key| (key, "")));
     Ok(found.filter(|(key, _)| !key.is_empty()).map(|(key, rest)| (key.trim_end().to_owned(), rest)))
 }
 
@@ -286,12 +296,19 @@ fn scalar(text: &str, number: usize) -> Result<Value, String> {
         return Ok(value);
     }
     if let Some(inner) = text.strip_prefix('"') {
-        return serde_json::from_str(text).or_else(|_| {
-            inner.strip_suffix('"').filter(|inner| !inner.contains(['\\', '"'])).map(|inner| Value::String(inner.to_owned())).ok_or(())
-        }).map_err(|()| format!("line {number}: a text in quotes that JSON would not read"));
+        return serde_json::from_str(text)
+            .or_else(|_| {
+                inner
+                    .strip_suffix('"')
+                    .filter(|inner| !inner.contains(['\\', '"']))
+                    .map(|inner| Value::String(inner.to_owned()))
+                    .ok_or(())
+            })
+            .map_err(|()| format!("line {number}: a text in quotes that JSON would not read"));
     }
     if let Some(inner) = text.strip_prefix('\'') {
-        let inner = inner.strip_suffix('\'').ok_or_else(|| format!("line {number}: a quote is not closed"))?;
+        let inner =
+            inner.strip_suffix('\'').ok_or_else(|| format!("line {number}: a quote is not closed"))?;
         return Ok(Value::String(inner.replace("''", "'")));
     }
     Ok(plain(text))
@@ -371,14 +388,21 @@ impl Flow<'_> {
         refuse(self.rest, self.number)?;
         let unclosed = || format!("line {}: a quote is not closed", self.number);
         if let Some(quote) = self.rest.chars().next().filter(|letter| *letter == '"' || *letter == '\'') {
-            let (inner, after) = self.rest.get(1..).and_then(|rest| rest.split_once(quote)).ok_or_else(unclosed)?;
+            let (inner, after) =
+                self.rest.get(1..).and_then(|rest| rest.split_once(quote)).ok_or_else(unclosed)?;
             if inner.contains('\\') {
-                return Err(format!("line {}: escapes in brackets are not read here; give JSON", self.number));
+                return Err(format!(
+                    "line {}: escapes in brackets are not read here; give JSON",
+                    self.number
+                ));
             }
             self.rest = after;
             return Ok(Value::String(inner.to_owned()));
         }
-        let end = self.rest.find(|letter| ",[]{}".contains(letter) || ends.contains(&letter)).unwrap_or(self.rest.len());
+        let end = self
+            .rest
+            .find(|letter| ",[]{}".contains(letter) || ends.contains(&letter))
+            .unwrap_or(self.rest.len());
         let (text, after) = self.rest.split_at_checked(end).unwrap_or((self.rest, ""));
         if text.trim().is_empty() {
             return Err(format!("line {}: a value was expected", self.number));
@@ -444,8 +468,21 @@ spec:
     #[test]
     fn what_could_mean_something_else_is_refused() {
         for text in [
-            "a: &x 1", "a: *x", "a: !!str 1", "? a\n: b", "<<: *x", "a: 1\n\tb: 2", "a: 1\na: 2", "a:\n  b: 1\n c: 2", "a: 'x", "a: [1", "a: {x: 1, x: 2}",
-            "a: [1] 2", "just text\nmore: x", "- - 1", "a: \"x\\q\"",
+            "a: &x 1",
+            "a: *x",
+            "a: !!str 1",
+            "? a\n: b",
+            "<<: *x",
+            "a: 1\n\tb: 2",
+            "a: 1\na: 2",
+            "a:\n  b: 1\n c: 2",
+            "a: 'x",
+            "a: [1",
+            "a: {x: 1, x: 2}",
+            "a: [1] 2",
+            "just text\nmore: x",
+            "- - 1",
+            "a: \"x\\q\"",
         ] {
             assert!(documents(text).is_err(), "{text}: {:?}", documents(text));
         }

@@ -31,7 +31,12 @@ impl Hosts {
     }
 
     pub(crate) fn hold(&self, url: &str, work: &Work<'_>) -> Result<bool, Trouble> {
-        work.spend(url.len().min(LONGEST).saturating_mul(2).saturating_add(self.exact.len().saturating_add(self.below.len()).saturating_mul(4)))?;
+        work.spend(
+            url.len()
+                .min(LONGEST)
+                .saturating_mul(2)
+                .saturating_add(self.exact.len().saturating_add(self.below.len()).saturating_mul(4)),
+        )?;
         let host = host_of(url).map_err(Trouble::Doubtful)?;
         Ok(self.exact.iter().any(|exact| **exact == *host)
             || self.below.iter().any(|below| host.len() > below.len() && host.ends_with(&**below)))
@@ -109,14 +114,26 @@ mod tests {
     #[test]
     fn a_host_is_compared_whole_and_without_regard_to_case() {
         for url in [
-            "https://example.com", "https://EXAMPLE.com/x?y#z", "http://example.com:8080/", "https://example.com./x", "https://a.good.org",
-            "https://a.b.GOOD.org/", "https://10.0.0.1/", "https://example.com?x=https://evil.com", "https://example.com#@evil.com",
+            "https://example.com",
+            "https://EXAMPLE.com/x?y#z",
+            "http://example.com:8080/",
+            "https://example.com./x",
+            "https://a.good.org",
+            "https://a.b.GOOD.org/",
+            "https://10.0.0.1/",
+            "https://example.com?x=https://evil.com",
+            "https://example.com#@evil.com",
         ] {
             assert_eq!(hold(url), Ok(true), "{url}");
         }
         for url in [
-            "https://example.com.evil.com", "https://evilexample.com", "https://good.org", "https://xgood.org", "https://evil.com/example.com",
-            "https://10.0.0.10/", "https://sub.example.com",
+            "https://example.com.evil.com",
+            "https://evilexample.com",
+            "https://good.org",
+            "https://xgood.org",
+            "https://evil.com/example.com",
+            "https://10.0.0.10/",
+            "https://sub.example.com",
         ] {
             assert_eq!(hold(url), Ok(false), "{url}");
         }
@@ -125,13 +142,48 @@ mod tests {
     #[test]
     fn no_url_trick_reaches_a_listed_host() {
         for url in [
-            "https://example.com@evil.com", "https://example.com:pw@evil.com/", "https://evil.com\\@example.com", "https://example.com\\.evil.com",
-            "//example.com", "https:/example.com", "https:example.com", "https:///example.com", "example.com", "ftp://example.com", "file://example.com/x",
-            "javascript://example.com/%0aalert(1)", "https://example%2ecom", "https://example.com%00.evil.com", "https://еxample.com", "https://example。com",
-            "https://example.com\t.evil.com", "https://exa\nmple.com", " https://example.com", "https://example.com ", "https://0x0a.0.0.1", "https://167772161",
-            "https://012.0.0.1", "https://10.1", "https://0xa000001", "https://10.0.0.1.", "https://[::1]/", "https://[::ffff:10.0.0.1]/", "https://example.com:80:80/",
-            "https://example.com:/x:y@evil", "https://..", "https://example..com", "https://", "", "https://10.0.0.01", "https://example.com:٨٠", "https://ｅxample.com",
-            "https://10.0.0.0x1", "data:text/html,https://example.com", "https://example.com,evil.com/", "https://example.com;evil.com", "HTTPS ://example.com",
+            "https://example.com@evil.com",
+            "https://example.com:pw@evil.com/",
+            "https://evil.com\\@example.com",
+            "https://example.com\\.evil.com",
+            "//example.com",
+            "https:/example.com",
+            "https:example.com",
+            "https:///example.com",
+            "example.com",
+            "ftp://example.com",
+            "file://example.com/x",
+            "javascript://example.com/%0aalert(1)",
+            "https://example%2ecom",
+            "https://example.com%00.evil.com",
+            "https://еxample.com",
+            "https://example。com",
+            "https://example.com\t.evil.com",
+            "https://exa\nmple.com",
+            " https://example.com",
+            "https://example.com ",
+            "https://0x0a.0.0.1",
+            "https://167772161",
+            "https://012.0.0.1",
+            "https://10.1",
+            "https://0xa000001",
+            "https://10.0.0.1.",
+            "https://[::1]/",
+            "https://[::ffff:10.0.0.1]/",
+            "https://example.com:80:80/",
+            "https://example.com:/x:y@evil",
+            "https://..",
+            "https://example..com",
+            "https://",
+            "",
+            "https://10.0.0.01",
+            "https://example.com:٨٠",
+            "https://ｅxample.com",
+            "https://10.0.0.0x1",
+            "data:text/html,https://example.com",
+            "https://example.com,evil.com/",
+            "https://example.com;evil.com",
+            "HTTPS ://example.com",
         ] {
             let said = hold(url);
             let harmless = ["https://10.0.0.1.", "https://example.com:/x:y@evil"].contains(&url);
@@ -142,8 +194,32 @@ mod tests {
     }
 
     #[test]
+    fn the_error_says_what_is_doubtful_about_a_url() {
+        for (url, why) in [
+            ("https://a@example.com", "user name"),
+            ("ftp://example.com", "neither http"),
+            ("https://0x1", "notation"),
+            ("https://a b", "space"),
+        ] {
+            assert!(hold(url).unwrap_err().to_string().contains(why), "{url}");
+        }
+    }
+
+    #[test]
     fn a_host_list_is_checked_when_it_is_read() {
-        for bad in ["*.com", "https://example.com", "exa mple.com", "", "*", "*.*.com", "a*.com", "*.10.0.0.1", "010.0.0.1", "bücher.de", "example.com:443"] {
+        for bad in [
+            "*.com",
+            "https://example.com",
+            "exa mple.com",
+            "",
+            "*",
+            "*.*.com",
+            "a*.com",
+            "*.10.0.0.1",
+            "010.0.0.1",
+            "bücher.de",
+            "example.com:443",
+        ] {
             assert!(Hosts::new([bad].into_iter()).is_err(), "{bad}");
         }
     }

@@ -13,12 +13,17 @@ pub(crate) struct Roots {
 const LONGEST: usize = 4096;
 
 /// Characters that some program, somewhere, reads as a separator or as a dot.
-const LOOKALIKES: [char; 10] =
-    ['\u{ff0f}', '\u{2215}', '\u{2044}', '\u{29f8}', '\u{ff3c}', '\u{ff0e}', '\u{2024}', '\u{2025}', '\u{2026}', '\u{fe52}'];
+const LOOKALIKES: [char; 10] = [
+    '\u{ff0f}', '\u{2215}', '\u{2044}', '\u{29f8}', '\u{ff3c}', '\u{ff0e}', '\u{2024}', '\u{2025}',
+    '\u{2026}', '\u{fe52}',
+];
 
 impl Roots {
     /// `any_case`: in a rule that restricts, `/ETC` counts as `/etc`, for the sake of file systems on which it is.
-    pub(crate) fn new<'t>(roots: impl Iterator<Item = &'t str>, any_case: bool) -> Result<Self, &'static str> {
+    pub(crate) fn new<'t>(
+        roots: impl Iterator<Item = &'t str>,
+        any_case: bool,
+    ) -> Result<Self, &'static str> {
         let roots = roots
             .map(|root| {
                 check(root)?;
@@ -29,7 +34,9 @@ impl Roots {
     }
 
     pub(crate) fn hold(&self, path: &str, work: &Work<'_>) -> Result<bool, Trouble> {
-        work.spend(path.len().min(LONGEST).saturating_mul(4).saturating_add(self.roots.len().saturating_mul(20)))?;
+        work.spend(
+            path.len().min(LONGEST).saturating_mul(4).saturating_add(self.roots.len().saturating_mul(20)),
+        )?;
         check(path).map_err(Trouble::Doubtful)?;
         Ok(self.roots.iter().any(|root| {
             let mut path = split(path);
@@ -74,7 +81,9 @@ fn check(path: &str) -> Result<(), &'static str> {
         before = [before[1], byte];
     }
     if !path.is_ascii()
-        && path.chars().any(|letter| letter.is_control() || LOOKALIKES.contains(&letter) || (!letter.is_ascii() && invisible(letter)))
+        && path.chars().any(|letter| {
+            letter.is_control() || LOOKALIKES.contains(&letter) || (!letter.is_ascii() && invisible(letter))
+        })
     {
         return Err("the path holds a control, invisible or look-alike character");
     }
@@ -83,7 +92,10 @@ fn check(path: &str) -> Result<(), &'static str> {
             return Err("the path holds `..`");
         }
         // Windows drops trailing dots and spaces, which can turn a harmless segment into `..`.
-        if segment.len() > 1 && segment.ends_with(['.', ' ']) && segment.trim_end_matches(['.', ' ']).is_empty() {
+        if segment.len() > 1
+            && segment.ends_with(['.', ' '])
+            && segment.trim_end_matches(['.', ' ']).is_empty()
+        {
             return Err("the path holds a segment of dots and spaces");
         }
     }
@@ -123,15 +135,59 @@ mod tests {
     #[test]
     fn no_path_trick_is_under_anything() {
         for path in [
-            "/srv/app/../../etc/passwd", "/srv/app/..", "/srv/app/%2e%2e/x", "/srv/app/%2E./x", "/srv/app/..\\x", "\\srv\\app",
-            "/srv/app/$HOME", "/srv/app/${x}", "/srv/app/`id`", "/srv/app/~root/x", "~/x", "srv/app", "./srv/app", "", ".",
-            "/srv/app/\0x", "/srv/app/x\n", "//srv/app/x", "C:/srv/app", "file:///srv/app", "/srv/app/\u{ff0e}\u{ff0e}/x",
-            "/srv/app\u{2215}..\u{2215}x", "/srv/app/\u{2025}/x", "/srv/app/.\u{200b}./x", "/srv/app/.. /x", "/srv/app/.../x",
-            "/srv/app/. ./x", "/srv/app/{.,}{.,}/x", "/srv/app/%5c..%5cx", "/srv/app/%252e%252e/x", " /srv/app/x", "\u{feff}/srv/app/x",
-            "/srv/app/\u{202e}x", "/srv/app/..;/x/../../..", "/srv/app/\u{e002e}/x", "/srv/app/.\u{ad}./x", &format!("/srv/app/{}", "x".repeat(5_000)),
+            "/srv/app/../../etc/passwd",
+            "/srv/app/..",
+            "/srv/app/%2e%2e/x",
+            "/srv/app/%2E./x",
+            "/srv/app/..\\x",
+            "\\srv\\app",
+            "/srv/app/$HOME",
+            "/srv/app/${x}",
+            "/srv/app/`id`",
+            "/srv/app/~root/x",
+            "~/x",
+            "srv/app",
+            "./srv/app",
+            "",
+            ".",
+            "/srv/app/\0x",
+            "/srv/app/x\n",
+            "//srv/app/x",
+            "C:/srv/app",
+            "file:///srv/app",
+            "/srv/app/\u{ff0e}\u{ff0e}/x",
+            "/srv/app\u{2215}..\u{2215}x",
+            "/srv/app/\u{2025}/x",
+            "/srv/app/.\u{200b}./x",
+            "/srv/app/.. /x",
+            "/srv/app/.../x",
+            "/srv/app/. ./x",
+            "/srv/app/{.,}{.,}/x",
+            "/srv/app/%5c..%5cx",
+            "/srv/app/%252e%252e/x",
+            " /srv/app/x",
+            "\u{feff}/srv/app/x",
+            "/srv/app/\u{202e}x",
+            "/srv/app/..;/x/../../..",
+            "/srv/app/\u{e002e}/x",
+            "/srv/app/.\u{ad}./x",
+            &format!("/srv/app/{}", "x".repeat(5_000)),
         ] {
             let said = under("/srv/app", path);
             assert!(said.is_err(), "{path:?} gave {said:?}");
+        }
+    }
+
+    #[test]
+    fn the_error_says_what_is_doubtful_about_a_path() {
+        for (path, why) in [
+            ("/srv/../x", "`..`"),
+            ("/srv/~x", "`~`"),
+            ("/srv/%41", "percent"),
+            ("/srv/.. /x", "dots and spaces"),
+            ("srv", "absolute"),
+        ] {
+            assert!(under("/srv", path).unwrap_err().to_string().contains(why), "{path}");
         }
     }
 

@@ -64,7 +64,12 @@ impl<'d> Field<'d> {
 impl<'t> Doc<'t> {
     pub(super) fn new(text: &'t str) -> Self {
         let lines = std::iter::once(0)
-            .chain(text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at.saturating_add(1)))
+            .chain(
+                text.bytes()
+                    .enumerate()
+                    .filter(|(_, byte)| *byte == b'\n')
+                    .map(|(at, _)| at.saturating_add(1)),
+            )
             .collect();
         Self { text, lines, problems: Vec::new(), warnings: Vec::new(), rule: None, patterns: 0 }
     }
@@ -125,7 +130,12 @@ impl<'t> Doc<'t> {
             let known = || lists.iter().flat_map(|list| list.iter().map(|(known, ..)| *known));
             if !known().any(|known| known == key) {
                 let fix = keys::closest(key, known()).map_or_else(
-                    || format!("use one of {}", known().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")),
+                    || {
+                        format!(
+                            "use one of {}",
+                            known().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
+                        )
+                    },
                     |close| format!("did you mean `{close}`?"),
                 );
                 self.problem(span, format!("unknown key `{}` in {place}", shown(key)), fix);
@@ -170,7 +180,12 @@ impl<'t> Doc<'t> {
     }
 
     /// A whole number within bounds.
-    pub(super) fn count(&mut self, table: &Field<'_>, key: &str, within: std::ops::RangeInclusive<u32>) -> Option<u32> {
+    pub(super) fn count(
+        &mut self,
+        table: &Field<'_>,
+        key: &str,
+        within: std::ops::RangeInclusive<u32>,
+    ) -> Option<u32> {
         let (number, span) = self.integer(table, key)?;
         let fits = u32::try_from(number).ok().filter(|number| within.contains(number));
         if fits.is_none() {
@@ -195,15 +210,24 @@ impl<'t> Doc<'t> {
             self.wrong(key, value, "a text such as `\"5m\"`");
             return None;
         };
-        let read = durations::read(text).filter(|long| (durations::SHORTEST..=durations::LONGEST).contains(long));
+        let read =
+            durations::read(text).filter(|long| (durations::SHORTEST..=durations::LONGEST).contains(long));
         if read.is_none() {
-            self.problem(value.span(), format!("`{}` is not a length of time that `{key}` can have", shown(text)), duration_fix());
+            self.problem(
+                value.span(),
+                format!("`{}` is not a length of time that `{key}` can have", shown(text)),
+                duration_fix(),
+            );
         }
         read
     }
 
     /// One of the fixed words of the contract.
-    pub(super) fn word<W: FromStr<Err = String>>(&mut self, table: &Field<'_>, key: &str) -> Option<(W, Range<usize>)> {
+    pub(super) fn word<W: FromStr<Err = String>>(
+        &mut self,
+        table: &Field<'_>,
+        key: &str,
+    ) -> Option<(W, Range<usize>)> {
         let (text, span) = self.text_at(table, key)?;
         self.read_word(&text, key, span)
     }
@@ -219,14 +243,23 @@ impl<'t> Doc<'t> {
             Err(error) => {
                 // "unknown word `x`, expected one of: …"
                 let expected = error.split_once("expected ").map_or("", |(_, expected)| expected).to_owned();
-                self.problem(span, format!("`{}` is not a value of `{key}`", shown(text)), format!("write {expected}"));
+                self.problem(
+                    span,
+                    format!("`{}` is not a value of `{key}`", shown(text)),
+                    format!("write {expected}"),
+                );
                 None
             }
         }
     }
 
     /// A list of texts, or where `single` a text alone.
-    pub(super) fn texts(&mut self, table: &Field<'_>, key: &str, single: bool) -> Vec<(String, Range<usize>)> {
+    pub(super) fn texts(
+        &mut self,
+        table: &Field<'_>,
+        key: &str,
+        single: bool,
+    ) -> Vec<(String, Range<usize>)> {
         let Some(value) = table.get(key) else { return Vec::new() };
         self.texts_of(value, key, single)
     }
@@ -246,7 +279,11 @@ impl<'t> Doc<'t> {
             return Vec::new();
         };
         if list.is_empty() {
-            self.problem(value.span(), format!("`{key}` is an empty list"), "remove the key, or list something");
+            self.problem(
+                value.span(),
+                format!("`{key}` is an empty list"),
+                "remove the key, or list something",
+            );
         }
         let mut texts = Vec::new();
         for item in list {

@@ -34,7 +34,11 @@ pub(super) fn arguments(doc: &mut Doc<'_>, table: &Field<'_>, effect: Effect) ->
     let Some(table) = doc.table(table, "args") else { return Vec::new() };
     let entries = table.entries();
     if entries.is_empty() || entries.len() > ARGUMENTS {
-        doc.problem(table.span(), format!("`args` has {} entries", entries.len()), format!("list from 1 to {ARGUMENTS}, or remove it"));
+        doc.problem(
+            table.span(),
+            format!("`args` has {} entries", entries.len()),
+            format!("list from 1 to {ARGUMENTS}, or remove it"),
+        );
     }
     let mut arguments = Vec::new();
     for (key, span, value) in entries {
@@ -81,12 +85,20 @@ fn matcher(doc: &mut Doc<'_>, table: &Field<'_>, permits: bool, depth: usize) ->
     doc.known_keys(table, "a matcher", &[keys::MATCHERS]);
     let entries = table.entries();
     if entries.is_empty() {
-        doc.problem(table.span(), "the matcher asks nothing", "write `{ equals = … }`, or `{ exists = true }`");
+        doc.problem(
+            table.span(),
+            "the matcher asks nothing",
+            "write `{ equals = … }`, or `{ exists = true }`",
+        );
         return None;
     }
     let absent = table.get("exists").and_then(|value| value.get_ref().as_bool()) == Some(false);
     if absent && entries.len() > 1 {
-        doc.problem(table.span(), "`exists = false` beside another question can never hold", "let `exists = false` stand alone");
+        doc.problem(
+            table.span(),
+            "`exists = false` beside another question can never hold",
+            "let `exists = false` stand alone",
+        );
     }
     let mut tests = Vec::new();
     for (key, _, value) in entries {
@@ -95,7 +107,13 @@ fn matcher(doc: &mut Doc<'_>, table: &Field<'_>, permits: bool, depth: usize) ->
     Some(Matcher { tests })
 }
 
-fn test(doc: &mut Doc<'_>, key: &str, value: &Spanned<DeValue<'_>>, permits: bool, depth: usize) -> Option<Test> {
+fn test(
+    doc: &mut Doc<'_>,
+    key: &str,
+    value: &Spanned<DeValue<'_>>,
+    permits: bool,
+    depth: usize,
+) -> Option<Test> {
     let span = value.span();
     match key {
         "equals" => json(doc, value).map(Test::Equals),
@@ -111,7 +129,11 @@ fn test(doc: &mut Doc<'_>, key: &str, value: &Spanned<DeValue<'_>>, permits: boo
                 Ok(roots) if !texts.is_empty() => Some(Test::Under(roots)),
                 Ok(_) => None,
                 Err(why) => {
-                    doc.problem(span, format!("`under` cannot be used: {why}"), "write an absolute path without `..`, such as `\"/srv/app\"`");
+                    doc.problem(
+                        span,
+                        format!("`under` cannot be used: {why}"),
+                        "write an absolute path without `..`, such as `\"/srv/app\"`",
+                    );
                     None
                 }
             }
@@ -122,7 +144,11 @@ fn test(doc: &mut Doc<'_>, key: &str, value: &Spanned<DeValue<'_>>, permits: boo
                 Ok(hosts) if !texts.is_empty() => Some(Test::HostIn(hosts)),
                 Ok(_) => None,
                 Err(why) => {
-                    doc.problem(span, format!("`host_in` cannot be used: {why}"), "write plain hosts such as `\"example.com\"` or `\"*.example.com\"`");
+                    doc.problem(
+                        span,
+                        format!("`host_in` cannot be used: {why}"),
+                        "write plain hosts such as `\"example.com\"` or `\"*.example.com\"`",
+                    );
                     None
                 }
             }
@@ -147,7 +173,11 @@ fn test(doc: &mut Doc<'_>, key: &str, value: &Spanned<DeValue<'_>>, permits: boo
 }
 
 fn wrong(doc: &mut Doc<'_>, key: &str, value: &Spanned<DeValue<'_>>, expected: &str) -> Option<Test> {
-    doc.problem(value.span(), format!("`{key}` is {}", kind_of(value.get_ref())), format!("write {expected}"));
+    doc.problem(
+        value.span(),
+        format!("`{key}` is {}", kind_of(value.get_ref())),
+        format!("write {expected}"),
+    );
     None
 }
 
@@ -188,7 +218,10 @@ fn prefix(doc: &mut Doc<'_>, value: &Spanned<DeValue<'_>>, permits: bool) -> Opt
     if let Some(instead) = instead.filter(|_| permits) {
         doc.warning(
             value.span(),
-            format!("`prefix` compares letters only: `{}` is also the beginning of places it does not mean", shown(text)),
+            format!(
+                "`prefix` compares letters only: `{}` is also the beginning of places it does not mean",
+                shown(text)
+            ),
             format!("use {instead}"),
         );
     }
@@ -238,7 +271,8 @@ fn shell(doc: &mut Doc<'_>, value: &Spanned<DeValue<'_>>, permits: bool, depth: 
             let span = error.span().unwrap_or_else(|| value.span());
             // Their messages carry the fix after a semicolon.
             let message = error.message().trim().to_owned();
-            let (what, fix) = message.split_once("; ").unwrap_or((&message, "see the guide to shell patterns"));
+            let (what, fix) =
+                message.split_once("; ").unwrap_or((&message, "see the guide to shell patterns"));
             doc.problem(span, format!("the shell pattern cannot be used: {what}"), fix);
             return None;
         }
@@ -261,7 +295,10 @@ fn shell(doc: &mut Doc<'_>, value: &Spanned<DeValue<'_>>, permits: bool, depth: 
     } else if permits {
         ("a shell pattern that lets commands pass lists them in `allow`", "write `shell = { allow = […] }`")
     } else {
-        ("a shell pattern of a hold or deny rule lists what to look for in `mention`", "write `shell = { mention = […] }`")
+        (
+            "a shell pattern of a hold or deny rule lists what to look for in `mention`",
+            "write `shell = { mention = […] }`",
+        )
     };
     doc.problem(value.span(), message, fix);
     None
@@ -274,7 +311,11 @@ fn json(doc: &mut Doc<'_>, value: &Spanned<DeValue<'_>>) -> Option<Value> {
         DeValue::Boolean(is) => Value::Bool(*is),
         DeValue::Integer(_) | DeValue::Float(_) => {
             let Some(number) = number_of(value.get_ref()) else {
-                doc.problem(value.span(), "the number does not fit", "use a number within ±(2^53-1), neither infinite nor `nan`");
+                doc.problem(
+                    value.span(),
+                    "the number does not fit",
+                    "use a number within ±(2^53-1), neither infinite nor `nan`",
+                );
                 return None;
             };
             exact(value.get_ref(), number)

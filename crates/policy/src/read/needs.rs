@@ -36,7 +36,11 @@ pub(super) fn named(doc: &mut Doc<'_>, file: &Field<'_>) -> Named {
                     named.insert(name.to_owned(), needs);
                 }
             }
-            None => doc.problem(span, format!("`needs.{}` is not a table", shown(name)), format!("write `[needs.{}]` and below it `people = 2`", shown(name))),
+            None => doc.problem(
+                span,
+                format!("`needs.{}` is not a table", shown(name)),
+                format!("write `[needs.{}]` and below it `people = 2`", shown(name)),
+            ),
         }
     }
     named
@@ -68,7 +72,11 @@ fn inline(doc: &mut Doc<'_>, table: &Field<'_>, place: &str) -> Option<Needs> {
     let short = table.get("people").or_else(|| table.get("team"));
     let forms = [short.is_some(), table.get("any").is_some(), table.get("all").is_some()];
     if forms.iter().filter(|used| **used).count() > 1 {
-        doc.problem(table.span(), "`people` and `team`, `any`, and `all` are three ways to say it", "use one of them");
+        doc.problem(
+            table.span(),
+            "`people` and `team`, `any`, and `all` are three ways to say it",
+            "use one of them",
+        );
         return None;
     }
     let any = if table.get("any").is_some() {
@@ -159,13 +167,21 @@ pub(super) fn escalations(doc: &mut Doc<'_>, file: &Field<'_>, named: &Named) ->
     let mut links: Vec<(String, Link)> = Vec::new();
     for (name, span, value) in tables.entries() {
         let Some(table) = Field::of(value) else {
-            doc.problem(span, format!("`escalation.{}` is not a table", shown(name)), format!("write `[escalation.{}]`", shown(name)));
+            doc.problem(
+                span,
+                format!("`escalation.{}` is not a table", shown(name)),
+                format!("write `[escalation.{}]`", shown(name)),
+            );
             continue;
         };
         doc.known_keys(&table, &format!("`[escalation.{}]`", shown(name)), &[keys::ESCALATION]);
         for key in ["needs", "expires_in"] {
             if table.get(key).is_none() {
-                doc.problem(span.clone(), format!("`[escalation.{}]` has no `{key}`", shown(name)), format!("add `{key}`"));
+                doc.problem(
+                    span.clone(),
+                    format!("`[escalation.{}]` has no `{key}`", shown(name)),
+                    format!("add `{key}`"),
+                );
             }
         }
         let (needs, expires_in) = (reference(doc, &table, named), doc.duration(&table, "expires_in"));
@@ -199,22 +215,39 @@ fn chain(
             // A cycle is reported once, where its first member by name stands.
             let cycle: Vec<&str> = path.iter().copied().skip_while(|step| *step != next).collect();
             if cycle.iter().min() == Some(&name) && cycle.first() == Some(&name) {
-                let round = cycle.iter().chain([&name]).map(|step| format!("`{}`", shown(step))).collect::<Vec<_>>().join(" -> ");
-                doc.problem(span.clone(), format!("the escalations go in a circle: {round}"), "remove one `then`");
+                let round = cycle
+                    .iter()
+                    .chain([&name])
+                    .map(|step| format!("`{}`", shown(step)))
+                    .collect::<Vec<_>>()
+                    .join(" -> ");
+                doc.problem(
+                    span.clone(),
+                    format!("the escalations go in a circle: {round}"),
+                    "remove one `then`",
+                );
             }
             return None;
         }
         let Some(found) = by_name.get(next.as_str()) else {
             // One that stands in the file but could not be read has been reported already.
             if at.span == link.span && tables.get(next).is_none() {
-                doc.problem(span.clone(), format!("there is no escalation named `{}`", shown(next)), format!("add a table `[escalation.{}]`", shown(next)));
+                doc.problem(
+                    span.clone(),
+                    format!("there is no escalation named `{}`", shown(next)),
+                    format!("add a table `[escalation.{}]`", shown(next)),
+                );
             }
             return None;
         };
         path.push(next);
         steps.push(found.step.clone());
         if steps.len() > CHAIN {
-            doc.problem(link.span.clone(), format!("the escalation `{}` has more than {CHAIN} steps", shown(name)), "shorten the chain");
+            doc.problem(
+                link.span.clone(),
+                format!("the escalation `{}` has more than {CHAIN} steps", shown(name)),
+                "shorten the chain",
+            );
             return None;
         }
         at = found;
@@ -224,7 +257,9 @@ fn chain(
 
 /// Named tables that nothing uses are probably misspelt somewhere.
 pub(super) fn unused(doc: &mut Doc<'_>, file: &Field<'_>, used: &HashSet<String>) {
-    let text_of = |table: &Field<'_>, key: &str| table.get(key).and_then(|value| value.get_ref().as_str().map(str::to_owned));
+    let text_of = |table: &Field<'_>, key: &str| {
+        table.get(key).and_then(|value| value.get_ref().as_str().map(str::to_owned))
+    };
     let mut needed: Vec<String> = used.iter().cloned().collect();
     if let Some(defaults) = file.get("defaults").and_then(Field::of) {
         needed.extend(text_of(&defaults, "needs").map(|name| format!("needs.{name}")));
@@ -241,7 +276,11 @@ pub(super) fn unused(doc: &mut Doc<'_>, file: &Field<'_>, used: &HashSet<String>
         let Some(tables) = file.get(group).and_then(Field::of) else { continue };
         for (name, span, _) in tables.entries() {
             if !needed.contains(&format!("{group}.{name}")) {
-                doc.warning(span, format!("nothing uses `[{group}.{}]`", shown(name)), "use it in a rule, or remove it");
+                doc.warning(
+                    span,
+                    format!("nothing uses `[{group}.{}]`", shown(name)),
+                    "use it in a rule, or remove it",
+                );
             }
         }
     }

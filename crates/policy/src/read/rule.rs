@@ -11,13 +11,7 @@ use super::{
     shown,
 };
 use crate::{
-    Trust,
-    condition::Condition,
-    evaluate::Defaults,
-    glob::Name,
-    keys,
-    path::Path,
-    rule::Rule,
+    Trust, condition::Condition, evaluate::Defaults, glob::Name, keys, path::Path, rule::Rule,
     trust::is_shell_tool,
 };
 
@@ -36,12 +30,21 @@ pub(super) struct Context<'c> {
 }
 
 /// Reads a rule; `None` when it has no effect to speak of. Problems go to the document.
-pub(super) fn read(doc: &mut Doc<'_>, table: &Field<'_>, name: String, context: &mut Context<'_>) -> Option<Rule> {
+pub(super) fn read(
+    doc: &mut Doc<'_>,
+    table: &Field<'_>,
+    name: String,
+    context: &mut Context<'_>,
+) -> Option<Rule> {
     doc.known_keys(table, "a rule", &[keys::RULE_EFFECT, keys::RULE_MATCH]);
     let Some((effect, _)) = doc.word::<Effect>(table, "effect") else {
-            if table.get("effect").is_none() {
-                doc.problem(table.span(), "the rule has no effect", "add `effect = \"hold\"`, `\"allow\"` or `\"deny\"`");
-            }
+        if table.get("effect").is_none() {
+            doc.problem(
+                table.span(),
+                "the rule has no effect",
+                "add `effect = \"hold\"`, `\"allow\"` or `\"deny\"`",
+            );
+        }
         return None;
     };
     only_where_they_mean_something(doc, table, effect);
@@ -148,7 +151,11 @@ fn condition(doc: &mut Doc<'_>, table: &Field<'_>, effect: Effect) -> Option<Con
         Ok(condition) => {
             let uses = condition.uses();
             if effect == Effect::Allow && uses.claims {
-                doc.problem(span.clone(), "the condition looks at `session` or `lineage`, which an agent merely claims", CLAIMS);
+                doc.problem(
+                    span.clone(),
+                    "the condition looks at `session` or `lineage`, which an agent merely claims",
+                    CLAIMS,
+                );
             }
             if effect == Effect::Allow && uses.loose_pattern {
                 doc.warning(
@@ -181,7 +188,11 @@ const CLAIMS: &str = "use it in a hold or deny rule, or name the sub-agent as an
 fn claims_in_allow(doc: &mut Doc<'_>, table: &Field<'_>) {
     for (key, span, _) in table.entries() {
         if key == "session" || key == "lineage" {
-            doc.problem(span, format!("an allow rule cannot look at `{key}`, which an agent merely claims"), CLAIMS);
+            doc.problem(
+                span,
+                format!("an allow rule cannot look at `{key}`, which an agent merely claims"),
+                CLAIMS,
+            );
         }
     }
 }
@@ -209,7 +220,11 @@ fn on_expiry(doc: &mut Doc<'_>, table: &Field<'_>, context: &mut Context<'_>) ->
             doc.known_keys(&inner, "`on_expiry`", &[&[("escalate", "", "")]]);
             let Some((name, span)) = doc.text_at(&inner, "escalate") else {
                 if inner.get("escalate").is_none() {
-                    doc.problem(inner.span(), "`on_expiry` names no escalation", "write `{ escalate = \"…\" }`");
+                    doc.problem(
+                        inner.span(),
+                        "`on_expiry` names no escalation",
+                        "write `{ escalate = \"…\" }`",
+                    );
                 }
                 return Vec::new();
             };
@@ -221,7 +236,11 @@ fn on_expiry(doc: &mut Doc<'_>, table: &Field<'_>, context: &mut Context<'_>) ->
             })
         }
         _ => {
-            doc.problem(value.span(), "`on_expiry` is neither `deny` nor an escalation", "write `\"deny\"` or `{ escalate = \"…\" }`");
+            doc.problem(
+                value.span(),
+                "`on_expiry` is neither `deny` nor an escalation",
+                "write `\"deny\"` or `{ escalate = \"…\" }`",
+            );
             Vec::new()
         }
     }
@@ -234,13 +253,23 @@ fn decisions(doc: &mut Doc<'_>, table: &Field<'_>) -> Option<Vec<DecisionWord>> 
         .into_iter()
         .filter_map(|(text, span)| doc.read_word(&text, "decisions", span).map(|(word, _)| word))
         .collect();
-    Some(DecisionWord::ALL.iter().copied().filter(|word| *word == DecisionWord::Deny || words.contains(word)).collect())
+    Some(
+        DecisionWord::ALL
+            .iter()
+            .copied()
+            .filter(|word| *word == DecisionWord::Deny || words.contains(word))
+            .collect(),
+    )
 }
 
 fn trust(doc: &mut Doc<'_>, table: &Field<'_>, rule: &Rule) -> Option<Trust> {
     let Some(value) = table.get("trust_after") else {
         if let Some(template) = table.get("template") {
-            doc.problem(template.span(), "`template` says nothing without `trust_after`", "add `trust_after = 3`, or remove `template`");
+            doc.problem(
+                template.span(),
+                "`template` says nothing without `trust_after`",
+                "add `trust_after = 3`, or remove `template`",
+            );
         }
         return None;
     };
@@ -256,19 +285,35 @@ fn trust(doc: &mut Doc<'_>, table: &Field<'_>, rule: &Rule) -> Option<Trust> {
         let span = value.span();
         let texts = doc.texts(table, "template", false);
         if texts.len() > TEMPLATE {
-            doc.problem(span.clone(), format!("`template` lists more than {TEMPLATE} pointers"), "leave it out to compare all arguments");
+            doc.problem(
+                span.clone(),
+                format!("`template` lists more than {TEMPLATE} pointers"),
+                "leave it out to compare all arguments",
+            );
         }
         for (text, span) in &texts {
             if let Err(why) = Path::read_pointer(text) {
-                doc.problem(span.clone(), format!("`{}` is not a JSON pointer: {why}", shown(text)), "write it as `/to/iban`");
+                doc.problem(
+                    span.clone(),
+                    format!("`{}` is not a JSON pointer: {why}", shown(text)),
+                    "write it as `/to/iban`",
+                );
             }
         }
         let shell = rule.tool.iter().find(|name| is_shell_tool(name.text()));
-        let free = shell.map(|name| format!("`{}` takes a free-form command", shown(name.text()))).or_else(|| {
-            rule.arguments.iter().any(|argument| argument.matcher.looks_at_commands()).then(|| "the rule looks at a free-form command".to_owned())
-        });
+        let free =
+            shell.map(|name| format!("`{}` takes a free-form command", shown(name.text()))).or_else(|| {
+                rule.arguments
+                    .iter()
+                    .any(|argument| argument.matcher.looks_at_commands())
+                    .then(|| "the rule looks at a free-form command".to_owned())
+            });
         if let Some(why) = free {
-            doc.problem(span, format!("{why}, of which only the whole can be trusted"), "remove `template`: then the same arguments, all of them, count as the same");
+            doc.problem(
+                span,
+                format!("{why}, of which only the whole can be trusted"),
+                "remove `template`: then the same arguments, all of them, count as the same",
+            );
         }
         let mut texts: Vec<String> = texts.into_iter().map(|(text, _)| text).collect();
         texts.sort();

@@ -22,12 +22,19 @@ pub(super) fn warn(doc: &mut Doc<'_>, rules: &[Rule], spans: &[Range<usize>], de
             );
         }
         if rule.effect == Effect::Allow && asks_nothing(rule) {
-            doc.warning(span.clone(), "the rule allows every call of every tool", "name the tools it is meant for");
+            doc.warning(
+                span.clone(),
+                "the rule allows every call of every tool",
+                "name the tools it is meant for",
+            );
         }
         if let Some(other) = shadows.over(rule) {
             doc.warning(
                 span.clone(),
-                format!("the rule can never decide: `{}` is stricter and matches all of its calls", shown(&other.name)),
+                format!(
+                    "the rule can never decide: `{}` is stricter and matches all of its calls",
+                    shown(&other.name)
+                ),
                 "remove one of the two, or narrow the stricter one",
             );
         }
@@ -95,7 +102,12 @@ impl<'r> Shadows<'r> {
                 Name::Glob(_) => None,
             };
             let stricter = |other: &&Rule| other.effect > rule.effect;
-            let by_glob = || self.globs.iter().find(|(glob, other)| stricter(other) && covers(glob, name)).map(|(_, other)| *other);
+            let by_glob = || {
+                self.globs
+                    .iter()
+                    .find(|(glob, other)| stricter(other) && covers(glob, name))
+                    .map(|(_, other)| *other)
+            };
             found = Some(exact.filter(stricter).or_else(by_glob)?);
         }
         found
@@ -109,6 +121,9 @@ fn covers(glob: &Name, name: &Name) -> bool {
     }
     match name {
         Name::Exact(text) => glob.matches(text),
-        Name::Glob(_) => glob.text().strip_suffix('*').is_some_and(|begin| begin == glob.prefix() && name.prefix().starts_with(begin)),
+        Name::Glob(_) => glob
+            .text()
+            .strip_suffix('*')
+            .is_some_and(|begin| begin == glob.prefix() && name.prefix().starts_with(begin)),
     }
 }

@@ -25,7 +25,10 @@ fn a_claimed_risk_raises_the_risk_and_never_lowers_it() {
 
 #[test]
 fn sub_agents_have_rules_of_their_own() {
-    let policy = rules(&[("main", "allow", "tool = 'write'"), ("coder", "hold", "tool = 'write'\nlineage = ['coder', 'x-*']\nneeds = { people = 2 }")]);
+    let policy = rules(&[
+        ("main", "allow", "tool = 'write'"),
+        ("coder", "hold", "tool = 'write'\nlineage = ['coder', 'x-*']\nneeds = { people = 2 }"),
+    ]);
     let with = |context| {
         let mut call = ask("write", json!({}));
         call.context = context;
@@ -35,14 +38,23 @@ fn sub_agents_have_rules_of_their_own() {
     assert_eq!(with(json!({"lineage": ["planner"]})).effect, ALLOW);
     assert_eq!(with(json!({"lineage": ["planner", "coder"]})).effect, HOLD);
     assert_eq!(with(json!({"lineage": ["x-1"]})).rule, "coder");
-    for odd in [json!({"lineage": "coder"}), json!({"lineage": [1]}), json!({"lineage": {"0": "a"}}), json!({"lineage": vec!["a"; 65]})] {
+    for odd in [
+        json!({"lineage": "coder"}),
+        json!({"lineage": [1]}),
+        json!({"lineage": {"0": "a"}}),
+        json!({"lineage": vec!["a"; 65]}),
+    ] {
         assert_eq!(with(odd.clone()).effect, HOLD, "{odd}");
     }
 }
 
 #[test]
 fn a_session_can_be_held_or_denied_but_not_allowed() {
-    let policy = rules(&[("a", "allow", "tool = 't'"), ("s", "deny", "session = 'bad-*'"), ("w", "hold", "when = \"session == 'odd'\"")]);
+    let policy = rules(&[
+        ("a", "allow", "tool = 't'"),
+        ("s", "deny", "session = 'bad-*'"),
+        ("w", "hold", "when = \"session == 'odd'\""),
+    ]);
     let with = |session: &str| {
         let mut call = ask("t", json!({}));
         call.session = session.to_owned();
@@ -53,7 +65,10 @@ fn a_session_can_be_held_or_denied_but_not_allowed() {
 
 #[test]
 fn a_claim_that_denies_does_not_hide_the_risk_of_what_was_held() {
-    let policy = rules(&[("h", "hold", "tool = 't'\nrisk = 'critical'"), ("d", "deny", "session = 's'\nrisk = 'low'")]);
+    let policy = rules(&[
+        ("h", "hold", "tool = 't'\nrisk = 'critical'"),
+        ("d", "deny", "session = 's'\nrisk = 'low'"),
+    ]);
     let outcome = ask("t", json!({})).under(&policy);
     assert_eq!((outcome.effect, outcome.risk, outcome.rule.as_str()), (DENY, Risk::Critical, "d"));
 }

@@ -9,7 +9,12 @@ use serde_json::json;
 use crate::support::{ALLOW, DENY, HOLD, ask, of_kind, plan, policy, rules};
 
 fn seats(list: &[(u32, Option<&str>)]) -> Vec<AllOf> {
-    vec![AllOf { all: list.iter().map(|(people, team)| Seat { people: *people, team: team.map(str::to_owned) }).collect() }]
+    vec![AllOf {
+        all: list
+            .iter()
+            .map(|(people, team)| Seat { people: *people, team: team.map(str::to_owned) })
+            .collect(),
+    }]
 }
 
 #[test]
@@ -44,7 +49,11 @@ fn the_empty_policy_holds_everything() {
 
 #[test]
 fn every_matcher_of_names_must_agree() {
-    let policy = rules(&[("r", "deny", "tool = ['a/*', 'b']\nserver = 'a'\nagent = ['bot', 'x*']\nsource = 'rest'\nkind = 'action'")]);
+    let policy = rules(&[(
+        "r",
+        "deny",
+        "tool = ['a/*', 'b']\nserver = 'a'\nagent = ['bot', 'x*']\nsource = 'rest'\nkind = 'action'",
+    )]);
     assert_eq!(ask("a/x", json!({})).under(&policy).effect, DENY);
     assert_eq!(ask("b", json!({})).under(&policy).effect, HOLD, "b has no server");
     let mut other = ask("a/x", json!({}));
@@ -71,12 +80,19 @@ fn a_server_is_matched_however_the_tool_spells_it() {
 fn an_error_stops_an_allow_rule_and_sets_off_the_others() {
     for (effect, expected) in [("allow", HOLD), ("deny", DENY)] {
         for matcher in [
-            "[rule.args]\namount = { max = 10 }", "[rule.args]\n'a.b' = { equals = 1 }", "[rule.args]\n'l[*]' = { equals = 1 }", "when = 'args.amount < 10'",
-            "[rule.args]\npath = { under = '/srv' }", "[rule.args]\nurl = { host_in = 'a.com' }", "[rule.args]\nname = { in = ['a'] }",
+            "[rule.args]\namount = { max = 10 }",
+            "[rule.args]\n'a.b' = { equals = 1 }",
+            "[rule.args]\n'l[*]' = { equals = 1 }",
+            "when = 'args.amount < 10'",
+            "[rule.args]\npath = { under = '/srv' }",
+            "[rule.args]\nurl = { host_in = 'a.com' }",
+            "[rule.args]\nname = { in = ['a'] }",
         ] {
             let policy = rules(&[("r", effect, &format!("tool = 't'\n{matcher}"))]);
             for arguments in [
-                json!({}), json!({"amount": "9", "a": 1, "l": [], "path": "../x", "url": "https://a@b.com", "name": 1}), json!({"amount": null, "a": {"b": "x"}, "l": {}, "path": 1, "url": 1, "name": []}),
+                json!({}),
+                json!({"amount": "9", "a": 1, "l": [], "path": "../x", "url": "https://a@b.com", "name": 1}),
+                json!({"amount": null, "a": {"b": "x"}, "l": {}, "path": 1, "url": 1, "name": []}),
             ] {
                 let outcome = ask("t", arguments.clone()).under(&policy);
                 assert_eq!(outcome.effect, expected, "{effect} {matcher} {arguments}: {:?}", outcome.reasons);
@@ -90,7 +106,11 @@ fn an_error_stops_an_allow_rule_and_sets_off_the_others() {
 
 #[test]
 fn a_no_elsewhere_is_stronger_than_an_error() {
-    let policy = rules(&[("r", "deny", "tool = 't'\nwhen = 'args.sure == true'\n[rule.args]\namount = { above = 10 }")]);
+    let policy = rules(&[(
+        "r",
+        "deny",
+        "tool = 't'\nwhen = 'args.sure == true'\n[rule.args]\namount = { above = 10 }",
+    )]);
     assert_eq!(ask("t", json!({"sure": false})).under(&policy).effect, HOLD);
     assert_eq!(ask("t", json!({"sure": true})).under(&policy).effect, DENY);
 }
@@ -118,7 +138,10 @@ fn everything_the_matching_rules_ask_for_is_put_together() {
     let outcome = ask("t", json!({})).under(&policy);
     assert_eq!((outcome.effect, outcome.rule.as_str(), outcome.risk), (HOLD, "one", Risk::Medium));
     assert_eq!(outcome.reasons, ["rule `one`: because", "rule `two`: holds it"]);
-    assert_eq!(outcome.needs, Needs { any: seats(&[(1, Some("finance")), (1, None)]), four_eyes: true, step_up: None });
+    assert_eq!(
+        outcome.needs,
+        Needs { any: seats(&[(1, Some("finance")), (1, None)]), four_eyes: true, step_up: None }
+    );
     assert_eq!(outcome.expires_in, Some(Duration::from_mins(5)));
     assert_eq!(outcome.claim_window, Some(Duration::from_mins(2)));
     assert_eq!(outcome.decisions, Some(vec![DecisionWord::Edit, DecisionWord::Deny]));
@@ -132,12 +155,18 @@ fn everything_the_matching_rules_ask_for_is_put_together() {
 #[test]
 fn trust_is_offered_only_if_every_rule_offers_the_same() {
     let with = |other: &str| {
-        let policy = rules(&[("a", "hold", "tool = 't'\ntrust_after = 2\ntemplate = ['/x']"), ("b", "hold", &format!("tool = 't'\n{other}"))]);
+        let policy = rules(&[
+            ("a", "hold", "tool = 't'\ntrust_after = 2\ntemplate = ['/x']"),
+            ("b", "hold", &format!("tool = 't'\n{other}")),
+        ]);
         ask("t", json!({})).under(&policy).trust
     };
     assert_eq!(with(""), None);
     assert_eq!(with("trust_after = 2"), None);
-    assert_eq!(with("trust_after = 3\ntemplate = ['/x']"), Some(Trust { after: 3, template: Some(vec!["/x".to_owned()]) }));
+    assert_eq!(
+        with("trust_after = 3\ntemplate = ['/x']"),
+        Some(Trust { after: 3, template: Some(vec!["/x".to_owned()]) })
+    );
     let mut risky = ask("t", json!({}));
     risky.risk = Some(Risk::High);
     assert_eq!(risky.under(&rules(&[("a", "hold", "tool = 't'\ntrust_after = 2")])).trust, None);
@@ -156,7 +185,9 @@ fn critical_calls_always_need_a_code() {
 #[test]
 fn from_a_certain_risk_on_nothing_is_allowed() {
     let with = |hold_at: &str, risk: &str| {
-        let policy = policy(&format!("[defaults]\nhold_at_risk = '{hold_at}'\n[[rule]]\nname = 'r'\neffect = 'allow'\ntool = 't'\nrisk = '{risk}'\n"));
+        let policy = policy(&format!(
+            "[defaults]\nhold_at_risk = '{hold_at}'\n[[rule]]\nname = 'r'\neffect = 'allow'\ntool = 't'\nrisk = '{risk}'\n"
+        ));
         ask("t", json!({})).under(&policy).effect
     };
     assert_eq!(with("high", "medium"), ALLOW);
@@ -178,7 +209,11 @@ fn questions_confirmations_and_plans_are_never_allowed() {
 
 #[test]
 fn a_rule_about_arguments_says_nothing_of_questions() {
-    let policy = rules(&[("r", "deny", "[rule.args]\namount = { above = 10 }"), ("s", "deny", "when = 'args.x == 1'"), ("k", "deny", "kind = 'confirmation'")]);
+    let policy = rules(&[
+        ("r", "deny", "[rule.args]\namount = { above = 10 }"),
+        ("s", "deny", "when = 'args.x == 1'"),
+        ("k", "deny", "kind = 'confirmation'"),
+    ]);
     assert_eq!(of_kind(Kind::Input).under(&policy).effect, HOLD);
     assert_eq!(of_kind(Kind::Confirmation).under(&policy).effect, DENY);
 }
@@ -186,7 +221,9 @@ fn a_rule_about_arguments_says_nothing_of_questions() {
 #[test]
 fn a_plan_is_as_strict_as_its_strictest_step() {
     let policy = rules(&[
-        ("read", "allow", "tool = 'read'"), ("pay", "hold", "tool = 'pay'\nrisk = 'critical'\nneeds = { people = 2 }"), ("drop", "deny", "tool = 'drop'"),
+        ("read", "allow", "tool = 'read'"),
+        ("pay", "hold", "tool = 'pay'\nrisk = 'critical'\nneeds = { people = 2 }"),
+        ("drop", "deny", "tool = 'drop'"),
     ]);
     let outcome = plan(&[("read", json!({})), ("pay", json!({}))]).under(&policy);
     assert_eq!((outcome.effect, outcome.rule.as_str(), outcome.risk), (HOLD, "pay", Risk::Critical));
@@ -199,9 +236,21 @@ fn a_plan_is_as_strict_as_its_strictest_step() {
 #[test]
 fn shell_patterns_allow_whole_commands_and_find_mentioned_ones() {
     let policy = rules(&[
-        ("known", "allow", "tool = 'Bash'\n[rule.args]\ncommand = { shell = { allow = [ { exact = ['git', 'status'] }, { exact = ['ls'] } ] } }"),
-        ("rm", "deny", "tool = 'Bash'\n[rule.args]\ncommand = { shell = { mention = [ { program = 'rm' } ] } }"),
-        ("other", "hold", "tool = 'Bash'\nrisk = 'high'\n[rule.args]\ncommand = { not = { shell = { allow = [ { exact = ['git', 'status'] }, { exact = ['ls'] } ] } } }"),
+        (
+            "known",
+            "allow",
+            "tool = 'Bash'\n[rule.args]\ncommand = { shell = { allow = [ { exact = ['git', 'status'] }, { exact = ['ls'] } ] } }",
+        ),
+        (
+            "rm",
+            "deny",
+            "tool = 'Bash'\n[rule.args]\ncommand = { shell = { mention = [ { program = 'rm' } ] } }",
+        ),
+        (
+            "other",
+            "hold",
+            "tool = 'Bash'\nrisk = 'high'\n[rule.args]\ncommand = { not = { shell = { allow = [ { exact = ['git', 'status'] }, { exact = ['ls'] } ] } } }",
+        ),
     ]);
     let said = |command: &str| {
         let outcome = ask("Bash", json!({"command": command})).under(&policy);
@@ -215,7 +264,8 @@ fn shell_patterns_allow_whole_commands_and_find_mentioned_ones() {
 
 #[test]
 fn presets_come_along_under_their_names() {
-    let policy = policy("extends = ['preset:default']\n[[rule]]\nname = 'mine'\neffect = 'allow'\ntool = 'deploy'\n");
+    let policy =
+        policy("extends = ['preset:default']\n[[rule]]\nname = 'mine'\neffect = 'allow'\ntool = 'deploy'\n");
     let outcome = ask("delete_files", json!({})).under(&policy);
     assert_eq!((outcome.effect, outcome.rule.as_str()), (HOLD, "default/destructive"));
     assert_eq!(ask("deploy", json!({})).under(&policy).effect, ALLOW);
@@ -225,11 +275,14 @@ fn presets_come_along_under_their_names() {
 #[test]
 fn an_explanation_says_for_every_rule_which_matcher_spoke() {
     let policy = rules(&[
-        ("other", "deny", "tool = 'x'"), ("amount", "hold", "tool = 't'\n[rule.args]\namount = { above = 10 }"), ("broken", "hold", "tool = 't'\n[rule.args]\n'to.iban' = { prefix = 'DE' }"),
+        ("other", "deny", "tool = 'x'"),
+        ("amount", "hold", "tool = 't'\n[rule.args]\namount = { above = 10 }"),
+        ("broken", "hold", "tool = 't'\n[rule.args]\n'to.iban' = { prefix = 'DE' }"),
         ("yes", "allow", "tool = 't'"),
     ]);
     let explanation = ask("t", json!({"amount": 5})).explained(&policy);
-    let said: Vec<_> = explanation.rules.iter().map(|rule| (rule.rule.as_str(), rule.said, rule.by.as_str())).collect();
+    let said: Vec<_> =
+        explanation.rules.iter().map(|rule| (rule.rule.as_str(), rule.said, rule.by.as_str())).collect();
     assert_eq!(
         said,
         [
@@ -243,7 +296,10 @@ fn an_explanation_says_for_every_rule_which_matcher_spoke() {
     let text = serde_json::to_string(&explanation).unwrap();
     assert!(text.contains("\"said\":\"not_matched\"") && text.contains("\"effect\":\"hold\""), "{text}");
     let steps = plan(&[("t", json!({"amount": 50}))]).explained(&policy).steps;
-    assert_eq!(steps[0].rules.iter().map(|rule| rule.rule.as_str()).collect::<Vec<_>>(), ["amount", "broken", "yes"]);
+    assert_eq!(
+        steps[0].rules.iter().map(|rule| rule.rule.as_str()).collect::<Vec<_>>(),
+        ["amount", "broken", "yes"]
+    );
 }
 
 #[test]

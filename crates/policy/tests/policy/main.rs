@@ -1,5 +1,9 @@
 //! Facts about policies as a whole, told through the public surface alone.
-#![expect(clippy::format_collect, clippy::format_push_string, reason = "texts of test policies, written to be read")]
+#![expect(
+    clippy::format_collect,
+    clippy::format_push_string,
+    reason = "texts of test policies, written to be read"
+)]
 
 mod claims;
 mod corpus;

@@ -6,10 +6,16 @@ use placet_policy::Severity;
 use crate::support::policy;
 
 fn directory(people: &[(&str, &[&str])], agents: &[(&str, Option<&str>)]) -> Directory {
-    let person = |teams: &[&str]| Person { roles: [Role::Reviewer].into(), teams: teams.iter().map(|team| (*team).to_owned()).collect() };
+    let person = |teams: &[&str]| Person {
+        roles: [Role::Reviewer].into(),
+        teams: teams.iter().map(|team| (*team).to_owned()).collect(),
+    };
     Directory {
         people: people.iter().map(|(name, teams)| ((*name).to_owned(), person(teams))).collect(),
-        agents: agents.iter().map(|(name, owner)| ((*name).to_owned(), Agent { owner: owner.map(str::to_owned) })).collect(),
+        agents: agents
+            .iter()
+            .map(|(name, owner)| ((*name).to_owned(), Agent { owner: owner.map(str::to_owned) }))
+            .collect(),
         ..Directory::default()
     }
 }
@@ -17,13 +23,22 @@ fn directory(people: &[(&str, &[&str])], agents: &[(&str, Option<&str>)]) -> Dir
 /// Severity, rule and message of every finding.
 fn found(needs: &str, directory: &Directory) -> Vec<(Severity, String, String)> {
     let policy = policy(&format!("[[rule]]\nname = 'r'\neffect = 'hold'\ntool = 't'\nneeds = {needs}\n"));
-    policy.check_people(directory).into_iter().map(|finding| (finding.severity, finding.rule, format!("{}; {}", finding.message, finding.fix))).collect()
+    policy
+        .check_people(directory)
+        .into_iter()
+        .map(|finding| (finding.severity, finding.rule, format!("{}; {}", finding.message, finding.fix)))
+        .collect()
 }
 
 #[test]
 fn needs_that_can_be_met_are_not_mentioned() {
     let who = directory(&[("ann", &["finance"]), ("bob", &["legal"])], &[("bot", Some("ann"))]);
-    for needs in ["{ people = 2 }", "{ people = 1, team = 'finance' }", "{ all = [ { team = 'finance' }, { team = 'legal' } ] }", "{ people = 1, four_eyes = true }"] {
+    for needs in [
+        "{ people = 2 }",
+        "{ people = 1, team = 'finance' }",
+        "{ all = [ { team = 'finance' }, { team = 'legal' } ] }",
+        "{ people = 1, four_eyes = true }",
+    ] {
         assert_eq!(found(needs, &who), [], "{needs}");
     }
 }
@@ -34,7 +49,9 @@ fn needs_nobody_can_meet_are_errors_that_say_what_is_lacking() {
     let said = found("{ people = 3 }", &who);
     assert_eq!((said.len(), said[0].0, said[0].1.as_str()), (1, Severity::Error, "r"));
     assert!(said[0].2.contains("there must be 3 reviewers, and there are 2"), "{}", said[0].2);
-    assert!(found("{ people = 1, team = 'legal' }", &who)[0].2.contains("in the team `legal`, and there are 0"));
+    assert!(
+        found("{ people = 1, team = 'legal' }", &who)[0].2.contains("in the team `legal`, and there are 0")
+    );
     // Everybody without a reviewer: the defaults cannot be met either.
     let nobody = found("{ people = 1 }", &directory(&[], &[]));
     assert_eq!(nobody.iter().map(|(_, rule, _)| rule.as_str()).collect::<Vec<_>>(), ["default", "r"]);
@@ -71,7 +88,9 @@ fn an_alternative_that_can_never_be_met_is_a_warning() {
 #[test]
 fn with_four_eyes_the_owner_does_not_count() {
     let alone = directory(&[("ann", &[])], &[("bot", Some("ann"))]);
-    assert!(found("{ people = 1, four_eyes = true }", &alone)[0].2.contains("their owner `ann` does not count"));
+    assert!(
+        found("{ people = 1, four_eyes = true }", &alone)[0].2.contains("their owner `ann` does not count")
+    );
     let unowned = directory(&[("ann", &[])], &[("bot", None)]);
     assert!(found("{ people = 1, four_eyes = true }", &unowned)[0].2.contains("because no owner is known"));
     let two = directory(&[("ann", &[]), ("bob", &[])], &[("bot", None), ("bat", Some("ann"))]);
@@ -80,11 +99,17 @@ fn with_four_eyes_the_owner_does_not_count() {
 
 #[test]
 fn an_escalation_that_asks_for_fewer_people_is_a_warning() {
-    let policy = policy("[escalation.up]\nneeds = { people = 1 }\nexpires_in = '1h'\n[[rule]]\nname = 'r'\neffect = 'hold'\ntool = 't'\nneeds = { people = 2 }\non_expiry = { escalate = 'up' }\n");
+    let policy = policy(
+        "[escalation.up]\nneeds = { people = 1 }\nexpires_in = '1h'\n[[rule]]\nname = 'r'\neffect = 'hold'\ntool = 't'\nneeds = { people = 2 }\non_expiry = { escalate = 'up' }\n",
+    );
     let who = directory(&[("ann", &[]), ("bob", &[])], &[]);
     let findings = policy.check_people(&who);
     assert_eq!(findings.len(), 1, "{findings:?}");
-    assert!(findings[0].message.contains("one person suffices where 2 people were needed before"), "{}", findings[0].message);
+    assert!(
+        findings[0].message.contains("one person suffices where 2 people were needed before"),
+        "{}",
+        findings[0].message
+    );
     let alone = directory(&[("ann", &[])], &[]);
     assert_eq!(policy.check_people(&alone)[0].severity, Severity::Error);
 }

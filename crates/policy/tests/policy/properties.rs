@@ -12,68 +12,140 @@ use crate::support::{Ask, ask, policy};
 /// One rule's text without its name.
 fn rule() -> impl Strategy<Value = String> {
     let effect = prop_oneof![Just("allow"), Just("hold"), Just("deny")];
-    let tool = prop::option::of(prop_oneof![Just("'a'"), Just("'b'"), Just("'a*'"), Just("['b', 'x/*']"), Just("'*'")]);
-    let agent = prop::option::of(prop_oneof![Just("'bot'"), Just("'b*'"), Just("'other'")]);
-    let when = prop::option::of(prop_oneof![Just("args.n > 1"), Just("args.s == 'x'"), Just("has(args.l) && args.l.all(e, e == 1)"), Just("time.getHours() > 25")]);
-    let args = prop::option::of(prop_oneof![
-        Just("n = { above = 1 }"), Just("n = { exists = false }"), Just("s = { in = ['x', 'y'] }"), Just("'l[*]' = { equals = 1 }"), Just("s = { matches = '^x+$' }"), Just("s = { not = { prefix = 'y' } }"), Just("s = { under = '/srv' }"),
+    let tool = prop::option::of(prop_oneof![
+        Just("'a'"),
+        Just("'b'"),
+        Just("'a*'"),
+        Just("['b', 'x/*']"),
+        Just("'*'")
     ]);
-    let claims = prop::option::of(prop_oneof![Just("session = 's*'"), Just("lineage = ['coder', 'p*']"), Just("session = 'other'")]);
+    let agent = prop::option::of(prop_oneof![Just("'bot'"), Just("'b*'"), Just("'other'")]);
+    let when = prop::option::of(prop_oneof![
+        Just("args.n > 1"),
+        Just("args.s == 'x'"),
+        Just("has(args.l) && args.l.all(e, e == 1)"),
+        Just("time.getHours() > 25")
+    ]);
+    let args = prop::option::of(prop_oneof![
+        Just("n = { above = 1 }"),
+        Just("n = { exists = false }"),
+        Just("s = { in = ['x', 'y'] }"),
+        Just("'l[*]' = { equals = 1 }"),
+        Just("s = { matches = '^x+$' }"),
+        Just("s = { not = { prefix = 'y' } }"),
+        Just("s = { under = '/srv' }"),
+    ]);
+    let claims = prop::option::of(prop_oneof![
+        Just("session = 's*'"),
+        Just("lineage = ['coder', 'p*']"),
+        Just("session = 'other'")
+    ]);
     let risk = prop::option::of(prop_oneof![Just("low"), Just("medium"), Just("high"), Just("critical")]);
-    let needs = prop::option::of(prop_oneof![Just("{ people = 2 }"), Just("{ team = 'x' }"), Just("{ any = [ { team = 'x' }, { all = [ { team = 'y' }, { people = 2 } ] } ], four_eyes = true }")]);
-    let more = (prop::option::of(prop_oneof![Just("5m"), Just("10m")]), prop::option::of(prop_oneof![Just("['approve', 'deny']"), Just("['edit']")]), prop::option::of(1_u32..4), any::<bool>());
-    (effect, tool, agent, when, args, claims, risk, needs, more).prop_map(|(effect, tool, agent, when, args, claims, risk, needs, (expires, decisions, trust, escalate))| {
-        let mut text = format!("effect = '{effect}'\n");
-        let mut add = |key: &str, value: Option<String>| {
-            if let Some(value) = value {
-                text.push_str(&format!("{key} = {value}\n"));
+    let needs = prop::option::of(prop_oneof![
+        Just("{ people = 2 }"),
+        Just("{ team = 'x' }"),
+        Just("{ any = [ { team = 'x' }, { all = [ { team = 'y' }, { people = 2 } ] } ], four_eyes = true }")
+    ]);
+    let more = (
+        prop::option::of(prop_oneof![Just("5m"), Just("10m")]),
+        prop::option::of(prop_oneof![Just("['approve', 'deny']"), Just("['edit']")]),
+        prop::option::of(1_u32..4),
+        any::<bool>(),
+    );
+    (effect, tool, agent, when, args, claims, risk, needs, more).prop_map(
+        |(effect, tool, agent, when, args, claims, risk, needs, (expires, decisions, trust, escalate))| {
+            let mut text = format!("effect = '{effect}'\n");
+            let mut add = |key: &str, value: Option<String>| {
+                if let Some(value) = value {
+                    text.push_str(&format!("{key} = {value}\n"));
+                }
+            };
+            add("tool", tool.map(str::to_owned));
+            add("agent", agent.map(str::to_owned));
+            add("when", when.map(|when| format!("\"{when}\"")));
+            add("risk", risk.map(|risk| format!("'{risk}'")));
+            if effect == "hold" {
+                add("needs", needs.map(str::to_owned));
+                add("expires_in", expires.map(|long| format!("'{long}'")));
+                add("decisions", decisions.map(str::to_owned));
+                add(
+                    "trust_after",
+                    trust
+                        .filter(|_| !matches!(risk, Some("high" | "critical")))
+                        .map(|count| count.to_string()),
+                );
+                add("on_expiry", escalate.then(|| "{ escalate = 'up' }".to_owned()));
             }
-        };
-        add("tool", tool.map(str::to_owned));
-        add("agent", agent.map(str::to_owned));
-        add("when", when.map(|when| format!("\"{when}\"")));
-        add("risk", risk.map(|risk| format!("'{risk}'")));
-        if effect == "hold" {
-            add("needs", needs.map(str::to_owned));
-            add("expires_in", expires.map(|long| format!("'{long}'")));
-            add("decisions", decisions.map(str::to_owned));
-            add("trust_after", trust.filter(|_| !matches!(risk, Some("high" | "critical"))).map(|count| count.to_string()));
-            add("on_expiry", escalate.then(|| "{ escalate = 'up' }".to_owned()));
-        }
-        if effect != "allow" && let Some(claims) = claims {
-            text.push_str(claims);
-            text.push('\n');
-        }
-        if let Some(args) = args {
-            text.push_str(&format!("[rule.args]\n{args}\n"));
-        }
-        text
-    })
+            if effect != "allow"
+                && let Some(claims) = claims
+            {
+                text.push_str(claims);
+                text.push('\n');
+            }
+            if let Some(args) = args {
+                text.push_str(&format!("[rule.args]\n{args}\n"));
+            }
+            text
+        },
+    )
 }
 
 const HEAD: &str = "[escalation.up]\nneeds = { people = 2 }\nexpires_in = '1h'\n";
 
 fn text(rules: &[(usize, String)]) -> String {
-    let rules: String = rules.iter().map(|(name, rule)| format!("[[rule]]\nname = 'r{name}'\n{rule}")).collect();
+    let rules: String =
+        rules.iter().map(|(name, rule)| format!("[[rule]]\nname = 'r{name}'\n{rule}")).collect();
     format!("{HEAD}{rules}")
 }
 
 fn value() -> impl Strategy<Value = Value> {
     prop_oneof![
-        Just(json!(null)), Just(json!(1)), Just(json!(5)), Just(json!(1.5)), Just(json!("x")), Just(json!("y")), Just(json!("/srv/a")), Just(json!("/srv/../a")), Just(json!([1, 1])), Just(json!([1, 2])), Just(json!([])), Just(json!({"a": 1})), Just(json!(true)),
+        Just(json!(null)),
+        Just(json!(1)),
+        Just(json!(5)),
+        Just(json!(1.5)),
+        Just(json!("x")),
+        Just(json!("y")),
+        Just(json!("/srv/a")),
+        Just(json!("/srv/../a")),
+        Just(json!([1, 1])),
+        Just(json!([1, 2])),
+        Just(json!([])),
+        Just(json!({"a": 1})),
+        Just(json!(true)),
     ]
 }
 
 fn call() -> impl Strategy<Value = Ask> {
-    let tool = prop_oneof![Just("a"), Just("b"), Just("ab"), Just("A"), Just("x/y"), Just("c d"), Just("other")];
-    (tool, prop::collection::btree_map("[nsl]", value(), 0..4)).prop_map(|(tool, arguments)| ask(tool, Value::Object(arguments.into_iter().collect())))
+    let tool =
+        prop_oneof![Just("a"), Just("b"), Just("ab"), Just("A"), Just("x/y"), Just("c d"), Just("other")];
+    (tool, prop::collection::btree_map("[nsl]", value(), 0..4))
+        .prop_map(|(tool, arguments)| ask(tool, Value::Object(arguments.into_iter().collect())))
 }
 
 /// Everything an agent may set beyond tool and arguments.
 fn claims() -> impl Strategy<Value = (String, Value, Option<Risk>, Option<String>, Option<String>)> {
-    let lineage = prop_oneof![Just(json!({})), Just(json!({"lineage": ["coder"]})), Just(json!({"lineage": ["x", "planner"]})), Just(json!({"lineage": 5})), Just(json!({"lineage": [null]})), Just(json!({"cwd": "/srv", "effect": "allow"}))];
-    let risk = prop::option::of(prop_oneof![Just(Risk::Low), Just(Risk::Medium), Just(Risk::High), Just(Risk::Critical)]);
-    (prop_oneof![Just("s"), Just("other"), Just("")].prop_map(str::to_owned), lineage, risk, prop::option::of(Just("ceo".to_owned())), prop::option::of(Just("g".to_owned())))
+    let lineage = prop_oneof![
+        Just(json!({})),
+        Just(json!({"lineage": ["coder"]})),
+        Just(json!({"lineage": ["x", "planner"]})),
+        Just(json!({"lineage": 5})),
+        Just(json!({"lineage": [null]})),
+        Just(json!({"cwd": "/srv", "effect": "allow"}))
+    ];
+    let risk = prop::option::of(prop_oneof![
+        Just(Risk::Low),
+        Just(Risk::Medium),
+        Just(Risk::High),
+        Just(Risk::Critical)
+    ]);
+    (
+        prop_oneof![Just("s"), Just("other"), Just("")].prop_map(str::to_owned),
+        lineage,
+        risk,
+        prop::option::of(Just("ceo".to_owned())),
+        prop::option::of(Just("g".to_owned())),
+    )
 }
 
 /// Every way of giving two teams to up to three people: as many as any needs here ask for.
@@ -83,7 +155,11 @@ static PEOPLE: LazyLock<Vec<(BTreeSet<&str>, Directory)>> = LazyLock::new(|| {
     for teams in 0..64_u32 {
         let person = |index: u32| Person {
             roles: [Role::Reviewer].into(),
-            teams: [("x", 1), ("y", 2)].into_iter().filter(|(_, bit)| (teams >> (2 * index)) & bit != 0).map(|(team, _)| team.to_owned()).collect(),
+            teams: [("x", 1), ("y", 2)]
+                .into_iter()
+                .filter(|(_, bit)| (teams >> (2 * index)) & bit != 0)
+                .map(|(team, _)| team.to_owned())
+                .collect(),
         };
         let people = NAMES.iter().zip(0..).map(|(name, index)| ((*name).to_owned(), person(index))).collect();
         let directory = Directory { people, ..Directory::default() };
@@ -98,13 +174,18 @@ static PEOPLE: LazyLock<Vec<(BTreeSet<&str>, Directory)>> = LazyLock::new(|| {
 fn meets_more(strict: &Needs, loose: &Needs) -> bool {
     (!loose.four_eyes || strict.four_eyes)
         && (loose.step_up.is_none() || strict.step_up.is_some())
-        && PEOPLE.iter().all(|(who, directory)| !strict.met(who, 0, directory) || loose.met(who, 0, directory))
+        && PEOPLE
+            .iter()
+            .all(|(who, directory)| !strict.met(who, 0, directory) || loose.met(who, 0, directory))
 }
 
 /// Whether `strict` is at least as strict as `loose` in every field.
 fn at_least(strict: &Outcome, loose: &Outcome) -> Result<(), String> {
-    let shorter = |strict: Option<std::time::Duration>, loose: Option<std::time::Duration>| loose.is_none_or(|loose| strict.is_some_and(|strict| strict <= loose));
-    let check = |good: bool, what: &str| if good { Ok(()) } else { Err(format!("{what}:\n{strict:#?}\n{loose:#?}")) };
+    let shorter = |strict: Option<std::time::Duration>, loose: Option<std::time::Duration>| {
+        loose.is_none_or(|loose| strict.is_some_and(|strict| strict <= loose))
+    };
+    let check =
+        |good: bool, what: &str| if good { Ok(()) } else { Err(format!("{what}:\n{strict:#?}\n{loose:#?}")) };
     check(strict.effect >= loose.effect, "effect")?;
     check(strict.risk >= loose.risk, "risk")?;
     check(shorter(strict.claim_window, loose.claim_window), "claim window")?;
@@ -112,8 +193,19 @@ fn at_least(strict: &Outcome, loose: &Outcome) -> Result<(), String> {
         check(meets_more(&strict.needs, &loose.needs), "needs")?;
         check(shorter(strict.expires_in, loose.expires_in), "expires_in")?;
         check(strict.escalation.len() <= loose.escalation.len(), "escalation")?;
-        check(strict.trust.is_none() || loose.trust.as_ref().is_some_and(|loose| strict.trust.as_ref().is_some_and(|strict| strict.after >= loose.after)), "trust")?;
-        check(loose.decisions.as_ref().is_none_or(|loose| strict.decisions.as_ref().is_some_and(|strict| strict.iter().all(|word| loose.contains(word)))), "decisions")?;
+        check(
+            strict.trust.is_none()
+                || loose.trust.as_ref().is_some_and(|loose| {
+                    strict.trust.as_ref().is_some_and(|strict| strict.after >= loose.after)
+                }),
+            "trust",
+        )?;
+        check(
+            loose.decisions.as_ref().is_none_or(|loose| {
+                strict.decisions.as_ref().is_some_and(|strict| strict.iter().all(|word| loose.contains(word)))
+            }),
+            "decisions",
+        )?;
         for (strict, loose) in strict.escalation.iter().zip(&loose.escalation) {
             check(meets_more(&strict.needs, &loose.needs), "escalated needs")?;
         }

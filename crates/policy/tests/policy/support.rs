@@ -102,7 +102,9 @@ pub(crate) fn rules(list: &[(&str, &str, &str)]) -> Policy {
 }
 
 pub(crate) fn rules_text(list: &[(&str, &str, &str)]) -> String {
-    list.iter().map(|(name, effect, rest)| format!("[[rule]]\nname = '{name}'\neffect = '{effect}'\n{rest}\n")).collect()
+    list.iter()
+        .map(|(name, effect, rest)| format!("[[rule]]\nname = '{name}'\neffect = '{effect}'\n{rest}\n"))
+        .collect()
 }
 
 pub(crate) const ALLOW: Effect = Effect::Allow;

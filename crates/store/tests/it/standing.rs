@@ -30,7 +30,7 @@ async fn said(shop: &Shop, actor: Actor, command: AdminCommand) -> Result<(), Ad
 /// A new request under this policy, changed before it is given to the store.
 fn asked(shop: &Shop, agent: &Actor, policy: &str, change: impl FnOnce(&mut Submit)) -> Command {
     let Command::Submit(mut submit) = shop.new_request(agent) else { unreachable!() };
-    submit.verdict.policy = policy.to_owned();
+    policy.clone_into(&mut submit.verdict.policy);
     change(&mut submit);
     Command::Submit(submit)
 }
