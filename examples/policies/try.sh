@@ -24,9 +24,7 @@ agent=$(key --role agent --name billing-bot --owner dora)
 ann=$(key --role reviewer --name ann)
 bob=$(key --role reviewer --name bob)
 
-# Teams are set over HTTP; see docs/operators.md.
-team() { curl -sS -o /dev/null -X PUT "$PLACET_URL/v1/people/$1" -H "Authorization: Bearer $PLACET_BOOTSTRAP_TOKEN" \
-  -H 'Content-Type: application/json' -d "{\"roles\":[\"reviewer\"],\"teams\":[\"$2\"]}"; }
+team() { PLACET_TOKEN=$PLACET_BOOTSTRAP_TOKEN "$placet" person set "$1" --role reviewer --team "$2" >/dev/null; }
 team ann finance
 team bob board
 

@@ -39,5 +39,9 @@ fn all(workspace: &Workspace, steps: &mut Steps) -> Result<()> {
     steps.run("generated", "api/openapi.json is what the code says", || {
         succeed(&mut workspace.cargo(["test", "-p", "placet-server", "openapi"]))
             .context("`cargo xtask openapi` writes it anew")
+    })?;
+    steps.run("reference", "docs/policy-reference.md is what the code says", || {
+        succeed(&mut workspace.cargo(["test", "-p", "placet", "--test", "policy", "reference"]))
+            .context("`cargo xtask reference` writes it anew")
     })
 }

@@ -59,6 +59,8 @@ enum Command {
     /// Builds the release binary first and starts a private Postgres with fsync on
     /// (`PLACET_BENCH_POSTGRES`). Arguments go to the `bench` program: `cargo xtask bench -- --help` lists them.
     Bench(Passed),
+    /// Write docs/policy-reference.md anew from the code
+    Reference,
     /// Write api/openapi.json anew from the code
     Openapi,
 }
@@ -103,6 +105,14 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Crash(Passed { args }) => evidence::run(&workspace, Matrix::Crash, args),
         Command::Powercut(Passed { args }) => evidence::run(&workspace, Matrix::Powercut, args),
         Command::Bench(Passed { args }) => evidence::run(&workspace, Matrix::Bench, args),
+        Command::Reference => {
+            note("writing docs/policy-reference.md from the code (a test does it)");
+            let mut cargo = workspace.cargo(["test", "-p", "placet", "--test", "policy", "reference"]);
+            cargo.env("UPDATE", "1");
+            process::succeed(&mut cargo)?;
+            note("done; look at `git diff docs/policy-reference.md`");
+            Ok(ExitCode::SUCCESS)
+        }
         Command::Openapi => {
             note("writing api/openapi.json from the code (a test does it)");
             let mut cargo = workspace.cargo(["test", "-p", "placet-server", "openapi"]);

@@ -112,6 +112,17 @@ impl Client {
         self.send(&Call::get(self.at("/v1/people"))).await
     }
 
+    /// Says what a person may do and where they belong: all roles and teams, not only new ones.
+    pub async fn put_person(&self, name: &str, roles: &[Role], teams: &[String]) -> Result<Value, Error> {
+        let body = serde_json::json!({ "roles": roles, "teams": teams });
+        self.send(&Call::put(self.at(&format!("/v1/people/{name}")), &body)?).await
+    }
+
+    /// Removes a person; their keys stop at once.
+    pub async fn remove_person(&self, name: &str) -> Result<(), Error> {
+        self.send::<Value>(&Call::delete(self.at(&format!("/v1/people/{name}")))).await.map(drop)
+    }
+
     /// Ledger entries after a sequence number.
     pub async fn ledger(&self, after: u64) -> Result<LedgerPage, Error> {
         let call = Call::get(self.at("/v1/ledger")).query("after", &after.to_string());

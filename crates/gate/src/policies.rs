@@ -273,6 +273,21 @@ impl Gate {
         Ok(put(true))
     }
 
+    /// Puts the policy in force again as coming from another place too, so that the record says where it has been seen.
+    /// Refused when another one came into force meanwhile.
+    pub async fn put_policy_again(&self, actor: &Actor, hash: &str, source: &str) -> Result<(), GateError> {
+        require(actor, &[Role::Admin])?;
+        let directory = self.store.refresh_directory().await?;
+        let expected = match &directory.policy {
+            None => Expected::BuiltIn,
+            Some(_) => Expected::Hash(hash.to_owned()),
+        };
+        let version = self.version(hash).await?;
+        let Some(policy) = version.good() else { return Err(GateError::not_found()) };
+        let (hash, text, source) = (hash.to_owned(), Arc::from(policy.text()), source.to_owned());
+        self.admin(actor, AdminCommand::PutPolicy { hash, text, source, expected }, None).await.map(drop)
+    }
+
     /// Looks at a policy without putting it.
     pub async fn check_policy(&self, actor: &Actor, text: &str) -> Result<Checked, GateError> {
         require(actor, &READERS)?;

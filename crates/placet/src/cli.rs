@@ -114,6 +114,9 @@ pub(crate) enum Command {
     /// Write, check, try and put policies: what passes, what waits and for whom
     #[command(subcommand)]
     Policy(PolicyCommand),
+    /// List people, and set their roles and teams
+    #[command(subcommand)]
+    Person(PersonCommand),
     /// List and take back standing approvals
     #[command(subcommand)]
     Grant(GrantCommand),
@@ -219,6 +222,38 @@ pub(crate) struct KeyNewArgs {
     /// Set from the global option.
     #[arg(skip)]
     pub(crate) json: bool,
+}
+
+/// People.
+#[derive(Debug, Subcommand)]
+#[command(after_help = "\
+A person appears with their first key. Teams are what `team = \"finance\"` in a policy asks for.
+
+Examples:
+  placet person list
+  placet person set ann --role reviewer --team finance
+  placet person set root --role admin,auditor")]
+pub(crate) enum PersonCommand {
+    /// List people with their roles and teams
+    List,
+    /// Set all roles and teams of a person; what is not named is taken away
+    Set {
+        /// Who
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// reviewer, admin or auditor; may be repeated
+        #[arg(long = "role", value_name = "ROLE", required = true, value_delimiter = ',')]
+        roles: Vec<Role>,
+        /// A team; may be repeated
+        #[arg(long = "team", value_name = "TEAM", value_delimiter = ',')]
+        teams: Vec<String>,
+    },
+    /// Remove a person; their keys stop at once
+    Remove {
+        /// Who
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
 }
 
 /// Where the database is.

@@ -16,7 +16,7 @@ mod socket;
 mod verbs;
 mod watch;
 
-use cli::{Cli, Colour, Command, Global, GrantCommand, KeyCommand, LedgerCommand};
+use cli::{Cli, Colour, Command, Global, GrantCommand, KeyCommand, LedgerCommand, PersonCommand};
 use verbs::Context;
 
 // A command is made on a runtime thread and freed on the writer's; a quarter of the time went into that otherwise.
@@ -92,6 +92,11 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Resolve(args) => verbs::later::resolve(&context, args).await?,
         Command::Key(KeyCommand::List) => verbs::keys::list(&context).await?,
         Command::Key(KeyCommand::Revoke { id }) => verbs::keys::revoke(&context, &id).await?,
+        Command::Person(PersonCommand::List) => verbs::people::list(&context).await?,
+        Command::Person(PersonCommand::Set { name, roles, teams }) => {
+            verbs::people::set(&context, &name, &roles, &teams).await?
+        }
+        Command::Person(PersonCommand::Remove { name }) => verbs::people::remove(&context, &name).await?,
         Command::Grant(GrantCommand::List) => verbs::grants::list(&context).await?,
         Command::Grant(GrantCommand::Revoke { id }) => verbs::grants::revoke(&context, &id).await?,
         Command::Serve(_)

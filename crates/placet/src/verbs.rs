@@ -24,6 +24,7 @@ pub(crate) mod grants;
 pub(crate) mod inbox;
 pub(crate) mod keys;
 pub(crate) mod later;
+pub(crate) mod people;
 pub(crate) mod preview;
 pub(crate) mod request;
 pub(crate) mod show;

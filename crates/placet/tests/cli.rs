@@ -51,6 +51,7 @@ fn help_shows_every_command_and_the_exit_codes() {
       reassign     Ask other people; what is needed stays the same
       resolve      Settle an outcome that nobody reported
       policy       Write, check, try and put policies: what passes, what waits and for whom
+      person       List people, and set their roles and teams
       grant        List and take back standing approvals
       ledger       Check the ledger
       backup       Write a consistent copy of the database to a file

@@ -13,7 +13,7 @@ pub fn reference() -> String {
     let mut out = String::new();
     out.push_str(
         "# Policy reference\n\n\
-         This page is made from the program by `cargo xtask` and tested to be current; edit the program, not the page.\n\n\
+         This page is made from the program by `cargo xtask reference` and tested to be current; edit the program, not the page.\n\n\
          A policy is one TOML file. Deny beats hold beats allow, whatever the order of the rules. A call that no rule\n\
          speaks of waits. A matcher that cannot be evaluated (a missing argument, a value of another type) keeps an allow rule from\n\
          applying and makes a hold or deny rule apply. What an agent merely claims can only make the outcome stricter.\n",

@@ -120,14 +120,14 @@ impl<'a> Work<'a> {
         let expected = Trouble::Type("a command: a text or a list of words");
         let made = match value {
             Value::String(text) => {
-                self.spend(text.len().saturating_mul(10))?;
+                self.spend(text.len().saturating_mul(20))?;
                 shell::analyse(text)
             }
             Value::Array(words) => {
                 self.spend(words.len().saturating_mul(20))?;
                 let words: Vec<&str> =
                     words.iter().map(|word| word.as_str().ok_or(expected)).collect::<Result<_, _>>()?;
-                self.spend(words.iter().map(|word| word.len().saturating_mul(10)).sum())?;
+                self.spend(words.iter().map(|word| word.len().saturating_mul(20)).sum())?;
                 shell::analyse_argv(&words)
             }
             _ => return Err(expected),

@@ -6,13 +6,11 @@
 use std::{
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
-    sync::Arc,
     time::Duration,
 };
 
-use placet_core::{Actor, AdminCommand, Expected};
+use placet_core::Actor;
 use placet_gate::{Gate, GateError};
-use placet_store::Work;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -105,7 +103,9 @@ pub(crate) async fn apply(gate: &Gate, loaded: &Loaded) -> Result<(), GateError>
         let changed = changes(&before.text, text);
         tracing::info!(%hash, before = %before.hash, %changed, "{label} is now the policy in force");
     } else {
-        remember(gate, loaded, before.source == "built-in").await?;
+        // The same text was in force already. That it is the file's too is written down all the same: otherwise the next
+        // start would take an unchanged file for a new one, and put it over whatever an admin put in between.
+        gate.put_policy_again(&system, hash, origin).await?;
     }
     Ok(())
 }
@@ -114,21 +114,6 @@ pub(crate) async fn apply(gate: &Gate, loaded: &Loaded) -> Result<(), GateError>
 async fn last_from(gate: &Gate, origin: &str) -> Result<Option<String>, GateError> {
     let versions = gate.versions(&Actor::system()).await?;
     Ok(versions.into_iter().find(|version| version.source == origin).map(|version| version.hash))
-}
-
-/// The same text was in force already. That it is the file's too is written down all the same: otherwise the next start
-/// would take an unchanged file for a new one, and put it over whatever an admin put in between.
-async fn remember(gate: &Gate, loaded: &Loaded, built_in: bool) -> Result<(), GateError> {
-    let expected = if built_in { Expected::BuiltIn } else { Expected::Hash(loaded.hash.clone()) };
-    let command = AdminCommand::PutPolicy {
-        hash: loaded.hash.clone(),
-        text: Arc::from(loaded.source.text.as_str()),
-        source: loaded.origin.clone(),
-        expected,
-    };
-    let work = Work::Admin { actor: Actor::system(), command, idempotency: None };
-    gate.store().run(work).await?;
-    Ok(())
 }
 
 /// What a look at the file shows without reading it.

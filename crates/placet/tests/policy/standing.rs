@@ -154,3 +154,30 @@ fn identical_requests_are_approved_together_and_each_keeps_its_own_id() {
     assert!(same.iter().all(|id| out.contains(&format!("{id} approved by ann"))), "{out}");
     assert_eq!(server.json(&ann, &["show", &other])["state"], json!("pending"));
 }
+
+#[test]
+fn teams_are_set_from_the_command_line_and_count_at_once() {
+    let place = Place::new();
+    let file =
+        place.file("teams.toml", "version = 1\n[defaults]\nneeds = { people = 1, team = \"finance\" }\n");
+    let server = place.serve(&["--policy", &file]);
+    let (agent, ann) = (server.key(Role::Agent, "bot"), server.key(Role::Reviewer, "ann"));
+    let asked = server.ask(&agent, "deploy", "{}");
+    let id = asked["id"].as_str().unwrap();
+    assert_ne!(server.run(&ann, &["approve", id]).0, Some(0), "ann is in no team yet");
+    let (code, out, err) =
+        server.run(BOOTSTRAP, &["person", "set", "ann", "--role", "reviewer", "--team", "finance"]);
+    assert!(code == Some(0) && out == "ann: reviewer; finance\n", "{out}{err}");
+    let (_, list, _) = server.run(BOOTSTRAP, &["person", "list"]);
+    assert!(
+        list.lines()
+            .any(|line| line.contains("ann") && line.contains("reviewer") && line.contains("finance")),
+        "{list}"
+    );
+    assert_eq!(server.run(&ann, &["approve", id]).0, Some(0));
+    let (code, _, err) = server.run(BOOTSTRAP, &["person", "set", "a b", "--role", "reviewer"]);
+    assert!(code == Some(2) && err.contains("not a name"), "{err}");
+    assert_ne!(server.run(&ann, &["person", "list"]).0, Some(0), "only for admins");
+    assert_eq!(server.run(BOOTSTRAP, &["person", "remove", "ann"]).0, Some(0));
+    assert_ne!(server.run(&ann, &["inbox"]).0, Some(0), "her key no longer works");
+}

@@ -249,9 +249,6 @@ impl Lexer<'_> {
             Some((_, '>' | '|' | '&')) => Err(Opaque { reason: "the redirection is of a special kind", at }),
             _ => {
                 self.skip_blanks();
-                if let Some((_, '#')) = self.chars.peek() {
-                    return Err(Opaque { reason: "the redirection has no target", at });
-                }
                 Ok(Token::Open { fd, mode })
             }
         }

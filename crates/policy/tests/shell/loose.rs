@@ -137,6 +137,8 @@ const HIDDEN: &[&str] = &[
     "eval \"rm\" '-rf' x",
     "eval 'r\"m\" -rf x'",
     "eval \"$(echo 'rm -rf x')\"",
+    "eval 'r\\m' -rf x",
+    "ssh host \"r'm'\" -rf x",
     "trap 'rm -rf x' EXIT",
     "alias ll='rm -rf x'",
     "env -S 'rm -rf x'",
