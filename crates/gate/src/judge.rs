@@ -6,7 +6,7 @@ use placet_core::{
     Action, Body, Content, DecisionWord, Effect, Escalation, Grant, Kind, Limits, Needs, Plan,
     ProposalContent, Request, Ruling, Spec, Step, Time, TrustOffer, TrustTerms, Verdict,
 };
-use placet_policy::{Call, Claims, Outcome, Trust, trust_material};
+use placet_policy::{Call, Claims, Outcome, Policy, Trust, trust_material};
 use placet_store::trust_key;
 use serde_json::Map;
 
@@ -122,7 +122,8 @@ impl Gate {
         outcome: &Outcome,
         version: &Version,
     ) -> Result<Option<TrustOffer>, GateError> {
-        if outcome.effect != Effect::Hold || call.kind != Kind::Action {
+        let offers = version.good().is_some_and(Policy::offers_trust);
+        if !offers || outcome.effect != Effect::Hold || call.kind != Kind::Action {
             return Ok(None);
         }
         let silent = Map::new();

@@ -52,6 +52,8 @@ pub(crate) struct Rules {
     /// The tools and servers that rules which restrict speak of.
     guarded: Guarded,
     guarded_servers: Guarded,
+    /// Whether any rule lets trust be earned.
+    pub(crate) offers_trust: bool,
 }
 
 /// Names and globs of hold and deny rules, for telling look-alikes: names that differ from them in case only.
@@ -101,6 +103,7 @@ impl Rules {
             allow: Index::default(),
             guarded: Guarded::default(),
             guarded_servers: Guarded::default(),
+            offers_trust: list.iter().any(|rule| rule.trust.is_some()),
         };
         for (number, rule) in (0_u32..).zip(&list) {
             rules.index_mut(rule.effect).file(rule, number);

@@ -72,6 +72,11 @@ impl Policy {
         people::check(&self.rules, directory)
     }
 
+    /// Whether any rule lets trust be earned, so that looking for it is worth the while.
+    pub fn offers_trust(&self) -> bool {
+        self.rules.offers_trust
+    }
+
     /// Whether this call carries a free-form command, for which only the whole arguments can be remembered.
     pub fn free_form(&self, call: &Call<'_>) -> bool {
         crate::trust::free_form(&self.rules, call)

@@ -1,12 +1,13 @@
 //! What a hold or deny rule looks for: programs, flags, arguments and paths, in any order and at any depth.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
 
 use super::allow::OneOrMany;
 use super::loose::Token;
-use super::paths::glob_matches;
+use super::paths::{Glob, glob_matches};
+use super::programs::lower;
 use super::reach::{Command, Found};
 
 /// Comparisons one question may cost. A text that needs more counts as mentioning everything.
@@ -18,7 +19,7 @@ pub(super) struct Mentions {
     patterns: Vec<Mention>,
     by_name: HashMap<String, Vec<usize>>,
     /// Patterns whose program is a glob.
-    by_glob: Vec<(String, usize)>,
+    by_glob: Vec<(Glob, usize)>,
     /// Patterns without a program.
     nameless: Vec<usize>,
 }
@@ -28,8 +29,8 @@ pub(super) struct Mentions {
 struct Mention {
     /// Each entry is a list of spellings, one of which must be there.
     flags: Vec<Vec<String>>,
-    args: Vec<String>,
-    feeds: Vec<String>,
+    args: Vec<Glob>,
+    feeds: Vec<Glob>,
     words: Words,
 }
 
@@ -37,7 +38,7 @@ struct Mention {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Words {
     single: HashSet<String>,
-    others: Vec<Vec<String>>,
+    others: Vec<Vec<Glob>>,
 }
 
 #[derive(Deserialize)]
@@ -82,8 +83,8 @@ impl Mentions {
         let index = self.patterns.len();
         self.patterns.push(Mention {
             flags: raw.flags.iter().map(|entry| spellings(entry)).collect::<Result<_, _>>()?,
-            args: raw.args,
-            feeds: raw.feeds.iter().map(|name| name.to_ascii_lowercase()).collect(),
+            args: raw.args.iter().map(|arg| Glob::new(arg)).collect(),
+            feeds: raw.feeds.iter().map(|name| Glob::new(&lower(name))).collect(),
             words: Words::new(&raw.words)?,
         });
         if programs.is_empty() {
@@ -92,7 +93,7 @@ impl Mentions {
         for program in programs {
             let program = program.to_ascii_lowercase();
             if program.contains(['*', '?']) {
-                self.by_glob.push((program, index));
+                self.by_glob.push((Glob::new(&program), index));
             } else {
                 self.by_name.entry(program).or_default().push(index);
             }
@@ -102,54 +103,97 @@ impl Mentions {
 
     /// Whether one of the patterns is mentioned.
     pub(super) fn any(&self, found: &Found) -> bool {
-        let mut steps = MAX_STEPS;
+        let mut question = Question { found, steps: MAX_STEPS, sinks: HashMap::new() };
         found.overflow
-            || found.commands.iter().any(|command| self.one(command, found, &mut steps).unwrap_or(true))
+            || found.commands.iter().any(|command| self.one(command, &mut question).unwrap_or(true))
     }
 
-    fn one(&self, command: &Command, found: &Found, steps: &mut usize) -> Result<bool, TooMany> {
+    fn one<'a>(&'a self, command: &'a Command, question: &mut Question<'a>) -> Result<bool, TooMany> {
         for index in &self.nameless {
             if let Some(pattern) = self.patterns.get(*index)
-                && pattern.words.mentioned(command, steps)?
+                && pattern.words.mentioned(command, question)?
             {
                 return Ok(true);
+            }
+        }
+        // What a command feeds is the same wherever in it the program's name stands.
+        let mut globs = Vec::with_capacity(self.by_glob.len());
+        for (glob, index) in &self.by_glob {
+            if let Some(pattern) = self.patterns.get(*index)
+                && (pattern.feeds.is_empty() || pattern.feeds_one(*index, command, question)?)
+            {
+                globs.push((glob, *index));
             }
         }
         for (start, name) in &command.names {
             let Some((first, rest)) = command.raw.words.get(*start..).and_then(<[Token]>::split_first) else {
                 continue;
             };
-            for index in self.candidates(first, name, steps)? {
-                if let Some(pattern) = self.patterns.get(index)
-                    && pattern.matches(command, *start, rest, found, steps)?
-                {
+            question.spend(globs.len().saturating_add(1))?;
+            let listed = self.by_name.get(name).into_iter().flatten().copied();
+            let globbed = globs.iter().filter(|(glob, _)| glob.matches(name)).map(|(_, index)| *index);
+            for index in listed.chain(globbed) {
+                if self.fits(index, command, *start, rest, question)? {
                     return Ok(true);
+                }
+            }
+            // The shell may make any name of a pattern such as `/bin/r?`.
+            if first.glob
+                && let Some(pattern) = FilePattern::new(name)
+            {
+                question.spend(self.by_name.len())?;
+                for (_, indexes) in self.by_name.iter().filter(|(program, _)| pattern.could_be(program)) {
+                    for index in indexes {
+                        if self.fits(*index, command, *start, rest, question)? {
+                            return Ok(true);
+                        }
+                    }
                 }
             }
         }
         Ok(false)
     }
 
-    fn candidates(&self, first: &Token, name: &str, steps: &mut usize) -> Result<BTreeSet<usize>, TooMany> {
-        spend(steps, self.by_glob.len().saturating_add(1))?;
-        let mut out: BTreeSet<usize> = self.by_name.get(name).into_iter().flatten().copied().collect();
-        out.extend(self.by_glob.iter().filter(|(glob, _)| glob_matches(glob, name)).map(|(_, index)| *index));
-        // The shell may make any of these names of a pattern such as `/bin/r?`.
-        if first.glob && !name.starts_with('*') {
-            spend(steps, self.by_name.len())?;
-            let could = self.by_name.iter().filter(|(program, _)| pattern_could_be(name, program));
-            out.extend(could.flat_map(|(_, indexes)| indexes));
+    fn fits<'a>(
+        &'a self,
+        index: usize,
+        command: &'a Command,
+        start: usize,
+        rest: &[Token],
+        question: &mut Question<'a>,
+    ) -> Result<bool, TooMany> {
+        let Some(pattern) = self.patterns.get(index) else { return Ok(false) };
+        if !pattern.feeds.is_empty() && !pattern.feeds_one(index, command, question)? {
+            return Ok(false);
         }
-        Ok(out)
+        let wanted = pattern.flags.len().saturating_add(pattern.args.len());
+        question.spend(rest.len().saturating_mul(wanted).saturating_add(1))?;
+        // Words nobody can see yet may be any words.
+        let open = command.open_after.is_some_and(|after| start > after) || rest.iter().any(|word| word.open);
+        let fits = open
+            || (pattern.flags.iter().all(|spellings| {
+                rest.iter().any(|word| spellings.iter().any(|flag| has_flag(&word.text, flag)))
+            }) && pattern.args.iter().all(|arg| rest.iter().any(|word| arg.matches(&word.text))));
+        Ok(fits && (pattern.words.is_empty() || pattern.words.mentioned(command, question)?))
     }
+}
+
+/// What is worked out once while one question is answered, and how much more it may cost.
+struct Question<'a> {
+    found: &'a Found,
+    steps: usize,
+    /// For a pattern: the commands it may feed.
+    sinks: HashMap<usize, Vec<&'a Command>>,
 }
 
 /// More comparisons than one question may cost.
 struct TooMany;
 
-fn spend(steps: &mut usize, cost: usize) -> Result<(), TooMany> {
-    *steps = steps.checked_sub(cost).ok_or(TooMany)?;
-    Ok(())
+impl Question<'_> {
+    fn spend(&mut self, cost: usize) -> Result<(), TooMany> {
+        self.steps = self.steps.checked_sub(cost).ok_or(TooMany)?;
+        Ok(())
+    }
 }
 
 fn spellings(entry: &str) -> Result<Vec<String>, String> {
@@ -161,37 +205,27 @@ fn spellings(entry: &str) -> Result<Vec<String>, String> {
 }
 
 impl Mention {
-    fn matches(
-        &self,
-        command: &Command,
-        start: usize,
-        rest: &[Token],
-        found: &Found,
-        steps: &mut usize,
-    ) -> Result<bool, TooMany> {
-        let wanted = self.flags.len().saturating_add(self.args.len());
-        spend(steps, rest.len().saturating_mul(wanted).saturating_add(1))?;
-        // Words nobody can see yet may be any words.
-        let open = command.open_after.is_some_and(|after| start > after) || rest.iter().any(|word| word.open);
-        let fits = open
-            || (self.flags.iter().all(|spellings| {
-                rest.iter().any(|word| spellings.iter().any(|flag| has_flag(&word.text, flag)))
-            }) && self.args.iter().all(|arg| rest.iter().any(|word| glob_matches(arg, &word.text))));
-        Ok(fits
-            && (self.words.is_empty() || self.words.mentioned(command, steps)?)
-            && (self.feeds.is_empty() || self.feeds_one(command, found, steps)?))
-    }
-
     /// Whether its output reaches one of the programs, by a pipe or by a substitution in the same statement.
-    fn feeds_one(&self, from: &Command, found: &Found, steps: &mut usize) -> Result<bool, TooMany> {
-        let near = found.in_statement(from.raw.statement);
-        for to in near.filter(|to| to.raw.pipes > from.raw.pipes || to.raw.depth < from.raw.depth) {
-            spend(steps, to.names.len().saturating_mul(self.feeds.len()))?;
-            if to.names.iter().any(|(_, name)| self.feeds.iter().any(|glob| glob_matches(glob, name))) {
-                return Ok(true);
-            }
+    fn feeds_one(&self, index: usize, from: &Command, question: &mut Question<'_>) -> Result<bool, TooMany> {
+        let found = question.found;
+        let named = |command: &&Command| {
+            let fed = |name: &str| self.feeds.iter().any(|glob| glob.matches(name));
+            command.names.iter().any(|(_, name)| fed(name))
+        };
+        if !question.sinks.contains_key(&index) {
+            let names: usize = found.commands.iter().map(|command| command.names.len()).sum();
+            question.spend(names.saturating_mul(self.feeds.len()))?;
+            question.sinks.insert(index, found.commands.iter().filter(named).collect());
         }
-        Ok(false)
+        let Some(sinks) = question.sinks.get(&index) else { return Ok(false) };
+        let from = &from.raw;
+        let reaches = sinks.iter().any(|to| {
+            let to = &to.raw;
+            to.statement == from.statement && (to.pipes > from.pipes || to.depth < from.depth)
+        });
+        let cost = sinks.len();
+        question.spend(cost)?;
+        Ok(reaches)
     }
 }
 
@@ -199,7 +233,7 @@ impl Words {
     fn new(words: &[String]) -> Result<Self, String> {
         let mut out = Self::default();
         for word in words {
-            let mut parts = segments(&word.to_ascii_lowercase());
+            let mut parts: Vec<String> = segments(&lower(word)).map(str::to_owned).collect();
             match (parts.pop(), parts.is_empty()) {
                 (None, _) => return Err(format!("`{word}` names no path")),
                 (Some(part), true) if !part.contains(['*', '?']) => {
@@ -207,7 +241,7 @@ impl Words {
                 }
                 (Some(part), _) => {
                     parts.push(part);
-                    out.others.push(parts);
+                    out.others.push(parts.iter().map(|part| Glob::new(part)).collect());
                 }
             }
         }
@@ -218,29 +252,38 @@ impl Words {
         self.single.is_empty() && self.others.is_empty()
     }
 
-    fn mentioned(&self, command: &Command, steps: &mut usize) -> Result<bool, TooMany> {
-        for path in &command.paths {
-            spend(steps, path.len().saturating_mul(self.others.len()).saturating_add(1))?;
-            if path.iter().any(|part| self.single.contains(part)) {
-                return Ok(true);
-            }
-            for part in path.iter().filter(|part| part.contains(['*', '?', '['])) {
-                spend(steps, self.single.len())?;
-                if self.single.iter().any(|word| pattern_could_be(part, word)) {
-                    return Ok(true);
-                }
-            }
-            let fits = |window: &[String], globs: &[String]| {
-                window
-                    .iter()
-                    .zip(globs)
-                    .all(|(part, glob)| glob_matches(glob, part) || pattern_could_be(part, glob))
-            };
-            if self.others.iter().any(|globs| path.windows(globs.len()).any(|window| fits(window, globs))) {
+    fn mentioned(&self, command: &Command, question: &mut Question<'_>) -> Result<bool, TooMany> {
+        let raw = &command.raw;
+        let targets = raw.redirects.iter().map(|(_, target)| target);
+        for token in raw.words.iter().chain(targets).chain(&raw.assigned) {
+            let text = lower(&token.text);
+            let plain: Vec<&str> = segments(&text).collect();
+            if self.has(&plain, question)?
+                || (plain.contains(&"..") && self.has(&climbed(&plain), question)?)
+            {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    fn has(&self, path: &[&str], question: &mut Question<'_>) -> Result<bool, TooMany> {
+        question.spend(path.len().saturating_add(1))?;
+        for part in path {
+            if self.single.contains(*part) {
+                return Ok(true);
+            }
+            let Some(pattern) = FilePattern::new(part) else { continue };
+            question.spend(self.single.len())?;
+            if self.single.iter().any(|word| pattern.could_be(word)) {
+                return Ok(true);
+            }
+        }
+        let fits = |window: &[&str], globs: &[Glob]| {
+            let mut pairs = window.iter().zip(globs);
+            pairs.all(|(part, glob)| glob.matches(part))
+        };
+        Ok(self.others.iter().any(|globs| path.windows(globs.len()).any(|window| fits(window, globs))))
     }
 }
 
@@ -260,51 +303,62 @@ fn has_flag(word: &str, flag: &str) -> bool {
     }
 }
 
-/// A pattern for file names that begins like the word and could become it. `*` alone could become anything and says nothing.
-fn pattern_could_be(pattern: &str, word: &str) -> bool {
-    let Some(known) = pattern.find(['*', '?', '[']) else { return false };
-    let begins = if pattern.starts_with('.') { known >= 2 } else { known >= 1 };
-    if !begins {
-        return false;
-    }
-    // `[…]` stands for one character; which ones is of no interest here.
-    let mut simple = String::with_capacity(pattern.len());
-    let mut inside = false;
-    for c in pattern.chars() {
-        match c {
-            '[' if !inside => {
-                inside = true;
-                simple.push('?');
-            }
-            ']' if inside => inside = false,
-            _ if inside => {}
-            c => simple.push(c),
+/// A pattern for file names that begins like a word and could become it. One that begins with a wildcard could become
+/// anything and says nothing.
+struct FilePattern {
+    glob: String,
+    /// How long a word must be at least.
+    least: usize,
+}
+
+impl FilePattern {
+    fn new(text: &str) -> Option<Self> {
+        let known = text.find(['*', '?', '['])?;
+        if known < if text.starts_with('.') { 2 } else { 1 } {
+            return None;
         }
+        let mut pattern = Self { glob: String::new(), least: 0 };
+        let mut inside = false;
+        for c in text.chars() {
+            // `[…]` stands for one character; which ones is of no interest here.
+            let c = match c {
+                '[' if !inside => {
+                    inside = true;
+                    '?'
+                }
+                ']' if inside => {
+                    inside = false;
+                    continue;
+                }
+                _ if inside => continue,
+                '*' if pattern.glob.ends_with('*') => continue,
+                c => c,
+            };
+            pattern.least = pattern.least.saturating_add(usize::from(c != '*'));
+            pattern.glob.push(c);
+        }
+        Some(pattern)
     }
-    glob_matches(&simple, word)
+
+    fn could_be(&self, word: &str) -> bool {
+        self.least <= word.len() && glob_matches(&self.glob, word)
+    }
 }
 
 /// The parts of a path, and of words that have one in them: `--file=.env`, `HEAD:.env`, `@.env`.
-fn segments(word: &str) -> Vec<String> {
-    word.split(['/', '=', ':', '@', ',', '\\'])
-        .filter(|part| !part.is_empty() && *part != ".")
-        .map(str::to_owned)
-        .collect()
+fn segments(word: &str) -> impl Iterator<Item = &str> {
+    word.split(['/', '=', ':', '@', ',', '\\']).filter(|part| !part.is_empty() && *part != ".")
 }
 
-/// All paths a word may mean, in lower case: as it is written, and with its `..` climbed.
-pub(super) fn paths_in(word: &str) -> Vec<Vec<String>> {
-    let plain = segments(&word.to_ascii_lowercase());
-    if !plain.iter().any(|part| part == "..") {
-        return vec![plain];
-    }
-    let mut climbed: Vec<String> = Vec::new();
-    for part in &plain {
-        if part == ".." && climbed.last().is_some_and(|last| last != "..") {
-            climbed.pop();
+/// The path with its `..` followed.
+fn climbed<'a>(path: &[&'a str]) -> Vec<&'a str> {
+    let mut out: Vec<&str> = Vec::new();
+    for part in path {
+        if *part == ".." && out.last().is_some_and(|last| *last != "..") {
+            out.pop();
         } else {
-            climbed.push(part.clone());
+            out.push(part);
         }
     }
-    vec![climbed, plain]
+    out
 }

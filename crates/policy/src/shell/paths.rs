@@ -19,7 +19,7 @@ pub enum PathRule {
         /// Absolute roots take absolute paths, relative roots (`.`, `src`) take relative ones.
         under: Vec<Root>,
         /// `*` stands for any run of characters, `?` for one.
-        like: Vec<String>,
+        like: Vec<Glob>,
     },
 }
 
@@ -62,7 +62,7 @@ impl<'de> Deserialize<'de> for PathRule {
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PathRule, A::Error> {
                 let listed = RawListed::deserialize(MapAccessDeserializer::new(map))?;
-                PathRule::listed(&listed.under, listed.like).map_err(serde::de::Error::custom)
+                PathRule::listed(&listed.under, &listed.like).map_err(serde::de::Error::custom)
             }
         }
         deserializer.deserialize_any(Rule)
@@ -70,7 +70,7 @@ impl<'de> Deserialize<'de> for PathRule {
 }
 
 impl PathRule {
-    fn listed(under: &[String], like: Vec<String>) -> Result<Self, String> {
+    fn listed(under: &[String], like: &[String]) -> Result<Self, String> {
         if under.is_empty() && like.is_empty() {
             return Err("a path rule without `under` and `like` accepts nothing; write \"none\"".to_owned());
         }
@@ -84,7 +84,10 @@ impl PathRule {
                 )
             })
         };
-        Ok(Self::Listed { under: under.iter().map(root).collect::<Result<_, _>>()?, like })
+        Ok(Self::Listed {
+            under: under.iter().map(root).collect::<Result<_, _>>()?,
+            like: like.iter().map(|glob| Glob::new(glob)).collect(),
+        })
     }
 
     /// Whether a literal word fits.
@@ -98,7 +101,7 @@ impl PathRule {
                 }
                 let path = normalised(word);
                 path.is_some_and(|path| under.iter().any(|root| root.holds(&path)))
-                    || like.iter().any(|glob| glob_matches(glob, word))
+                    || like.iter().any(|glob| glob.matches(word))
             }
         }
     }
@@ -124,6 +127,40 @@ fn normalised(path: &str) -> Option<Root> {
         }
     }
     Some(Root { absolute: path.starts_with('/'), segments })
+}
+
+/// A glob, sorted by what it takes to compare it: most are a plain word or have one star at an end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Glob {
+    /// Without wildcards.
+    Exact(String),
+    /// `word*`
+    Prefix(String),
+    /// `*word`
+    Suffix(String),
+    /// Anything else: `*` any run of characters, `?` exactly one.
+    Full(String),
+}
+
+impl Glob {
+    pub(super) fn new(text: &str) -> Self {
+        let plain = |text: &str| !text.contains(['*', '?']);
+        match (text.strip_suffix('*'), text.strip_prefix('*')) {
+            _ if plain(text) => Self::Exact(text.to_owned()),
+            (Some(start), _) if plain(start) => Self::Prefix(start.to_owned()),
+            (_, Some(end)) if plain(end) => Self::Suffix(end.to_owned()),
+            _ => Self::Full(text.to_owned()),
+        }
+    }
+
+    pub(super) fn matches(&self, text: &str) -> bool {
+        match self {
+            Self::Exact(word) => word == text,
+            Self::Prefix(start) => text.starts_with(start.as_str()),
+            Self::Suffix(end) => text.ends_with(end.as_str()),
+            Self::Full(glob) => glob_matches(glob, text),
+        }
+    }
 }
 
 /// `*` any run of characters, `?` exactly one; linear in practice, at worst the product of both lengths.

@@ -1,5 +1,9 @@
 //! What is known about programs: which ones run other programs, and by which of their words.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 /// Programs that run what their arguments say, and built-ins that change what later words mean.
 const RUN_OTHERS: &[&str] = &[
     // shells
@@ -298,12 +302,14 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ("tree", &["-o"]),
 ];
 
+static RUNNERS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| RUN_OTHERS.iter().copied().collect());
+
 /// Whether such a program may only be allowed by spelling out its whole argument list.
 pub(super) fn runs_others(program: &str) -> bool {
     let name = base_name(program);
-    RUN_OTHERS.contains(&name.as_str()) || {
+    RUNNERS.contains(name.as_ref()) || {
         let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-        !plain.is_empty() && RUN_OTHERS.contains(&plain)
+        plain.len() < name.len() && !plain.is_empty() && RUNNERS.contains(plain)
     }
 }
 
@@ -368,10 +374,21 @@ pub(super) fn is_printing_sed(arguments: &[String]) -> bool {
 }
 
 /// The last path segment in lower case, without `.exe`: file systems that ignore case hide nothing.
-pub(super) fn base_name(program: &str) -> String {
-    let name = program.rsplit('/').next().unwrap_or(program).to_ascii_lowercase();
-    match name.strip_suffix(".exe") {
-        Some(stem) if !stem.is_empty() => stem.to_owned(),
+pub(super) fn base_name(program: &str) -> Cow<'_, str> {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let stem = name.len().checked_sub(4).and_then(|end| name.split_at_checked(end));
+    let name = match stem {
+        Some((stem, end)) if !stem.is_empty() && end.eq_ignore_ascii_case(".exe") => stem,
         _ => name,
+    };
+    lower(name)
+}
+
+/// The text in lower case; a copy only if that changes it.
+pub(super) fn lower(text: &str) -> Cow<'_, str> {
+    if text.bytes().any(|b| b.is_ascii_uppercase()) {
+        Cow::Owned(text.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(text)
     }
 }

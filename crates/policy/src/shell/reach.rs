@@ -4,16 +4,15 @@ use std::collections::BTreeSet;
 
 use super::lexer::Strict;
 use super::loose::{Budget, Raw, Token, TooMuch, scan, scan_blind};
-use super::mention::paths_in;
 use super::{Mode, Redirect, Simple, programs};
 
 /// Longest text that is searched; beyond it everything counts as mentioned.
-const MAX_SEARCHED: usize = 32 * 1024;
+const MAX_SEARCHED: usize = 16 * 1024;
 /// Most characters that are looked at, all scans taken together.
-const MAX_SCANNED: usize = 160 * 1024;
+const MAX_SCANNED: usize = 48 * 1024;
 /// Most commands and words that are kept.
-const MAX_FOUND: usize = 2_048;
-const MAX_WORDS: usize = 16_384;
+const MAX_FOUND: usize = 1_024;
+const MAX_WORDS: usize = 6_144;
 /// How many words are looked at for a flag that runs something. A command with more counts as having one.
 const MAX_FLAGS_SEEN: usize = 256;
 /// How deep scripts inside arguments are followed.
@@ -41,8 +40,6 @@ pub(super) struct Command {
     pub(super) names: Vec<(usize, String)>,
     /// From here on, words may be added that are not in the text.
     pub(super) open_after: Option<usize>,
-    /// Every path in it, in parts.
-    pub(super) paths: Vec<Vec<String>>,
     /// Found by reading the text itself as the shell would; the others are guesses.
     primary: bool,
 }
@@ -153,7 +150,7 @@ impl Search {
             }
             let name = programs::base_name(&word.text);
             // A keyword counts only where a command may begin, and what follows it may begin one.
-            if !runs_arguments && KEYWORDS.contains(&name.as_str()) {
+            if !runs_arguments && KEYWORDS.contains(&name.as_ref()) {
                 starts.insert(index.saturating_add(1));
             }
             if open_after.is_none() && programs::adds_arguments(&name) {
@@ -165,7 +162,7 @@ impl Search {
                 || name.is_empty()
                 || raw.words.len() > MAX_FLAGS_SEEN
                 || programs::may_run_arguments(&name, rest);
-            names.push((index, name));
+            names.push((index, name.into_owned()));
         }
         if runs_arguments {
             for word in raw.words.iter().skip(1) {
@@ -173,10 +170,7 @@ impl Search {
             }
             self.joined(&raw, level);
         }
-        let targets = raw.redirects.iter().map(|(_, target)| target);
-        let tokens = raw.words.iter().chain(targets).chain(&raw.assigned);
-        let paths = tokens.flat_map(|token| paths_in(&token.text)).collect();
-        self.found.commands.push(Command { raw, names, open_after, paths, primary });
+        self.found.commands.push(Command { raw, names, open_after, primary });
         Ok(())
     }
 
@@ -204,24 +198,19 @@ impl Search {
     /// `eval`, `ssh` and `watch` put their arguments together before they read them.
     fn joined(&mut self, raw: &Raw, level: usize) {
         let joins = |word: &Token| {
-            matches!(programs::base_name(&word.text).as_str(), "eval" | "ssh" | "watch" | "su")
+            matches!(programs::base_name(&word.text).as_ref(), "eval" | "ssh" | "watch" | "su")
         };
-        if raw.words.iter().any(joins)
-            && raw.words.iter().any(|word| word.text.contains(['\\', '\'', '"', '$', '`']))
-        {
-            let text = raw.words.iter().skip(1).map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+        let after = raw.words.iter().skip_while(|word| !joins(word)).skip(1);
+        if after.clone().any(|word| word.text.contains(['\\', '\'', '"', '$', '`'])) {
+            // Where in it the command begins is not known; after `exec` it may be anywhere.
+            let words = after.map(|word| word.text.as_str());
+            let text = ["exec"].into_iter().chain(words).collect::<Vec<_>>().join(" ");
             self.scripts.push((text, level.saturating_add(1)));
         }
     }
 }
 
 impl Found {
-    /// The commands of one statement. They are found one after another, so their numbers only grow.
-    pub(super) fn in_statement(&self, statement: usize) -> impl Iterator<Item = &Command> {
-        let from = self.commands.partition_point(|command| command.raw.statement < statement);
-        self.commands.iter().skip(from).take_while(move |command| command.raw.statement == statement)
-    }
-
     /// The commands of the text itself, for display.
     pub(super) fn parts(&self, most: usize) -> Vec<Simple> {
         self.primary()

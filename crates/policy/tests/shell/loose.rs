@@ -138,6 +138,7 @@ const HIDDEN: &[&str] = &[
     "eval 'r\"m\" -rf x'",
     "eval \"$(echo 'rm -rf x')\"",
     "eval 'r\\m' -rf x",
+    "echo $(case x in a) rm${IFS}-rf x;; esac)",
     "ssh host \"r'm'\" -rf x",
     "trap 'rm -rf x' EXIT",
     "alias ll='rm -rf x'",
@@ -226,6 +227,9 @@ fn ordinary_texts_mention_nothing_they_do_not_say() {
         "grep -rn 'curl' src | head",
         "python3 script.py --rm",
         "npm run dd-trace",
+        "ssh host 'echo $'",
+        "time ssh host \"echo '$'\"",
+        "nice eval 'eval' \"'$'\"",
     ] {
         assert!(!rule.mentions(&analyse(text)), "{text}");
     }

@@ -374,8 +374,8 @@ impl Scanner<'_> {
             Close::Backtick => self.backticks = self.backticks.saturating_add(1),
             Close::End => {}
         }
-        // A frame costs memory, so it costs budget: ten thousand openers are fine, a million are not.
-        if !self.budget.take(1) {
+        // A frame costs memory, so it costs budget.
+        if !self.budget.take(8) {
             return Err(TooMuch);
         }
         let depth = self.outer.len().saturating_add(1);
