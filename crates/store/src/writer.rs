@@ -1,6 +1,12 @@
 //! The group-commit writer: takes everything that queued, commits it in one transaction, and only then answers.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use futures_util::FutureExt as _;
 use placet_core::Directory;
@@ -40,6 +46,8 @@ pub(crate) struct Desk<B> {
     // An async lock: on Postgres it is held while the database answers.
     backend: Mutex<B>,
     shared: Arc<Shared>,
+    // Whether the last batch had company: then the next one has too, and waiting for it is worth more than haste.
+    crowded: AtomicBool,
 }
 
 impl<B> std::fmt::Debug for Desk<B> {
@@ -50,7 +58,7 @@ impl<B> std::fmt::Debug for Desk<B> {
 
 impl<B: Backend> Desk<B> {
     pub(crate) fn new(backend: B, shared: Arc<Shared>) -> Self {
-        Self { backend: Mutex::new(backend), shared }
+        Self { backend: Mutex::new(backend), shared, crowded: AtomicBool::new(false) }
     }
 
     /// Writes batches until the queue is closed and empty, or stable storage fails.
@@ -58,6 +66,7 @@ impl<B: Backend> Desk<B> {
         while self.shared.queue.ready().await {
             let mut backend = self.backend.lock().await;
             while let Some(jobs) = self.shared.queue.take() {
+                self.crowded.store(jobs.len() > 1, Ordering::Relaxed);
                 if !self.batch(&mut backend, jobs).await {
                     return;
                 }
@@ -70,7 +79,7 @@ impl<B: Backend> Desk<B> {
     ///
     /// Only for a backend whose futures never wait. Not async itself, so that no caller carries a batch in its future.
     pub(crate) fn write_here(&self) -> bool {
-        if planted("ack-before-commit") {
+        if self.crowded.load(Ordering::Relaxed) || planted("ack-before-commit") {
             return false;
         }
         let Ok(mut backend) = self.backend.try_lock() else { return false };
