@@ -45,15 +45,15 @@ pub struct Options {
     pub channels: Vec<String>,
     /// Pages in the write-ahead log before it is folded into the database file.
     pub checkpoint_pages: u32,
-    /// Whether a lone command may be written by its caller, where that is quicker: the embedded database, and a runtime
-    /// with threads to spare.
+    /// Whether a lone command may be written by its caller: the embedded database, and a runtime with threads to spare.
+    /// Off unless asked for: it saves two changes of thread, and one thread of the runtime waits for the disk instead.
     pub write_here: bool,
 }
 
 impl Options {
     /// The usual settings.
     pub fn new(location: Location, clock: Arc<dyn Clock>) -> Self {
-        Self { location, clock, channels: Vec::new(), checkpoint_pages: 4000, write_here: true }
+        Self { location, clock, channels: Vec::new(), checkpoint_pages: 4000, write_here: false }
     }
 }
 
@@ -149,8 +149,9 @@ impl Store {
         });
         let runtime = tokio::runtime::Handle::current();
         let desk = Arc::new(Desk::new(backend, shared.clone()));
-        // A caller that writes holds up its runtime thread for one commit; there must be another for everybody else.
-        let here = (options.write_here && runtime.metrics().num_workers() > 1).then(|| here(&desk)).flatten();
+        // A caller that writes gives its place in the runtime to another thread, which only this kind can do.
+        let many = runtime.runtime_flavor() == tokio::runtime::RuntimeFlavor::MultiThread;
+        let here = (options.write_here && many).then(|| here(&desk)).flatten();
         let thread = std::thread::Builder::new()
             .name("placet-writer".to_owned())
             .spawn(move || runtime.block_on(desk.run()))

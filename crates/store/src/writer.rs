@@ -85,8 +85,9 @@ impl<B: Backend> Desk<B> {
         let Ok(mut backend) = self.backend.try_lock() else { return false };
         let Some(jobs) = self.shared.queue.take_only() else { return false };
         // Never pending, so never dropped half done. Whatever came meanwhile saw the lock taken and rang for the
-        // writer's thread.
-        self.batch(&mut backend, jobs).now_or_never().is_some()
+        // writer's thread. Another thread takes over from this one: a thread that is stuck in a sync must not be the one
+        // that everybody's connections are waiting for.
+        tokio::task::block_in_place(|| self.batch(&mut backend, jobs).now_or_never().is_some())
     }
 
     /// Ends when nobody is writing.

@@ -114,7 +114,8 @@ both! {
 fn a_lone_command_on_the_embedded_database_is_written_where_it_is_given() {
     block_on(async {
         let (place, clock) = (Place::new(Backend::Sqlite).await, std::sync::Arc::new(FakeClock::new()));
-        let store = Store::open(place.options(clock.clone())).await.unwrap();
+        let options = placet_store::Options { write_here: true, ..place.options(clock.clone()) };
+        let store = Store::open(options).await.unwrap();
         let agent = bot("bot");
         let unit = work(&agent, submit(&agent, clock.now(), action("delete_files")), None);
         assert!(store.run(unit).now_or_never().is_some(), "nobody else had to be waited for");
