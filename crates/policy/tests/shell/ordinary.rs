@@ -143,7 +143,7 @@ const LOOKING: &[&str] = &[
     "ls ~/projects",
     "cat src/*.rs | wc -l",
     "cd src && ls",
-    "cd /work/app && git status",
+    "cd /srv/app && git status",
     "for f in src/*.rs; do wc -l \"$f\"; done",
     "test -f Cargo.toml && echo yes",
     "[ -d target ] && du -sh target",

@@ -144,7 +144,7 @@ fn another_folder_or_a_lifted_sandbox_is_asked_about() {
 #[test]
 fn reading_passes_editing_waits_and_secrets_wait_longer() {
     let policy = policy("coding-agent");
-    let file = "/work/app/src/main.rs";
+    let file = "/srv/app/src/main.rs";
     for (tool, key) in [
         ("Read", "file_path"),
         ("read", "filePath"),
@@ -155,7 +155,7 @@ fn reading_passes_editing_waits_and_secrets_wait_longer() {
     ] {
         assert_eq!(ask(&policy, tool, &json!({ key: file })).effect, Effect::Allow, "{tool} {key}");
         for secret in [
-            "/work/app/.env",
+            "/srv/app/.env",
             ".env.local",
             "/home/u/.ssh/id_rsa",
             "C:\\Users\\u\\.aws\\credentials",
@@ -171,7 +171,7 @@ fn reading_passes_editing_waits_and_secrets_wait_longer() {
         assert_eq!(ask(&policy, tool, &json!({ "pattern": "x" })).effect, Effect::Allow, "{tool}");
     }
     for (tool, arguments) in [
-        ("Grep", json!({ "pattern": "KEY", "path": "/work/app/.env" })),
+        ("Grep", json!({ "pattern": "KEY", "path": "/srv/app/.env" })),
         ("Grep", json!({ "pattern": "KEY", "glob": "**/.env*" })),
         ("Glob", json!({ "pattern": "**/.env*" })),
         ("grep", json!({ "pattern": "KEY", "include": ".env" })),
@@ -205,8 +205,8 @@ fn reading_passes_editing_waits_and_secrets_wait_longer() {
         );
     }
     for (tool, arguments) in [
-        ("Write", json!({ "file_path": "/work/app/.git/config" })),
-        ("Edit", json!({ "file_path": "/work/app/.github/workflows/ci.yml" })),
+        ("Write", json!({ "file_path": "/srv/app/.git/config" })),
+        ("Edit", json!({ "file_path": "/srv/app/.github/workflows/ci.yml" })),
         ("Write", json!({ "file_path": "/home/u/.bashrc" })),
         ("Edit", json!({})),
         ("delete_file", json!({ "path": file })),
