@@ -58,7 +58,7 @@ pub fn canonical<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, CanonicalE
 
 /// The canonical form of a value as text.
 pub fn canonical_string<T: Serialize + ?Sized>(value: &T) -> Result<String, CanonicalError> {
-    let mut writer = Writer::default();
+    let mut writer = Writer::new();
     value.serialize(&mut writer)?;
     Ok(writer.finish())
 }

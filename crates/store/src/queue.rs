@@ -59,7 +59,7 @@ impl Queue {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a job in its lane, for somebody to write or to [`Queue::ring`] for. `false` when the lane is full or the store has stopped; the job is dropped then.
+    /// Puts a job in its lane. `false` when the lane is full or the store has stopped; the job is dropped then.
     #[must_use]
     pub(crate) fn push(&self, job: Job) -> bool {
         let mut lanes = self.lanes();
@@ -86,12 +86,9 @@ impl Queue {
                 lanes.submit_count += 1;
             }
         }
-        true
-    }
-
-    /// Wakes the writer's thread.
-    pub(crate) fn ring(&self) {
+        drop(lanes);
         self.bell.notify_one();
+        true
     }
 
     /// No more jobs; what is queued is still written.
@@ -102,44 +99,30 @@ impl Queue {
 
     /// How many jobs wait.
     pub(crate) fn len(&self) -> usize {
-        self.lanes().len()
+        let lanes = self.lanes();
+        lanes.urgent.len() + lanes.submit_count
     }
 
-    /// Ends when there is something to write; `false` once closed and empty.
-    pub(crate) async fn ready(&self) -> bool {
+    /// Everything that queued up, within the limits of a batch; `None` once closed and empty.
+    pub(crate) async fn next_batch(&self) -> Option<Vec<Job>> {
         loop {
             let notified = self.bell.notified();
             {
-                let lanes = self.lanes();
-                if lanes.len() > 0 {
-                    return true;
+                let mut lanes = self.lanes();
+                let batch = lanes.take();
+                if !batch.is_empty() {
+                    return Some(batch);
                 }
                 if lanes.closed {
-                    return false;
+                    return None;
                 }
             }
             notified.await;
         }
     }
-
-    /// Everything that queued up, within the limits of a batch; `None` when there is nothing.
-    pub(crate) fn take(&self) -> Option<Vec<Job>> {
-        let batch = self.lanes().take();
-        (!batch.is_empty()).then_some(batch)
-    }
-
-    /// The only job there is; `None` when there is none or more than one.
-    pub(crate) fn take_only(&self) -> Option<Vec<Job>> {
-        let mut lanes = self.lanes();
-        (lanes.len() == 1).then(|| lanes.take())
-    }
 }
 
 impl Lanes {
-    fn len(&self) -> usize {
-        self.urgent.len() + self.submit_count
-    }
-
     fn take(&mut self) -> Vec<Job> {
         let mut batch = Vec::new();
         let mut bytes = 0;

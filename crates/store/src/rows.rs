@@ -19,7 +19,10 @@ pub(crate) struct RequestRow {
 
 impl RequestRow {
     pub(crate) fn new(request: Arc<Request>, new: bool) -> Result<Self, StoreError> {
-        let meta = serde_json::to_string(&*request)?;
+        // Room for an ordinary request: growing to it bit by bit costs as much as writing it.
+        let mut meta = Vec::with_capacity(1_280);
+        serde_json::to_writer(&mut meta, &*request)?;
+        let meta = String::from_utf8(meta).map_err(|error| StoreError::Damaged(error.to_string()))?;
         Ok(Self { request, new, meta })
     }
 }

@@ -22,7 +22,7 @@ use crate::{
     sqlite::{self, SqliteReaders, SqliteWriter},
     tail::Hint,
     work::Job,
-    writer::{Desk, Shared, random},
+    writer::{self, Shared, random},
 };
 
 /// Where the data is.
@@ -45,15 +45,12 @@ pub struct Options {
     pub channels: Vec<String>,
     /// Pages in the write-ahead log before it is folded into the database file.
     pub checkpoint_pages: u32,
-    /// Whether a lone command may be written by its caller: the embedded database, and a runtime with threads to spare.
-    /// Off unless asked for: it saves two changes of thread, and one thread of the runtime waits for the disk instead.
-    pub write_here: bool,
 }
 
 impl Options {
     /// The usual settings.
     pub fn new(location: Location, clock: Arc<dyn Clock>) -> Self {
-        Self { location, clock, channels: Vec::new(), checkpoint_pages: 4000, write_here: false }
+        Self { location, clock, channels: Vec::new(), checkpoint_pages: 4000 }
     }
 }
 
@@ -75,8 +72,6 @@ const SAFETY_POLL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Store {
     shared: Arc<Shared>,
-    // Where a lone command is written by its caller: the embedded database, on a machine with cores to spare.
-    desk: Option<Arc<Desk<SqliteWriter>>>,
     readers: Arc<Readers>,
     hint: watch::Sender<Hint>,
     poll: Option<Duration>,
@@ -110,8 +105,7 @@ impl Store {
             database: "sqlite",
             level: "WAL, synchronous=FULL: survives a crash and a power cut".to_owned(),
         };
-        let here = |desk: &Arc<Desk<SqliteWriter>>| Some(desk.clone());
-        Self::start(backend, readers, options, secret, durability, None, Some(lock), here).await
+        Self::start(backend, readers, options, secret, durability, None, Some(lock)).await
     }
 
     async fn open_postgres(url: String, options: Options) -> Result<Self, StoreError> {
@@ -123,10 +117,9 @@ impl Store {
         random(&mut node)?;
         let backend = PostgresWriter::connect(&url, HEXLOWER.encode(&node), options.clock.clone()).await?;
         let durability = Durability { database: "postgres", level: postgres::durability(&url).await? };
-        Self::start(backend, readers, options, secret, durability, Some(url), None, |_| None).await
+        Self::start(backend, readers, options, secret, durability, Some(url), None).await
     }
 
-    #[expect(clippy::too_many_arguments, reason = "what the two ways of opening differ in, each used once")]
     async fn start<B: Backend>(
         mut backend: B,
         readers: Readers,
@@ -135,7 +128,6 @@ impl Store {
         durability: Durability,
         listen: Option<String>,
         lock: Option<sqlite::Lock>,
-        here: impl FnOnce(&Arc<Desk<B>>) -> Option<Arc<Desk<SqliteWriter>>>,
     ) -> Result<Self, StoreError> {
         open_ledger(&mut backend).await?;
         let (principals_seq, directory) = readers.directory().await?;
@@ -148,13 +140,12 @@ impl Store {
             secret: secret.into_bytes().into(),
         });
         let runtime = tokio::runtime::Handle::current();
-        let desk = Arc::new(Desk::new(backend, shared.clone()));
-        // A caller that writes gives its place in the runtime to another thread, which only this kind can do.
-        let many = runtime.runtime_flavor() == tokio::runtime::RuntimeFlavor::MultiThread;
-        let here = (options.write_here && many).then(|| here(&desk)).flatten();
         let thread = std::thread::Builder::new()
             .name("placet-writer".to_owned())
-            .spawn(move || runtime.block_on(desk.run()))
+            .spawn({
+                let shared = shared.clone();
+                move || runtime.block_on(writer::run(backend, shared))
+            })
             .map_err(|error| StoreError::File(format!("cannot start the writer's thread: {error}")))?;
         let (tasks, cancel) = (TaskTracker::new(), CancellationToken::new());
         let hint = watch::channel(Hint::default()).0;
@@ -164,7 +155,6 @@ impl Store {
         }
         Ok(Self {
             shared,
-            desk: here,
             readers: Arc::new(readers),
             hint,
             poll,
@@ -182,10 +172,6 @@ impl Store {
         let job = Job { weight: work.weight(), work, reply };
         if !self.shared.queue.push(job) {
             return Err(self.stopped().map_or(StoreError::Busy, StoreError::Stopped));
-        }
-        let written = self.desk.as_ref().is_some_and(|desk| desk.write_here());
-        if !written {
-            self.shared.queue.ring();
         }
         // The writer answers every job it takes; a dropped reply means its thread died.
         answer.await.unwrap_or(Err(StoreError::Unknown))
@@ -325,9 +311,6 @@ impl Store {
             if !matches!(joined, Ok(Ok(()))) {
                 tracing::error!("the writer's thread ended badly");
             }
-        }
-        if let Some(desk) = &self.desk {
-            desk.settled().await;
         }
         self.tasks.wait().await;
     }

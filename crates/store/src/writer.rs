@@ -1,16 +1,9 @@
 //! The group-commit writer: takes everything that queued, commits it in one transaction, and only then answers.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use futures_util::FutureExt as _;
 use placet_core::Directory;
-use tokio::sync::{Mutex, broadcast, watch};
+use tokio::sync::{broadcast, watch};
 
 use crate::{
     Done, StoreError,
@@ -40,73 +33,19 @@ pub(crate) struct Shared {
 /// How long an outcome is looked for after the connection broke at COMMIT.
 const LOOK_FOR: Duration = Duration::from_secs(10);
 
-/// The database's writing side and the queue before it. Whoever holds the lock writes a batch: the writer's thread, or
-/// a lone caller in its place.
-pub(crate) struct Desk<B> {
-    // An async lock: on Postgres it is held while the database answers.
-    backend: Mutex<B>,
-    shared: Arc<Shared>,
-    // Whether the last batch had company: then the next one has too, and waiting for it is worth more than haste.
-    crowded: AtomicBool,
-}
-
-impl<B> std::fmt::Debug for Desk<B> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Desk").field("queue", &self.shared.queue).finish_non_exhaustive()
-    }
-}
-
-impl<B: Backend> Desk<B> {
-    pub(crate) fn new(backend: B, shared: Arc<Shared>) -> Self {
-        Self { backend: Mutex::new(backend), shared, crowded: AtomicBool::new(false) }
-    }
-
-    /// Writes batches until the queue is closed and empty, or stable storage fails.
-    pub(crate) async fn run(&self) {
-        while self.shared.queue.ready().await {
-            let mut backend = self.backend.lock().await;
-            while let Some(jobs) = self.shared.queue.take() {
-                self.crowded.store(jobs.len() > 1, Ordering::Relaxed);
-                if !self.batch(&mut backend, jobs).await {
-                    return;
-                }
-            }
-        }
-    }
-
-    /// Writes the only job in the queue, unless somebody is writing. Two changes of thread are most of what a lone
-    /// command costs beyond its commit; under load everything goes to the writer's thread, in batches.
-    ///
-    /// Only for a backend whose futures never wait. Not async itself, so that no caller carries a batch in its future.
-    pub(crate) fn write_here(&self) -> bool {
-        if self.crowded.load(Ordering::Relaxed) || planted("ack-before-commit") {
-            return false;
-        }
-        let Ok(mut backend) = self.backend.try_lock() else { return false };
-        let Some(jobs) = self.shared.queue.take_only() else { return false };
-        // Never pending, so never dropped half done. Whatever came meanwhile saw the lock taken and rang for the
-        // writer's thread. Another thread takes over from this one: a thread that is stuck in a sync must not be the one
-        // that everybody's connections are waiting for.
-        tokio::task::block_in_place(|| self.batch(&mut backend, jobs).now_or_never().is_some())
-    }
-
-    /// Ends when nobody is writing.
-    pub(crate) async fn settled(&self) {
-        drop(self.backend.lock().await);
-    }
-
-    /// Writes one batch; `false` when stable storage failed and the store has stopped.
-    async fn batch(&self, backend: &mut B, jobs: Vec<Job>) -> bool {
-        let shared = &self.shared;
+/// Writes batches until the queue is closed and empty, or stable storage fails.
+pub(crate) async fn run<B: Backend>(mut backend: B, shared: Arc<Shared>) {
+    while let Some(jobs) = shared.queue.next_batch().await {
         metrics::histogram!("placet_writer_batch_size").record(jobs.len() as f64);
-        let Err(why) = write(backend, shared, jobs).await else { return true };
-        tracing::error!(%why, "the store stops: stable storage failed");
-        shared.queue.close();
-        shared.stopped.send_replace(Some(why));
-        while let Some(jobs) = shared.queue.take() {
-            answer_all(jobs, &StoreError::Stopped("it stopped before this was written".to_owned()));
+        if let Err(why) = write(&mut backend, &shared, jobs).await {
+            tracing::error!(%why, "the store stops: stable storage failed");
+            shared.queue.close();
+            shared.stopped.send_replace(Some(why));
+            while let Some(jobs) = shared.queue.next_batch().await {
+                answer_all(jobs, &StoreError::Stopped("it stopped before this was written".to_owned()));
+            }
+            return;
         }
-        false
     }
 }
 
@@ -133,8 +72,8 @@ async fn write<B: Backend>(backend: &mut B, shared: &Shared, jobs: Vec<Job>) -> 
         return early(backend, shared, jobs).await;
     }
     match attempt(backend, shared, &jobs).await {
-        Ok(answers) => {
-            answer_each(jobs, answers);
+        Ok(written) => {
+            written.announce(shared, jobs);
             Ok(())
         }
         Err(StoreError::Stopped(why)) => {
@@ -154,7 +93,7 @@ async fn write<B: Backend>(backend: &mut B, shared: &Shared, jobs: Vec<Job>) -> 
         Err(_) => {
             for job in jobs {
                 match attempt(backend, shared, std::slice::from_ref(&job)).await {
-                    Ok(mut answers) => answer(job, answers.pop().unwrap_or(Err(StoreError::Unknown))),
+                    Ok(written) => written.announce(shared, vec![job]),
                     Err(StoreError::Stopped(why)) => {
                         answer(job, Err(StoreError::Stopped(why.clone())));
                         return Err(why);
@@ -176,8 +115,25 @@ async fn early<B: Backend>(backend: &mut B, shared: &Shared, jobs: Vec<Job>) -> 
     };
     answer_each(jobs, answers);
     tokio::time::sleep(Duration::from_millis(5)).await;
-    let _ = commit(backend, shared, batch).await;
+    if let Ok(news) = commit(backend, shared, batch).await {
+        tell(shared, news);
+    }
     Ok(())
+}
+
+/// What is durable and not yet said to anybody.
+struct Written {
+    answers: Vec<Answer>,
+    news: Vec<News>,
+}
+
+impl Written {
+    /// Answers the callers, then tells the tails. In this order: a caller is one thread away, and would otherwise
+    /// queue behind the work that the news makes.
+    fn announce(self, shared: &Shared, jobs: Vec<Job>) {
+        answer_each(jobs, self.answers);
+        tell(shared, self.news);
+    }
 }
 
 /// Applies and commits some jobs. No caller is answered here, so an error means nothing was acknowledged.
@@ -185,11 +141,11 @@ async fn attempt<B: Backend>(
     backend: &mut B,
     shared: &Shared,
     jobs: &[Job],
-) -> Result<Vec<Answer>, StoreError> {
+) -> Result<Written, StoreError> {
     if let [Job { work, .. }] = jobs
         && let Some(done) = alone(backend, work).await
     {
-        return done.map(|done| vec![Ok(done)]);
+        return done.map(|done| Written { answers: vec![Ok(done)], news: Vec::new() });
     }
     let applied = apply(backend, shared, jobs).await;
     let (batch, answers) = match applied {
@@ -199,8 +155,8 @@ async fn attempt<B: Backend>(
             return Err(error);
         }
     };
-    commit(backend, shared, batch).await?;
-    Ok(answers)
+    let news = commit(backend, shared, batch).await?;
+    Ok(Written { answers, news })
 }
 
 /// Work that is a transaction of its own and makes no ledger entry.
@@ -255,11 +211,15 @@ async fn apply<B: Backend>(
     Ok((batch, answers))
 }
 
-/// Commits what was applied and tells the tails. An unknown outcome is looked up, never guessed.
-async fn commit<B: Backend>(backend: &mut B, shared: &Shared, batch: Batch) -> Result<(), StoreError> {
+/// Commits what was applied, and says what the tails are to be told. An unknown outcome is looked up, never guessed.
+async fn commit<B: Backend>(
+    backend: &mut B,
+    shared: &Shared,
+    batch: Batch,
+) -> Result<Vec<News>, StoreError> {
     if batch.is_empty() {
         backend.rollback().await;
-        return Ok(());
+        return Ok(Vec::new());
     }
     let directory = batch.directory.clone();
     let mut id = [0_u8; 16];
@@ -283,11 +243,13 @@ async fn commit<B: Backend>(backend: &mut B, shared: &Shared, batch: Batch) -> R
     if shared.directory.borrow().0 != head.principals_seq {
         shared.directory.send_replace((head.principals_seq, directory));
     }
-    tell(shared, news);
-    Ok(())
+    Ok(news)
 }
 
 fn tell(shared: &Shared, news: Vec<News>) {
+    if news.is_empty() {
+        return;
+    }
     // No tail is listening before the gate starts; that is fine, it begins at the head.
     let _ = shared.committed.send(news.into());
 }

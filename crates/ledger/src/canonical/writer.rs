@@ -13,7 +13,6 @@ use crate::ijson::{MAX_DEPTH, MAX_SAFE_INTEGER, plain_prefix, safe_integer};
 type Written = Result<(), CanonicalError>;
 
 /// The text so far, and what is needed to sort the objects that are still open.
-#[derive(Default)]
 pub(super) struct Writer {
     out: String,
     depth: usize,
@@ -36,6 +35,17 @@ struct Member {
 }
 
 impl Writer {
+    /// With room for an ordinary ledger entry: growing to it bit by bit costs as much as writing it.
+    pub(super) fn new() -> Self {
+        Self {
+            out: String::with_capacity(1_280),
+            depth: 0,
+            members: Vec::with_capacity(48),
+            keys: String::with_capacity(384),
+            scratch: String::new(),
+        }
+    }
+
     pub(super) fn finish(self) -> String {
         self.out
     }
@@ -112,13 +122,14 @@ impl Writer {
             return Ok(());
         }
         let mut sorted = members.to_vec();
-        sorted.sort_by(|a, b| utf16_order(self.key_of(*a), self.key_of(*b)));
+        sorted.sort_unstable_by(|a, b| utf16_order(self.key_of(*a), self.key_of(*b)));
         for (a, b) in sorted.iter().zip(sorted.iter().skip(1)) {
             if self.key_of(*a) == self.key_of(*b) {
                 return Err(CanonicalError::DuplicateKey(self.key_of(*a).to_owned()));
             }
         }
         self.scratch.clear();
+        self.scratch.reserve(self.out.len().saturating_sub(first_byte));
         for member in sorted {
             if !self.scratch.is_empty() {
                 self.scratch.push(',');
@@ -132,8 +143,15 @@ impl Writer {
     }
 }
 
+/// The order of UTF-16 units. It is the order of the bytes, except that the characters from U+E000 to U+FFFF (first
+/// byte 0xEE or 0xEF) come after those beyond, whose units are surrogates.
 fn utf16_order(a: &str, b: &str) -> std::cmp::Ordering {
-    a.encode_utf16().cmp(b.encode_utf16())
+    let differing = a.bytes().zip(b.bytes()).find(|(a, b)| a != b);
+    match differing {
+        Some((a_byte, b_byte)) if a_byte >= 0xEE || b_byte >= 0xEE => a.encode_utf16().cmp(b.encode_utf16()),
+        Some((a, b)) => a.cmp(&b),
+        None => a.len().cmp(&b.len()),
+    }
 }
 
 /// Appends a string in quotes, with the escapes of RFC 8785, section 3.2.2.2, and no others.

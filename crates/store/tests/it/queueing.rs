@@ -4,10 +4,10 @@ use std::{future::Future, pin::Pin};
 
 use futures_util::FutureExt as _;
 use placet_core::{Actor, DecisionWord};
-use placet_store::{Clock as _, Done, Store, StoreError, Work};
-use placet_testkit::{Backend, FakeClock, Place, block_on, both, idempotency, submit, work};
+use placet_store::{Done, StoreError, Work};
+use placet_testkit::{both, idempotency, work};
 
-use crate::shop::{Shop, action, ann, bot, cancel, decide, entry, expire, until};
+use crate::shop::{Shop, ann, bot, cancel, decide, entry, expire, until};
 
 type Running<'a> = Vec<Pin<Box<dyn Future<Output = Result<Done, StoreError>> + 'a>>>;
 
@@ -108,18 +108,4 @@ both! {
         assert_eq!(shop.place.value("SELECT count(*) FROM requests").await, "1");
         shop.finish().await;
     }
-}
-
-#[test]
-fn a_lone_command_on_the_embedded_database_is_written_where_it_is_given() {
-    block_on(async {
-        let (place, clock) = (Place::new(Backend::Sqlite).await, std::sync::Arc::new(FakeClock::new()));
-        let options = placet_store::Options { write_here: true, ..place.options(clock.clone()) };
-        let store = Store::open(options).await.unwrap();
-        let agent = bot("bot");
-        let unit = work(&agent, submit(&agent, clock.now(), action("delete_files")), None);
-        assert!(store.run(unit).now_or_never().is_some(), "nobody else had to be waited for");
-        store.close().await;
-        place.verify().await.unwrap();
-    });
 }

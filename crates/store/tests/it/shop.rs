@@ -6,7 +6,7 @@ use placet_core::{
     Actor, AdminCommand, Auth, Cancel, Claim, Command, Decide, DecisionWord, Digest, Expire, Report,
     ReportStatus, Request, RequestId, Role,
 };
-use placet_store::{Clock as _, Done, Idempotency, LedgerRow, Options, Outcome, Store, StoreError, Work};
+use placet_store::{Clock as _, Done, Idempotency, LedgerRow, Outcome, Store, StoreError, Work};
 use placet_testkit::{Backend, FakeClock, Place, one, submit};
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ impl Shop {
     /// The same, with channels that are told of every change.
     pub(crate) async fn telling(backend: Backend, channels: &[&str]) -> Self {
         let (place, clock) = (Arc::new(Place::new(backend).await), Arc::new(FakeClock::new()));
-        let mut options = options(&place, &clock);
+        let mut options = place.options(clock.clone());
         options.channels = channels.iter().map(|channel| (*channel).to_owned()).collect();
         let store = Arc::new(Store::open(options).await.unwrap());
         let shop = Self { place, clock, store };
@@ -43,7 +43,7 @@ impl Shop {
 
     /// Another server on the same database.
     pub(crate) async fn another_node(&self) -> Self {
-        let store = Store::open(options(&self.place, &self.clock)).await.unwrap();
+        let store = Store::open(self.place.options(self.clock.clone())).await.unwrap();
         Self { place: self.place.clone(), clock: self.clock.clone(), store: Arc::new(store) }
     }
 
@@ -52,7 +52,7 @@ impl Shop {
         let Self { place, clock, store } = self;
         store.close().await;
         drop(Arc::into_inner(store).expect("nobody else holds the store"));
-        let store = Store::open(options(&place, &clock)).await.unwrap();
+        let store = Store::open(place.options(clock.clone())).await.unwrap();
         Self { place, clock, store: Arc::new(store) }
     }
 
@@ -142,11 +142,6 @@ impl Shop {
         drop(held);
         futures_util::future::join_all(running).await
     }
-}
-
-/// Every command goes through the queue and the writer's thread, so that tests can hold them there.
-fn options(place: &Place, clock: &Arc<FakeClock>) -> Options {
-    Options { write_here: false, ..place.options(clock.clone()) }
 }
 
 /// Waits for something that is about to happen.
