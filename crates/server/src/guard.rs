@@ -82,7 +82,8 @@ fn seal(
     mut response: Response,
 ) -> Response {
     let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // The files of the dashboard say for themselves how long they may be kept.
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if state.closing.is_cancelled() {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));

@@ -7,6 +7,7 @@ mod later;
 mod limits;
 mod listener;
 mod openapi;
+mod pages;
 mod problem;
 mod state;
 mod strict;

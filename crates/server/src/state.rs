@@ -129,7 +129,8 @@ impl State {
 pub fn router(state: &State) -> Router {
     let (routes, _) = openapi::routes().split_for_parts();
     routes
-        .fallback(|| async { crate::problem::Problem::not_found() })
+        .route("/pages.css", axum::routing::get(crate::pages::style))
+        .fallback(crate::pages::fallback)
         .method_not_allowed_fallback(|| async {
             crate::problem::Problem::new(
                 http::StatusCode::METHOD_NOT_ALLOWED,
