@@ -16,6 +16,8 @@ mod patterns;
 mod programs;
 mod reach;
 
+use std::cell::OnceCell;
+
 use serde::Serialize;
 
 pub use paths::PathRule;
@@ -29,8 +31,11 @@ pub const MAX_COMMANDS: usize = 50;
 /// One command line, read both ways. Making it is linear in the length of the text, which is bounded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Analysis {
-    strict: Result<Vec<Simple>, Opaque>,
-    found: reach::Found,
+    strict: Result<lexer::Strict, Opaque>,
+    /// What an opaque line says.
+    text: String,
+    /// Everything that can be found in it. Only rules that look everywhere need it, so it is made when one asks.
+    found: OnceCell<reach::Found>,
 }
 
 /// One simple command: what the shell would execute, word for word.
@@ -110,10 +115,7 @@ pub struct Decomposition {
 
 /// Reads a command line. Never fails and never takes long: what cannot be read is opaque.
 pub fn analyse(text: &str) -> Analysis {
-    match lexer::strict(text) {
-        Ok(strict) => Analysis { found: reach::literal(&strict), strict: Ok(strict.commands) },
-        Err(opaque) => Analysis { found: reach::anything(text), strict: Err(opaque) },
-    }
+    Analysis::new(lexer::strict(text), || text.to_owned())
 }
 
 /// Reads a command that comes as a list of words, as some tools send it. `["bash", "-lc", script]` is its script.
@@ -137,10 +139,7 @@ pub fn analyse_argv<S: AsRef<str>>(argv: &[S]) -> Analysis {
             Ok(lexer::Strict { commands, comments: Vec::new() })
         }
     };
-    match strict {
-        Ok(strict) => Analysis { found: reach::literal(&strict), strict: Ok(strict.commands) },
-        Err(opaque) => Analysis { found: reach::anything(&words.join(" ")), strict: Err(opaque) },
-    }
+    Analysis::new(strict, || words.join(" "))
 }
 
 impl Redirect {
@@ -151,9 +150,21 @@ impl Redirect {
 }
 
 impl Analysis {
+    fn new(strict: Result<lexer::Strict, Opaque>, text: impl FnOnce() -> String) -> Self {
+        let text = if strict.is_err() { text() } else { String::new() };
+        Self { strict, text, found: OnceCell::new() }
+    }
+
+    fn found(&self) -> &reach::Found {
+        self.found.get_or_init(|| match &self.strict {
+            Ok(strict) => reach::literal(strict),
+            Err(_) => reach::anything(&self.text),
+        })
+    }
+
     /// The strict view: a flat list of literal commands, or why it is none.
     pub fn commands(&self) -> Result<&[Simple], &Opaque> {
-        self.strict.as_deref()
+        self.strict.as_ref().map(|strict| strict.commands.as_slice())
     }
 
     /// Whether only a person can say what this does.
@@ -165,10 +176,10 @@ impl Analysis {
     pub fn decomposition(&self) -> Decomposition {
         const SHOWN: usize = 100;
         let (opaque, parts) = match &self.strict {
-            Ok(commands) => (None, commands.iter().map(shown).collect()),
-            Err(opaque) => (Some(opaque.clone()), self.found.parts(SHOWN).iter().map(shown).collect()),
+            Ok(strict) => (None, strict.commands.iter().map(shown).collect()),
+            Err(opaque) => (Some(opaque.clone()), self.found().parts(SHOWN).iter().map(shown).collect()),
         };
-        Decomposition { truncated: opaque.is_some() && self.found.more_than(SHOWN), opaque, parts }
+        Decomposition { truncated: opaque.is_some() && self.found().more_than(SHOWN), opaque, parts }
     }
 }
 

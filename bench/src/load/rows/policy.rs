@@ -192,9 +192,9 @@ fn hostile(bench: &Bench) -> Result<Vec<Row>> {
     for round in 0..bench.rounds {
         bench.round(round, "hostile rules and arguments");
         let mut slowest = 0.0_f64;
-        for (name, rest, arguments) in &cases {
+        for (name, effect, rest, arguments) in &cases {
             let policy =
-                parse(&format!("version = 1\n[[rule]]\nname = 'r'\neffect = 'allow'\ntool = 't'\n{rest}"))
+                parse(&format!("version = 1\n[[rule]]\nname = 'r'\neffect = '{effect}'\ntool = 't'\n{rest}"))
                     .with_context(|| (*name).to_owned())?;
             let each = time_each(200, |_| {
                 black_box(policy.evaluate(&call("t", arguments, &context)));
@@ -208,13 +208,13 @@ fn hostile(bench: &Bench) -> Result<Vec<Row>> {
         worst.push(slowest);
     }
     Ok(vec![
-        Row::new("policy", "hostile rule with hostile arguments, slowest of twelve, p99", "ms", &worst)
+        Row::new("policy", "hostile rule with hostile arguments, slowest of fourteen, p99", "ms", &worst)
             .goal(Goal::AtMost(1.0))
             .note(format!("the slowest was: {which}")),
     ])
 }
 
-fn hostile_cases() -> Vec<(&'static str, String, Map<String, Value>)> {
+fn hostile_cases() -> Vec<(&'static str, &'static str, String, Map<String, Value>)> {
     let numbers: Vec<Value> = (0..250).map(|n| json!(n)).collect();
     let large = map(json!({
         "s": "ab".repeat(120_000), "l": numbers, "t": vec!["abcdefgh".repeat(100); 250],
@@ -225,18 +225,20 @@ fn hostile_cases() -> Vec<(&'static str, String, Map<String, Value>)> {
     let deep = map((0..60).fold(json!(1), |inner, _| json!({ "a": inner })));
     let shell = |text: String| map(json!({ "s": text }));
     vec![
-        ("regex over 240 KB, three times", "when = \"args.s.matches('^(a|b)*c$') || args.s.matches('(ab)*d') || args.s.matches('^[ab]*e$')\"".to_owned(), large.clone()),
-        ("list times list", "when = 'args.l.filter(e, args.l == args.l).size() == 3'".to_owned(), large.clone()),
-        ("contains in a comprehension", "when = 'args.l.all(e, args.s.contains(\"zz\") == false)'".to_owned(), large.clone()),
-        ("concatenation", format!("when = '({}).size() > 5'", ["args.s"; 12].join(" + ")), large.clone()),
-        ("every element of 9,000", "[rule.args]\n'many[*]' = { matches = '^x$' }".to_owned(), large.clone()),
-        ("path of 100,000 segments", "[rule.args]\np = { under = ['/srv/b', '/x', '/y'] }".to_owned(), large.clone()),
-        ("texts in a comprehension", "when = \"args.t.all(e, e.matches('^[a-h]*$') && e.size() == 800)\"".to_owned(), large),
-        ("nested lists compared", "when = 'args.l == args.m'".to_owned(), nested),
-        ("9 KB of substitutions", "[rule.args]\ns = { shell = { allow = [ { exact = ['ls'] } ] } }".to_owned(), shell("ls $(cat x | sort); ".repeat(450))),
-        ("a long command line", "[rule.args]\ns = { shell = { allow = [ { program = 'ls', operands = 'any' } ] } }".to_owned(), shell("ls ".repeat(3_000))),
-        ("9,500 keys", "when = 'args.all(k, k != \"x\")'".to_owned(), wide),
-        ("deep arguments", "[rule.args]\n'a.a.a.a.a' = { equals = 1 }".to_owned(), deep),
+        ("regex over 240 KB, three times", "allow", "when = \"args.s.matches('^(a|b)*c$') || args.s.matches('(ab)*d') || args.s.matches('^[ab]*e$')\"".to_owned(), large.clone()),
+        ("list times list", "allow", "when = 'args.l.filter(e, args.l == args.l).size() == 3'".to_owned(), large.clone()),
+        ("contains in a comprehension", "allow", "when = 'args.l.all(e, args.s.contains(\"zz\") == false)'".to_owned(), large.clone()),
+        ("concatenation", "allow", format!("when = '({}).size() > 5'", ["args.s"; 12].join(" + ")), large.clone()),
+        ("every element of 9,000", "allow", "[rule.args]\n'many[*]' = { matches = '^x$' }".to_owned(), large.clone()),
+        ("path of 100,000 segments", "allow", "[rule.args]\np = { under = ['/srv/b', '/x', '/y'] }".to_owned(), large.clone()),
+        ("texts in a comprehension", "allow", "when = \"args.t.all(e, e.matches('^[a-h]*$') && e.size() == 800)\"".to_owned(), large),
+        ("nested lists compared", "allow", "when = 'args.l == args.m'".to_owned(), nested),
+        ("9 KB of substitutions", "allow", "[rule.args]\ns = { shell = { allow = [ { exact = ['ls'] } ] } }".to_owned(), shell("ls $(cat x | sort); ".repeat(450))),
+        ("a long command line", "allow", "[rule.args]\ns = { shell = { allow = [ { program = 'ls', operands = 'any' } ] } }".to_owned(), shell("ls ".repeat(3_000))),
+        ("9,500 keys", "allow", "when = 'args.all(k, k != \"x\")'".to_owned(), wide),
+        ("deep arguments", "allow", "[rule.args]\n'a.a.a.a.a' = { equals = 1 }".to_owned(), deep),
+        ("9 KB of substitutions, looked through", "hold", "[rule.args]\ns = { shell = { mention = [ { program = 'rm', flags = ['-r'] }, { words = ['/etc/passwd'] } ] } }".to_owned(), shell("ls $(cat x | sort); ".repeat(450))),
+        ("a long command line, looked through", "hold", "[rule.args]\ns = { shell = { mention = [ { program = 'rm', flags = ['-r'] }, { words = ['/etc/passwd'] } ] } }".to_owned(), shell("ls ".repeat(3_000))),
     ]
 }
 

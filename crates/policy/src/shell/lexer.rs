@@ -46,10 +46,10 @@ const REREADERS: [&str; 10] =
     ["alias", "unalias", "set", "shopt", "setopt", "unsetopt", "enable", "hash", "emulate", "zmodload"];
 
 /// What a clean reading gives: the commands, and the comments for those who look everywhere.
-#[derive(Debug)]
-pub(super) struct Strict<'a> {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Strict {
     pub(super) commands: Vec<Simple>,
-    pub(super) comments: Vec<&'a str>,
+    pub(super) comments: Vec<String>,
 }
 
 enum Token {
@@ -87,7 +87,7 @@ struct Reader {
 }
 
 /// Reads the text as a flat list of literal commands.
-pub(super) fn strict(text: &str) -> Result<Strict<'_>, Opaque> {
+pub(super) fn strict(text: &str) -> Result<Strict, Opaque> {
     if text.len() > MAX_LENGTH {
         return Err(Opaque { reason: TOO_LONG, at: text.floor_char_boundary(MAX_LENGTH) });
     }
@@ -131,7 +131,10 @@ pub(super) fn strict(text: &str) -> Result<Strict<'_>, Opaque> {
                 if reader.done.is_empty() {
                     return Err(Opaque { reason: "there is no command", at });
                 }
-                return Ok(Strict { commands: reader.done, comments: lexer.comments });
+                return Ok(Strict {
+                    commands: reader.done,
+                    comments: lexer.comments.into_iter().map(str::to_owned).collect(),
+                });
             }
         }
     }

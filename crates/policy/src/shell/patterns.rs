@@ -126,6 +126,6 @@ impl Patterns {
     /// matches, so that padding hides nothing.
     pub fn mentions(&self, analysis: &Analysis) -> bool {
         (self.opaque && analysis.is_opaque())
-            || (!self.mention.is_empty() && self.mention.any(&analysis.found))
+            || (!self.mention.is_empty() && self.mention.any(analysis.found()))
     }
 }

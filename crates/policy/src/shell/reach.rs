@@ -51,7 +51,7 @@ struct Search {
 }
 
 /// What a clean reading reaches: its own commands and what their arguments would run.
-pub(super) fn literal(strict: &Strict<'_>) -> Found {
+pub(super) fn literal(strict: &Strict) -> Found {
     let mut search = Search::new(MAX_SEARCHED);
     let result = search.literal(strict).and_then(|()| search.follow());
     search.finish(result)
@@ -84,7 +84,7 @@ impl Search {
         self.found
     }
 
-    fn literal(&mut self, strict: &Strict<'_>) -> Result<(), TooMuch> {
+    fn literal(&mut self, strict: &Strict) -> Result<(), TooMuch> {
         for command in &strict.commands {
             match command.operator {
                 Some(super::Operator::Pipe) => self.budget.pipes = self.budget.pipes.saturating_add(1),
