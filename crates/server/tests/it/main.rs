@@ -11,6 +11,7 @@ mod idempotency;
 mod inputs;
 mod limits;
 mod openapi;
+mod pages;
 mod permits;
 mod policy;
 mod races;

@@ -65,6 +65,18 @@ fn openapi_document_is_current() {
 }
 
 #[test]
+fn words_are_spelled_in_the_document_as_on_the_wire() {
+    let document = document();
+    let words = |name: &str| document["components"]["schemas"][name]["enum"].clone();
+    assert_eq!(words("DecisionWord"), serde_json::to_value(placet_core::DecisionWord::ALL).expect("words"));
+    assert_eq!(words("State"), serde_json::to_value(placet_core::State::ALL).expect("words"));
+    assert_eq!(words("Kind"), serde_json::to_value(placet_core::Kind::ALL).expect("words"));
+    assert_eq!(words("Risk"), serde_json::to_value(placet_core::Risk::ALL).expect("words"));
+    assert_eq!(words("Role"), serde_json::to_value(placet_core::Role::ALL).expect("words"));
+    assert_eq!(words("Effect"), serde_json::to_value(placet_core::Effect::ALL).expect("words"));
+}
+
+#[test]
 fn the_document_is_openapi_3_1_and_names_every_call() {
     assert!(document()["openapi"].as_str().is_some_and(|version| version.starts_with("3.1.")));
     let names: BTreeSet<String> = operations().iter().map(Operation::name).collect();

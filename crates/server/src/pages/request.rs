@@ -1,0 +1,270 @@
+//! The page of one request: drawn whole by the server, the target of every link in a message. Looking never decides;
+//! the forms stand below everything there is to see.
+
+use jiff::fmt::strtime;
+use maud::{Markup, html};
+use placet_core::{
+    AllOf, Body, DecisionWord, Display, Input, InputType, Kind, Needs, Request, Risk, State as Life, Time,
+};
+
+use super::html::layout;
+
+/// Whoever looks, signed in.
+#[derive(Debug, Clone)]
+pub(super) struct Viewer {
+    pub(super) name: String,
+    /// Proves that a form was sent from a page of ours.
+    pub(super) csrf: String,
+    /// Whether they decide at all.
+    pub(super) reviewer: bool,
+}
+
+/// What came of the form they sent.
+#[derive(Debug, Clone)]
+pub(super) struct Notice(pub(super) String);
+
+/// A request as somebody may see it.
+#[derive(Debug)]
+pub(super) struct Sight<'a> {
+    pub(super) request: &'a Request,
+    pub(super) display: Option<&'a Display>,
+    pub(super) now: Time,
+}
+
+impl Sight<'_> {
+    /// The exact text to show for a value.
+    fn text(&self, pointer: &str) -> Option<&str> {
+        let fields = &self.display?.fields;
+        fields.iter().find(|field| field.pointer == pointer).map(|field| field.text.as_str())
+    }
+
+    fn effect(&self) -> String {
+        match self.request.kind {
+            Kind::Action => format!("Run {}", self.text("/tool").unwrap_or("a tool")),
+            Kind::Plan => format!("Plan: {}", self.text("/title").unwrap_or("")),
+            Kind::Input => self.text("/question").unwrap_or("A question").to_owned(),
+            Kind::Confirmation => self.text("/message").unwrap_or("A confirmation").to_owned(),
+        }
+    }
+}
+
+/// The whole page.
+pub(super) fn draw(sight: &Sight<'_>, viewer: &Viewer, notice: Option<&Notice>) -> Markup {
+    let request = sight.request;
+    let state = request.state_at(sight.now);
+    let effect = sight.effect();
+    let body = html! {
+        @if let Some(Notice(text)) = notice { div.note.bad role="alert" { (text) } }
+        p {
+            span.badge { (state.as_str()) }
+            span class=(format!("badge risk-{}", request.risk.as_str())) { (request.risk.as_str()) " risk" }
+            span.badge { (request.kind.as_str()) }
+        }
+        h1.exact { (effect) }
+        (deadline(request, state, sight.now))
+        (why(request))
+        h2 { "Exactly what was asked" }
+        section { (fields(sight)) }
+        (words(sight))
+        (votes(request, sight.now))
+        @if state == Life::Pending { (forms(sight, viewer)) }
+        p { a href=(format!("/queue/{}", request.id)) { "Open in the dashboard" } " · signed in as " (viewer.name) }
+    };
+    layout(&effect, &body)
+}
+
+fn deadline(request: &Request, state: Life, now: Time) -> Markup {
+    html! {
+        p {
+            @match state {
+                Life::Pending => { "Asked by " strong { (request.agent) } ". Decide before " (clock(request.expires_at)) ", in " (span(request.expires_at.since(now))) "." }
+                _ => { "Asked by " strong { (request.agent) } " at " (clock(request.created_at)) "." }
+            }
+            @if let Some(decision) = &request.decision {
+                " Decided: " strong { (decision.word.as_str()) } " by " (decision.by.join(", ")) " at " (clock(decision.at)) "."
+            }
+        }
+    }
+}
+
+fn why(request: &Request) -> Markup {
+    html! {
+        h2 { "Why it waits for a person" }
+        section {
+            ul { @for reason in &request.verdict.reasons { li.exact { (reason) } } }
+            p { "Needed: " (needs(&request.needs)) }
+        }
+    }
+}
+
+/// Whose yes is needed, in words.
+fn needs(needs: &Needs) -> String {
+    let seat = |team: Option<&str>, people: u32| match (people, team) {
+        (1, None) => "one person".to_owned(),
+        (1, Some(team)) => format!("one of {team}"),
+        (people, None) => format!("{people} people"),
+        (people, Some(team)) => format!("{people} of {team}"),
+    };
+    let all = |all: &AllOf| {
+        let seats = all.all.iter().map(|need| seat(need.team.as_deref(), need.people));
+        seats.collect::<Vec<_>>().join(" and ")
+    };
+    let mut words = needs.any.iter().map(all).collect::<Vec<_>>().join(", or ");
+    if needs.four_eyes {
+        words.push_str("; nobody who owns, ordered or edited it");
+    }
+    if needs.step_up.is_some() {
+        words.push_str("; with a proof of presence");
+    }
+    words
+}
+
+/// Everything the agent wrote but its own account of it.
+fn fields(sight: &Sight<'_>) -> Markup {
+    let Some(display) = sight.display else {
+        return html! { p { "The content was erased." } };
+    };
+    html! {
+        dl {
+            @for field in display.fields.iter().filter(|field| field.pointer != "/summary") {
+                dt.exact { (field.pointer) }
+                dd.exact { (field.text) }
+            }
+        }
+        p { "Digest " code { (sight.request.current_digest()) } }
+    }
+}
+
+fn words(sight: &Sight<'_>) -> Markup {
+    html! {
+        @if let Some(summary) = sight.text("/summary") {
+            h2 { "What the agent says about it" }
+            section.untrusted {
+                p { strong { "Not checked by anybody." } " An agent can write anything here; go by what stands above." }
+                p.exact { (summary) }
+            }
+        }
+    }
+}
+
+fn votes(request: &Request, _now: Time) -> Markup {
+    html! {
+        @if !request.votes.is_empty() {
+            h2 { "Votes" }
+            section {
+                dl {
+                    @for vote in &request.votes {
+                        dt { (vote.by) }
+                        dd { (vote.vote.as_str()) " at " (clock(vote.at)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn forms(sight: &Sight<'_>, viewer: &Viewer) -> Markup {
+    let request = sight.request;
+    if !viewer.reviewer {
+        return html! { div.note.warn { "You can look, and not decide: you are not a reviewer." } };
+    }
+    html! {
+        h2 { "Your decision" }
+        section {
+            form method="post" action=(format!("/r/{}/decision", request.id)) {
+                input type="hidden" name="csrf" value=(viewer.csrf);
+                input type="hidden" name="digest" value=(request.current_digest());
+                input type="hidden" name="version" value=(request.version);
+                @if let Some(display) = sight.display { input type="hidden" name="display" value=(display.digest); }
+                (answer(sight))
+                label for="reason" { "Reason" }
+                textarea #reason name="reason" maxlength="8000" {}
+                (code(sight))
+                @if request.allowed.contains(&DecisionWord::Approve) {
+                    button.yes type="submit" name="decision" value="approve" { (label(sight, "/confirm_label", "Approve")) }
+                }
+                @if request.allowed.contains(&DecisionWord::Respond) {
+                    button.yes type="submit" name="decision" value="respond" { "Send the answer" }
+                }
+                button.no type="submit" name="decision" value="deny" { (label(sight, "/cancel_label", "Deny")) }
+            }
+        }
+    }
+}
+
+/// The word on a button: the agent's own for a confirmation, always behind ours.
+fn label(sight: &Sight<'_>, pointer: &str, ours: &str) -> String {
+    match sight.text(pointer) {
+        Some(theirs) => format!("{ours}: “{theirs}”"),
+        None => ours.to_owned(),
+    }
+}
+
+fn code(sight: &Sight<'_>) -> Markup {
+    html! {
+        @if let Some(code) = sight.display.and_then(|display| display.code.as_deref()) {
+            div.note.warn {
+                "This is " (Risk::Critical.as_str()) ". To approve, type the code of exactly this request: " code { (code) }
+            }
+            label for="code" { "Code" }
+            input #code name="code" autocomplete="off" autocapitalize="off" spellcheck="false";
+        }
+    }
+}
+
+/// Where the answer to a question goes. Options travel as their numbers, so that nothing an agent wrote is read back.
+fn answer(sight: &Sight<'_>) -> Markup {
+    let Some(input) = question(sight.request) else { return html! {} };
+    let options = input.input.options.as_deref().unwrap_or_default();
+    let shown = |index: usize| sight.text(&format!("/input/options/{index}")).unwrap_or("").to_owned();
+    html! {
+        @match input.input.kind {
+            InputType::Text => {
+                label for="answer" { "Answer" }
+                textarea #answer name="answer" maxlength="16384" {}
+            }
+            InputType::Number => {
+                label for="answer" { "Answer" }
+                input #answer name="answer" inputmode="decimal" autocomplete="off";
+            }
+            InputType::Date => {
+                label for="answer" { "Answer" }
+                input #answer name="answer" type="date";
+            }
+            InputType::Choice => {
+                fieldset { legend { "Answer" } @for index in 0..options.len() {
+                    label.option { input type="radio" name="answer" value=(index); span.exact { (shown(index)) } }
+                } }
+            }
+            InputType::MultiChoice => {
+                fieldset { legend { "Answer" } @for index in 0..options.len() {
+                    label.option { input type="checkbox" name="answer" value=(index); span.exact { (shown(index)) } }
+                } }
+            }
+            InputType::File => { div.note.warn { "A file is sent from the dashboard." } }
+        }
+    }
+}
+
+/// What an `input` asks.
+pub(super) fn question(request: &Request) -> Option<&Input> {
+    match &request.content.as_ref()?.body {
+        Body::Input(input) => Some(input),
+        _ => None,
+    }
+}
+
+fn clock(time: Time) -> String {
+    let text = time.to_string();
+    let read: Result<jiff::Timestamp, _> = text.parse();
+    read.ok().and_then(|at| strtime::format("%Y-%m-%d %H:%M:%S UTC", at).ok()).unwrap_or(text)
+}
+
+fn span(left: std::time::Duration) -> String {
+    let seconds = left.as_secs();
+    match seconds {
+        0..=119 => format!("{seconds} seconds"),
+        120..=7_199 => format!("{} minutes", seconds / 60),
+        _ => format!("{} hours", seconds / 3_600),
+    }
+}
