@@ -95,6 +95,38 @@ pub(crate) fn strace() -> Result<PathBuf> {
     find_program("strace").context("the package `strace` is installed, but `strace` is not in PATH")
 }
 
+/// The browser of the dashboard's tests.
+pub(crate) fn chromium() -> Result<PathBuf> {
+    let find =
+        || ["chromium", "chromium-browser", "google-chrome"].iter().find_map(|name| find_program(name));
+    if let Some(file) = find() {
+        return Ok(file);
+    }
+    apt("chromium", "Chromium or Chrome (Debian: chromium)")?;
+    find().context("the package `chromium` is installed, but `chromium` is not in PATH")
+}
+
+/// Node of at least this major version, with npm.
+pub(crate) fn node(least: u32) -> Result<()> {
+    let version = || {
+        let output = Command::new("node").arg("--version").stdin(Stdio::null()).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        text.trim().strip_prefix('v')?.split('.').next()?.parse::<u32>().ok()
+    };
+    let by_hand = format!("Node {least} or newer with npm (https://nodejs.org, or your system's packages)");
+    if version().is_none() {
+        apt("nodejs", &by_hand)?;
+    }
+    if find_program("npm").is_none() {
+        apt("npm", &by_hand)?;
+    }
+    match version() {
+        Some(found) if found >= least => Ok(()),
+        Some(found) => bail!("Node {found} is too old for the dashboard's tools: please install {by_hand}"),
+        None => bail!("`node` does not start: please install {by_hand}"),
+    }
+}
+
 fn nextest(workspace: &Workspace) -> bool {
     if works(&mut workspace.cargo(["nextest", "--version"])) {
         return true;

@@ -10,6 +10,7 @@ mod leaks;
 mod process;
 mod steps;
 mod test;
+mod web;
 
 use std::process::ExitCode;
 
@@ -42,8 +43,10 @@ enum Command {
     ///     cargo xtask postgres -- cargo nextest run -p placet-store
     #[command(verbatim_doc_comment)]
     Postgres(PostgresArgs),
-    /// Build the release binary and run `placet demo`: the service with a scripted agent
+    /// Build the dashboard and the release binary and run `placet demo`: the service with a scripted agent
     Demo(Passed),
+    /// Build the dashboard into web/dist, from where the next `cargo build` takes it into the program
+    Web,
     /// Kill the server at random moments under load and check that nothing acknowledged was lost
     ///
     /// Builds the release binary first. Arguments go to the `crash` program: `cargo xtask crash -- --help`
@@ -101,7 +104,14 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let durability = if fsync { Durability::Fsync } else { Durability::Throwaway };
             cluster::command(&workspace, durability, &command)
         }
-        Command::Demo(Passed { args }) => evidence::demo(&workspace, &args),
+        Command::Demo(Passed { args }) => {
+            web::build(&workspace)?;
+            evidence::demo(&workspace, &args)
+        }
+        Command::Web => {
+            web::build(&workspace)?;
+            Ok(ExitCode::SUCCESS)
+        }
         Command::Crash(Passed { args }) => evidence::run(&workspace, Matrix::Crash, args),
         Command::Powercut(Passed { args }) => evidence::run(&workspace, Matrix::Powercut, args),
         Command::Bench(Passed { args }) => evidence::run(&workspace, Matrix::Bench, args),

@@ -13,6 +13,7 @@ use crate::evidence::{self, Matrix, Profile, Variant};
 use crate::install;
 use crate::process::{Workspace, note, succeed, succeed_within};
 use crate::steps::Steps;
+use crate::web;
 
 /// A short matrix takes a minute or two; one that hangs must not hang the run.
 const MATRIX_LIMIT: Duration = Duration::from_mins(15);
@@ -35,6 +36,8 @@ enum Step {
     Fmt,
     /// `cargo clippy`, warnings are errors
     Clippy,
+    /// The dashboard: types, style, unit tests, build
+    Web,
     /// The product's binary, kept aside as target/evidence/placet
     Build,
     /// A private Postgres for the tests
@@ -43,6 +46,8 @@ enum Step {
     Tests,
     /// The examples in the documentation
     Doctests,
+    /// The dashboard in a real browser against the real binary
+    Browser,
     /// The programs of the crash, power-cut and benchmark matrices
     Matrices,
     /// 200 kills under load
@@ -66,7 +71,8 @@ impl Step {
     fn needs(self) -> &'static [Self] {
         match self {
             Self::Tools | Self::Fmt | Self::Clippy | Self::Doctests | Self::Matrices => &[],
-            Self::Build | Self::Postgres => &[Self::Tools],
+            Self::Build | Self::Postgres | Self::Web => &[Self::Tools],
+            Self::Browser => &[Self::Tools, Self::Web, Self::Build],
             Self::Tests => &[Self::Tools, Self::Build, Self::Postgres],
             Self::Crash | Self::Powercut | Self::Bench => &[Self::Tools, Self::Build, Self::Matrices],
             // After `build`: that one's result is copied aside before this one replaces it.
@@ -82,10 +88,12 @@ impl Step {
             Self::Tools => "tools",
             Self::Fmt => "fmt",
             Self::Clippy => "clippy",
+            Self::Web => "web",
             Self::Build => "build",
             Self::Postgres => "postgres",
             Self::Tests => "tests",
             Self::Doctests => "doctests",
+            Self::Browser => "browser",
             Self::Matrices => "matrices",
             Self::Crash => "crash",
             Self::Powercut => "powercut",
@@ -144,6 +152,11 @@ impl Run<'_> {
             Step::Fmt => succeed(&mut workspace.cargo(["fmt", "--all", "--check"]))
                 .context("run `cargo fmt --all` and look at the difference")?,
             Step::Clippy => succeed(&mut clippy(workspace))?,
+            Step::Web => {
+                web::check(workspace)?;
+                web::build(workspace)?;
+            }
+            Step::Browser => web::browser(workspace, &self.binary(Variant::Product))?,
             Step::Build => drop(evidence::build(workspace, Profile::Dev, Variant::Product)?),
             Step::Postgres => self.cluster = Some(Cluster::start(Durability::Throwaway)?),
             Step::Tests => {

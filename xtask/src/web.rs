@@ -1,0 +1,112 @@
+//! The dashboard: built with Node into `web/dist`, which the program carries if it is there.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, bail};
+
+use crate::install;
+use crate::process::{Workspace, note, succeed};
+
+/// Oldest major version of Node that the dashboard's tools run on.
+const NODE: u32 = 20;
+
+/// Builds the dashboard unless the last build is newer than everything it was made from.
+pub(crate) fn build(workspace: &Workspace) -> Result<()> {
+    let web = workspace.root.join("web");
+    let index = web.join("dist/index.html");
+    let sources = newest(&web, &["node_modules", "dist", "tests"])?
+        .max(modified(&workspace.root.join("api/openapi.json"))?);
+    if modified(&index).is_ok_and(|built| built > sources) {
+        note("the dashboard is built, and nothing it is made from has changed");
+        return Ok(());
+    }
+    packages(workspace)?;
+    succeed(&mut npm(workspace, ["run", "build"])).context("the dashboard could not be built")?;
+    // So that the program notices a dashboard that was not there before; see that file.
+    File::options().append(true).open(workspace.root.join("crates/server/build.rs"))?.set_modified(now())?;
+    note("the dashboard is in web/dist, and in the program from the next `cargo build` on");
+    Ok(())
+}
+
+/// Types, style and the tests of plain functions.
+pub(crate) fn check(workspace: &Workspace) -> Result<()> {
+    packages(workspace)?;
+    succeed(&mut npm(workspace, ["run", "check"])).context("the dashboard's sources have problems")?;
+    succeed(&mut npm(workspace, ["test"])).context("the dashboard's unit tests fail")
+}
+
+/// The dashboard in a real browser against the real binary.
+pub(crate) fn browser(workspace: &Workspace, binary: &Path) -> Result<()> {
+    packages(workspace)?;
+    let chromium = install::chromium()?;
+    let mut command = npm(workspace, ["run", "browser"]);
+    command.env("PLACET_BIN", binary).env("PLACET_CHROMIUM", chromium);
+    succeed(&mut command).context("the dashboard fails in the browser")
+}
+
+/// Installs the packages that the lock file names, if they are not there already.
+fn packages(workspace: &Workspace) -> Result<()> {
+    install::node(NODE)?;
+    let web = workspace.root.join("web");
+    let (lock, stamp) = (web.join("package-lock.json"), web.join("node_modules/.package-lock.json"));
+    if modified(&stamp).is_ok_and(|there| modified(&lock).is_ok_and(|wanted| there >= wanted)) {
+        return Ok(());
+    }
+    succeed(&mut npm(workspace, ["ci", "--no-audit", "--no-fund"]))
+        .context("npm could not install the packages")
+}
+
+fn npm<const N: usize>(workspace: &Workspace, args: [&str; N]) -> Command {
+    let mut command = Command::new("npm");
+    command.args(args).current_dir(workspace.root.join("web")).stdin(Stdio::null());
+    command
+}
+
+#[expect(clippy::disallowed_methods, reason = "the time of a file, nothing that is decided on")]
+fn now() -> SystemTime {
+    SystemTime::now()
+}
+
+fn modified(file: &Path) -> Result<SystemTime> {
+    Ok(fs::metadata(file).and_then(|found| found.modified())?)
+}
+
+/// When anything in a folder last changed.
+fn newest(folder: &Path, without: &[&str]) -> Result<SystemTime> {
+    let mut newest = SystemTime::UNIX_EPOCH;
+    let mut open: Vec<PathBuf> = vec![folder.to_path_buf()];
+    while let Some(folder) = open.pop() {
+        let entries = fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
+        for entry in entries {
+            let entry = entry?;
+            if without.iter().any(|name| entry.file_name() == *name) {
+                continue;
+            }
+            if entry.file_type()?.is_dir() {
+                open.push(entry.path());
+            } else {
+                newest = newest.max(entry.metadata()?.modified()?);
+            }
+        }
+    }
+    if newest == SystemTime::UNIX_EPOCH {
+        bail!("there is nothing in {}", folder.display());
+    }
+    Ok(newest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_source_is_found_below_and_build_results_do_not_count() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let all = newest(root, &[]).unwrap();
+        assert!(all >= modified(&root.join("src/web.rs")).unwrap());
+        assert!(newest(root, &["src", "tests", "Cargo.toml"]).is_err(), "nothing else is in this folder");
+    }
+}
