@@ -42,7 +42,7 @@ impl FromRequestParts<State> for Caller {
 async fn authenticate(headers: &HeaderMap, peer: Option<Peer>, state: &State) -> Result<Actor, Problem> {
     let Some(value) = headers.get(header::AUTHORIZATION) else {
         if state.settings.dev && is_local(headers, peer) {
-            return Ok(Actor { name: "local".to_owned(), role: Role::Agent, key: None, auth: Auth::Open });
+            return Ok(Actor { name: "local".to_owned(), role: Role::Agent, key: None, session: None, auth: Auth::Open });
         }
         return Err(Problem::unauthorized("a key is needed: send `Authorization: Bearer plk_…`"));
     };
