@@ -37,6 +37,8 @@ const FIRST: &str = "admin";
 pub struct SignedIn {
     /// Who gives commands; each uses the one of the person's roles that it needs.
     pub actor: Actor,
+    /// Who it is.
+    pub name: String,
     /// All their roles.
     pub roles: BTreeSet<Role>,
     /// All their teams.
@@ -136,6 +138,7 @@ impl Gate {
         let csrf = keyed(&self.store.secret(), "placet/csrf/v1", &[session.id.as_bytes()]);
         Some(SignedIn {
             actor,
+            name: session.name.clone(),
             roles,
             teams,
             has_password: directory.passwords.contains_key(&session.name),

@@ -8,6 +8,7 @@ mod limits;
 mod listener;
 mod openapi;
 mod problem;
+mod session;
 mod state;
 mod strict;
 mod v1;
