@@ -1,11 +1,14 @@
-//! Commands about keys, people, policy and standing yeses, and what they do to the directory. They are ledgered like
-//! everything else.
+//! Commands about keys, people, sign-ins, policy and standing yeses, and what they do to the directory. They are ledgered
+//! like everything else.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Agent, Directory, Grant, GrantId, GrantKey, Key, KeyId, Role, Time, directory::valid_name};
+use crate::{
+    Agent, Directory, Grant, GrantId, GrantKey, Key, KeyId, Role, SessionEnd, SessionId, Time, Via,
+    directory::valid_name,
+};
 
 /// A command about keys, people, policy or standing yeses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +67,60 @@ pub enum AdminCommand {
     RevokeGrant {
         /// Which.
         id: GrantId,
+    },
+    /// Make a link with which a person signs in once.
+    CreateLink {
+        /// Who.
+        name: String,
+        /// SHA-256 of its token. Stored, never ledgered.
+        token: [u8; 32],
+        /// How long it works.
+        lives: Duration,
+    },
+    /// Sign a person in. Their word for it is inside, so that it is checked in the transaction.
+    OpenSession {
+        /// Its identifier.
+        id: SessionId,
+        /// What the person showed.
+        proof: SignIn,
+        /// SHA-256 of the session's secret. Stored, never ledgered.
+        secret: [u8; 32],
+        /// How long it lives at most.
+        lives: Duration,
+        /// What the browser says of itself. Stored, never ledgered.
+        user_agent: String,
+    },
+    /// Sign out, or end a session from elsewhere.
+    EndSession {
+        /// Which.
+        id: SessionId,
+        /// Why.
+        why: SessionEnd,
+    },
+    /// Give a person a password; their other sessions end.
+    SetPassword {
+        /// Who.
+        name: String,
+        /// What is stored of it. Never ledgered.
+        hash: Arc<str>,
+        /// What was stored before, when the person showed that they knew it; none if there was nothing to know.
+        known: Option<Arc<str>>,
+        /// The session that goes on.
+        keep: Option<SessionId>,
+    },
+}
+
+/// What a person shows to sign in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SignIn {
+    /// A one-time link, by the SHA-256 of its token. It is used up in the same transaction.
+    Link([u8; 32]),
+    /// A password that fits this stored hash.
+    Password {
+        /// Who.
+        name: String,
+        /// What it was compared with.
+        hash: Arc<str>,
     },
 }
 
@@ -145,6 +202,40 @@ pub enum AdminEvent {
         /// Which.
         id: GrantId,
     },
+    /// A one-time link was made; the one before it stops working.
+    #[serde(rename = "link.created")]
+    LinkCreated {
+        /// Who may sign in with it.
+        name: String,
+        /// Until when.
+        expires_at: Time,
+    },
+    /// A person signed in.
+    #[serde(rename = "session.opened")]
+    SessionOpened {
+        /// Which session.
+        id: SessionId,
+        /// Who.
+        name: String,
+        /// How.
+        via: Via,
+        /// When it ends at the latest.
+        expires_at: Time,
+    },
+    /// A session is over.
+    #[serde(rename = "session.ended")]
+    SessionEnded {
+        /// Which.
+        id: SessionId,
+        /// Why.
+        why: SessionEnd,
+    },
+    /// A person has a new password.
+    #[serde(rename = "person.password_set")]
+    PasswordSet {
+        /// Who.
+        name: String,
+    },
 }
 
 impl AdminEvent {
@@ -160,6 +251,10 @@ impl AdminEvent {
             Self::PolicyPut { .. } => "policy.put",
             Self::GrantCreated { .. } => "grant.created",
             Self::GrantRevoked { .. } => "grant.revoked",
+            Self::LinkCreated { .. } => "link.created",
+            Self::SessionOpened { .. } => "session.opened",
+            Self::SessionEnded { .. } => "session.ended",
+            Self::PasswordSet { .. } => "person.password_set",
         }
     }
 }
@@ -212,6 +307,18 @@ pub enum AdminRefusal {
     /// Standing yeses are held in memory and therefore bounded.
     #[error("there are {0} standing approvals, which is the limit: revoke some")]
     TooManyGrants(usize),
+    /// The link was used, has expired, or never was.
+    #[error("the link does not work: it was used, or it is too old; ask for a new one")]
+    BadLink,
+    /// The name or the password is wrong, or the password was changed in this moment.
+    #[error("the name or the password is wrong")]
+    BadCredentials,
+    /// There is no such session, or it is somebody else's.
+    #[error("no such session")]
+    NoSession,
+    /// Sessions are held in memory and therefore bounded.
+    #[error("there are {0} sessions, which is the limit: end some")]
+    TooManySessions(usize),
 }
 
 /// Most keys and people that a directory holds, revoked ones included.
@@ -222,8 +329,12 @@ const GRANTS_OF_AGENT: usize = 200;
 
 impl Directory {
     /// The event of such a command, if it is allowed.
-    pub fn apply(&self, command: &AdminCommand) -> Result<AdminEvent, AdminRefusal> {
+    pub fn apply(&self, command: &AdminCommand, now: Time) -> Result<AdminEvent, AdminRefusal> {
         match command {
+            AdminCommand::CreateLink { .. }
+            | AdminCommand::OpenSession { .. }
+            | AdminCommand::EndSession { .. }
+            | AdminCommand::SetPassword { .. } => self.apply_sign_in(command, now),
             AdminCommand::CreateKey { id, role, name, owner, secret } => {
                 self.may_create(*role, name, owner.as_deref(), secret)?;
                 Ok(AdminEvent::KeyCreated { id: *id, role: *role, name: name.clone(), owner: owner.clone() })
@@ -231,7 +342,9 @@ impl Directory {
             AdminCommand::RevokeKey { id } => {
                 let key =
                     self.keys.get(id).filter(|key| key.revoked_at.is_none()).ok_or(AdminRefusal::NoKey)?;
-                if key.role == Role::Admin && self.live_admin_keys().all(|other| other == *id) {
+                let with_password = |(name, _): (&String, _)| self.person(name, Role::Admin).is_some();
+                let last = self.live_admin_keys().all(|other| other == *id);
+                if key.role == Role::Admin && last && !self.passwords.iter().any(with_password) {
                     return Err(AdminRefusal::LastAdmin);
                 }
                 Ok(AdminEvent::KeyRevoked { id: *id })
@@ -342,17 +455,27 @@ impl Directory {
             .map(|key| key.id)
     }
 
+    /// Whether this person can administer, and nobody else could who has a key or a password.
     fn is_last_admin(&self, name: &str) -> bool {
-        let mut admins = self.live_admin_keys().filter_map(|id| self.keys.get(&id)).peekable();
-        admins.peek().is_some() && admins.all(|key| key.name == name)
+        let with_key = self.live_admin_keys().filter_map(|id| self.keys.get(&id)).map(|key| &key.name);
+        let with_password = self.passwords.keys().filter(|name| self.person(name, Role::Admin).is_some());
+        let mut able = with_key.chain(with_password).peekable();
+        let signed_in = || {
+            self.person(name, Role::Admin).is_some()
+                && self.sessions.values().any(|session| session.name == name)
+        };
+        (able.peek().is_some() || signed_in()) && able.all(|other| other == name)
     }
 
-    /// Folds one event in. `secret` is known when the key is being made, and not on a rebuild.
+    /// Folds one event in. `secret` is known when the key or the link is being made, and not on a rebuild.
     pub fn evolve(&mut self, event: &AdminEvent, at: Time, secret: Option<[u8; 32]>) {
         match event {
             AdminEvent::Opened {} => {}
-            // What was said in advance was said to another life of this database.
-            AdminEvent::Restored { .. } => self.keep_grants(|_| false),
+            // What was said in advance was said to another life of this database, and who signed in did so there.
+            AdminEvent::Restored { .. } => {
+                self.keep_grants(|_| false);
+                self.forget_sign_ins();
+            }
             AdminEvent::KeyCreated { id, role, name, owner } => {
                 let key = Key { id: *id, role: *role, name: name.clone(), created_at: at, revoked_at: None };
                 self.keys.insert(*id, Arc::new(key));
@@ -378,6 +501,7 @@ impl Directory {
                 self.people.remove(name);
                 self.revoke(|key| key.name == *name, at);
                 self.keep_grants(|grant| grant.by != *name);
+                self.forget_person(name);
             }
             AdminEvent::PolicyPut { hash, .. } => {
                 self.policy = Some(hash.clone());
@@ -389,6 +513,10 @@ impl Directory {
                 self.grants.insert(grant.id, Arc::new((**grant).clone()));
             }
             AdminEvent::GrantRevoked { id } => self.keep_grants(|grant| grant.id != *id),
+            AdminEvent::LinkCreated { .. }
+            | AdminEvent::SessionOpened { .. }
+            | AdminEvent::SessionEnded { .. }
+            | AdminEvent::PasswordSet { .. } => self.evolve_sign_in(event, at, secret),
         }
     }
 
@@ -416,7 +544,7 @@ mod tests {
     fn make(directory: &mut Directory, n: u8, role: Role, name: &str) -> Result<(), AdminRefusal> {
         let command =
             AdminCommand::CreateKey { id: id(n), role, name: name.to_owned(), owner: None, secret: [n; 32] };
-        let event = directory.apply(&command)?;
+        let event = directory.apply(&command, Time::from_micros(1))?;
         directory.evolve(&event, Time::from_micros(1), Some([n; 32]));
         Ok(())
     }
@@ -447,9 +575,9 @@ mod tests {
     fn the_last_admin_cannot_be_locked_out() {
         let mut directory = Directory::default();
         make(&mut directory, 1, Role::Admin, "root").unwrap();
-        assert_eq!(directory.apply(&AdminCommand::RevokeKey { id: id(1) }), Err(AdminRefusal::LastAdmin));
+        assert_eq!(directory.apply(&AdminCommand::RevokeKey { id: id(1) }, Time::from_micros(1)), Err(AdminRefusal::LastAdmin));
         assert_eq!(
-            directory.apply(&AdminCommand::RemovePerson { name: "root".into() }),
+            directory.apply(&AdminCommand::RemovePerson { name: "root".into() }, Time::from_micros(1)),
             Err(AdminRefusal::LastAdmin)
         );
         let demote = AdminCommand::PutPerson {
@@ -457,9 +585,9 @@ mod tests {
             roles: [Role::Auditor].into(),
             teams: BTreeSet::new(),
         };
-        assert_eq!(directory.apply(&demote), Err(AdminRefusal::LastAdmin));
+        assert_eq!(directory.apply(&demote, Time::from_micros(1)), Err(AdminRefusal::LastAdmin));
         make(&mut directory, 2, Role::Admin, "ann").unwrap();
-        assert!(directory.apply(&AdminCommand::RevokeKey { id: id(1) }).is_ok());
+        assert!(directory.apply(&AdminCommand::RevokeKey { id: id(1) }, Time::from_micros(1)).is_ok());
     }
 
     #[test]
@@ -467,7 +595,7 @@ mod tests {
         let mut directory = Directory::default();
         make(&mut directory, 1, Role::Admin, "root").unwrap();
         make(&mut directory, 2, Role::Reviewer, "ann").unwrap();
-        let event = directory.apply(&AdminCommand::RemovePerson { name: "ann".into() }).unwrap();
+        let event = directory.apply(&AdminCommand::RemovePerson { name: "ann".into() }, Time::from_micros(1)).unwrap();
         directory.evolve(&event, Time::from_micros(2), None);
         assert!(directory.live_key(id(2)).is_none());
         make(&mut directory, 3, Role::Reviewer, "ann").unwrap();

@@ -124,15 +124,21 @@ fn noticed(applied: Applied, request: &Request, now: Time) -> Applied {
     }
 }
 
-/// Whether the actor may act in this role now: its key was not revoked, its person still has the role.
+/// Whether the actor may act in this role now: its key was not revoked, its session is not over, its person still has the
+/// role.
 pub(crate) fn may(actor: &Actor, role: Role, cx: &Context<'_>) -> bool {
     if actor.role != role {
         return false;
     }
-    match actor.key {
-        Some(key) => cx.directory.live_key(key).is_some_and(|key| key.role == role && key.name == actor.name),
-        // Without a key there is only the development agent, and a person signed in to the dashboard.
-        None => match (role, actor.auth) {
+    match (actor.key, actor.session) {
+        (Some(key), None) => {
+            cx.directory.live_key(key).is_some_and(|key| key.role == role && key.name == actor.name)
+        }
+        (None, Some(_)) => cx.directory.signed_in(actor, cx.now),
+        // One credential at a time: whoever brings two has proved neither.
+        (Some(_), Some(_)) => false,
+        // With neither there is only the development agent, and a person whom the program itself vouches for.
+        (None, None) => match (role, actor.auth) {
             (Role::Agent, Auth::Open) => true,
             (Role::Agent, _) | (_, Auth::Open) => false,
             (role, _) => cx.directory.person(&actor.name, role).is_some(),

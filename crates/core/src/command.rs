@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Content, DecisionWord, Digest, Escalation, GrantId, KeyId, Needs, NewGrant, ProposalContent, RequestId,
-    Risk, Role, Ruling, Spec, Time, TrustOffer, Verdict,
+    Risk, Role, Ruling, SessionId, Spec, Time, TrustOffer, Verdict,
 };
 
 /// Who gives a command.
@@ -14,10 +14,12 @@ use crate::{
 pub struct Actor {
     /// The principal.
     pub name: String,
-    /// The role of the key used.
+    /// The role of the key used; in a session, the one of the person's roles that is used.
     pub role: Role,
-    /// The key used; none for the development agent and for Placet itself.
+    /// The key used; none in a session, for the development agent and for Placet itself.
     pub key: Option<KeyId>,
+    /// The session it comes from, if it does.
+    pub session: Option<SessionId>,
     /// How the principal proved who it is.
     pub auth: Auth,
 }
@@ -40,7 +42,7 @@ pub enum Auth {
 impl Actor {
     /// Placet itself: timers, restore, consequences of a revoked key.
     pub fn system() -> Self {
-        Self { name: "placet".to_owned(), role: Role::Admin, key: None, auth: Auth::Token }
+        Self { name: "placet".to_owned(), role: Role::Admin, key: None, session: None, auth: Auth::Token }
     }
 }
 

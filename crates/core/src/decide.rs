@@ -40,7 +40,7 @@ fn remembered(
 ) -> Result<Option<Box<AdminEvent>>, Refusal> {
     let Some(new) = &decide.remember else { return Ok(None) };
     let command = request.remember(new, decide, &actor.name, cx)?;
-    let event = cx.directory.apply(&command);
+    let event = cx.directory.apply(&command, cx.now);
     event.map(|event| Some(Box::new(event))).map_err(|no| Invalid::new("/remember", no.to_string()).into())
 }
 

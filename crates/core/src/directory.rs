@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Grant, GrantId, GrantKey, KeyId, Role, Time};
+use crate::{Grant, GrantId, GrantKey, KeyId, Role, Session, SessionId, Time};
 
 /// A person: may hold several roles and belong to several teams.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -57,6 +57,14 @@ pub struct Directory {
     pub grants: BTreeMap<GrantId, Arc<Grant>>,
     /// What calls are compared with to see whether a standing yes covers them.
     pub grant_keys: HashMap<GrantId, GrantKey>,
+    /// Sessions that were not ended. Expired ones may still be among them.
+    pub sessions: BTreeMap<SessionId, Arc<Session>>,
+    /// Until when each person's one-time link works. A new link takes the place of the one before.
+    pub links: BTreeMap<String, Time>,
+    /// Whose link a token's SHA-256 belongs to.
+    pub by_link: HashMap<[u8; 32], String>,
+    /// People who have a password, with its hash (which a rebuild from the ledger does not know).
+    pub passwords: BTreeMap<String, Arc<str>>,
 }
 
 impl Directory {

@@ -91,6 +91,11 @@ id!(
     "grt_"
 );
 id!(
+    /// A person signed in from one browser (not the secret itself).
+    SessionId,
+    "ses_"
+);
+id!(
     /// One delivery waiting in the outbox.
     OutboxId,
     "out_"

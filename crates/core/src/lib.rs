@@ -33,10 +33,11 @@ mod plan;
 mod record;
 mod refusal;
 mod request;
+mod session;
 mod time;
 mod words;
 
-pub use admin::{AdminCommand, AdminEvent, AdminRefusal, Expected};
+pub use admin::{AdminCommand, AdminEvent, AdminRefusal, Expected, SignIn};
 pub use answer::{FILE_BYTES, check_answer};
 pub use apply::{Applied, Change, Context, apply};
 pub use body::{Action, Body, Confirmation, Input, InputSpec, InputType, Plan, Step};
@@ -51,7 +52,7 @@ pub use display::{Display, DisplayField, show};
 pub use event::{Created, Event, Payload, ProposalMeta, Ruling, Written};
 pub use evolve::{EvolveError, attach, evolve};
 pub use grant::{Grant, GrantKey, NewGrant, Scope, TrustOffer, TrustTerms};
-pub use id::{GrantId, IdError, KeyId, OutboxId, RequestId};
+pub use id::{GrantId, IdError, KeyId, OutboxId, RequestId, SessionId};
 pub use needs::{AllOf, Escalation, Needs, Seat};
 pub use plan::{StepDecision, check_steps};
 pub use record::{
@@ -61,5 +62,6 @@ pub use refusal::{Invalid, Refusal};
 pub use request::{
     ClaimState, Content, Decision, OutcomeState, Proposal, ProposalContent, Request, Verdict, Vote,
 };
+pub use session::{SIGN_IN_LINK, Session};
 pub use time::Time;
-pub use words::{DecisionWord, Effect, Kind, Risk, Role, State};
+pub use words::{DecisionWord, Effect, Kind, Risk, Role, SessionEnd, State, Via};

@@ -149,6 +149,30 @@ words!(
     }
 );
 
+words!(
+    /// How a person signed in.
+    Via {
+        /// With a one-time link.
+        Link = "link",
+        /// With a password.
+        Password = "password",
+    }
+);
+
+words!(
+    /// Why a session is over.
+    SessionEnd {
+        /// The person signed out.
+        SignedOut = "signed_out",
+        /// Ended from elsewhere: by the person, by an admin, by a new password, or for a newer session.
+        Revoked = "revoked",
+        /// Its time was up, or nobody used it for too long.
+        Expired = "expired",
+        /// There is no such person any more.
+        PersonRemoved = "person_removed",
+    }
+);
+
 #[cfg(test)]
 mod tests {
     use super::*;

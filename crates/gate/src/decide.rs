@@ -10,7 +10,7 @@ use placet_ledger::{edit_digest, proposal_digest};
 use placet_store::{Idempotency, Outcome, Work};
 use serde_json::{Map, Value};
 
-use crate::{Gate, GateError, Remember, gate::require, permit::code_matches, schema::check_arguments};
+use crate::{Gate, GateError, Remember, permit::code_matches, schema::check_arguments};
 
 /// What a reviewer says, on the digest and version they saw.
 #[derive(Debug, Clone)]
@@ -49,7 +49,7 @@ const JUDGED: u32 = 8;
 impl Gate {
     /// Casts one vote.
     pub async fn decide(&self, actor: &Actor, decision: Decision) -> Result<Arc<Request>, GateError> {
-        require(actor, &[Role::Reviewer])?;
+        let actor = &*self.acting(actor, &[Role::Reviewer])?;
         let idempotency = decision.idempotency;
         for _ in 0..JUDGED {
             let (voter, command) = self.vote(actor, decision.clone()).await?;
@@ -71,7 +71,7 @@ impl Gate {
         decisions: Vec<Decision>,
         atomic: bool,
     ) -> Result<Vec<Outcome>, GateError> {
-        require(actor, &[Role::Reviewer])?;
+        let actor = &*self.acting(actor, &[Role::Reviewer])?;
         // The strength of proof is the actor's, so votes with and without a code cannot share a transaction.
         let mut outcomes: Vec<Option<Outcome>> = vec![None; decisions.len()];
         let mut ready: Vec<(usize, Actor, Command, Option<Idempotency>)> = Vec::new();
@@ -197,7 +197,7 @@ impl Gate {
         reason: Option<String>,
         idempotency: Option<Idempotency>,
     ) -> Result<Arc<Request>, GateError> {
-        require(actor, &[Role::Reviewer])?;
+        let actor = &*self.acting(actor, &[Role::Reviewer])?;
         let outcome = self.command(actor, Command::Revoke(Revoke { id, reason }), idempotency).await?;
         outcome.request.ok_or_else(GateError::not_found)
     }
@@ -211,7 +211,7 @@ impl Gate {
         reason: Option<String>,
         idempotency: Option<Idempotency>,
     ) -> Result<Arc<Request>, GateError> {
-        require(actor, &[Role::Reviewer])?;
+        let actor = &*self.acting(actor, &[Role::Reviewer])?;
         if to.is_empty() || to.len() > 50 {
             return Err(Invalid::new("/to", "name 1 to 50 reviewers or teams (`team:NAME`)").into());
         }
@@ -229,7 +229,7 @@ impl Gate {
         reason: String,
         idempotency: Option<Idempotency>,
     ) -> Result<Arc<Request>, GateError> {
-        require(actor, &[Role::Reviewer])?;
+        let actor = &*self.acting(actor, &[Role::Reviewer])?;
         if reason.trim().is_empty() || reason.len() > REASON {
             return Err(
                 Invalid::new("/reason", format!("say how you know: text of 1 to {REASON} bytes")).into()

@@ -24,7 +24,7 @@ pub enum GateError {
     #[error("the policy cannot be used:\n{0}")]
     BadPolicy(Arc<PolicyErrors>),
     /// The caller's role does not include this.
-    #[error("a key with the role `{0}` cannot do this")]
+    #[error("the role `{0}` cannot do this")]
     Forbidden(placet_core::Role),
     /// The key was revoked while it was waiting.
     #[error("the key was revoked")]

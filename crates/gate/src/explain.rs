@@ -9,7 +9,6 @@ use placet_policy::{Call, Explanation, Outcome};
 
 use crate::{
     Decision, Gate, GateError,
-    gate::require,
     judge::{call_of, call_of_spec},
     policies::Version,
 };
@@ -58,7 +57,7 @@ impl Gate {
         actor: &Actor,
         id: RequestId,
     ) -> Result<(Arc<Request>, Vec<Explained>), GateError> {
-        require(actor, &[Role::Reviewer, Role::Auditor])?;
+        let actor = &*self.acting(actor, &[Role::Reviewer, Role::Auditor])?;
         let request = self.get(actor, id).await?;
         let Some(content) = request.content.clone() else {
             return Err(placet_core::Invalid::new("", "the content of the request was erased").into());
@@ -80,7 +79,7 @@ impl Gate {
         source: &str,
         create: Create,
     ) -> Result<Explained, GateError> {
-        require(actor, &[Role::Reviewer, Role::Admin, Role::Auditor])?;
+        self.acting(actor, &[Role::Reviewer, Role::Admin, Role::Auditor])?;
         let spec = create.check(&self.settings.limits)?;
         let call = call_of_spec(&spec, agent, source, self.now());
         Ok(explained(&*self.in_force().await?, &call))
@@ -88,7 +87,7 @@ impl Gate {
 
     /// What a decision would do, without doing it: whether it is enough, what an edit makes needed, what it voids.
     pub async fn preview(&self, actor: &Actor, decision: Decision) -> Result<Preview, GateError> {
-        require(actor, &[Role::Reviewer])?;
+        let actor = &*self.acting(actor, &[Role::Reviewer])?;
         let id = decision.id;
         let (voter, command) = self.vote(actor, decision).await?;
         let before = self.get(actor, id).await?;

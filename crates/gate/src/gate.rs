@@ -1,6 +1,6 @@
 //! The gate itself: what it holds, how it starts and stops, and the reads that every door shares.
 
-use std::{ops::Deref, sync::Arc, time::Duration};
+use std::{borrow::Cow, ops::Deref, sync::Arc, time::Duration};
 
 use placet_core::{Actor, Display, Limits, Needs, Request, RequestId, Role, Time};
 use placet_ledger::display_digest;
@@ -9,7 +9,7 @@ use tokio::sync::broadcast;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Entropy, Feed, GateError, hub, permit, policies::Policies, simulate::ShadowSlot, timer, timer::Timer,
+    Entropy, Feed, GateError, hub, passwords::Passwords, permit, policies::Policies, simulate::ShadowSlot, timer, timer::Timer,
     waiters::Waiters,
 };
 
@@ -32,6 +32,10 @@ pub struct Settings {
     pub waits_per_principal: usize,
     /// How many waits this node holds open.
     pub waits: usize,
+    /// How long a session may go unused.
+    pub session_idle: Duration,
+    /// How long a session lives at most.
+    pub session_absolute: Duration,
 }
 
 impl Default for Settings {
@@ -45,6 +49,8 @@ impl Default for Settings {
             policy: placet_policy::preset("default").unwrap_or_default().to_owned(),
             waits_per_principal: 5_000,
             waits: 50_000,
+            session_idle: Duration::from_hours(12),
+            session_absolute: Duration::from_hours(7 * 24),
         }
     }
 }
@@ -67,6 +73,8 @@ pub struct Inner {
     pub(crate) policies: Policies,
     // A candidate policy that is evaluated without effect.
     pub(crate) shadow: ShadowSlot,
+    // Hashing a password takes 19 MiB and a core for a while.
+    pub(crate) passwords: Passwords,
     // Every entry once, for the streams. Bounded: a stream that lags reads the database instead.
     pub(crate) news: broadcast::Sender<News>,
     pub(crate) cancel: CancellationToken,
@@ -103,6 +111,7 @@ impl Gate {
             waiters: Arc::new(Waiters::new(settings.waits_per_principal, settings.waits)),
             policies: Policies::new(&settings.policy),
             shadow: ShadowSlot::default(),
+            passwords: Passwords::default(),
             settings,
             timer: Timer::default(),
             news: broadcast::channel(STREAM_MEMORY).0,
@@ -143,8 +152,9 @@ impl Gate {
         self.waiters.len()
     }
 
-    /// Lets every passed deadline take effect now. The timer does this by itself.
+    /// Lets every passed deadline take effect now, and ends the sessions whose time is up. The timer does this by itself.
     pub async fn sweep(&self) -> Result<usize, GateError> {
+        crate::sessions::sweep(&self.0).await?;
         Ok(timer::sweep(&self.0).await?)
     }
 
@@ -156,13 +166,13 @@ impl Gate {
 
     /// A page of requests.
     pub async fn list(&self, actor: &Actor, filter: &Filter, limit: u32) -> Result<Listed, GateError> {
-        require(actor, &[Role::Reviewer, Role::Auditor])?;
+        self.acting(actor, &[Role::Reviewer, Role::Auditor])?;
         Ok(self.store.list(filter, limit, self.now()).await?)
     }
 
     /// A page of the ledger.
     pub async fn ledger(&self, actor: &Actor, after: u64, limit: u32) -> Result<Vec<LedgerRow>, GateError> {
-        require(actor, &[Role::Reviewer, Role::Auditor])?;
+        self.acting(actor, &[Role::Reviewer, Role::Auditor])?;
         Ok(self.store.ledger(after, limit).await?)
     }
 
@@ -191,6 +201,25 @@ impl Gate {
             .as_ref()
             .map(|_| permit::code(&self.store.secret(), request.current_digest()));
         Some(Display { digest, fields, code })
+    }
+
+    /// The caller in the role that is used: a key has one; a session has all of its person, and uses the first of these
+    /// that the person has now. Callers with none of them are refused.
+    pub(crate) fn acting<'a>(&self, actor: &'a Actor, roles: &[Role]) -> Result<Cow<'a, Actor>, GateError> {
+        if actor.session.is_none() {
+            return if roles.contains(&actor.role) {
+                Ok(Cow::Borrowed(actor))
+            } else {
+                Err(GateError::Forbidden(actor.role))
+            };
+        }
+        let directory = self.store.directory();
+        let role = roles.iter().find(|role| directory.person(&actor.name, **role).is_some());
+        match role {
+            Some(role) if *role == actor.role => Ok(Cow::Borrowed(actor)),
+            Some(role) => Ok(Cow::Owned(Actor { role: *role, ..actor.clone() })),
+            None => Err(GateError::Forbidden(actor.role)),
+        }
     }
 
     /// Gives one command to the store and turns a refusal into an error.
@@ -226,7 +255,3 @@ fn may_see(actor: &Actor, request: &Request) -> bool {
     }
 }
 
-/// Refuses callers whose role is not one of these.
-pub(crate) fn require(actor: &Actor, roles: &[Role]) -> Result<(), GateError> {
-    if roles.contains(&actor.role) { Ok(()) } else { Err(GateError::Forbidden(actor.role)) }
-}

@@ -7,7 +7,7 @@ use placet_core::{Actor, AdminCommand, AdminRefusal, Auth, Directory, Key, KeyId
 use placet_store::{Done, Idempotency, StoreError, Work};
 use sha2::{Digest as _, Sha256};
 
-use crate::{Gate, GateError, gate::require};
+use crate::{Gate, GateError};
 
 /// A key to be made.
 #[derive(Debug, Clone)]
@@ -38,7 +38,7 @@ pub struct PersonSpec {
     pub teams: BTreeSet<String>,
 }
 
-fn hashed(secret: &str) -> [u8; 32] {
+pub(crate) fn hashed(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
 }
 
@@ -53,9 +53,14 @@ impl Gate {
         Ok(known(&directory, &secret))
     }
 
-    /// Whether an actor's key still works, as far as this node knows. Commands check again at commit.
+    /// Whether an actor's key or session still works, as far as this node knows. Commands check again at commit.
     pub fn still_works(&self, actor: &Actor) -> bool {
-        actor.key.is_none_or(|key| self.store.directory().live_key(key).is_some())
+        match (actor.key, actor.session) {
+            (Some(key), None) => self.store.directory().live_key(key).is_some(),
+            (None, Some(_)) => self.store.directory().signed_in(actor, self.now()),
+            (None, None) => true,
+            (Some(_), Some(_)) => false,
+        }
     }
 
     /// Whether nobody can administer yet.
@@ -98,7 +103,7 @@ impl Gate {
         secret: String,
         idempotency: Option<Idempotency>,
     ) -> Result<MadeKey, GateError> {
-        require(actor, &[Role::Admin])?;
+        let actor = &*self.acting(actor, &[Role::Admin])?;
         let mut random = [0_u8; 10];
         self.entropy.fill(&mut random);
         let id = KeyId::new(self.now().millis(), random);
@@ -117,7 +122,7 @@ impl Gate {
 
     /// Stops a key at once, waits in flight included.
     pub async fn revoke_key(&self, actor: &Actor, id: KeyId) -> Result<(), GateError> {
-        require(actor, &[Role::Admin])?;
+        let actor = &*self.acting(actor, &[Role::Admin])?;
         self.admin(actor, AdminCommand::RevokeKey { id }, None).await.map(drop)
     }
 
@@ -129,20 +134,20 @@ impl Gate {
         person: PersonSpec,
         idempotency: Option<Idempotency>,
     ) -> Result<(), GateError> {
-        require(actor, &[Role::Admin])?;
+        let actor = &*self.acting(actor, &[Role::Admin])?;
         let command = AdminCommand::PutPerson { name, roles: person.roles, teams: person.teams };
         self.admin(actor, command, idempotency).await.map(drop)
     }
 
     /// Removes a person; their keys stop at once.
     pub async fn remove_person(&self, actor: &Actor, name: String) -> Result<(), GateError> {
-        require(actor, &[Role::Admin])?;
+        let actor = &*self.acting(actor, &[Role::Admin])?;
         self.admin(actor, AdminCommand::RemovePerson { name }, None).await.map(drop)
     }
 
     /// Keys and people.
     pub async fn directory(&self, actor: &Actor) -> Result<Arc<Directory>, GateError> {
-        require(actor, &[Role::Admin])?;
+        self.acting(actor, &[Role::Admin])?;
         Ok(self.store.refresh_directory().await?)
     }
 
@@ -168,5 +173,5 @@ impl Gate {
 
 fn known(directory: &Directory, secret: &[u8; 32]) -> Option<Actor> {
     let key: &Arc<Key> = directory.live_key(*directory.by_secret.get(secret)?)?;
-    Some(Actor { name: key.name.clone(), role: key.role, key: Some(key.id), auth: Auth::Token })
+    Some(Actor { name: key.name.clone(), role: key.role, key: Some(key.id), session: None, auth: Auth::Token })
 }

@@ -10,9 +10,11 @@ mod grants;
 mod hub;
 mod judge;
 mod keys;
+mod passwords;
 mod permit;
 mod policies;
 mod schema;
+mod sessions;
 mod simulate;
 mod submit;
 mod timer;
@@ -29,9 +31,10 @@ pub use keys::{MadeKey, NewKey, PersonSpec};
 pub use permit::Claimed;
 pub use placet_store::{
     Clock, Done, Filter, Idempotency, LedgerRow, Listed, News, Order, Outcome, PolicyVersion, StoreError,
-    SystemClock,
+    StoredSession, SystemClock,
 };
 pub use policies::{Checked, PolicyView, Put};
+pub use sessions::{MadeLink, OpenedSession, SignedIn};
 pub use simulate::{Shadow, Simulated};
 pub use submit::Submitted;
 pub use waiters::{Parked, Until, Waited, Waiting, Woken};

@@ -9,7 +9,7 @@ use placet_ledger::hash;
 use placet_store::Idempotency;
 use sha2::Sha256;
 
-use crate::{Gate, GateError, gate::require};
+use crate::{Gate, GateError};
 
 /// A claimed permit: what may run, and until when to say what became of it.
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ pub struct Claimed {
     pub request: Arc<Request>,
 }
 
-fn keyed(secret: &[u8], domain: &str, parts: &[&[u8]]) -> [u8; 32] {
+pub(crate) fn keyed(secret: &[u8], domain: &str, parts: &[&[u8]]) -> [u8; 32] {
     // HMAC takes keys of any length; the fallback cannot happen and would still be a keyed hash of nothing secret.
     let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes keys of any length");
     mac.update(domain.as_bytes());
@@ -63,7 +63,7 @@ impl Gate {
         claimant: Option<&str>,
         idempotency: Option<Idempotency>,
     ) -> Result<Claimed, GateError> {
-        require(actor, &[Role::Agent])?;
+        let actor = &*self.acting(actor, &[Role::Agent])?;
         let secret = self.store.secret();
         let permit = match (claimant, idempotency) {
             (Some(claimant), _) => permit(&secret, id, claimant.as_bytes()),
@@ -98,7 +98,7 @@ impl Gate {
         note: Option<String>,
         idempotency: Option<Idempotency>,
     ) -> Result<Arc<Request>, GateError> {
-        require(actor, &[Role::Agent])?;
+        let actor = &*self.acting(actor, &[Role::Agent])?;
         let permit = fingerprint("placet/permit/v1", permit);
         let outcome = self
             .command(actor, Command::Report(Report { id, permit, status, result_digest, note }), idempotency)

@@ -10,7 +10,7 @@ use placet_ledger::hash;
 use placet_policy::{Call, Finding, Outcome, Policy, Problem};
 use placet_store::PolicyVersion;
 
-use crate::{Gate, GateError, gate::require, grants::GrantIndex};
+use crate::{Gate, GateError, grants::GrantIndex};
 
 /// One policy: compiled, or the reason why it cannot be.
 #[derive(Debug)]
@@ -238,7 +238,7 @@ impl Gate {
         source: &str,
         expected: Option<&str>,
     ) -> Result<Put, GateError> {
-        require(actor, &[Role::Admin])?;
+        let actor = &*self.acting(actor, &[Role::Admin])?;
         if source.len() > SOURCE || source.chars().any(char::is_control) {
             return Err(placet_core::Invalid::new(
                 "/source",
@@ -276,7 +276,7 @@ impl Gate {
     /// Puts the policy in force again as coming from another place too, so that the record says where it has been seen.
     /// Refused when another one came into force meanwhile.
     pub async fn put_policy_again(&self, actor: &Actor, hash: &str, source: &str) -> Result<(), GateError> {
-        require(actor, &[Role::Admin])?;
+        let actor = &*self.acting(actor, &[Role::Admin])?;
         let directory = self.store.refresh_directory().await?;
         let expected = match &directory.policy {
             None => Expected::BuiltIn,
@@ -290,7 +290,7 @@ impl Gate {
 
     /// Looks at a policy without putting it.
     pub async fn check_policy(&self, actor: &Actor, text: &str) -> Result<Checked, GateError> {
-        require(actor, &READERS)?;
+        self.acting(actor, &READERS)?;
         let version = self.parse(text).await?;
         Ok(self.checked(&version))
     }
@@ -307,7 +307,7 @@ impl Gate {
 
     /// The policy in force.
     pub async fn policy(&self, actor: &Actor) -> Result<PolicyView, GateError> {
-        require(actor, &READERS)?;
+        self.acting(actor, &READERS)?;
         self.store.refresh_directory().await?;
         let version = self.in_force().await?;
         self.view_of(&version).await
@@ -315,7 +315,7 @@ impl Gate {
 
     /// A policy that is or was in force.
     pub async fn policy_version(&self, actor: &Actor, hash: &str) -> Result<PolicyView, GateError> {
-        require(actor, &READERS)?;
+        self.acting(actor, &READERS)?;
         let known = hash == self.policies.built_in.hash() || self.store.policy_text(hash).await?.is_some();
         if !known {
             return Err(GateError::not_found());
@@ -326,7 +326,7 @@ impl Gate {
 
     /// The policies that were put, the newest first.
     pub async fn versions(&self, actor: &Actor) -> Result<Vec<PolicyVersion>, GateError> {
-        require(actor, &READERS)?;
+        self.acting(actor, &READERS)?;
         Ok(self.store.policies(VERSIONS).await?)
     }
 

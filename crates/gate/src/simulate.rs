@@ -7,7 +7,6 @@ use placet_policy::{Comparison, Recorded, Report};
 
 use crate::{
     Gate, GateError,
-    gate::require,
     judge::call_of,
     policies::{Version, off_thread},
 };
@@ -85,7 +84,7 @@ impl Gate {
         text: &str,
         mut progress: impl FnMut(Simulated) + Send,
     ) -> Result<Report, GateError> {
-        require(actor, &[Role::Reviewer, Role::Admin, Role::Auditor])?;
+        self.acting(actor, &[Role::Reviewer, Role::Admin, Role::Auditor])?;
         let version = self.parse(text).await?;
         let (_, of) = self.store.head().await?;
         let mut comparison = Comparison::new();
@@ -118,7 +117,7 @@ impl Gate {
 
     /// Sets a candidate that is evaluated beside the policy in force, without effect, on this node; or none.
     pub async fn set_shadow(&self, actor: &Actor, text: Option<&str>) -> Result<(), GateError> {
-        require(actor, &[Role::Admin])?;
+        let actor = &*self.acting(actor, &[Role::Admin])?;
         let shadowing = match text {
             None => None,
             Some(text) => Some(Shadowing {
@@ -134,7 +133,7 @@ impl Gate {
 
     /// The candidate of this node and what it would have done, if there is one.
     pub fn shadow(&self, actor: &Actor) -> Result<Option<Shadow>, GateError> {
-        require(actor, &[Role::Reviewer, Role::Admin, Role::Auditor])?;
+        self.acting(actor, &[Role::Reviewer, Role::Admin, Role::Auditor])?;
         let slot = self.shadow.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(slot.as_ref().map(|shadowing| Shadow {
             hash: shadowing.version.hash().to_owned(),

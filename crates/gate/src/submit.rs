@@ -12,7 +12,6 @@ use placet_store::Idempotency;
 
 use crate::{
     Gate, GateError,
-    gate::require,
     judge::{call_of_spec, time_to_decide, verdict},
     schema::check_schema,
 };
@@ -48,7 +47,7 @@ impl Gate {
         create: Create,
         idempotency: Option<Idempotency>,
     ) -> Result<Submitted, GateError> {
-        require(actor, &[Role::Agent])?;
+        let actor = &*self.acting(actor, &[Role::Agent])?;
         let asked_time = create.expires_in.is_some();
         let spec = create.check(&self.settings.limits)?;
         let asked_time = asked_time.then_some(spec.expires_in);
@@ -150,7 +149,7 @@ impl Gate {
         reason: Option<String>,
         idempotency: Option<Idempotency>,
     ) -> Result<Arc<Request>, GateError> {
-        require(actor, &[Role::Agent])?;
+        let actor = &*self.acting(actor, &[Role::Agent])?;
         let outcome = self.command(actor, Command::Cancel(Cancel { id, reason }), idempotency).await?;
         outcome.request.ok_or_else(GateError::not_found)
     }

@@ -10,7 +10,7 @@ use placet_core::{Actor, Command, Expire, Time};
 use placet_store::{Done, StoreError, Work};
 use tokio::sync::Notify;
 
-use crate::gate::Inner;
+use crate::{gate::Inner, sessions};
 
 /// How many deadlines take effect in one transaction.
 const AT_ONCE: u32 = 256;
@@ -20,6 +20,8 @@ const LONGEST: Duration = Duration::from_secs(1);
 const AHEAD: Duration = Duration::from_millis(250);
 /// How often old answers are forgotten.
 const PRUNE_EVERY: Duration = Duration::from_mins(10);
+/// How often sessions whose time is up are ended.
+const SESSIONS_EVERY: Duration = Duration::from_secs(30);
 /// How long answers are kept after their request is final.
 const KEEP_ANSWERS: Duration = Duration::from_hours(7 * 24);
 
@@ -53,11 +55,18 @@ impl Timer {
 
 /// Runs until the gate closes.
 pub(crate) async fn run(inner: Arc<Inner>) {
-    let mut pruned = tokio::time::Instant::now();
+    let (mut pruned, mut ended) = (tokio::time::Instant::now(), tokio::time::Instant::now());
     loop {
         if let Err(error) = sweep(&inner).await {
             // Nothing is decided wrongly meanwhile: commands and reads check deadlines themselves.
             tracing::warn!(%error, "deadlines could not be tidied up; trying again");
+        }
+        if ended.elapsed() >= SESSIONS_EVERY {
+            ended = tokio::time::Instant::now();
+            if let Err(error) = sessions::sweep(&inner).await {
+                // They do not work all the same: every use looks at the time.
+                tracing::warn!(%error, "old sessions could not be ended; trying again");
+            }
         }
         if pruned.elapsed() >= PRUNE_EVERY {
             pruned = tokio::time::Instant::now();

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use placet_core::{Actor, Directory, KeyId, Request, RequestId, State};
+use placet_core::{Actor, Directory, KeyId, Request, RequestId, Role, SessionId, State};
 use tokio::{
     sync::oneshot,
     time::{Instant, Sleep},
@@ -64,9 +64,39 @@ struct Inner {
 
 #[derive(Debug)]
 struct Waiter {
-    key: Option<KeyId>,
+    credential: Credential,
     // Used once; dropped without use when the gate closes, which ends the wait.
     bell: oneshot::Sender<Wake>,
+}
+
+/// What a waiter came with: when that stops working, so does the wait.
+#[derive(Debug, Clone, Copy)]
+enum Credential {
+    Nothing,
+    Key(KeyId),
+    Session(SessionId, Role),
+}
+
+impl Credential {
+    fn of(actor: &Actor) -> Self {
+        match (actor.key, actor.session) {
+            (Some(key), _) => Self::Key(key),
+            (None, Some(session)) => Self::Session(session, actor.role),
+            (None, None) => Self::Nothing,
+        }
+    }
+
+    /// Whether it was taken away. Time alone takes nothing away here: a wait is shorter than that matters.
+    fn is_gone(self, directory: &Directory) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Key(key) => directory.live_key(key).is_none(),
+            Self::Session(id, role) => {
+                let session = directory.sessions.get(&id);
+                session.is_none_or(|session| directory.person(&session.name, role).is_none())
+            }
+        }
+    }
 }
 
 impl Waiters {
@@ -90,7 +120,7 @@ impl Waiters {
         Ok(Seat { waiters: self.clone(), principal: principal.into() })
     }
 
-    fn register(self: &Arc<Self>, id: RequestId, key: Option<KeyId>) -> Result<Registration, GateError> {
+    fn register(self: &Arc<Self>, id: RequestId, credential: Credential) -> Result<Registration, GateError> {
         let (bell, ring) = oneshot::channel();
         let mut inner = self.inner();
         if inner.ended {
@@ -98,7 +128,7 @@ impl Waiters {
         }
         // Nearly always one waiter a request, and many requests: room for one is enough to begin with.
         let waiters = inner.by_request.entry(id).or_insert_with(|| Vec::with_capacity(1));
-        waiters.push(Waiter { key, bell });
+        waiters.push(Waiter { credential, bell });
         drop(inner);
         Ok(Registration { waiters: self.clone(), id, ring })
     }
@@ -128,7 +158,7 @@ impl Waiters {
         for waiters in inner.by_request.values_mut() {
             let (gone, stay) = std::mem::take(waiters)
                 .into_iter()
-                .partition(|waiter| waiter.key.is_some_and(|key| directory.live_key(key).is_none()));
+                .partition(|waiter| waiter.credential.is_gone(directory));
             *waiters = stay;
             let gone: Vec<Waiter> = gone;
             for waiter in gone {
@@ -295,7 +325,7 @@ impl Gate {
         deadline: Instant,
     ) -> Result<Waiting, GateError> {
         // Registered before reading: whatever happens after the read rings the bell.
-        let registration = self.waiters.register(id, actor.key)?;
+        let registration = self.waiters.register(id, Credential::of(actor))?;
         // In this order for the same reason: a key revoked from here on rings the bell as well.
         if !self.still_works(actor) {
             // Or another node made it a moment ago.

@@ -1,6 +1,6 @@
 //! The hash chain: what an entry holds, how it is sealed to the one before, and how a reader checks it.
 
-use placet_core::{AdminEvent, Auth, Digest, Event, KeyId, RequestId, Role, Time};
+use placet_core::{AdminEvent, Auth, Digest, Event, KeyId, RequestId, Role, SessionId, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -46,6 +46,9 @@ pub struct By {
     /// With which key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<KeyId>,
+    /// In which session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
     /// How it proved who it is.
     pub auth: Auth,
 }

@@ -19,7 +19,7 @@ use serde_json::Value;
 use serde_path_to_error::Segment;
 use sha2::{Digest as _, Sha256};
 
-use crate::{State, guard::Peer, problem::Problem, strict::Strict};
+use crate::{State, guard::Peer, problem::Problem, session, strict::Strict};
 
 /// An authenticated caller within its rate limit.
 #[derive(Debug, Clone)]
@@ -29,20 +29,33 @@ impl FromRequestParts<State> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, Problem> {
-        let actor = authenticate(&parts.headers, parts.extensions.get::<Peer>().copied(), state).await?;
-        if !state.rate.allows(&actor.name) {
-            let detail =
-                format!("more than {} calls a second: slow down", state.settings.requests_per_second);
-            return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail).retry_after(1));
-        }
+        let actor = authenticate(parts, state).await?;
+        within_rate(state, &actor)?;
         Ok(Self(actor))
     }
 }
 
-async fn authenticate(headers: &HeaderMap, peer: Option<Peer>, state: &State) -> Result<Actor, Problem> {
+/// Refuses a call that is one too many for its principal.
+pub(crate) fn within_rate(state: &State, actor: &Actor) -> Result<(), Problem> {
+    if state.rate.allows(&actor.name) {
+        return Ok(());
+    }
+    let detail = format!("more than {} calls a second: slow down", state.settings.requests_per_second);
+    Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail).retry_after(1))
+}
+
+async fn authenticate(parts: &Parts, state: &State) -> Result<Actor, Problem> {
+    let (headers, peer) = (&parts.headers, parts.extensions.get::<Peer>().copied());
     let Some(value) = headers.get(header::AUTHORIZATION) else {
+        if session::has_cookie(headers) {
+            let Some(signed_in) = session::signed_in(parts, state).await? else {
+                return Err(Problem::unauthorized("the session is over: sign in again"));
+            };
+            session::check_call(parts, &signed_in)?;
+            return Ok(signed_in.actor);
+        }
         if state.settings.dev && is_local(headers, peer) {
-            return Ok(Actor { name: "local".to_owned(), role: Role::Agent, key: None, auth: Auth::Open });
+            return Ok(Actor { name: "local".to_owned(), role: Role::Agent, key: None, session: None, auth: Auth::Open });
         }
         return Err(Problem::unauthorized("a key is needed: send `Authorization: Bearer plk_…`"));
     };
@@ -79,23 +92,66 @@ impl<T: DeserializeOwned> FromRequest<State> for Call<T> {
     async fn from_request(request: Request<Body>, state: &State) -> Result<Self, Problem> {
         let (mut parts, body) = request.into_parts();
         let Caller(actor) = Caller::from_request_parts(&mut parts, state).await?;
-        media_type(&parts.headers)?;
-        let limits = Limits::default();
-        let bytes = read(body, &limits, state).await?;
-        // Nothing at all is an empty object: several calls have only optional fields.
-        let value = if bytes.is_empty() {
-            Value::Object(serde_json::Map::new())
-        } else {
-            ijson::parse(&bytes, &limits)?
-        };
+        let (bytes, value) = json_body(&parts.headers, body, state).await?;
         let idempotency = idempotency(&parts.headers, &actor, parts.uri.path(), &value)?;
-        let body = match T::deserialize(Strict(value)) {
-            Ok(body) => body,
-            // Read again, slowly, to say where it does not fit: keeping track all the time costs as much as reading.
-            Err(_) if bytes.is_empty() => typed(Value::Object(serde_json::Map::new()))?,
-            Err(_) => typed(ijson::parse(&bytes, &limits)?)?,
-        };
-        Ok(Self { actor, body, idempotency })
+        Ok(Self { actor, body: fitted(&bytes, value)?, idempotency })
+    }
+}
+
+/// A body as bytes and as a value, not yet fitted to what is expected.
+async fn json_body(headers: &HeaderMap, body: Body, state: &State) -> Result<(Bytes, Value), Problem> {
+    media_type(headers)?;
+    let limits = Limits::default();
+    let bytes = read(body, &limits, state).await?;
+    // Nothing at all is an empty object: several calls have only optional fields.
+    let value = if bytes.is_empty() {
+        Value::Object(serde_json::Map::new())
+    } else {
+        ijson::parse(&bytes, &limits)?
+    };
+    Ok((bytes, value))
+}
+
+fn fitted<T: DeserializeOwned>(bytes: &Bytes, value: Value) -> Result<T, Problem> {
+    match T::deserialize(Strict(value)) {
+        Ok(body) => Ok(body),
+        // Read again, slowly, to say where it does not fit: keeping track all the time costs as much as reading.
+        Err(_) if bytes.is_empty() => typed(Value::Object(serde_json::Map::new())),
+        Err(_) => typed(ijson::parse(bytes, &Limits::default())?),
+    }
+}
+
+/// Anybody, before they are known.
+#[derive(Debug)]
+pub(crate) struct Anybody;
+
+impl FromRequestParts<State> for Anybody {
+    type Rejection = Problem;
+
+    async fn from_request_parts(_: &mut Parts, _: &State) -> Result<Self, Problem> {
+        Ok(Self)
+    }
+}
+
+/// What somebody sent: who it is, the head of the call, and its body, read strictly.
+pub(crate) struct Sent<T, W = Anybody> {
+    pub(crate) who: W,
+    pub(crate) parts: Parts,
+    pub(crate) body: T,
+}
+
+impl<T, W> FromRequest<State> for Sent<T, W>
+where
+    T: DeserializeOwned,
+    W: FromRequestParts<State, Rejection = Problem> + Send,
+{
+    type Rejection = Problem;
+
+    async fn from_request(request: Request<Body>, state: &State) -> Result<Self, Problem> {
+        let (mut parts, body) = request.into_parts();
+        let who = W::from_request_parts(&mut parts, state).await?;
+        let (bytes, value) = json_body(&parts.headers, body, state).await?;
+        Ok(Self { who, body: fitted(&bytes, value)?, parts })
     }
 }
 

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use crate::{
     State, later,
     problem::{Problem, ProblemCode},
+    session::Renewal,
 };
 
 /// Names under which this server may be called. A page under any other name (DNS rebinding) gets nothing.
@@ -45,7 +46,7 @@ impl Hosts {
 }
 
 /// The host of `host:port`, `[v6]:port` or either without a port.
-fn host_of(authority: &str) -> &str {
+pub(crate) fn host_of(authority: &str) -> &str {
     if authority.starts_with('[') {
         return authority.split_inclusive(']').next().unwrap_or(authority);
     }
@@ -57,8 +58,12 @@ fn host_of(authority: &str) -> &str {
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
 /// Checks the name and the page, then lets the call through; marks and counts the answer, now or when it comes.
-pub(crate) async fn guard(AxumState(state): AxumState<State>, request: Request, next: Next) -> Response {
+pub(crate) async fn guard(AxumState(state): AxumState<State>, mut request: Request, next: Next) -> Response {
     let start = Instant::now();
+    let renewal = Renewal::of(request.headers());
+    if let Some(renewal) = renewal.clone() {
+        request.extensions_mut().insert(renewal);
+    }
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let mut response = match allowed(&state, request.uri(), request.headers()) {
@@ -68,9 +73,9 @@ pub(crate) async fn guard(AxumState(state): AxumState<State>, request: Request, 
     match later::take(&mut response) {
         Some(pending) => later::later(async move {
             let response = pending.await;
-            seal(&state, &method, route.as_ref(), start, response)
+            seal(&state, &method, route.as_ref(), renewal.as_ref(), start, response)
         }),
-        None => seal(&state, &method, route.as_ref(), start, response),
+        None => seal(&state, &method, route.as_ref(), renewal.as_ref(), start, response),
     }
 }
 
@@ -78,6 +83,7 @@ fn seal(
     state: &State,
     method: &Method,
     route: Option<&MatchedPath>,
+    renewal: Option<&Renewal>,
     start: Instant,
     mut response: Response,
 ) -> Response {
@@ -85,6 +91,9 @@ fn seal(
     // The files of the dashboard say for themselves how long they may be kept.
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if let Some(renewal) = renewal {
+        renewal.put(headers);
+    }
     if state.closing.is_cancelled() {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }

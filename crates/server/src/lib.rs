@@ -9,6 +9,7 @@ mod listener;
 mod openapi;
 mod pages;
 mod problem;
+mod session;
 mod state;
 mod strict;
 mod v1;

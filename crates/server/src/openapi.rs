@@ -9,7 +9,7 @@ use utoipa::{
         path::{Operation, Parameter, ParameterBuilder, ParameterIn},
         response::ResponseBuilder,
         schema::{ObjectBuilder, SchemaType, Type},
-        security::{Http, HttpAuthScheme, SecurityScheme},
+        security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme},
     },
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -20,7 +20,7 @@ use crate::{State, health, v1};
 #[openapi(
     info(title = "Placet", description = "Holds what an AI agent is about to do until the right person has said yes, lets exactly that happen once, and can prove it afterwards."),
     modifiers(&Key),
-    security(("key" = [])),
+    security(("key" = []), ("session" = [])),
     tags(
         (name = "requests", description = "What agents ask, and how they wait"),
         (name = "decisions", description = "What reviewers say"),
@@ -28,6 +28,7 @@ use crate::{State, health, v1};
         (name = "streams", description = "News as it happens"),
         (name = "ledger", description = "The append-only record"),
         (name = "policy", description = "What needs a person, and standing approvals"),
+        (name = "session", description = "People who are signed in"),
         (name = "admin", description = "Keys and people"),
         (name = "health", description = "For operators"),
     )
@@ -42,6 +43,11 @@ impl Modify for Key {
         let mut scheme = Http::new(HttpAuthScheme::Bearer);
         scheme.description = Some("A key: `plk_<role>_<secret>`".to_owned());
         components.add_security_scheme("key", SecurityScheme::Http(scheme));
+        let cookie = ApiKeyValue::with_description(
+            "__Host-placet",
+            "A person's session. Calls that change something also need the header `Placet-CSRF` and this server's own `Origin`.",
+        );
+        components.add_security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
     }
 }
 
@@ -65,6 +71,12 @@ pub(crate) fn routes() -> OpenApiRouter<State> {
         .routes(routes!(v1::keys::revoke))
         .routes(routes!(v1::people::create, v1::people::list))
         .routes(routes!(v1::people::put, v1::people::remove))
+        .routes(routes!(v1::people::link))
+        .routes(routes!(v1::session::get, v1::session::sign_in, v1::session::sign_out))
+        .routes(routes!(v1::session::sign_in_with_link))
+        .routes(routes!(v1::session::set_password))
+        .routes(routes!(v1::session::list))
+        .routes(routes!(v1::session::end))
         .routes(routes!(v1::policy::get, v1::policy::put))
         .routes(routes!(v1::policy::check))
         .routes(routes!(v1::policy::simulate))
@@ -101,8 +113,8 @@ fn complete(path: &str, operation: &mut Operation) {
     let responses = &mut operation.responses.responses;
     if path.starts_with("/v1/") {
         let common = [
-            ("401", "no key, or one that is unknown or revoked"),
-            ("403", "the key's role cannot do this; or a foreign host or page"),
+            ("401", "no key or session, or one that is unknown, revoked or over"),
+            ("403", "the role cannot do this; a foreign host or page; or, in a session, `csrf`"),
             ("429", "too many calls, waits or streams of this principal"),
             ("503", "busy, closing, or the database is away: try again after `Retry-After`"),
         ];

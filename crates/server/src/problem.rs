@@ -126,7 +126,7 @@ impl Problem {
                 return Self::unprocessable("invalid", pointer, message);
             }
             Refusal::Unauthorized => {
-                return Self::unauthorized("the key was revoked, or its person lost the role");
+                return Self::unauthorized("the key was revoked, the session is over, or the person lost the role");
             }
             Refusal::SelfApproval
             | Refusal::PolicyDenied { .. }
@@ -150,7 +150,7 @@ impl Problem {
                 ..Self::unprocessable("bad_policy", "/policy", error.to_string())
             },
             GateError::Forbidden(_) => Self::new(StatusCode::FORBIDDEN, "forbidden", error.to_string()),
-            GateError::KeyRevoked => Self::unauthorized("the key was revoked"),
+            GateError::KeyRevoked => Self::unauthorized("the key was revoked, or the session is over"),
             GateError::TooManyWaits => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_waits", error.to_string()).retry_after(1)
             }
@@ -169,7 +169,15 @@ impl Problem {
             AdminRefusal::NoRoles | AdminRefusal::AgentRole => {
                 Self::unprocessable("invalid", "/roles", detail)
             }
-            AdminRefusal::NoKey | AdminRefusal::NoPerson | AdminRefusal::NoGrant => Self::not_found(),
+            AdminRefusal::NoKey
+            | AdminRefusal::NoPerson
+            | AdminRefusal::NoGrant
+            | AdminRefusal::NoSession => Self::not_found(),
+            AdminRefusal::BadLink => Self::new(StatusCode::UNAUTHORIZED, "bad_link", detail),
+            AdminRefusal::BadCredentials => Self::new(StatusCode::UNAUTHORIZED, "bad_credentials", detail),
+            AdminRefusal::TooManySessions(_) => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_sessions", detail)
+            }
             AdminRefusal::StalePolicy { .. } => Self::new(StatusCode::CONFLICT, "stale_policy", detail),
             AdminRefusal::TooManyGrants(_) => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_grants", detail)

@@ -8,7 +8,11 @@ use placet_gate::Gate;
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{Hosts, guard, limits::RateLimit, openapi};
+use crate::{
+    Hosts, guard,
+    limits::{RateLimit, SignInLimits},
+    openapi,
+};
 
 /// What can be set about the doors.
 #[derive(Debug, Clone)]
@@ -56,6 +60,7 @@ pub struct Inner {
     pub(crate) gate: Gate,
     pub(crate) settings: Settings,
     pub(crate) rate: RateLimit,
+    pub(crate) sign_ins: SignInLimits,
     pub(crate) metrics: Option<PrometheusHandle>,
     // Streams live here; shutdown waits for them.
     pub(crate) tasks: TaskTracker,
@@ -83,6 +88,7 @@ impl State {
             gate,
             settings,
             rate,
+            sign_ins: SignInLimits::new(),
             metrics,
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
@@ -114,6 +120,7 @@ impl State {
             tokio::select! {
                 () = tokio::time::sleep(Duration::from_secs(5)) => {
                     self.rate.tidy();
+                    self.sign_ins.tidy();
                     // Histograms are folded here; nobody may be scraping them.
                     if let Some(metrics) = &self.metrics {
                         metrics.run_upkeep();

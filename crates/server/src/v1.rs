@@ -9,6 +9,7 @@ pub(crate) mod permits;
 pub(crate) mod policy;
 pub(crate) mod requests;
 pub(crate) mod reviews;
+pub(crate) mod session;
 pub(crate) mod stream;
 mod streams;
 pub(crate) mod ws;

@@ -2,13 +2,14 @@
 
 use std::{collections::HashMap, future::Future, sync::Arc, time::Duration};
 
-use placet_core::{Directory, GrantId, OutboxId, Request, RequestId, Time};
+use placet_core::{Directory, GrantId, OutboxId, Request, RequestId, SessionId, Time};
 use placet_ledger::Head;
 
 use crate::{
     AttemptResult, Delivery, StoreError,
     policies::{GrantRow, PolicyRow, TrustChange, TrustRow},
     rows::{AnswerRow, EntryRow, KeyRow, OutboxRow, PayloadRow, PrincipalRow, RequestRow},
+    sessions::SignIns,
 };
 
 /// What a batch needs to see.
@@ -55,6 +56,7 @@ pub(crate) struct Changes {
     pub(crate) keys: Vec<KeyRow>,
     pub(crate) principals: Vec<PrincipalRow>,
     pub(crate) removed_principals: Vec<String>,
+    pub(crate) sign_ins: SignIns,
     pub(crate) outbox: Vec<OutboxRow>,
     pub(crate) policies: Vec<PolicyRow>,
     /// Standing yeses: new ones, then how often they were used, then those that ended.
@@ -105,6 +107,14 @@ pub(crate) trait Backend: Send + 'static {
         id: OutboxId,
         owner: &str,
         result: &AttemptResult,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+    /// Notes that a session is in use, and gives it a new secret if one is named: one transaction of its own. Nothing
+    /// happens to a session that is over, or whose secret is another by now.
+    fn seen(
+        &mut self,
+        id: SessionId,
+        secret: [u8; 32],
+        next: Option<[u8; 32]>,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
     /// Forgets old answers, a bounded number at a time.
     fn prune(&mut self, before: Time) -> impl Future<Output = Result<(), StoreError>> + Send;

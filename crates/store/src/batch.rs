@@ -19,6 +19,7 @@ use crate::{
     outbox::deliveries,
     policies::PolicyRow,
     rows::{AnswerRow, EntryRow, KeyRow, PayloadRow, PrincipalData, PrincipalRow, RequestRow},
+    sessions::SignIns,
     standing::Standing,
     tail::News,
     work::{Answer, Work},
@@ -75,6 +76,7 @@ pub(crate) struct Batch {
     keys: Vec<KeyRow>,
     principals: BTreeSet<String>,
     policies: Vec<PolicyRow>,
+    sign_ins: SignIns,
     standing: Standing,
     no_trust: bool,
     channels: Arc<[String]>,
@@ -130,6 +132,7 @@ impl Batch {
             keys: Vec::new(),
             principals: BTreeSet::new(),
             policies: Vec::new(),
+            sign_ins: SignIns::default(),
             standing: Standing::new(loaded.used, loaded.trust),
             no_trust: false,
             channels,
@@ -397,6 +400,7 @@ impl Batch {
             keys: self.keys,
             principals,
             removed_principals,
+            sign_ins: self.sign_ins,
             outbox,
             policies: self.policies,
             grants,
@@ -410,5 +414,11 @@ impl Batch {
 }
 
 fn by(actor: &Actor) -> By {
-    By { name: actor.name.clone(), role: actor.role, key: actor.key, auth: actor.auth }
+    By {
+        name: actor.name.clone(),
+        role: actor.role,
+        key: actor.key,
+        session: actor.session,
+        auth: actor.auth,
+    }
 }

@@ -6,17 +6,22 @@ pub(crate) type Migration = (i64, &'static str);
 pub(crate) const SQLITE: &[Migration] = &[
     (1, include_str!("../migrations/sqlite/0001_gate.sql")),
     (2, include_str!("../migrations/sqlite/0002_policy.sql")),
+    (3, include_str!("../migrations/sqlite/0003_sign_in.sql")),
 ];
 pub(crate) const POSTGRES: &[Migration] = &[
     (1, include_str!("../migrations/postgres/0001_gate.sql")),
     (2, include_str!("../migrations/postgres/0002_policy.sql")),
+    (3, include_str!("../migrations/postgres/0003_sign_in.sql")),
 ];
 
 /// The newest format that this program knows; both databases are always at the same.
-pub(crate) const KNOWN: i64 = 2;
+pub(crate) const KNOWN: i64 = 3;
 
 /// The first format with policies, standing yeses and trust.
 pub(crate) const POLICY: i64 = 2;
+
+/// The first format with sessions, one-time links and passwords.
+pub(crate) const SIGN_IN: i64 = 3;
 
 #[cfg(test)]
 mod tests {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use placet_core::{Directory, Request, RequestId, Risk, State, Time};
+use placet_core::{Directory, Request, RequestId, Risk, SessionId, State, Time};
 
 use crate::{
-    GrantUse, PolicyVersion, StoreError, postgres::PostgresReaders, rows::uint, sqlite::SqliteReaders,
+    GrantUse, PolicyVersion, StoreError, StoredSession, postgres::PostgresReaders, rows::uint, sqlite::SqliteReaders,
     tail::News,
 };
 
@@ -138,6 +138,23 @@ impl Readers {
 
     pub(crate) async fn grants(&self) -> Result<Vec<GrantUse>, StoreError> {
         both!(self, readers => readers.grants())
+    }
+
+    pub(crate) async fn session(&self, secret: [u8; 32]) -> Result<Option<StoredSession>, StoreError> {
+        both!(self, readers => readers.session(secret))
+    }
+
+    pub(crate) async fn sessions_of(&self, name: &str) -> Result<Vec<StoredSession>, StoreError> {
+        both!(self, readers => readers.sessions_of(name))
+    }
+
+    pub(crate) async fn old_sessions(
+        &self,
+        now: Time,
+        idle_since: Time,
+        limit: u32,
+    ) -> Result<Vec<SessionId>, StoreError> {
+        both!(self, readers => readers.old_sessions(now, idle_since, limit))
     }
 
     pub(crate) async fn tallies(&self) -> Result<Vec<(String, u64)>, StoreError> {

@@ -117,6 +117,23 @@ pub(crate) const TABLES: &[(&str, &[(&str, Column)])] = {
             ],
         ),
         ("trust", &[("digest", Bytes), ("count", Int), ("at", Int)]),
+        (
+            "sessions",
+            &[
+                ("id", Text),
+                ("name", Text),
+                ("via", Text),
+                ("created_at", Int),
+                ("expires_at", Int),
+                ("secret", Bytes),
+                ("previous", Bytes),
+                ("rotated_at", Int),
+                ("last_seen_at", Int),
+                ("user_agent", Text),
+            ],
+        ),
+        ("links", &[("name", Text), ("token", Bytes), ("expires_at", Int)]),
+        ("passwords", &[("name", Text), ("hash", Text)]),
     ]
 };
 

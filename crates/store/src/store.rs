@@ -8,12 +8,12 @@ use std::{
 };
 
 use data_encoding::{BASE32_DNSSEC, HEXLOWER};
-use placet_core::{Actor, AdminEvent, Digest, Directory, Request, RequestId, Time};
+use placet_core::{Actor, AdminEvent, Digest, Directory, Request, RequestId, SessionId, Time};
 use tokio::sync::{broadcast, oneshot, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Clock, Done, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError, Tail, Work,
+    Clock, Done, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError, StoredSession, Tail, Work,
     backend::Backend,
     batch::{Batch, want},
     postgres::{self, PostgresReaders, PostgresWriter},
@@ -276,6 +276,26 @@ impl Store {
     /// Standing yeses that were not ended, with how often they were used.
     pub async fn grants(&self) -> Result<Vec<GrantUse>, StoreError> {
         self.readers.grants().await
+    }
+
+    /// The session that a secret's SHA-256 belongs to, as its current secret or as the one before.
+    pub async fn session(&self, secret: [u8; 32]) -> Result<Option<StoredSession>, StoreError> {
+        self.readers.session(secret).await
+    }
+
+    /// A person's sessions that were not ended, the newest first.
+    pub async fn sessions_of(&self, name: &str) -> Result<Vec<StoredSession>, StoreError> {
+        self.readers.sessions_of(name).await
+    }
+
+    /// Sessions that are past their end or were last used too long ago.
+    pub async fn old_sessions(
+        &self,
+        now: Time,
+        idle_since: Time,
+        limit: u32,
+    ) -> Result<Vec<SessionId>, StoreError> {
+        self.readers.old_sessions(now, idle_since, limit).await
     }
 
     /// The current epoch and the last entry.

@@ -294,9 +294,13 @@ impl Rebuilt {
         }
         directory.by_secret.clear();
         directory.grant_keys.clear();
+        directory.by_link.clear();
+        for hash in directory.passwords.values_mut() {
+            *hash = "".into();
+        }
         if directory != self.directory {
             return differs(
-                "keys, people, policy or standing approvals are not what the ledger says".to_owned(),
+                "keys, people, sign-ins, policy or standing approvals are not what the ledger says".to_owned(),
             );
         }
         policies.reverse();

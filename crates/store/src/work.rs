@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use placet_core::{Actor, AdminCommand, AdminRefusal, Command, KeyId, Refusal, Request, Time};
+use placet_core::{Actor, AdminCommand, AdminRefusal, Command, KeyId, Refusal, Request, SessionId, Time};
 use tokio::sync::oneshot;
 
 use crate::{AttemptResult, Delivery, StoreError};
@@ -54,6 +54,15 @@ pub enum Work {
         owner: String,
         /// How it went.
         result: AttemptResult,
+    },
+    /// Note that a session is in use, and give it another secret if one is named.
+    Seen {
+        /// Which session.
+        id: SessionId,
+        /// SHA-256 of the secret it was used with.
+        secret: [u8; 32],
+        /// SHA-256 of the secret that takes its place.
+        next: Option<[u8; 32]>,
     },
     /// Forget answers that nobody can ask for any more.
     Prune {

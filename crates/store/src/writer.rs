@@ -168,6 +168,9 @@ async fn alone<B: Backend>(backend: &mut B, work: &Work) -> Option<Result<Done, 
         Work::Attempt { id, owner, result } => {
             Some(backend.attempt(*id, owner, result).await.map(|()| Done::Nothing))
         }
+        Work::Seen { id, secret, next } => {
+            Some(backend.seen(*id, *secret, *next).await.map(|()| Done::Nothing))
+        }
         Work::Prune { before } => Some(backend.prune(*before).await.map(|()| Done::Nothing)),
         Work::Commands { .. } | Work::Admin { .. } => None,
     }

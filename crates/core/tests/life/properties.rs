@@ -107,6 +107,7 @@ fn outcomes(submit: placet_core::Submit, votes: &[(u8, bool)]) -> (Vec<Option<&'
             name: name.to_owned(),
             role: placet_core::Role::Reviewer,
             key: None,
+            session: None,
             auth: placet_core::Auth::Code,
         };
         let applied = apply(Some(&request), &Command::Decide(Box::new(vote(&request, word))), &actor, &cx);

@@ -112,7 +112,7 @@ impl Scene {
     /// A reviewer with a good key and the short code.
     pub(crate) fn reviewer(&self, name: &str) -> Actor {
         let key = self.world.key_of(name, Role::Reviewer);
-        Actor { name: name.to_owned(), role: Role::Reviewer, key, auth: Auth::Code }
+        Actor { name: name.to_owned(), role: Role::Reviewer, key, session: None, auth: Auth::Code }
     }
 
     pub(crate) fn agent(&self) -> Actor {
@@ -259,7 +259,7 @@ impl Scene {
 
 pub(crate) fn agent_of(world: &World, name: &str) -> Actor {
     let key = world.key_of(name, Role::Agent);
-    Actor { name: name.to_owned(), role: Role::Agent, key, auth: Auth::Token }
+    Actor { name: name.to_owned(), role: Role::Agent, key, session: None, auth: Auth::Token }
 }
 
 /// What a decided event says of who decided what.

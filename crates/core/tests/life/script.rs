@@ -252,7 +252,7 @@ pub(crate) fn caller(dice: &mut Dice<'_>, name: &str, role: Role, world: &World)
         46 => (Role::Admin, own, auth),
         _ => (role, world.key_of("bot", Role::Agent), auth),
     };
-    Actor { name: name.to_owned(), role, key, auth }
+    Actor { name: name.to_owned(), role, key, session: None, auth }
 }
 
 /// What comes with a vote: mostly what belongs there.

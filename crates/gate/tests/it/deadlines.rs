@@ -197,6 +197,7 @@ fn a_server_whose_clock_runs_ahead_expires_nothing_early_and_does_not_spin() {
             name: "local".to_owned(),
             role: placet_core::Role::Agent,
             key: None,
+            session: None,
             auth: placet_core::Auth::Open,
         };
         let body = json!({"kind": "action", "session": "s", "tool": "t", "arguments": {}});

@@ -7,7 +7,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::StatusCode;
-use placet_core::Role;
+use placet_core::{Role, Time};
 use placet_gate::PersonSpec;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -42,6 +42,15 @@ pub(crate) struct PersonBody {
     #[serde(default)]
     #[schema(value_type = Vec<String>)]
     teams: BTreeSet<String>,
+}
+
+/// A link with which a person signs in once. Shown this once.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct LinkRecord {
+    /// Its address on this server: `/sign-in/TOKEN`.
+    url: String,
+    #[schema(value_type = String, format = DateTime)]
+    expires_at: Time,
 }
 
 /// Everybody.
@@ -109,7 +118,22 @@ pub(crate) async fn put(
     Ok(json(StatusCode::OK, &PersonRecord { name, roles, teams }))
 }
 
-/// Remove a person; their keys stop at once.
+/// Make a link with which a person signs in once, within 15 minutes. The one before stops working.
+#[utoipa::path(post, path = "/v1/people/{name}/link", operation_id = "create_link", tag = "admin", params(("name" = String, Path)), responses(
+    (status = 201, description = "the link, shown once", body = LinkRecord),
+    (status = 404, description = "nobody of that name", body = ProblemDocument),
+))]
+pub(crate) async fn link(
+    AxumState(state): AxumState<State>,
+    Caller(actor): Caller,
+    name: Id<String>,
+) -> Result<Response, Problem> {
+    let made = state.gate.create_link(&actor, &name.get()?).await.map_err(|error| refuse(&state, error))?;
+    let url = format!("/sign-in/{}", made.token);
+    Ok(json(StatusCode::CREATED, &LinkRecord { url, expires_at: made.expires_at }))
+}
+
+/// Remove a person; their keys and sessions stop at once.
 #[utoipa::path(delete, path = "/v1/people/{name}", operation_id = "remove_person", tag = "admin", params(("name" = String, Path)), responses(
     (status = 204, description = "gone"),
     (status = 404, description = "nobody of that name", body = ProblemDocument),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use placet_core::{
-    Actor, AdminCommand, AdminEvent, AdminRefusal, Cancel, Command, Event, GrantKey, KeyId, Request, Revoke,
+    Actor, AdminCommand, AdminEvent, AdminRefusal, Auth, Cancel, Command, Event, GrantKey, KeyId, Request, Revoke,
     Role, State, Written,
 };
 use placet_ledger::Data;
@@ -36,25 +36,42 @@ impl Batch {
                 let own = self.directory.grants.get(id).is_some_and(|grant| grant.by == actor.name);
                 role == Role::Admin || (role == Role::Reviewer && own)
             }
+            AdminCommand::EndSession { id, .. } => {
+                let own = self.directory.sessions.get(id).is_some_and(|session| session.name == actor.name);
+                role == Role::Admin || (role != Role::Agent && own)
+            }
+            // A password is its person's own, and set by the owner of the database.
+            AdminCommand::SetPassword { name, .. } => *name == actor.name || *actor == Actor::system(),
+            // Whoever signs in is nobody yet: what they show is checked below.
+            AdminCommand::OpenSession { .. } => true,
             _ => role == Role::Admin,
         };
-        let role = match actor.key {
-            Some(key) => self.directory.live_key(key).map(|key| key.role),
-            None => Some(actor.role),
+        let role = match (actor.key, actor.session) {
+            (Some(key), None) => self.directory.live_key(key).map(|key| key.role),
+            (None, Some(_)) => self.directory.signed_in(actor, self.now).then_some(actor.role),
+            (None, None) => Some(actor.role),
+            (Some(_), Some(_)) => None,
         };
         if !role.is_some_and(may) {
             let refusal = match command {
                 AdminCommand::RevokeGrant { .. } => AdminRefusal::NoGrant,
+                AdminCommand::EndSession { .. } | AdminCommand::SetPassword { .. } => AdminRefusal::NoSession,
                 _ => AdminRefusal::NoKey,
             };
             return Ok((Done::Admin(Err(refusal)), None));
         }
-        let event = match self.directory.apply(command) {
+        let event = match self.directory.apply(command, self.now) {
             Ok(event) => event,
             Err(refusal) => return Ok((Done::Admin(Err(refusal)), None)),
         };
+        let as_person = self.signing_in(command, actor);
+        let actor = as_person.as_ref().unwrap_or(actor);
+        for ended in self.directory.ends_with(command, self.now) {
+            self.entry_about(actor, ended, None, None);
+        }
         let secret = match command {
             AdminCommand::CreateKey { secret, .. } => Some(*secret),
+            AdminCommand::CreateLink { token, .. } => Some(*token),
             _ => None,
         };
         let key = match command {
@@ -72,6 +89,7 @@ impl Batch {
             self.policies.push(PolicyRow { version, text: text.clone() });
         }
         let last_key_of = self.entry_about(actor, event.clone(), secret, key);
+        self.sign_ins.stored_with(command, &mut self.directory);
         if let Some(idempotency) = idempotency {
             let answer = match &event {
                 AdminEvent::KeyCreated { id, .. } => Some(id.to_string()),
@@ -85,6 +103,14 @@ impl Batch {
             });
         }
         Ok((Done::Admin(Ok(())), last_key_of))
+    }
+
+    /// Who it is that signs in, when somebody does: what they showed says who.
+    fn signing_in(&self, command: &AdminCommand, actor: &Actor) -> Option<Actor> {
+        let AdminCommand::OpenSession { id, proof, .. } = command else { return None };
+        let (name, _) = self.directory.signing_in(proof, self.now).ok()?;
+        let role = self.directory.usual_role(name).unwrap_or(actor.role);
+        Some(Actor { name: name.to_owned(), role, key: None, session: Some(*id), auth: Auth::Session })
     }
 
     /// Writes an event about the ledger itself.
@@ -132,6 +158,7 @@ impl Batch {
         let last_key_of = last_key_of.filter(|name| directory.live_keys_of(name) == 0);
         let (ended, given) = policies::changed(&before, &directory);
         self.standing.changed(ended, given);
+        self.sign_ins.changed(&before, &directory);
         self.directory = Arc::new(directory);
         self.entries.push(Unsealed { by: by(actor), payload: None, data: Data::Admin(event), request: None });
         last_key_of

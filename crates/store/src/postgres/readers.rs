@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use deadpool_postgres::{
     Client as Pooled, Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime,
 };
-use placet_core::{Digest, Directory, Grant, Key, Request, RequestId, State, Time};
+use placet_core::{Digest, Directory, Grant, Key, Request, RequestId, SessionId, State, Time};
 use placet_ledger::Entry;
 use tokio_postgres::{
     Client, NoTls, Row,
@@ -17,12 +17,13 @@ use super::{
     session::{self, CONNECT, Statement, failed, pipeline, read, request, requests, simple},
 };
 use crate::{
-    Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError,
+    Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError, StoredSession,
     backend::HeadRow,
-    migrations::POLICY,
+    migrations::{POLICY, SIGN_IN},
     policies,
     read::{Bind, list_sql, page},
     rows::{self, bytes32, int, parse, uint},
+    sessions::{self, LINKS, PASSWORDS, SESSIONS},
     tail::News,
     verify::TableRow,
 };
@@ -121,30 +122,55 @@ impl PostgresReaders {
     }
 
     pub(crate) async fn directory(&self) -> Result<(u64, Directory), StoreError> {
-        let knows = self.knows_policies().await?;
+        let format = self.format().await?;
         let client = self.client().await?;
-        let mut statements = vec![
-            typed(&client, HEAD, vec![]),
-            typed(&client, PRINCIPALS, vec![]),
-            typed(&client, KEYS, vec![]),
+        // A database of an earlier format can still be verified: what it does not have reads as nothing.
+        let since = |first: i64, sql: &'static str| if format >= first { sql } else { NOTHING };
+        let statements = [
+            HEAD,
+            PRINCIPALS,
+            KEYS,
+            since(POLICY, POLICY_IN_FORCE),
+            since(POLICY, GRANTS),
+            since(SIGN_IN, SESSIONS),
+            since(SIGN_IN, LINKS),
+            since(SIGN_IN, PASSWORDS),
         ];
-        if !knows {
-            let [heads, principals, keys] = snapshot(&client, statements).await?;
-            return Ok((
-                session::head(one(&heads)?)?.principals_seq,
-                directory(&principals, &keys, &[], &[])?,
-            ));
-        }
-        statements.push(typed(&client, POLICY_IN_FORCE, vec![]));
-        statements.push(typed(&client, GRANTS, vec![]));
-        let [heads, principals, keys, policy, grants] = snapshot(&client, statements).await?;
-        Ok((session::head(one(&heads)?)?.principals_seq, directory(&principals, &keys, &policy, &grants)?))
+        let statements = statements.map(|sql| typed(&client, sql, vec![])).into();
+        let [heads, rows @ ..]: [Vec<Row>; 8] = snapshot(&client, statements).await?;
+        Ok((session::head(one(&heads)?)?.principals_seq, directory(&rows)?))
+    }
+
+    async fn format(&self) -> Result<i64, StoreError> {
+        let rows = self.query("SELECT max(version) FROM placet_format", &[]).await?;
+        Ok(rows.first().map(|row| read::<Option<i64>>(row, 0)).transpose()?.flatten().unwrap_or(0))
     }
 
     /// Whether the tables of policies are there: a database of the first format can still be verified.
     async fn knows_policies(&self) -> Result<bool, StoreError> {
-        let rows = self.query("SELECT max(version) FROM placet_format", &[]).await?;
-        Ok(rows.first().map(|row| read::<Option<i64>>(row, 0)).transpose()?.flatten() >= Some(POLICY))
+        Ok(self.format().await? >= POLICY)
+    }
+
+    pub(crate) async fn session(&self, secret: [u8; 32]) -> Result<Option<StoredSession>, StoreError> {
+        let find = format!("{SESSION} WHERE secret = $1 UNION ALL {SESSION} WHERE previous = $1 LIMIT 1");
+        let rows = self.query(&find, &[&&secret[..]]).await?;
+        rows.first().map(stored).transpose()
+    }
+
+    pub(crate) async fn sessions_of(&self, name: &str) -> Result<Vec<StoredSession>, StoreError> {
+        let find = format!("{SESSION} WHERE name = $1 ORDER BY created_at DESC, id DESC");
+        self.query(&find, &[&name]).await?.iter().map(stored).collect()
+    }
+
+    pub(crate) async fn old_sessions(
+        &self,
+        now: Time,
+        idle_since: Time,
+        limit: u32,
+    ) -> Result<Vec<SessionId>, StoreError> {
+        let find = "SELECT id FROM sessions WHERE expires_at <= $1 OR last_seen_at <= $2 LIMIT $3";
+        let rows = self.query(find, &[&now.micros(), &idle_since.micros(), &i64::from(limit)]).await?;
+        rows.iter().map(|row| parse(read(row, 0)?)).collect()
     }
 
     pub(crate) async fn list(&self, filter: &Filter, limit: u32, now: Time) -> Result<Listed, StoreError> {
@@ -364,19 +390,38 @@ fn one(rows: &[Row]) -> Result<&Row, StoreError> {
 }
 
 const HEAD: &str = "SELECT epoch, seq, hash, principals_seq FROM head WHERE one = 1";
-pub(super) const PRINCIPALS: &str = "SELECT name, kind, data FROM principals";
-pub(super) const KEYS: &str = "SELECT id, role, name, secret, created_at, revoked_at FROM keys";
+const PRINCIPALS: &str = "SELECT name, kind, data FROM principals";
+const KEYS: &str = "SELECT id, role, name, secret, created_at, revoked_at FROM keys";
 
-pub(super) const POLICY_IN_FORCE: &str = "SELECT hash FROM policies ORDER BY seq DESC LIMIT 1";
-pub(super) const GRANTS: &str = "SELECT data, digest, pattern FROM grants WHERE ended_at IS NULL";
+const POLICY_IN_FORCE: &str = "SELECT hash FROM policies ORDER BY seq DESC LIMIT 1";
+const GRANTS: &str = "SELECT data, digest, pattern FROM grants WHERE ended_at IS NULL";
 
-/// The directory from the rows of [`PRINCIPALS`], [`KEYS`], [`POLICY_IN_FORCE`] and [`GRANTS`].
-pub(super) fn directory(
-    principals: &[Row],
-    keys: &[Row],
-    policy: &[Row],
-    grants: &[Row],
-) -> Result<Directory, StoreError> {
+/// No row at all.
+const NOTHING: &str = "SELECT WHERE false";
+
+const SESSION: &str = "SELECT id, name, via, created_at, expires_at, secret, rotated_at, last_seen_at, user_agent FROM sessions";
+
+fn session_columns(row: &Row) -> Result<sessions::SessionColumns, StoreError> {
+    Ok((read(row, 0)?, read(row, 1)?, read(row, 2)?, read(row, 3)?, read(row, 4)?))
+}
+
+fn stored(row: &Row) -> Result<StoredSession, StoreError> {
+    Ok(StoredSession {
+        session: sessions::session(session_columns(row)?)?,
+        secret: bytes32(read(row, 5)?)?,
+        rotated_at: Time::from_micros(read(row, 6)?),
+        last_seen_at: Time::from_micros(read(row, 7)?),
+        user_agent: read(row, 8)?,
+    })
+}
+
+/// What the directory is read with, in the order of [`directory`].
+pub(super) const DIRECTORY: [&str; 7] =
+    [PRINCIPALS, KEYS, POLICY_IN_FORCE, GRANTS, SESSIONS, LINKS, PASSWORDS];
+
+/// The directory from the rows of [`DIRECTORY`].
+pub(super) fn directory(rows: &[Vec<Row>; 7]) -> Result<Directory, StoreError> {
+    let [principals, keys, policy, grants, signed_in, links, passwords] = rows;
     let principals = principals.iter().map(|row| Ok((read(row, 0)?, read(row, 1)?, read(row, 2)?)));
     let keys = keys.iter().map(|row| {
         let key = Key {
@@ -395,5 +440,13 @@ pub(super) fn directory(
     let policy = policy.first().map(|row| read(row, 0)).transpose()?;
     let grants = grants.iter().map(|row| Ok((read(row, 0)?, read(row, 1)?, read(row, 2)?)));
     policies::attach(&mut directory, policy, grants.collect::<Result<Vec<_>, StoreError>>()?)?;
+    let links = links.iter().map(|row| Ok((read(row, 0)?, read(row, 1)?, read(row, 2)?)));
+    let passwords = passwords.iter().map(|row| Ok((read(row, 0)?, read(row, 1)?)));
+    sessions::attach(
+        &mut directory,
+        signed_in.iter().map(session_columns).collect::<Result<Vec<_>, StoreError>>()?,
+        links.collect::<Result<Vec<_>, StoreError>>()?,
+        passwords.collect::<Result<Vec<_>, StoreError>>()?,
+    )?;
     Ok(directory)
 }

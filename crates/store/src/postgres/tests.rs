@@ -91,7 +91,7 @@ async fn writer(url: &str, node: &str) -> PostgresWriter {
 }
 
 fn agent() -> Actor {
-    Actor { name: "local".to_owned(), role: Role::Agent, key: None, auth: Auth::Open }
+    Actor { name: "local".to_owned(), role: Role::Agent, key: None, session: None, auth: Auth::Open }
 }
 
 /// A new action in this session, held for a person.

@@ -87,6 +87,16 @@ statements! {
     cut_trust = "DELETE FROM trust WHERE digest = ANY ($1)";
     add_trust = "INSERT INTO trust (digest, count, at) SELECT n.digest, n.count, $3 FROM unnest($1::bytea[], $2::bigint[]) AS n (digest, count)
                  ON CONFLICT (digest) DO UPDATE SET count = CASE WHEN trust.at <= $4 THEN 0 ELSE trust.count END + excluded.count, at = excluded.at";
+    end_sessions = "DELETE FROM sessions WHERE id = ANY ($1)";
+    cut_links = "DELETE FROM links WHERE name = ANY ($1)";
+    cut_passwords = "DELETE FROM passwords WHERE name = ANY ($1)";
+    put_session = "INSERT INTO sessions (id, name, via, created_at, expires_at, secret, rotated_at, last_seen_at, user_agent)
+                   VALUES ($1, $2, $3, $4, $5, $6, $4, $4, $7)";
+    put_link = "INSERT INTO links (name, token, expires_at) VALUES ($1, $2, $3)
+                ON CONFLICT (name) DO UPDATE SET token = excluded.token, expires_at = excluded.expires_at";
+    put_password = "INSERT INTO passwords (name, hash) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET hash = excluded.hash";
+    seen_session = "UPDATE sessions SET last_seen_at = greatest(last_seen_at, $2) WHERE id = $1";
+    turn_session = "UPDATE sessions SET secret = $3, previous = secret, rotated_at = $4 WHERE id = $1 AND secret = $2";
     /// Only from where this batch began: nothing can have come in between. With it goes the batch's name, by which
     /// its commit can be looked up, and the hint to the other nodes.
     set_head = "WITH mine AS (
@@ -185,6 +195,9 @@ impl Statements {
         }
         self.rare(client, changes, &mut all)?;
         self.standing(client, changes, &mut all)?;
+        if !changes.sign_ins.is_empty() {
+            self.sign_ins(client, changes, &mut all);
+        }
         if changes.head.head.epoch != begun.epoch {
             all.push(send!(client, &self.end_restore,));
         }
@@ -319,6 +332,41 @@ impl Statements {
             all.push(send!(client, &self.add_trust, digests, counts, changes.now.micros(), idle));
         }
         Ok(())
+    }
+
+    /// Sessions, one-time links and passwords: rarer still, and one at a time.
+    fn sign_ins<'a>(&'a self, client: &'a Client, changes: &'a Changes, all: &mut Vec<Statement<'a>>) {
+        let rows = &changes.sign_ins;
+        if !rows.ended.is_empty() {
+            let ids: Vec<String> = rows.ended.iter().map(ToString::to_string).collect();
+            all.push(send!(client, &self.end_sessions, ids));
+        }
+        if !rows.gone_links.is_empty() {
+            all.push(send!(client, &self.cut_links, rows.gone_links));
+        }
+        if !rows.gone_passwords.is_empty() {
+            all.push(send!(client, &self.cut_passwords, rows.gone_passwords));
+        }
+        for row in &rows.opened {
+            let session = &row.session;
+            all.push(send!(
+                client,
+                &self.put_session,
+                session.id.to_string(),
+                session.name,
+                session.via.as_str(),
+                session.created_at.micros(),
+                session.expires_at.micros(),
+                &row.secret[..],
+                plain(&row.user_agent),
+            ));
+        }
+        for link in &rows.links {
+            all.push(send!(client, &self.put_link, link.name, &link.token[..], link.expires_at.micros()));
+        }
+        for (name, hash) in &rows.passwords {
+            all.push(send!(client, &self.put_password, name, &**hash));
+        }
     }
 
     /// Keys, people and deliveries: not in every batch.

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use placet_core::{Directory, OutboxId, Request, Time};
+use placet_core::{Directory, OutboxId, Request, SessionId, Time};
 use tokio::time::{error::Elapsed, timeout};
 use tokio_postgres::{Client, Config, Row, types::Type};
 
@@ -316,18 +316,10 @@ impl Backend for PostgresWriter {
 
     async fn directory(&mut self) -> Result<Directory, StoreError> {
         let rows = self.ask(|session| {
-            vec![
-                typed(&session.client, readers::PRINCIPALS, vec![]),
-                typed(&session.client, readers::KEYS, vec![]),
-                typed(&session.client, readers::POLICY_IN_FORCE, vec![]),
-                typed(&session.client, readers::GRANTS, vec![]),
-            ]
+            readers::DIRECTORY.map(|sql| typed(&session.client, sql, vec![])).into()
         });
-        let rows = rows.await?;
-        match &rows[..] {
-            [principals, keys, policy, grants] => readers::directory(principals, keys, policy, grants),
-            _ => Err(lost()),
-        }
+        let rows = rows.await?.try_into().map_err(|_| lost())?;
+        readers::directory(&rows)
     }
 
     async fn live_of(&mut self, agent: Option<&str>) -> Result<Vec<Arc<Request>>, StoreError> {
@@ -442,6 +434,26 @@ impl Backend for PostgresWriter {
         let (next_at, error) = (next_at.micros(), error.map(|error| plain(error).into_owned()));
         self.finish(move |Session { client, statements, .. }| {
             vec![send!(client, &statements.attempted, id, state, next_at, error)]
+        })
+        .await?;
+        Ok(())
+    }
+
+    async fn seen(
+        &mut self,
+        id: SessionId,
+        secret: [u8; 32],
+        next: Option<[u8; 32]>,
+    ) -> Result<(), StoreError> {
+        let (now, _) = self.small(|_| Vec::new()).await?;
+        let (id, now) = (id.to_string(), now.micros());
+        self.finish(move |Session { client, statements, .. }| {
+            let seen = id.clone();
+            let mut all = vec![send!(client, &statements.seen_session, seen, now)];
+            if let Some(next) = next {
+                all.push(send!(client, &statements.turn_session, id, &secret[..], &next[..], now));
+            }
+            all
         })
         .await?;
         Ok(())

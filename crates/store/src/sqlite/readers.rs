@@ -5,19 +5,20 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use placet_core::{Digest, Directory, Grant, Key, Request, RequestId, State, Time};
+use placet_core::{Digest, Directory, Grant, Key, Request, RequestId, SessionId, State, Time};
 use placet_ledger::{Entry, Head};
 use rusqlite::{Connection, OptionalExtension as _, params_from_iter, types::ToSql};
 use tokio::sync::Semaphore;
 
 use super::Recent;
 use crate::{
-    Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError,
+    Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError, StoredSession,
     backend::HeadRow,
-    migrations::POLICY,
+    migrations::{POLICY, SIGN_IN},
     policies,
     read::{Bind, list_sql, page},
     rows::{self, bytes32, int, parse, uint},
+    sessions,
     tail::News,
     verify::TableRow,
 };
@@ -283,6 +284,46 @@ impl SqliteReaders {
         .await
     }
 
+    pub(crate) async fn session(&self, secret: [u8; 32]) -> Result<Option<StoredSession>, StoreError> {
+        self.short(|db| {
+            let found = db
+                .prepare_cached(&format!("{SESSION} WHERE secret = ?1 UNION ALL {SESSION} WHERE previous = ?1 LIMIT 1"))?
+                .query_row([&secret[..]], session_columns)
+                .optional()?;
+            found.map(session).transpose()
+        })
+        .await
+    }
+
+    pub(crate) async fn sessions_of(&self, name: &str) -> Result<Vec<StoredSession>, StoreError> {
+        self.short(|db| {
+            let mut find =
+                db.prepare_cached(&format!("{SESSION} WHERE name = ?1 ORDER BY created_at DESC, id DESC"))?;
+            let rows = find.query_map([name], session_columns)?;
+            rows.map(|row| session(row?)).collect()
+        })
+        .await
+    }
+
+    pub(crate) async fn old_sessions(
+        &self,
+        now: Time,
+        idle_since: Time,
+        limit: u32,
+    ) -> Result<Vec<SessionId>, StoreError> {
+        self.short(|db| {
+            let mut find = db.prepare_cached(
+                "SELECT id FROM sessions WHERE expires_at <= ?1 OR last_seen_at <= ?2 LIMIT ?3",
+            )?;
+            let ids = find
+                .query_map(rusqlite::params![now.micros(), idle_since.micros(), limit], |row| {
+                    row.get::<_, String>(0)
+                })?;
+            ids.map(|id| parse(&id?)).collect()
+        })
+        .await
+    }
+
     pub(crate) async fn tallies(&self) -> Result<Vec<(String, u64)>, StoreError> {
         self.long(|db| {
             let mut find =
@@ -390,7 +431,43 @@ pub(super) fn directory(db: &Connection) -> Result<Directory, StoreError> {
             .collect::<Result<Vec<_>, _>>()?;
         policies::attach(&mut directory, policy, grants)?;
     }
+    if super::format(db)? >= SIGN_IN {
+        let mut find = db.prepare_cached(sessions::SESSIONS)?;
+        let signed_in = find
+            .query_map([], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+            })?
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut find = db.prepare_cached(sessions::LINKS)?;
+        let links = find
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut find = db.prepare_cached(sessions::PASSWORDS)?;
+        let passwords =
+            find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<Vec<_>, _>>()?;
+        sessions::attach(&mut directory, signed_in, links, passwords)?;
+    }
     Ok(directory)
+}
+
+const SESSION: &str = "SELECT id, name, via, created_at, expires_at, secret, rotated_at, last_seen_at, user_agent FROM sessions";
+
+type StoredColumns = (sessions::SessionColumns, Vec<u8>, i64, i64, String);
+
+fn session_columns(row: &rusqlite::Row<'_>) -> rusqlite::Result<StoredColumns> {
+    let session = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?);
+    Ok((session, row.get(5)?, row.get(6)?, row.get(7)?, row.get(8)?))
+}
+
+fn session(columns: StoredColumns) -> Result<StoredSession, StoreError> {
+    let (session, secret, rotated_at, last_seen_at, user_agent) = columns;
+    Ok(StoredSession {
+        session: sessions::session(session)?,
+        secret: bytes32(&secret)?,
+        rotated_at: Time::from_micros(rotated_at),
+        last_seen_at: Time::from_micros(last_seen_at),
+        user_agent,
+    })
 }
 
 fn ledger(db: &Connection, after: u64, limit: u32) -> Result<Vec<LedgerRow>, StoreError> {

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use placet_core::{Directory, OutboxId, Request, RequestId, Time};
+use placet_core::{Directory, OutboxId, Request, RequestId, SessionId, Time};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::{Recent, readers};
@@ -12,6 +12,7 @@ use crate::{
     outbox,
     policies::{PolicyRow, TrustRow, idle_before},
     rows::{AnswerRow, bytes32, int, parse, uint},
+    sessions::{NewLink, NewSession},
 };
 
 /// The one writer.
@@ -147,6 +148,7 @@ impl SqliteWriter {
         }
         self.write_rare(changes)?;
         self.write_standing(changes)?;
+        self.write_sign_ins(changes)?;
         db.prepare_cached(
             "UPDATE head SET epoch = ?1, seq = ?2, hash = ?3, principals_seq = ?4 WHERE one = 1",
         )?
@@ -257,6 +259,50 @@ impl SqliteWriter {
         Ok(())
     }
 
+    /// Sessions, one-time links and passwords: rarer still.
+    fn write_sign_ins(&self, changes: &Changes) -> Result<(), StoreError> {
+        let (db, rows) = (&self.connection, &changes.sign_ins);
+        for id in &rows.ended {
+            db.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([id.to_string()])?;
+        }
+        for name in &rows.gone_links {
+            db.prepare_cached("DELETE FROM links WHERE name = ?1")?.execute([name])?;
+        }
+        for name in &rows.gone_passwords {
+            db.prepare_cached("DELETE FROM passwords WHERE name = ?1")?.execute([name])?;
+        }
+        for NewSession { session, secret, user_agent } in &rows.opened {
+            let created = session.created_at.micros();
+            db.prepare_cached(
+                "INSERT INTO sessions (id, name, via, created_at, expires_at, secret, rotated_at, last_seen_at, user_agent)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?4, ?4, ?7)",
+            )?
+            .execute(params![
+                session.id.to_string(),
+                session.name,
+                session.via.as_str(),
+                created,
+                session.expires_at.micros(),
+                &secret[..],
+                user_agent
+            ])?;
+        }
+        for NewLink { name, token, expires_at } in &rows.links {
+            db.prepare_cached(
+                "INSERT INTO links (name, token, expires_at) VALUES (?1, ?2, ?3)
+                 ON CONFLICT (name) DO UPDATE SET token = excluded.token, expires_at = excluded.expires_at",
+            )?
+            .execute(params![name, &token[..], expires_at.micros()])?;
+        }
+        for (name, hash) in &rows.passwords {
+            db.prepare_cached(
+                "INSERT INTO passwords (name, hash) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET hash = excluded.hash",
+            )?
+            .execute(params![name, &**hash])?;
+        }
+        Ok(())
+    }
+
     /// One transaction around something small.
     fn within<T>(&self, body: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         self.connection.execute_batch("BEGIN IMMEDIATE")?;
@@ -348,6 +394,26 @@ impl Backend for SqliteWriter {
                  WHERE id = ?1",
             )?
             .execute(params![id.to_string(), state, next_at.micros(), error])?;
+            Ok(())
+        })
+    }
+
+    async fn seen(
+        &mut self,
+        id: SessionId,
+        secret: [u8; 32],
+        next: Option<[u8; 32]>,
+    ) -> Result<(), StoreError> {
+        let now = self.clock.now().micros();
+        self.within(|db| {
+            db.prepare_cached("UPDATE sessions SET last_seen_at = max(last_seen_at, ?2) WHERE id = ?1")?
+                .execute(params![id.to_string(), now])?;
+            if let Some(next) = next {
+                db.prepare_cached(
+                    "UPDATE sessions SET secret = ?3, previous = secret, rotated_at = ?4 WHERE id = ?1 AND secret = ?2",
+                )?
+                .execute(params![id.to_string(), &secret[..], &next[..], now])?;
+            }
             Ok(())
         })
     }

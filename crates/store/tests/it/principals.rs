@@ -22,7 +22,7 @@ async fn key(shop: &Shop, name: &str, n: u8) -> Actor {
         secret: [n; 32],
     })
     .await;
-    Actor { name: name.to_owned(), role: Role::Agent, key: Some(id), auth: Auth::Token }
+    Actor { name: name.to_owned(), role: Role::Agent, key: Some(id), session: None, auth: Auth::Token }
 }
 
 async fn revoke(shop: &Shop, actor: &Actor) {

@@ -160,11 +160,11 @@ pub(crate) fn action(tool: &str) -> Value {
 
 /// An agent on this machine, which needs no key.
 pub(crate) fn bot(name: &str) -> Actor {
-    Actor { name: name.to_owned(), role: Role::Agent, key: None, auth: Auth::Open }
+    Actor { name: name.to_owned(), role: Role::Agent, key: None, session: None, auth: Auth::Open }
 }
 
 pub(crate) fn person(name: &str) -> Actor {
-    Actor { name: name.to_owned(), role: Role::Reviewer, key: None, auth: Auth::Session }
+    Actor { name: name.to_owned(), role: Role::Reviewer, key: None, session: None, auth: Auth::Session }
 }
 
 pub(crate) fn ann() -> Actor {

@@ -1,0 +1,132 @@
+//! Sessions, one-time links and passwords as both databases store them.
+
+use std::sync::Arc;
+
+use placet_core::{AdminCommand, Directory, Session, SessionId, Time};
+
+/// A session with what changes about it without an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredSession {
+    /// What the ledger knows of it.
+    pub session: Session,
+    /// SHA-256 of its secret.
+    pub secret: [u8; 32],
+    /// When it got that secret; the one before works a little longer.
+    pub rotated_at: Time,
+    /// When it was last used, to the minute.
+    pub last_seen_at: Time,
+    /// What the browser says of itself.
+    pub user_agent: String,
+}
+
+/// A session to be stored.
+#[derive(Debug)]
+pub(crate) struct NewSession {
+    pub(crate) session: Arc<Session>,
+    pub(crate) secret: [u8; 32],
+    pub(crate) user_agent: String,
+}
+
+/// A one-time link to be stored.
+#[derive(Debug)]
+pub(crate) struct NewLink {
+    pub(crate) name: String,
+    pub(crate) token: [u8; 32],
+    pub(crate) expires_at: Time,
+}
+
+/// What a batch does to sessions, links and passwords. Rows go before new ones come.
+#[derive(Debug, Default)]
+pub(crate) struct SignIns {
+    pub(crate) ended: Vec<SessionId>,
+    pub(crate) gone_links: Vec<String>,
+    pub(crate) gone_passwords: Vec<String>,
+    pub(crate) opened: Vec<NewSession>,
+    pub(crate) links: Vec<NewLink>,
+    pub(crate) passwords: Vec<(String, Arc<str>)>,
+}
+
+impl SignIns {
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self { ended, gone_links, gone_passwords, opened, links, passwords } = self;
+        ended.is_empty()
+            && gone_links.is_empty()
+            && gone_passwords.is_empty()
+            && opened.is_empty()
+            && links.is_empty()
+            && passwords.is_empty()
+    }
+
+    /// Takes over what one event ended.
+    pub(crate) fn changed(&mut self, before: &Directory, after: &Directory) {
+        self.ended.extend(before.sessions.keys().filter(|id| !after.sessions.contains_key(id)));
+        let gone = before.links.keys().filter(|name| !after.links.contains_key(*name));
+        self.gone_links.extend(gone.cloned());
+        let gone = before.passwords.keys().filter(|name| !after.passwords.contains_key(*name));
+        self.gone_passwords.extend(gone.cloned());
+    }
+
+    /// Takes over what a command that went ahead brought along and the ledger must not know.
+    pub(crate) fn stored_with(&mut self, command: &AdminCommand, directory: &mut Arc<Directory>) {
+        match command {
+            AdminCommand::CreateLink { name, token, .. } => {
+                let expires_at = directory.links.get(name).copied().unwrap_or_default();
+                self.links.push(NewLink { name: name.clone(), token: *token, expires_at });
+            }
+            AdminCommand::OpenSession { id, secret, user_agent, .. } => {
+                let session = directory.sessions.get(id).cloned();
+                self.opened.extend(session.map(|session| NewSession {
+                    session,
+                    secret: *secret,
+                    user_agent: user_agent.clone(),
+                }));
+            }
+            AdminCommand::SetPassword { name, hash, .. } => {
+                Arc::make_mut(directory).passwords.insert(name.clone(), hash.clone());
+                self.passwords.push((name.clone(), hash.clone()));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Rows of sessions that are stored: `id, name, via, created_at, expires_at`.
+pub(crate) type SessionColumns = (String, String, String, i64, i64);
+
+/// A session from its columns.
+pub(crate) fn session(columns: SessionColumns) -> Result<Session, crate::StoreError> {
+    let (id, name, via, created_at, expires_at) = columns;
+    Ok(Session {
+        id: crate::rows::parse(&id)?,
+        name,
+        via: crate::rows::parse(&via)?,
+        created_at: Time::from_micros(created_at),
+        expires_at: Time::from_micros(expires_at),
+    })
+}
+
+/// Puts sessions, links and passwords into the directory.
+pub(crate) fn attach(
+    directory: &mut Directory,
+    sessions: impl IntoIterator<Item = SessionColumns>,
+    links: impl IntoIterator<Item = (String, Vec<u8>, i64)>,
+    passwords: impl IntoIterator<Item = (String, String)>,
+) -> Result<(), crate::StoreError> {
+    for columns in sessions {
+        let session = session(columns)?;
+        directory.sessions.insert(session.id, Arc::new(session));
+    }
+    for (name, token, expires_at) in links {
+        directory.by_link.insert(crate::rows::bytes32(&token)?, name.clone());
+        directory.links.insert(name, Time::from_micros(expires_at));
+    }
+    directory.passwords.extend(passwords.into_iter().map(|(name, hash)| (name, hash.into())));
+    Ok(())
+}
+
+/// The columns of a session that the directory reads.
+pub(crate) const SESSIONS: &str = "SELECT id, name, via, created_at, expires_at FROM sessions";
+/// One-time links.
+pub(crate) const LINKS: &str = "SELECT name, token, expires_at FROM links";
+/// Passwords.
+pub(crate) const PASSWORDS: &str = "SELECT name, hash FROM passwords";
