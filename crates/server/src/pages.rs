@@ -1,16 +1,32 @@
 //! Pages for people: the dashboard's files, and what the server draws itself so that it works without any script.
 
 mod assets;
+mod decide;
+mod forms;
 mod headers;
 mod html;
+mod request;
+mod sign_in;
 
 use axum::{
+    Router,
     extract::Request,
     response::{IntoResponse as _, Response},
+    routing::get,
 };
 use http::{Method, StatusCode};
 
-use crate::problem::Problem;
+use crate::{State, problem::Problem};
+
+/// The pages that the server draws.
+pub(crate) fn routes() -> Router<State> {
+    Router::new()
+        .route("/pages.css", get(style))
+        .route("/sign-in", get(sign_in::form).post(sign_in::submit))
+        .route("/sign-in/{token}", get(sign_in::link).post(sign_in::use_link))
+        .route("/r/{id}", get(decide::look))
+        .route("/r/{id}/decision", axum::routing::post(decide::submit))
+}
 
 /// Whatever no route took: a file of the dashboard, one of its addresses, or nothing.
 pub(crate) async fn fallback(request: Request) -> Response {
@@ -28,6 +44,6 @@ pub(crate) async fn fallback(request: Request) -> Response {
 }
 
 /// The look of the pages that the server draws.
-pub(crate) async fn style() -> Response {
+async fn style() -> Response {
     assets::text("text/css; charset=utf-8", include_str!("pages/style.css"))
 }

@@ -97,6 +97,11 @@ impl Problem {
         self.code
     }
 
+    /// What happened and what to do, in words.
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     pub(crate) const fn status(&self) -> StatusCode {
         self.status
     }
@@ -126,7 +131,9 @@ impl Problem {
                 return Self::unprocessable("invalid", pointer, message);
             }
             Refusal::Unauthorized => {
-                return Self::unauthorized("the key was revoked, the session is over, or the person lost the role");
+                return Self::unauthorized(
+                    "the key was revoked, the session is over, or the person lost the role",
+                );
             }
             Refusal::SelfApproval
             | Refusal::PolicyDenied { .. }

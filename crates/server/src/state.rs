@@ -136,7 +136,7 @@ impl State {
 pub fn router(state: &State) -> Router {
     let (routes, _) = openapi::routes().split_for_parts();
     routes
-        .route("/pages.css", axum::routing::get(crate::pages::style))
+        .merge(crate::pages::routes())
         .fallback(crate::pages::fallback)
         .method_not_allowed_fallback(|| async {
             crate::problem::Problem::new(

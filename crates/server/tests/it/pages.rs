@@ -1,6 +1,11 @@
 //! Pages for people, as a browser gets them.
 
-use crate::support::on_sqlite;
+use bytes::Bytes;
+use http::Method;
+use placet_testkit::{Answer, Http, Server};
+use serde_json::{Value, json};
+
+use crate::support::{action, on_sqlite};
 
 #[test]
 fn the_dashboards_addresses_answer_with_a_page_that_may_run_only_our_own_files() {
@@ -21,7 +26,7 @@ fn the_dashboards_addresses_answer_with_a_page_that_may_run_only_our_own_files()
             }
             assert!(!policy.contains("unsafe"), "{path}: {policy}");
             assert_eq!(answer.header("x-frame-options"), Some("DENY"), "{path}");
-            assert_eq!(answer.header("referrer-policy"), Some("no-referrer"), "{path}");
+            assert_eq!(answer.header("referrer-policy"), Some("same-origin"), "{path}");
             assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{path}");
         }
     });
@@ -42,5 +47,226 @@ fn addresses_that_are_nobodys_answer_like_every_unknown_one() {
             assert_eq!(answer.status, 404, "{path}");
             assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{path}");
         }
+    });
+}
+
+/// A browser in which somebody is signed in.
+struct Browser(Http);
+
+impl Browser {
+    /// Signs a new reviewer in by a one-time link, as a person does: look, then press the button.
+    async fn sign_in(server: &Server, name: &str, roles: &[&str]) -> Self {
+        let admin = server.admin();
+        admin.post("/v1/people", json!({"name": name, "roles": roles})).await.expect(201);
+        let link = admin.post(&format!("/v1/people/{name}/link"), json!({})).await.expect(201);
+        let path = link["url"].as_str().expect("an address").to_owned();
+        let origin = server.url();
+        let stranger = server.nobody().with("origin", &origin).with("sec-fetch-site", "same-origin");
+        for _ in 0..3 {
+            assert_eq!(stranger.get(&path).await.status, 200, "looking uses nothing up");
+            assert_eq!(stranger.send(Method::HEAD, &path, Bytes::new()).await.status, 200);
+        }
+        let answer = stranger.post_bytes(&path, "").await;
+        assert_eq!((answer.status, answer.header("location")), (303, Some("/")), "{}", answer.body);
+        let cookie =
+            answer.header("set-cookie").expect("a cookie").split(';').next().unwrap_or_default().to_owned();
+        assert_eq!(stranger.post_bytes(&path, "").await.status, 401, "a link works once");
+        Self(stranger.with("cookie", &cookie))
+    }
+
+    async fn look(&self, path: &str) -> String {
+        let answer = self.0.get(path).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        answer.body.as_str().expect("a page").to_owned()
+    }
+
+    async fn send(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let form: Vec<String> =
+            fields.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
+        let form = form.join("&");
+        self.0.clone().with("content-type", "application/x-www-form-urlencoded").post_bytes(path, form).await
+    }
+
+    /// Fills in the form of a page and presses a button.
+    async fn decide(&self, page: &str, path: &str, more: &[(&str, &str)]) -> Answer {
+        let mut fields = vec![];
+        for name in ["csrf", "digest", "version", "display"] {
+            fields.push((name, hidden(page, name)));
+        }
+        let mut fields: Vec<(&str, &str)> =
+            fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        fields.extend(more);
+        self.send(&format!("{path}/decision"), &fields).await
+    }
+}
+
+fn encoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+/// The value of a hidden field.
+fn hidden(page: &str, name: &str) -> String {
+    let start = format!("name=\"{name}\" value=\"");
+    let rest = page.split(&start).nth(1).unwrap_or_else(|| panic!("no field {name} in {page}"));
+    rest.split('"').next().unwrap_or_default().to_owned()
+}
+
+async fn asked(server: &Server, body: Value) -> (String, Value) {
+    let record = server.agent("bot").await.post("/v1/requests", body).await.expect(201);
+    (record["url"].as_str().expect("an address").to_owned(), record)
+}
+
+async fn state_of(server: &Server, record: &Value) -> Value {
+    let path = format!("/v1/requests/{}", record["id"].as_str().expect("an id"));
+    server.reviewer("looker").await.get(&path).await.expect(200)
+}
+
+#[test]
+fn a_person_decides_by_plain_forms() {
+    on_sqlite(async |server| {
+        let ann = Browser::sign_in(server, "ann", &["reviewer"]).await;
+        for (word, state) in [("approve", "approved"), ("deny", "denied")] {
+            let (path, record) = asked(server, action()).await;
+            let page = ann.look(&path).await;
+            assert!(page.contains("delete_files") && page.contains("report.md"), "{page}");
+            let answer = ann.decide(&page, &path, &[("decision", word), ("reason", "seen\r\nit")]).await;
+            assert_eq!(
+                (answer.status, answer.header("location")),
+                (303, Some(path.as_str())),
+                "{}",
+                answer.body
+            );
+            let now = state_of(server, &record).await;
+            assert_eq!(now["state"], state);
+            assert_eq!(now["decision"]["reason"], "seen\nit");
+            assert_eq!(now["votes"][0]["auth"], "session");
+            // Pressing the button of the old page again changes nothing and says what happened.
+            let again = ann.decide(&page, &path, &[("decision", "approve")]).await;
+            assert_eq!(again.status, 409);
+            assert!(again.body.as_str().is_some_and(|page| page.contains("Nothing was decided")));
+        }
+    });
+}
+
+#[test]
+fn every_kind_of_question_is_answered_by_plain_forms() {
+    on_sqlite(async |server| {
+        let ann = Browser::sign_in(server, "ann", &["reviewer"]).await;
+        let ask = |input: Value| json!({"kind": "input", "session": "s", "question": "which?", "input": input, "required": true});
+        for (input, filled, expected) in [
+            (json!({"type": "text"}), vec![("answer", "two\r\nlines <b>")], json!("two\nlines <b>")),
+            (json!({"type": "number", "min": 1, "max": 9}), vec![("answer", " 4.5 ")], json!(4.5)),
+            (json!({"type": "choice", "options": ["a", "<i>b"]}), vec![("answer", "1")], json!("<i>b")),
+            (
+                json!({"type": "multi_choice", "options": ["a", "b", "c"]}),
+                vec![("answer", "0"), ("answer", "2")],
+                json!(["a", "c"]),
+            ),
+            (json!({"type": "date"}), vec![("answer", "2026-11-15")], json!("2026-11-15")),
+        ] {
+            let (path, record) = asked(server, ask(input.clone())).await;
+            let page = ann.look(&path).await;
+            let mut fields = vec![("decision", "respond")];
+            fields.extend(filled);
+            let answer = ann.decide(&page, &path, &fields).await;
+            assert_eq!(answer.status, 303, "{input}: {}", answer.body);
+            assert_eq!(state_of(server, &record).await["decision"]["answer"], expected, "{input}");
+        }
+        let (path, record) = asked(server, ask(json!({"type": "number", "max": 9}))).await;
+        let page = ann.look(&path).await;
+        for wrong in ["10", "four", "", "1e999"] {
+            let answer = ann.decide(&page, &path, &[("decision", "respond"), ("answer", wrong)]).await;
+            assert_eq!(answer.status, 422, "{wrong}");
+        }
+        assert_eq!(state_of(server, &record).await["state"], "pending");
+    });
+}
+
+#[test]
+fn looking_decides_nothing_and_strangers_are_asked_to_sign_in() {
+    on_sqlite(async |server| {
+        let (path, record) = asked(server, action()).await;
+        let ann = Browser::sign_in(server, "ann", &["reviewer"]).await;
+        for method in [Method::GET, Method::HEAD] {
+            assert_eq!(ann.0.send(method.clone(), &path, Bytes::new()).await.status, 200);
+            let form = format!("{path}/decision?decision=approve");
+            assert_eq!(ann.0.send(method, &form, Bytes::new()).await.status, 405);
+        }
+        let stranger = server.nobody();
+        for unknown in [path.as_str(), "/r/req_00000000000000000000000000", "/r/x"] {
+            let answer = stranger.get(unknown).await;
+            assert_eq!(answer.status, 303, "{unknown}");
+            assert!(
+                answer.header("location").is_some_and(|to| to.starts_with("/sign-in?next=/r/")),
+                "{unknown}"
+            );
+        }
+        assert_eq!(state_of(server, &record).await["version"], 1);
+    });
+}
+
+#[test]
+fn a_form_of_another_site_decides_nothing() {
+    on_sqlite(async |server| {
+        let (path, record) = asked(server, action()).await;
+        let ann = Browser::sign_in(server, "ann", &["reviewer"]).await;
+        let page = ann.look(&path).await;
+        let token = hidden(&page, "csrf");
+        let others = |name: &str, value: &str| {
+            let mut http = ann.0.clone();
+            http.headers.retain(|(header, _)| header != name);
+            if !value.is_empty() {
+                http.headers.push((name.to_owned(), value.to_owned()));
+            }
+            Browser(http)
+        };
+        for browser in [
+            others("origin", "http://localhost:1"),
+            others("origin", "null"),
+            others("origin", ""),
+            others("sec-fetch-site", "cross-site"),
+            others("sec-fetch-site", "same-site"),
+        ] {
+            assert_eq!(browser.decide(&page, &path, &[("decision", "approve")]).await.status, 403);
+        }
+        let forged = page.replace(&token, &"0".repeat(token.len()));
+        assert_eq!(ann.decide(&forged, &path, &[("decision", "approve")]).await.status, 403);
+        assert_eq!(state_of(server, &record).await["version"], 1);
+    });
+}
+
+#[test]
+fn what_an_agent_writes_stays_text_on_the_page() {
+    on_sqlite(async |server| {
+        let ann = Browser::sign_in(server, "ann", &["reviewer"]).await;
+        let evil = "\"><script>alert(1)</script>\u{202e}gpj.exe\u{200b}\u{1b}[31m";
+        let (path, _) = asked(
+            server,
+            json!({"kind": "action", "session": evil, "tool": "x", "arguments": {evil: evil}, "summary": evil}),
+        )
+        .await;
+        let page = ann.look(&path).await;
+        assert!(!page.contains("<script"), "{page}");
+        for hidden in ['\u{202e}', '\u{200b}', '\u{1b}'] {
+            assert!(!page.contains(hidden), "{hidden:?}");
+        }
+        assert!(page.contains("&lt;script&gt;"), "{page}");
+        let claim = page.find("What the agent says").expect("the agent's words are there");
+        assert!(page.find("Exactly what was asked").is_some_and(|exact| exact < claim), "facts come first");
+    });
+}
+
+#[test]
+fn somebody_who_is_no_reviewer_sees_no_buttons_and_cannot_decide() {
+    on_sqlite(async |server| {
+        let (path, record) = asked(server, action()).await;
+        let ann = Browser::sign_in(server, "ann", &["reviewer"]).await;
+        let page = ann.look(&path).await;
+        let eve = Browser::sign_in(server, "eve", &["auditor"]).await;
+        let hers = eve.look(&path).await;
+        assert!(!hers.contains("<button"), "{hers}");
+        let stolen = page.replace(&hidden(&page, "csrf"), "x");
+        assert_eq!(eve.decide(&stolen, &path, &[("decision", "approve")]).await.status, 403);
+        assert_eq!(state_of(server, &record).await["version"], 1);
     });
 }
