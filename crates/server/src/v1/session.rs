@@ -1,0 +1,260 @@
+//! Signing in and out, one's own sessions, and one's password.
+
+use std::collections::BTreeSet;
+
+use axum::{
+    extract::State as AxumState,
+    response::{IntoResponse as _, Response},
+};
+use http::{StatusCode, header};
+use placet_core::{Role, SessionId, Time, Via};
+use placet_gate::OpenedSession;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{
+    State,
+    call::{Caller, Id, Sent},
+    problem::{Problem, ProblemDocument},
+    session::{self, Person, SignedIn, clear_cookie, set_cookie},
+    v1::{json, refuse},
+};
+
+/// Who is signed in.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SessionRecord {
+    name: String,
+    /// All of the person's roles: each call uses the one it needs.
+    #[schema(value_type = Vec<Role>)]
+    roles: BTreeSet<Role>,
+    #[schema(value_type = Vec<String>)]
+    teams: BTreeSet<String>,
+    session: CurrentSession,
+    /// To be sent in the header `Placet-CSRF` with every POST, PUT and DELETE of this session.
+    csrf: String,
+    has_password: bool,
+    server: ServerFacts,
+}
+
+/// This session.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CurrentSession {
+    #[schema(value_type = String)]
+    id: SessionId,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Time,
+    #[schema(value_type = String, format = DateTime)]
+    last_seen_at: Time,
+    /// When it ends, whatever happens.
+    #[schema(value_type = String, format = DateTime)]
+    expires_at: Time,
+    /// When it ends unless it is used.
+    #[schema(value_type = String, format = DateTime)]
+    idle_until: Time,
+    via: Via,
+}
+
+/// What a page may want to say about the server.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ServerFacts {
+    version: &'static str,
+    dev: bool,
+    /// `sqlite` or `postgres`.
+    database: &'static str,
+}
+
+/// One of one's own sessions.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SessionItem {
+    #[schema(value_type = String)]
+    id: SessionId,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Time,
+    /// To the minute.
+    #[schema(value_type = String, format = DateTime)]
+    last_seen_at: Time,
+    #[schema(value_type = String, format = DateTime)]
+    expires_at: Time,
+    via: Via,
+    /// Whether it is the session of this call.
+    current: bool,
+    /// What the browser says of itself, safe to show.
+    user_agent: String,
+}
+
+/// One's own sessions.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SessionList {
+    items: Vec<SessionItem>,
+}
+
+/// Name and password.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Credentials {
+    name: String,
+    password: String,
+}
+
+/// A one-time link.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LinkToken {
+    /// The last part of its address.
+    token: String,
+}
+
+/// A new password.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewPassword {
+    /// The one there is; not needed by whoever has none, or came in by a link in the last 15 minutes.
+    #[serde(default)]
+    current: Option<String>,
+    /// 12 to 1024 bytes.
+    new: String,
+}
+
+fn record(state: &State, signed_in: &SignedIn) -> SessionRecord {
+    let session = &signed_in.session;
+    SessionRecord {
+        name: signed_in.name.clone(),
+        roles: signed_in.roles.clone(),
+        teams: signed_in.teams.clone(),
+        session: CurrentSession {
+            id: session.id,
+            created_at: session.created_at,
+            last_seen_at: signed_in.last_seen_at,
+            expires_at: session.expires_at,
+            idle_until: signed_in.idle_until,
+            via: session.via,
+        },
+        csrf: signed_in.csrf.clone(),
+        has_password: signed_in.has_password,
+        server: ServerFacts {
+            version: env!("CARGO_PKG_VERSION"),
+            dev: state.settings.dev,
+            database: state.gate.store().durability().database,
+        },
+    }
+}
+
+fn opened(state: &State, opened: &OpenedSession) -> Response {
+    let mut response = json(StatusCode::OK, &record(state, &opened.signed_in));
+    response.headers_mut().insert(header::SET_COOKIE, set_cookie(&opened.secret));
+    response
+}
+
+/// Who is signed in here.
+#[utoipa::path(get, path = "/v1/session", operation_id = "get_session", tag = "session", security(("session" = [])), responses(
+    (status = 200, description = "the person, and the token that every change needs", body = SessionRecord),
+    (status = 401, description = "nobody is signed in", body = ProblemDocument),
+))]
+pub(crate) async fn get(AxumState(state): AxumState<State>, Person(signed_in): Person) -> Response {
+    json(StatusCode::OK, &record(&state, &signed_in))
+}
+
+/// Sign in with name and password.
+#[utoipa::path(post, path = "/v1/session", operation_id = "sign_in", tag = "session", security(()), request_body = Credentials, responses(
+    (status = 200, description = "signed in: the cookie comes with it", body = SessionRecord),
+    (status = 401, description = "bad_credentials: unknown, without a password and wrong are one answer", body = ProblemDocument),
+    (status = 403, description = "csrf: made by a page of another site", body = ProblemDocument),
+    (status = 422, description = "the body does not fit", body = ProblemDocument),
+    (status = 429, description = "rate_limited: too many tries for this name or from this address", body = ProblemDocument),
+))]
+pub(crate) async fn sign_in(
+    AxumState(state): AxumState<State>,
+    sent: Sent<Credentials>,
+) -> Result<Response, Problem> {
+    let Credentials { name, password } = sent.body;
+    Ok(opened(&state, &session::with_password(&sent.parts, &state, &name, &password).await?))
+}
+
+/// Sign in with a one-time link, which is used up by it.
+#[utoipa::path(post, path = "/v1/session/link", operation_id = "sign_in_with_link", tag = "session", security(()), request_body = LinkToken, responses(
+    (status = 200, description = "signed in: the cookie comes with it", body = SessionRecord),
+    (status = 401, description = "bad_link: used, expired and unknown are one answer", body = ProblemDocument),
+    (status = 403, description = "csrf: made by a page of another site", body = ProblemDocument),
+    (status = 422, description = "the body does not fit", body = ProblemDocument),
+    (status = 429, description = "rate_limited: too many tries from this address", body = ProblemDocument),
+))]
+pub(crate) async fn sign_in_with_link(
+    AxumState(state): AxumState<State>,
+    sent: Sent<LinkToken>,
+) -> Result<Response, Problem> {
+    Ok(opened(&state, &session::with_link(&sent.parts, &state, &sent.body.token).await?))
+}
+
+/// Sign out.
+#[utoipa::path(delete, path = "/v1/session", operation_id = "sign_out", tag = "session", security(("session" = [])), responses(
+    (status = 204, description = "the session is over, on every node, and the cookie is taken back"),
+))]
+pub(crate) async fn sign_out(
+    AxumState(state): AxumState<State>,
+    Person(signed_in): Person,
+) -> Result<Response, Problem> {
+    let ended = state.gate.end_session(&signed_in.actor, signed_in.session.id).await;
+    ended.map_err(|error| refuse(&state, error))?;
+    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, clear_cookie())]).into_response())
+}
+
+/// List one's own sessions.
+#[utoipa::path(get, path = "/v1/sessions", operation_id = "list_sessions", tag = "session", responses(
+    (status = 200, description = "one's own sessions, the newest first", body = SessionList),
+))]
+pub(crate) async fn list(
+    AxumState(state): AxumState<State>,
+    Caller(actor): Caller,
+) -> Result<Response, Problem> {
+    let rows = state.gate.sessions(&actor).await.map_err(|error| refuse(&state, error))?;
+    let items = rows.into_iter().map(|row| SessionItem {
+        id: row.session.id,
+        created_at: row.session.created_at,
+        last_seen_at: row.last_seen_at,
+        expires_at: row.session.expires_at,
+        via: row.session.via,
+        current: actor.session == Some(row.session.id),
+        user_agent: row.user_agent,
+    });
+    Ok(json(StatusCode::OK, &SessionList { items: items.collect() }))
+}
+
+/// End a session at once, streams in flight included: one's own, or anybody's as an admin.
+#[utoipa::path(delete, path = "/v1/sessions/{id}", operation_id = "end_session", tag = "session", params(("id" = String, Path)), responses(
+    (status = 204, description = "it is over, on every node"),
+    (status = 404, description = "unknown, over before, somebody else's or malformed", body = ProblemDocument),
+))]
+pub(crate) async fn end(
+    AxumState(state): AxumState<State>,
+    Caller(actor): Caller,
+    id: Id<SessionId>,
+) -> Result<Response, Problem> {
+    state.gate.end_session(&actor, id.get()?).await.map_err(|error| refuse(&state, error))?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Set one's password. One's other sessions end.
+#[utoipa::path(put, path = "/v1/session/password", operation_id = "set_password", tag = "session", security(("session" = [])), request_body = NewPassword, responses(
+    (status = 204, description = "set"),
+    (status = 403, description = "bad_credentials: `current` is missing or wrong; or csrf", body = ProblemDocument),
+    (status = 422, description = "too short or too long", body = ProblemDocument),
+    (status = 429, description = "rate_limited: too many tries", body = ProblemDocument),
+))]
+pub(crate) async fn set_password(
+    AxumState(state): AxumState<State>,
+    sent: Sent<NewPassword, Person>,
+) -> Result<Response, Problem> {
+    let (Person(signed_in), NewPassword { current, new }) = (sent.who, sent.body);
+    session::limited(state.sign_ins.name(&signed_in.name))?;
+    let set = state.gate.set_password(&signed_in, current.as_deref(), &new).await;
+    set.map_err(|error| {
+        let problem = refuse(&state, error);
+        // The session works: 401 would say that it does not.
+        if problem.code() == "bad_credentials" {
+            Problem::new(StatusCode::FORBIDDEN, "bad_credentials", "`current` is not the password there is")
+        } else {
+            problem
+        }
+    })?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
