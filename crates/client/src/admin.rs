@@ -70,6 +70,15 @@ pub struct LedgerItem {
     pub entry: Value,
 }
 
+/// A link with which a person signs in once.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SignInLink {
+    /// Its whole address, to be opened in a browser.
+    pub url: String,
+    /// Until when it works.
+    pub expires_at: Time,
+}
+
 /// Whether the server is ready, and what it says of itself.
 #[derive(Debug, Clone)]
 pub struct Health {
@@ -121,6 +130,13 @@ impl Client {
     /// Removes a person; their keys stop at once.
     pub async fn remove_person(&self, name: &str) -> Result<(), Error> {
         self.send::<Value>(&Call::delete(self.at(&format!("/v1/people/{name}")))).await.map(drop)
+    }
+
+    /// Makes a link with which a person signs in once, in a browser.
+    pub async fn person_link(&self, name: &str) -> Result<SignInLink, Error> {
+        let call = Call::post(self.at(&format!("/v1/people/{name}/link")), &serde_json::json!({}), None)?;
+        let made: SignInLink = self.send(&call).await?;
+        Ok(SignInLink { url: format!("{}{}", self.url(), made.url), ..made })
     }
 
     /// Ledger entries after a sequence number.

@@ -43,7 +43,7 @@ mod sse;
 mod stream;
 mod wait;
 
-pub use admin::{Health, KeyInfo, LedgerItem, LedgerPage, NewKey};
+pub use admin::{Health, KeyInfo, LedgerItem, LedgerPage, NewKey, SignInLink};
 pub use agent::{Claimed, CreateOptions, Report};
 pub use client::{Client, DEFAULT_URL};
 pub use error::{Error, Problem};

@@ -204,7 +204,7 @@ mod tests {
                     seq,
                     prev,
                     at: Time::from_micros(i64::try_from(seq).unwrap()),
-                    by: By { name: "root".into(), role: Role::Admin, key: None, auth: Auth::Token },
+                    by: By { name: "root".into(), role: Role::Admin, key: None, session: None, auth: Auth::Token },
                     request: None,
                     version: None,
                     payload: None,

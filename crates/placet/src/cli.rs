@@ -232,7 +232,9 @@ A person appears with their first key. Teams are what `team = \"finance\"` in a 
 Examples:
   placet person list
   placet person set ann --role reviewer --team finance
-  placet person set root --role admin,auditor")]
+  placet person set root --role admin,auditor
+  placet person link ann                              with an admin's PLACET_TOKEN
+  placet person link ann --data /var/lib/placet       as the owner of the data folder")]
 pub(crate) enum PersonCommand {
     /// List people with their roles and teams
     List,
@@ -248,12 +250,24 @@ pub(crate) enum PersonCommand {
         #[arg(long = "team", value_name = "TEAM", value_delimiter = ',')]
         teams: Vec<String>,
     },
-    /// Remove a person; their keys stop at once
+    /// Make a link with which a person signs in once, in a browser, within 15 minutes
+    Link(PersonLinkArgs),
+    /// Remove a person; their keys and sessions stop at once
     Remove {
         /// Who
         #[arg(value_name = "NAME")]
         name: String,
     },
+}
+
+/// Make a link to sign in with.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PersonLinkArgs {
+    /// Who
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) place: Place,
 }
 
 /// Where the database is.
@@ -265,6 +279,13 @@ pub(crate) struct Place {
     /// A Postgres database instead
     #[arg(long, value_name = "URL", env = "PLACET_DATABASE", hide_env_values = true)]
     pub(crate) database: Option<String>,
+}
+
+impl Place {
+    /// Whether one was named, on the command line or in the environment.
+    pub(crate) fn is_named(&self) -> bool {
+        self.data.is_some() || self.database.is_some()
+    }
 }
 
 /// The ledger.

@@ -21,6 +21,7 @@ pub(crate) struct Config {
     pub(crate) limits: LimitsSection,
     pub(crate) requests: Requests,
     pub(crate) hold: Hold,
+    pub(crate) sessions: Sessions,
     pub(crate) log: Log,
 }
 
@@ -89,6 +90,16 @@ pub(crate) struct Hold {
     pub(crate) step_up: String,
 }
 
+/// People who are signed in.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sessions {
+    #[serde(deserialize_with = "duration")]
+    pub(crate) idle: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub(crate) absolute: Duration,
+}
+
 /// Logs.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -145,6 +156,10 @@ impl Config {
                 "requests.claim_window and requests.report_window must be longer than nothing",
             ));
         }
+        // The last use is written to the minute, so less could end a session in use.
+        if self.sessions.idle < Duration::from_mins(5) || self.sessions.absolute < self.sessions.idle {
+            return Err(usage("sessions.idle must be at least 5m, and sessions.absolute at least as long"));
+        }
         if self.limits.connections == 0 || self.limits.pending_per_agent == 0 {
             return Err(usage("limits.connections and limits.pending_per_agent must be at least 1"));
         }
@@ -170,6 +185,8 @@ impl Config {
             },
             waits_per_principal: self.limits.waits_per_principal,
             waits: self.limits.waits,
+            session_idle: self.sessions.idle,
+            session_absolute: self.sessions.absolute,
             ..placet_gate::Settings::default()
         }
     }
@@ -246,6 +263,8 @@ mod tests {
         assert_eq!(config.limits.requests_per_second, 200);
         assert_eq!(config.requests.expires_in, Duration::from_mins(5));
         assert_eq!(config.gate().needs, Needs::default());
+        assert_eq!(config.gate().session_idle, Duration::from_hours(12));
+        assert_eq!(config.gate().session_absolute, Duration::from_hours(7 * 24));
     }
 
     #[test]
@@ -273,6 +292,8 @@ mod tests {
             ("hold.people=0", "hold.people"),
             ("hold.step_up=retina", "hold.step_up"),
             ("requests.expires_in=soon", "duration"),
+            ("sessions.idle=1m", "sessions.idle"),
+            ("sessions.absolute=1h", "sessions.absolute"),
         ] {
             let error = set(&[pair]).unwrap_err();
             assert!(error.contains(word), "{pair}: {error}");

@@ -61,14 +61,16 @@ async fn start(args: &DemoArgs, data: &std::path::Path, bootstrap: &str) -> anyh
 async fn play(url: &str, bootstrap: &str, auto: bool, json: bool) -> anyhow::Result<()> {
     let admin = Client::new(url, bootstrap)?;
     let reviewer = admin.create_key(Role::Reviewer, "you", None).await?;
+    admin.put_person("you", &[Role::Reviewer, Role::Admin, Role::Auditor], &[]).await?;
+    let link = admin.person_link("you").await?;
     let second = admin.create_key(Role::Reviewer, "ben", None).await?;
     let robot = admin.create_key(Role::Agent, "demo-agent", None).await?;
     if json {
         let ready = json!({"event": "ready", "url": url, "reviewer": reviewer.key, "second": second.key,
-            "agent": robot.key, "admin": bootstrap});
+            "agent": robot.key, "admin": bootstrap, "sign_in": link.url});
         output::line(&json_line(&ready))?;
     } else {
-        welcome(url, [&reviewer.key, &second.key, &robot.key, bootstrap], auto)?;
+        welcome(url, &link.url, [&reviewer.key, &second.key, &robot.key, bootstrap], auto)?;
     }
     let robot = Client::new(url, &robot.key)?;
     // Dropping the set ends the reviewer that plays along.
@@ -89,7 +91,7 @@ async fn play(url: &str, bootstrap: &str, auto: bool, json: bool) -> anyhow::Res
     Ok(())
 }
 
-fn welcome(url: &str, keys: [&str; 4], auto: bool) -> anyhow::Result<()> {
+fn welcome(url: &str, link: &str, keys: [&str; 4], auto: bool) -> anyhow::Result<()> {
     let [reviewer, second, robot, admin] = keys;
     let head = |text: &str| paint(STRONG, text);
     output::line(&head("Placet demo"))?;
@@ -98,7 +100,9 @@ fn welcome(url: &str, keys: [&str; 4], auto: bool) -> anyhow::Result<()> {
         output::line("Two reviewers who play along decide whatever policy holds.\n")?;
         return Ok(());
     }
-    output::line(&format!("\n{}", head("In a second terminal, be the reviewer:")))?;
+    output::line(&format!("\n{}", head("Be the reviewer: open this in a browser (it works once):")))?;
+    output::line(&format!("  {}", paint(NAME, link)))?;
+    output::line(&format!("\n{}", head("Or be the reviewer in a second terminal:")))?;
     for line in [
         format!("export PLACET_URL={url}"),
         format!("export PLACET_TOKEN={reviewer}"),

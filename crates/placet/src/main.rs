@@ -53,6 +53,10 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             args.json = json;
             offline::key_new(args).await
         }
+        // The owner of the data needs no key; everybody else asks the server.
+        Command::Person(PersonCommand::Link(args)) if args.place.is_named() || !verbs::has_token() => {
+            offline::person_link(args, &global).await
+        }
         Command::Ledger(LedgerCommand::Verify(mut args)) => {
             args.json = json;
             offline::ledger_verify(args).await
@@ -96,6 +100,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Person(PersonCommand::Set { name, roles, teams }) => {
             verbs::people::set(&context, &name, &roles, &teams).await?
         }
+        Command::Person(PersonCommand::Link(args)) => verbs::people::link(&context, &args.name).await?,
         Command::Person(PersonCommand::Remove { name }) => verbs::people::remove(&context, &name).await?,
         Command::Grant(GrantCommand::List) => verbs::grants::list(&context).await?,
         Command::Grant(GrantCommand::Revoke { id }) => verbs::grants::revoke(&context, &id).await?,

@@ -8,18 +8,20 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
+use placet_client::SignInLink;
 use placet_gate::{Gate, Settings, SystemClock, SystemEntropy};
 use placet_ledger::Chain;
 use placet_store::{Location, Options, Progress, Store, StoreError, Verified, VerifyError};
 use serde_json::{json, value::RawValue};
 
 use crate::{
-    cli::{BackupArgs, KeyNewArgs, LedgerVerifyArgs, Place, RestoreArgs},
+    cli::{BackupArgs, Global, KeyNewArgs, LedgerVerifyArgs, PersonLinkArgs, Place, RestoreArgs},
     config::Config,
     exit::usage,
     output::{self, json_line, safe},
     serve,
-    socket::{self, KeyAnswer, KeyRequest},
+    socket::{self, Asked, KeyAnswer, KeyRequest, LinkRequest},
+    verbs::people::say_link,
 };
 
 /// Where the database is: as said, or where the server would look.
@@ -34,14 +36,14 @@ fn location(place: Place) -> anyhow::Result<Location> {
 /// `placet key new`.
 pub(crate) async fn key_new(args: KeyNewArgs) -> anyhow::Result<ExitCode> {
     let location = location(args.place)?;
-    let request = KeyRequest { role: args.role, name: args.name.clone(), owner: args.owner };
+    let request = Asked::Key(KeyRequest { role: args.role, name: args.name.clone(), owner: args.owner });
     let asked = match &location {
         Location::Folder(data) => socket::ask(data, &request).await?,
         Location::Postgres(_) => None,
     };
     let answer = match asked {
         Some(answer) => answer,
-        None => make_alone(location, request).await?,
+        None => alone(location, request).await?,
     };
     match answer {
         KeyAnswer::Refused(why) => Err(usage(why)),
@@ -57,11 +59,47 @@ pub(crate) async fn key_new(args: KeyNewArgs) -> anyhow::Result<ExitCode> {
             ));
             Ok(ExitCode::SUCCESS)
         }
+        KeyAnswer::Link { .. } => bail!("the running server answered something else"),
     }
 }
 
-/// Opens the database just for this key.
-async fn make_alone(location: Location, request: KeyRequest) -> anyhow::Result<KeyAnswer> {
+/// `placet person link`, as the owner of the data.
+pub(crate) async fn person_link(args: PersonLinkArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    let location = location(args.place)?;
+    let request = Asked::Link(LinkRequest { link: args.name.clone() });
+    let asked = match &location {
+        Location::Folder(data) => socket::ask(data, &request).await?,
+        Location::Postgres(_) => None,
+    };
+    let (answer, base) = match asked {
+        Some(answer) => (answer, None),
+        None => {
+            if let Location::Folder(data) = &location
+                && !data.is_dir()
+            {
+                return Err(usage(format!(
+                    "there is no data in {}: name it with --data or --database, or set PLACET_TOKEN to an admin's key",
+                    data.display()
+                )));
+            }
+            let base = global.url.clone().filter(|url| !url.is_empty());
+            let base = base.unwrap_or_else(|| placet_client::DEFAULT_URL.to_owned());
+            (alone(location, request).await?, Some(base))
+        }
+    };
+    match answer {
+        KeyAnswer::Link { url, expires_at } => {
+            let url = format!("{}{url}", base.as_deref().unwrap_or_default().trim_end_matches('/'));
+            say_link(&args.name, &SignInLink { url, expires_at }, global.json)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        KeyAnswer::Refused(why) => Err(usage(why)),
+        KeyAnswer::Made { .. } => bail!("the running server answered something else"),
+    }
+}
+
+/// Opens the database just for this.
+async fn alone(location: Location, request: Asked) -> anyhow::Result<KeyAnswer> {
     let clock = Arc::new(SystemClock::new());
     let store = match Store::open(Options::new(location, clock.clone())).await {
         Ok(store) => Arc::new(store),
@@ -73,7 +111,7 @@ async fn make_alone(location: Location, request: KeyRequest) -> anyhow::Result<K
         Err(error) => return Err(error.into()),
     };
     let gate = Gate::start(store, clock, Arc::new(SystemEntropy), Settings::default()).await?;
-    let answer = socket::make(&gate, request).await;
+    let answer = socket::make(&gate, "", request).await;
     gate.close().await;
     Ok(answer)
 }

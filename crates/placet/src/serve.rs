@@ -32,6 +32,8 @@ pub(crate) struct StartOptions {
 /// A server that runs inside this process.
 pub(crate) struct Running {
     pub(crate) url: String,
+    // Where browsers find it, which is another address behind a proxy.
+    pages: String,
     gate: Gate,
     stop: oneshot::Sender<()>,
     served: JoinHandle<std::io::Result<()>>,
@@ -160,7 +162,7 @@ async fn launch(
         tasks.spawn(policy::watch(gate.clone(), policy, cancel.clone()));
     }
     if let Location::Folder(data) = location(config) {
-        tasks.spawn(socket::serve(data, gate.clone(), cancel.clone()));
+        tasks.spawn(socket::serve(data, gate.clone(), page_url(config, address), cancel.clone()));
     }
     let limits = ListenLimits {
         connections: config.limits.connections,
@@ -173,7 +175,17 @@ async fn launch(
         let _ = stopped.await;
     };
     let served = tasks.spawn(placet_server::run(listener, state, limits, closing, shutdown));
-    Ok(Running { url: format!("http://{address}"), gate, stop, served, tasks, cancel })
+    let pages = page_url(config, address);
+    Ok(Running { url: format!("http://{address}"), pages, gate, stop, served, tasks, cancel })
+}
+
+/// Where people's browsers find this server, as far as it can know.
+fn page_url(config: &Config, address: SocketAddr) -> String {
+    match config.server.hosts.first() {
+        Some(host) if config.server.behind_proxy => format!("https://{host}"),
+        _ if address.ip().is_unspecified() => format!("http://localhost:{}", address.port()),
+        _ => format!("http://{address}"),
+    }
 }
 
 fn settings(config: &Config, dev: bool, address: SocketAddr) -> Settings {
@@ -250,6 +262,14 @@ async fn say_hello(running: &Running, config: &Config, dev: bool) {
         output::to_stderr(
             "--dev: programs on this machine may ask as the agent `local` without a key. What policy holds still needs a reviewer's key.",
         );
+    }
+    match running.gate.first_link().await {
+        Ok(Some(link)) => output::to_stderr(&format!(
+            "Nobody can sign in yet. Open this once, in a browser, until {}, to sign in as `{}`:\n  {}/sign-in/{}",
+            link.expires_at, link.name, running.pages, link.token
+        )),
+        Ok(None) => {}
+        Err(error) => tracing::error!(%error, "no link for the first person could be made"),
     }
     if running.gate.is_new() {
         let place = match location(config) {

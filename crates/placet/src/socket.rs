@@ -1,4 +1,5 @@
-//! The owner's socket in the data folder: keys can be made while a server has the database, by whoever owns the folder.
+//! The owner's socket in the data folder: keys and sign-in links can be made while a server has the database, by whoever
+//! owns the folder.
 
 use std::{
     os::{fd::AsRawFd as _, unix::fs::PermissionsExt as _},
@@ -7,7 +8,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use placet_core::{Actor, Role};
+use placet_core::{Actor, Role, Time};
 use placet_gate::{Gate, NewKey};
 use serde::{Deserialize, Serialize};
 use tokio::{
@@ -17,6 +18,23 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 /// What the owner may ask for.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Asked {
+    /// A key.
+    Key(KeyRequest),
+    /// A link to sign in with.
+    Link(LinkRequest),
+}
+
+/// A link to sign in with.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct LinkRequest {
+    /// For whom.
+    pub(crate) link: String,
+}
+
+/// A key.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct KeyRequest {
     pub(crate) role: Role,
@@ -29,6 +47,8 @@ pub(crate) struct KeyRequest {
 pub(crate) enum KeyAnswer {
     /// The key, shown once.
     Made { id: String, key: String },
+    /// The link, shown once: its whole address, or its path where nobody knows the rest.
+    Link { url: String, expires_at: Time },
     /// Why not.
     Refused(String),
 }
@@ -47,7 +67,7 @@ fn address(data: &Path) -> std::io::Result<(PathBuf, Option<std::fs::File>)> {
 }
 
 /// Answers the owner until the server closes.
-pub(crate) async fn serve(data: PathBuf, gate: Gate, cancel: CancellationToken) {
+pub(crate) async fn serve(data: PathBuf, gate: Gate, url: String, cancel: CancellationToken) {
     let listener = match listen(&data) {
         Ok(listener) => listener,
         Err(error) => {
@@ -59,7 +79,7 @@ pub(crate) async fn serve(data: PathBuf, gate: Gate, cancel: CancellationToken) 
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    if tokio::time::timeout(PATIENCE, answer(stream, &gate)).await.is_err() {
+                    if tokio::time::timeout(PATIENCE, answer(stream, &gate, &url)).await.is_err() {
                         tracing::warn!("somebody held the owner's socket open without asking");
                     }
                 }
@@ -83,14 +103,14 @@ fn listen(data: &Path) -> std::io::Result<UnixListener> {
     Ok(listener)
 }
 
-async fn answer(stream: UnixStream, gate: &Gate) {
+async fn answer(stream: UnixStream, gate: &Gate, url: &str) {
     let (read, mut write) = stream.into_split();
     let mut line = String::new();
     if BufReader::new(read.take(4096)).read_line(&mut line).await.is_err() {
         return;
     }
-    let answer = match serde_json::from_str::<KeyRequest>(&line) {
-        Ok(request) => make(gate, request).await,
+    let answer = match serde_json::from_str::<Asked>(&line) {
+        Ok(request) => make(gate, url, request).await,
         Err(error) => KeyAnswer::Refused(error.to_string()),
     };
     if let Ok(mut text) = serde_json::to_vec(&answer) {
@@ -99,8 +119,20 @@ async fn answer(stream: UnixStream, gate: &Gate) {
     }
 }
 
-/// Makes a key on the owner's behalf.
-pub(crate) async fn make(gate: &Gate, request: KeyRequest) -> KeyAnswer {
+/// Makes a key or a link on the owner's behalf.
+pub(crate) async fn make(gate: &Gate, url: &str, request: Asked) -> KeyAnswer {
+    let request = match request {
+        Asked::Key(request) => request,
+        Asked::Link(LinkRequest { link }) => {
+            return match gate.create_link(&Actor::system(), &link).await {
+                Ok(made) => KeyAnswer::Link {
+                    url: format!("{url}/sign-in/{}", made.token),
+                    expires_at: made.expires_at,
+                },
+                Err(error) => KeyAnswer::Refused(error.to_string()),
+            };
+        }
+    };
     let new = NewKey { role: request.role, name: request.name, owner: request.owner };
     match gate.create_key(&Actor::system(), new, None).await {
         Ok(made) => KeyAnswer::Made { id: made.id.to_string(), key: made.secret.unwrap_or_default() },
@@ -109,7 +141,7 @@ pub(crate) async fn make(gate: &Gate, request: KeyRequest) -> KeyAnswer {
 }
 
 /// Asks a running server, if there is one.
-pub(crate) async fn ask(data: &Path, request: &KeyRequest) -> anyhow::Result<Option<KeyAnswer>> {
+pub(crate) async fn ask(data: &Path, request: &Asked) -> anyhow::Result<Option<KeyAnswer>> {
     let Ok((address, _folder)) = address(data) else { return Ok(None) };
     let Ok(stream) = UnixStream::connect(&address).await else { return Ok(None) };
     let (read, mut write) = stream.into_split();

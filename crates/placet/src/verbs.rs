@@ -39,6 +39,11 @@ pub(crate) struct Context {
     pub(crate) json: bool,
 }
 
+/// Whether there is a key to ask a server with.
+pub(crate) fn has_token() -> bool {
+    std::env::var("PLACET_TOKEN").is_ok_and(|token| !token.trim().is_empty())
+}
+
 impl Context {
     /// From the global options and `PLACET_TOKEN`.
     pub(crate) fn new(global: &Global) -> anyhow::Result<Self> {

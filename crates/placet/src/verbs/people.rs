@@ -1,6 +1,7 @@
 //! `placet person`: who there is, what they may do, and which teams they belong to.
 
 use anstyle::Style;
+use placet_client::SignInLink;
 use placet_core::{Role, show, valid_name};
 use serde_json::{Value, json};
 
@@ -58,13 +59,34 @@ pub(crate) async fn set(
     Ok(0)
 }
 
+/// Makes a link with which a person signs in once.
+pub(crate) async fn link(context: &Context, name: &str) -> anyhow::Result<u8> {
+    let link = context.client.person_link(checked(name)?).await?;
+    say_link(name, &link, context.json)?;
+    Ok(0)
+}
+
+/// Shows a link, which works once.
+pub(crate) fn say_link(name: &str, link: &SignInLink, json: bool) -> anyhow::Result<()> {
+    if json {
+        return Ok(output::json(&json!({ "name": name, "url": link.url, "expires_at": link.expires_at }))?);
+    }
+    output::line(&link.url)?;
+    output::to_stderr(&format!(
+        "Whoever opens this link signs in as `{}`. It works once, until {}.",
+        show(name),
+        link.expires_at
+    ));
+    Ok(())
+}
+
 /// Removes a person.
 pub(crate) async fn remove(context: &Context, name: &str) -> anyhow::Result<u8> {
     context.client.remove_person(checked(name)?).await?;
     if context.json {
         output::json(&json!({ "name": name, "removed": true }))?;
     } else {
-        output::line(&format!("{} is gone, and their keys no longer work", paint(output::STRONG, name)))?;
+        output::line(&format!("{} is gone, and their keys and sessions no longer work", paint(output::STRONG, name)))?;
     }
     Ok(0)
 }
