@@ -9,7 +9,7 @@ use tokio::sync::broadcast;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Entropy, Feed, GateError, hub, permit, policies::Policies, simulate::ShadowSlot, timer, timer::Timer,
+    Entropy, Feed, GateError, hub, permit, policies::Policies, preview, simulate::ShadowSlot, timer, timer::Timer,
     waiters::Waiters,
 };
 
@@ -190,7 +190,8 @@ impl Gate {
             .step_up
             .as_ref()
             .map(|_| permit::code(&self.store.secret(), request.current_digest()));
-        Some(Display { digest, fields, code })
+        let (effect, preview) = (preview::effect(request), preview::preview(request));
+        Some(Display { digest, fields, code, effect, preview, warnings: preview::warnings(request) })
     }
 
     /// Gives one command to the store and turns a refusal into an error.

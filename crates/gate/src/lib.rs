@@ -12,6 +12,7 @@ mod judge;
 mod keys;
 mod permit;
 mod policies;
+mod preview;
 mod schema;
 mod simulate;
 mod submit;
