@@ -9,8 +9,8 @@ use tokio::sync::broadcast;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Entropy, Feed, GateError, hub, permit, policies::Policies, preview, simulate::ShadowSlot, timer, timer::Timer,
-    waiters::Waiters,
+    Entropy, Feed, GateError, figures::FiguresTurn, hub, permit, policies::Policies, preview,
+    simulate::ShadowSlot, timer, timer::Timer, verifying::Verifying, waiters::Waiters,
 };
 
 /// What can be set.
@@ -67,6 +67,8 @@ pub struct Inner {
     pub(crate) policies: Policies,
     // A candidate policy that is evaluated without effect.
     pub(crate) shadow: ShadowSlot,
+    pub(crate) verifying: Verifying,
+    pub(crate) figures_turn: FiguresTurn,
     // Every entry once, for the streams. Bounded: a stream that lags reads the database instead.
     pub(crate) news: broadcast::Sender<News>,
     pub(crate) cancel: CancellationToken,
@@ -103,6 +105,8 @@ impl Gate {
             waiters: Arc::new(Waiters::new(settings.waits_per_principal, settings.waits)),
             policies: Policies::new(&settings.policy),
             shadow: ShadowSlot::default(),
+            verifying: Verifying::default(),
+            figures_turn: FiguresTurn::default(),
             settings,
             timer: Timer::default(),
             news: broadcast::channel(STREAM_MEMORY).0,

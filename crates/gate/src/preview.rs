@@ -127,7 +127,11 @@ impl Known<'_> {
 
 /// What a call does, in one sentence.
 fn effect_of(tool: &str, arguments: &Map<String, Value>) -> String {
-    match recognise(tool, arguments) {
+    effect_from(recognise(tool, arguments), tool, arguments)
+}
+
+fn effect_from(known: Option<(Known<'_>, usize)>, tool: &str, arguments: &Map<String, Value>) -> String {
+    match known {
         Some((known, more)) => sentence(known.effect(), more),
         None => sentence(plain(&format!("Call {}", clip(tool, 100)), arguments), 0),
     }
@@ -249,9 +253,14 @@ pub(crate) fn warnings(request: &Request) -> Vec<Warning> {
     warnings
 }
 
-/// How many such things there are. Of very much text only the beginning is looked at, which counts as one more.
-pub(crate) fn warnings_count(request: &Request) -> usize {
-    warn::look(request, GLANCE).len().saturating_add(usize::from(opaque(request).is_some()))
+/// The sentence, and how many things there are to look at twice, for a line of a list. Of very much text only the
+/// beginning is looked at, which counts as one more.
+pub(crate) fn glance(request: &Request) -> (String, usize) {
+    let warnings = warn::look(request, GLANCE).len();
+    let Runs::Action { tool, arguments } = Runs::of(request) else { return (effect(request), warnings) };
+    let known = recognise(tool, arguments);
+    let opaque = matches!(&known, Some((Known::Shell(shell), _)) if shell.opaque().is_some());
+    (effect_from(known, tool, arguments), warnings.saturating_add(usize::from(opaque)))
 }
 
 /// A command line that cannot be taken apart, where one will run.
