@@ -1,13 +1,13 @@
 //! The exact text to show for everything an agent wrote: no character that hides, reorders or imitates gets through.
 
-use std::fmt::Write;
+use std::{fmt::Write, ops::ControlFlow};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Body, Digest, ProposalContent, Request, answer::escape};
+use crate::{Body, Content, Digest, Preview, ProposalContent, Request, Warning, answer::escape};
 
-/// What a page shows of a request, made by the server from the stored bytes.
+/// What a page shows of a request, made by the server from the stored bytes. Every text in it can be shown as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Display {
@@ -19,6 +19,16 @@ pub struct Display {
     /// The short code to type for a step-up, only where one is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
+    /// What will happen, in one sentence of at most 200 characters. Made from the tool and the arguments that will run,
+    /// never from the agent's words.
+    #[serde(default)]
+    pub effect: String,
+    /// The same in the form that suits it. It adds to the fields and never replaces them.
+    #[serde(default)]
+    pub preview: Preview,
+    /// What to look at twice.
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
 }
 
 /// One value the agent wrote.
@@ -31,111 +41,239 @@ pub struct DisplayField {
     pub text: String,
 }
 
-/// Everything that was written and will be decided on, safe to show: a replacement on the table first, then what the
-/// agent wrote. Empty once the content was erased.
-pub(crate) fn fields(request: &Request) -> Vec<DisplayField> {
-    let mut out = Vec::new();
-    let Some(content) = &request.content else { return out };
-    if let Some(proposal) = request.proposal.as_ref().and_then(|proposal| proposal.content.as_deref()) {
-        replacement(&mut out, "/proposal", proposal);
-    }
-    if let Some(decided) = request.decision.as_ref().and_then(|decision| decision.content.as_deref()) {
-        replacement(&mut out, "/decision", decided);
-    }
-    text(&mut out, "/session", &request.session);
-    match &content.body {
-        Body::Action(action) => {
-            text(&mut out, "/tool", &action.tool);
-            object(&mut out, "/arguments", &action.arguments);
+/// One step of the way to a written value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Segment<'a> {
+    /// A field of the record.
+    Field(&'static str),
+    /// A key that somebody wrote.
+    Key(&'a str),
+    /// A place in a list.
+    Index(usize),
+}
+
+/// What stands at the end of the way.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Leaf<'a> {
+    /// The last segment is a key that somebody wrote; its value comes next.
+    Key(&'a str),
+    /// Text of the record itself.
+    Text(&'a str),
+    /// Text inside JSON, shown in quotes.
+    String(&'a str),
+    /// A number, a truth value, nothing, or an empty list or object.
+    Literal(&'a Value),
+    /// An empty object.
+    Empty,
+}
+
+/// The way as a JSON pointer whose own text is safe to show.
+pub fn pointer(way: &[Segment<'_>]) -> String {
+    let mut out = String::new();
+    for segment in way {
+        out.push('/');
+        match segment {
+            Segment::Field(name) => out.push_str(name),
+            Segment::Key(key) => out.push_str(&show(&escape(key))),
+            Segment::Index(index) => {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "{index}");
+            }
         }
-        Body::Plan(plan) => {
-            text(&mut out, "/title", &plan.title);
-            for (index, step) in plan.steps.iter().enumerate() {
-                text(&mut out, &format!("/steps/{index}/id"), &step.id);
-                text(&mut out, &format!("/steps/{index}/action"), &step.action);
-                text(&mut out, &format!("/steps/{index}/description"), &step.description);
-                if let Some(arguments) = &step.arguments {
-                    object(&mut out, &format!("/steps/{index}/arguments"), arguments);
-                }
-            }
-            if let Some(estimate) = &plan.estimated_duration {
-                text(&mut out, "/estimated_duration", estimate);
-            }
-        }
-        Body::Input(input) => {
-            text(&mut out, "/question", &input.question);
-            for (index, option) in input.input.options.iter().flatten().enumerate() {
-                text(&mut out, &format!("/input/options/{index}"), option);
-            }
-            if let Some(default) = &input.default {
-                value(&mut out, "/default", default);
-            }
-        }
-        Body::Confirmation(confirmation) => {
-            text(&mut out, "/message", &confirmation.message);
-            if let Some(details) = &confirmation.details {
-                text(&mut out, "/details", details);
-            }
-            text(&mut out, "/confirm_label", &confirmation.confirm_label);
-            text(&mut out, "/cancel_label", &confirmation.cancel_label);
-        }
-    }
-    object(&mut out, "/context", &content.context);
-    if let Some(group) = &request.group {
-        text(&mut out, "/group", group);
-    }
-    if let Some(summary) = &content.summary {
-        text(&mut out, "/summary", summary);
     }
     out
 }
 
-fn replacement(out: &mut Vec<DisplayField>, at: &str, content: &ProposalContent) {
-    if let Some(arguments) = &content.arguments {
-        object(out, &format!("{at}/arguments"), arguments);
+/// Everything that was written and will be decided on, safe to show: a replacement on the table first, then what the
+/// agent wrote. Empty once the content was erased.
+pub(crate) fn fields(request: &Request) -> Vec<DisplayField> {
+    let mut out = Vec::new();
+    let _ = walk(request, &mut |way, leaf| {
+        let text = match leaf {
+            Leaf::Key(_) => return ControlFlow::Continue(()),
+            Leaf::Text(text) => show(text),
+            Leaf::String(text) => format!("\"{}\"", show(text).replace('"', "\\\"")),
+            Leaf::Literal(value) => value.to_string(),
+            Leaf::Empty => "{}".to_owned(),
+        };
+        out.push(DisplayField { pointer: pointer(way), text });
+        ControlFlow::Continue(())
+    });
+    out
+}
+
+/// Whoever is led along everything that was written; breaks off when it has seen enough.
+type Visitor<'v, 'a> = &'v mut dyn FnMut(&[Segment<'a>], Leaf<'a>) -> ControlFlow<()>;
+
+/// Leads a visitor along everything that was written, in the order in which it is shown.
+pub(crate) fn walk<'a>(request: &'a Request, visit: Visitor<'_, 'a>) -> ControlFlow<()> {
+    let Some(content) = &request.content else { return ControlFlow::Continue(()) };
+    let mut walk = Walk { way: Vec::new(), visit };
+    if let Some(proposal) = request.proposal.as_ref().and_then(|proposal| proposal.content.as_deref()) {
+        walk.under("proposal", |walk| walk.replacement(proposal))?;
     }
-    if let Some(answer) = &content.answer {
-        value(out, &format!("{at}/answer"), answer);
+    if let Some(decided) = request.decision.as_ref().and_then(|decision| decision.content.as_deref()) {
+        walk.under("decision", |walk| walk.replacement(decided))?;
     }
-    for (index, step) in content.steps.iter().flatten().enumerate() {
-        text(out, &format!("{at}/steps/{index}/id"), &step.id);
-        text(out, &format!("{at}/steps/{index}/decision"), step.decision.as_str());
-        if let Some(arguments) = &step.arguments {
-            object(out, &format!("{at}/steps/{index}/arguments"), arguments);
+    walk.text("session", &request.session)?;
+    walk.body(&content.body)?;
+    walk.under("context", |walk| walk.object(&content.context))?;
+    for (field, text) in [("group", &request.group), ("on_behalf_of", &request.on_behalf_of)] {
+        if let Some(text) = text {
+            walk.text(field, text)?;
         }
     }
+    walk.rest(content)
 }
 
-fn text(out: &mut Vec<DisplayField>, pointer: &str, text: &str) {
-    out.push(DisplayField { pointer: pointer.to_owned(), text: show(text) });
+struct Walk<'v, 'a> {
+    way: Vec<Segment<'a>>,
+    visit: Visitor<'v, 'a>,
 }
 
-fn object(out: &mut Vec<DisplayField>, pointer: &str, object: &Map<String, Value>) {
-    if object.is_empty() {
-        out.push(DisplayField { pointer: pointer.to_owned(), text: "{}".to_owned() });
+impl<'a> Walk<'_, 'a> {
+    fn step(
+        &mut self,
+        segment: Segment<'a>,
+        inside: impl FnOnce(&mut Self) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        self.way.push(segment);
+        let flow = inside(self);
+        self.way.pop();
+        flow
     }
-    for (key, inner) in object {
-        value(out, &format!("{pointer}/{}", show(&escape(key))), inner);
-    }
-}
 
-/// A JSON value as its own literal: text in quotes, numbers as their bytes.
-fn value(out: &mut Vec<DisplayField>, pointer: &str, value_: &Value) {
-    match value_ {
-        Value::Object(inner) => object(out, pointer, inner),
-        Value::Array(items) if items.is_empty() => {
-            out.push(DisplayField { pointer: pointer.to_owned(), text: "[]".to_owned() });
-        }
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                value(out, &format!("{pointer}/{index}"), item);
+    fn under(
+        &mut self,
+        field: &'static str,
+        inside: impl FnOnce(&mut Self) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        self.step(Segment::Field(field), inside)
+    }
+
+    fn leaf(&mut self, leaf: Leaf<'a>) -> ControlFlow<()> {
+        (self.visit)(&self.way, leaf)
+    }
+
+    fn text(&mut self, field: &'static str, text: &'a str) -> ControlFlow<()> {
+        self.under(field, |walk| walk.leaf(Leaf::Text(text)))
+    }
+
+    fn body(&mut self, body: &'a Body) -> ControlFlow<()> {
+        match body {
+            Body::Action(action) => {
+                self.text("tool", &action.tool)?;
+                self.under("arguments", |walk| walk.object(&action.arguments))
+            }
+            Body::Plan(plan) => {
+                self.text("title", &plan.title)?;
+                self.under("steps", |walk| {
+                    for (index, step) in plan.steps.iter().enumerate() {
+                        walk.step(Segment::Index(index), |walk| {
+                            walk.text("id", &step.id)?;
+                            walk.text("action", &step.action)?;
+                            walk.text("description", &step.description)?;
+                            match &step.arguments {
+                                Some(arguments) => walk.under("arguments", |walk| walk.object(arguments)),
+                                None => ControlFlow::Continue(()),
+                            }
+                        })?;
+                    }
+                    ControlFlow::Continue(())
+                })?;
+                match &plan.estimated_duration {
+                    Some(estimate) => self.text("estimated_duration", estimate),
+                    None => ControlFlow::Continue(()),
+                }
+            }
+            Body::Input(input) => {
+                self.text("question", &input.question)?;
+                self.under("input", |walk| {
+                    walk.under("options", |walk| {
+                        for (index, option) in input.input.options.iter().flatten().enumerate() {
+                            walk.step(Segment::Index(index), |walk| walk.leaf(Leaf::Text(option)))?;
+                        }
+                        ControlFlow::Continue(())
+                    })
+                })?;
+                match &input.default {
+                    Some(default) => self.under("default", |walk| walk.value(default)),
+                    None => ControlFlow::Continue(()),
+                }
+            }
+            Body::Confirmation(confirmation) => {
+                self.text("message", &confirmation.message)?;
+                if let Some(details) = &confirmation.details {
+                    self.text("details", details)?;
+                }
+                self.text("confirm_label", &confirmation.confirm_label)?;
+                self.text("cancel_label", &confirmation.cancel_label)
             }
         }
-        Value::String(string) => out.push(DisplayField {
-            pointer: pointer.to_owned(),
-            text: format!("\"{}\"", show(string).replace('"', "\\\"")),
-        }),
-        other => out.push(DisplayField { pointer: pointer.to_owned(), text: other.to_string() }),
+    }
+
+    /// What is furthest from what will happen: the agent's words, and the schema it gave for edits.
+    fn rest(&mut self, content: &'a Content) -> ControlFlow<()> {
+        if let Some(summary) = &content.summary {
+            self.text("summary", summary)?;
+        }
+        match &content.body {
+            Body::Action(action) => match &action.arguments_schema {
+                Some(schema) => self.under("arguments_schema", |walk| walk.value(schema)),
+                None => ControlFlow::Continue(()),
+            },
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn replacement(&mut self, content: &'a ProposalContent) -> ControlFlow<()> {
+        if let Some(arguments) = &content.arguments {
+            self.under("arguments", |walk| walk.object(arguments))?;
+        }
+        if let Some(answer) = &content.answer {
+            self.under("answer", |walk| walk.value(answer))?;
+        }
+        self.under("steps", |walk| {
+            for (index, step) in content.steps.iter().flatten().enumerate() {
+                walk.step(Segment::Index(index), |walk| {
+                    walk.text("id", &step.id)?;
+                    walk.text("decision", step.decision.as_str())?;
+                    match &step.arguments {
+                        Some(arguments) => walk.under("arguments", |walk| walk.object(arguments)),
+                        None => ControlFlow::Continue(()),
+                    }
+                })?;
+            }
+            ControlFlow::Continue(())
+        })
+    }
+
+    fn object(&mut self, object: &'a Map<String, Value>) -> ControlFlow<()> {
+        if object.is_empty() {
+            return self.leaf(Leaf::Empty);
+        }
+        for (key, inner) in object {
+            self.step(Segment::Key(key), |walk| {
+                walk.leaf(Leaf::Key(key))?;
+                walk.value(inner)
+            })?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// A JSON value as its own literal: text in quotes, numbers as their bytes.
+    fn value(&mut self, value: &'a Value) -> ControlFlow<()> {
+        match value {
+            Value::Object(inner) => self.object(inner),
+            Value::Array(items) if !items.is_empty() => {
+                for (index, item) in items.iter().enumerate() {
+                    self.step(Segment::Index(index), |walk| walk.value(item))?;
+                }
+                ControlFlow::Continue(())
+            }
+            Value::String(string) => self.leaf(Leaf::String(string)),
+            other => self.leaf(Leaf::Literal(other)),
+        }
     }
 }
 
@@ -159,8 +297,8 @@ pub fn show(text: &str) -> String {
     out
 }
 
-/// Whether a character has a shape of its own and keeps its place.
-fn visible(character: char) -> bool {
+/// Whether a character has a shape of its own and keeps its place: the printable characters of every text that is shown.
+pub fn visible(character: char) -> bool {
     let hidden = matches!(u32::from(character),
         0x00..=0x1f | 0x7f..=0xa0 // controls, and the space that is not one
         | 0xad | 0x34f | 0x61c // soft hyphen, joiner, Arabic letter mark

@@ -30,9 +30,11 @@ mod grant;
 mod id;
 mod needs;
 mod plan;
+mod preview;
 mod record;
 mod refusal;
 mod request;
+mod row;
 mod session;
 mod time;
 mod words;
@@ -48,13 +50,14 @@ pub use command::{
 pub use create::{Create, Limits, Spec, duration};
 pub use digest::Digest;
 pub use directory::{Agent, Directory, Key, Person, valid_name};
-pub use display::{Display, DisplayField, show};
+pub use display::{Display, DisplayField, Leaf, Segment, pointer, show, visible};
 pub use event::{Created, Event, Payload, ProposalMeta, Ruling, Written};
 pub use evolve::{EvolveError, attach, evolve};
 pub use grant::{Grant, GrantKey, NewGrant, Scope, TrustOffer, TrustTerms};
 pub use id::{GrantId, IdError, KeyId, OutboxId, RequestId, SessionId};
 pub use needs::{AllOf, Escalation, Needs, Seat};
 pub use plan::{StepDecision, check_steps};
+pub use preview::{DiffLine, PlanStep, Preview, ShellCommand, ShellRedirect, Warning, WarningCode};
 pub use record::{
     ClaimRecord, DecisionRecord, OutcomeRecord, ProposalRecord, Record, RecordView, VoteRecord,
 };
@@ -62,6 +65,7 @@ pub use refusal::{Invalid, Refusal};
 pub use request::{
     ClaimState, Content, Decision, OutcomeState, Proposal, ProposalContent, Request, Verdict, Vote,
 };
+pub use row::{Row, Tally};
 pub use session::{SIGN_IN_LINK, Session};
 pub use time::Time;
 pub use words::{DecisionWord, Effect, Kind, Risk, Role, SessionEnd, State, Via};

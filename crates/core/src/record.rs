@@ -1,6 +1,6 @@
 //! The record: what every read, stream and door sees of a request.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::ControlFlow};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -383,6 +383,14 @@ impl Request {
     /// Every value the agent wrote, safe to show.
     pub fn display_fields(&self) -> Vec<crate::DisplayField> {
         display::fields(self)
+    }
+
+    /// Leads a visitor along the same values in the same order, without drawing them, until it breaks off.
+    pub fn visit<'a>(
+        &'a self,
+        visit: &mut dyn FnMut(&[crate::Segment<'a>], crate::Leaf<'a>) -> ControlFlow<()>,
+    ) {
+        let _ = display::walk(self, visit);
     }
 }
 

@@ -9,8 +9,8 @@ use tokio::sync::broadcast;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Entropy, Feed, GateError, hub, passwords::Passwords, permit, policies::Policies, simulate::ShadowSlot, timer, timer::Timer,
-    waiters::Waiters,
+    Entropy, Feed, GateError, figures::FiguresTurn, hub, passwords::Passwords, permit, policies::Policies,
+    preview, simulate::ShadowSlot, timer, timer::Timer, verifying::Verifying, waiters::Waiters,
 };
 
 /// What can be set.
@@ -75,6 +75,8 @@ pub struct Inner {
     pub(crate) shadow: ShadowSlot,
     // Hashing a password takes 19 MiB and a core for a while.
     pub(crate) passwords: Passwords,
+    pub(crate) verifying: Verifying,
+    pub(crate) figures_turn: FiguresTurn,
     // Every entry once, for the streams. Bounded: a stream that lags reads the database instead.
     pub(crate) news: broadcast::Sender<News>,
     pub(crate) cancel: CancellationToken,
@@ -112,6 +114,8 @@ impl Gate {
             policies: Policies::new(&settings.policy),
             shadow: ShadowSlot::default(),
             passwords: Passwords::default(),
+            verifying: Verifying::default(),
+            figures_turn: FiguresTurn::default(),
             settings,
             timer: Timer::default(),
             news: broadcast::channel(STREAM_MEMORY).0,
@@ -200,7 +204,8 @@ impl Gate {
             .step_up
             .as_ref()
             .map(|_| permit::code(&self.store.secret(), request.current_digest()));
-        Some(Display { digest, fields, code })
+        let (effect, preview) = (preview::effect(request), preview::preview(request));
+        Some(Display { digest, fields, code, effect, preview, warnings: preview::warnings(request) })
     }
 
     /// The caller in the role that is used: a key has one; a session has all of its person, and uses the first of these
@@ -254,4 +259,3 @@ fn may_see(actor: &Actor, request: &Request) -> bool {
         Role::Admin => false,
     }
 }
-

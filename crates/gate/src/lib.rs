@@ -5,19 +5,24 @@ mod entropy;
 mod error;
 mod explain;
 mod feed;
+mod figures;
 mod gate;
 mod grants;
+mod history;
 mod hub;
 mod judge;
 mod keys;
 mod passwords;
 mod permit;
 mod policies;
+mod preview;
+mod row;
 mod schema;
 mod sessions;
 mod simulate;
 mod submit;
 mod timer;
+mod verifying;
 mod waiters;
 
 pub use decide::Decision;
@@ -25,16 +30,19 @@ pub use entropy::{Entropy, SystemEntropy};
 pub use error::GateError;
 pub use explain::{Explained, Preview};
 pub use feed::Feed;
+pub use figures::{Deciders, Decisions, Depth, Figures, Now, ReviewerFigures, Speed, Speeds};
 pub use gate::{Gate, Settings};
 pub use grants::{GrantView, Remember, RememberScope};
+pub use history::{Happened, History, Similar};
 pub use keys::{MadeKey, NewKey, PersonSpec};
 pub use permit::Claimed;
 pub use placet_store::{
-    Clock, Done, Filter, Idempotency, LedgerRow, Listed, News, Order, Outcome, PolicyVersion, StoreError,
-    StoredSession, SystemClock,
+    Clock, Done, Filter, Idempotency, LedgerRow, Listed, News, Order, Outcome, PolicyVersion, Progress,
+    StoreError, StoredSession, SystemClock,
 };
 pub use policies::{Checked, PolicyView, Put};
 pub use sessions::{MadeLink, OpenedSession, SignedIn};
 pub use simulate::{Shadow, Simulated};
 pub use submit::Submitted;
+pub use verifying::{Turn, Verification};
 pub use waiters::{Parked, Until, Waited, Waiting, Woken};

@@ -47,6 +47,7 @@ pub use compare::{Change, Comparison, Example, Recorded, Report};
 pub use explain::{Explanation, RuleSaid, Said, StepSaid};
 pub use grant::{CompiledScope, GrantScope, describe, grant_matches};
 pub use import::{ImportError, Imported, Note, agentkit, deepagents, kagent};
+pub use matcher::host_of;
 pub use outcome::{Outcome, Trust};
 pub use people::{Finding, Severity};
 pub use policy::Policy;

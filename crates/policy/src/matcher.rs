@@ -8,6 +8,7 @@ use std::{cmp::Ordering, collections::HashSet};
 use serde_json::Value;
 
 pub(crate) use host::Hosts;
+pub use host::host_of;
 pub(crate) use under::Roots;
 
 use crate::{

@@ -172,6 +172,18 @@ impl Analysis {
         self.strict.is_err()
     }
 
+    /// The commands in order as they are, not escaped, and whether that is all of them. Where the text is opaque this is
+    /// a best effort, in which a word that is only known when it runs ends with `…`.
+    pub fn outline(&self, most: usize) -> (Vec<Simple>, bool) {
+        match &self.strict {
+            Ok(strict) => {
+                let commands = &strict.commands;
+                (commands.iter().take(most).cloned().collect(), commands.len() <= most)
+            }
+            Err(_) => (self.found().outline(most), !self.found().more_than(most)),
+        }
+    }
+
     /// The parts for a screen.
     pub fn decomposition(&self) -> Decomposition {
         const SHOWN: usize = 100;

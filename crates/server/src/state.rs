@@ -69,6 +69,8 @@ pub struct Inner {
     pub(crate) streams: crate::v1::StreamSeats,
     // One simulation at a time: each reads everything there is.
     pub(crate) simulations: Arc<Semaphore>,
+    // A few exports at a time, for the same reason.
+    pub(crate) exports: Arc<Semaphore>,
 }
 
 impl std::ops::Deref for State {
@@ -94,6 +96,7 @@ impl State {
             closing: CancellationToken::new(),
             streams,
             simulations: Arc::new(Semaphore::new(1)),
+            exports: Arc::new(Semaphore::new(2)),
         }))
     }
 

@@ -1,7 +1,9 @@
 //! The REST door: one file per group of operations, each with its documentation.
 
 pub(crate) mod decisions;
+pub(crate) mod export;
 pub(crate) mod grants;
+pub(crate) mod history;
 pub(crate) mod keys;
 pub(crate) mod ledger;
 pub(crate) mod people;
@@ -10,6 +12,7 @@ pub(crate) mod policy;
 pub(crate) mod requests;
 pub(crate) mod reviews;
 pub(crate) mod session;
+pub(crate) mod stats;
 pub(crate) mod stream;
 mod streams;
 pub(crate) mod ws;

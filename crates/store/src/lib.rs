@@ -8,6 +8,7 @@ mod backend;
 mod batch;
 mod clock;
 mod error;
+mod figures;
 mod keyed;
 mod migrations;
 mod outbox;
@@ -29,6 +30,7 @@ mod writer;
 
 pub use clock::{Clock, SystemClock};
 pub use error::StoreError;
+pub use figures::{Counted, Figure, Said, Settled, Waiting};
 pub use keyed::{grant_key, same_key, trust_key};
 pub use outbox::{AttemptResult, Delivery};
 pub use policies::{GrantUse, PolicyVersion};

@@ -1,12 +1,12 @@
 //! Reading: records, lists, ledger pages and due deadlines, from either database.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use placet_core::{Directory, Request, RequestId, Risk, SessionId, State, Time};
 
 use crate::{
-    GrantUse, PolicyVersion, StoreError, StoredSession, postgres::PostgresReaders, rows::uint, sqlite::SqliteReaders,
-    tail::News,
+    Figure, GrantUse, PolicyVersion, StoreError, StoredSession, Waiting, postgres::PostgresReaders,
+    rows::uint, sqlite::SqliteReaders, tail::News,
 };
 
 /// Which requests a list shows. Everything given must match.
@@ -26,6 +26,16 @@ pub struct Filter {
     pub group: Option<String>,
     /// With this text in id, agent, tool, session or group.
     pub q: Option<String>,
+    /// Made at this time or later.
+    pub since: Option<Time>,
+    /// Made before this time.
+    pub until: Option<Time>,
+    /// Decided by this person, alone or with others.
+    pub by: Option<String>,
+    /// Decided: neither pending nor over without a decision.
+    pub decided: bool,
+    /// Not older than this entry.
+    pub not_before: Option<u64>,
     /// After this place, from an earlier page.
     pub after: Option<Order>,
 }
@@ -50,6 +60,20 @@ pub struct Listed {
     pub seq: u64,
     /// And its epoch.
     pub epoch: String,
+}
+
+/// The entries that a read looks at.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Between {
+    pub(crate) from: Option<u64>,
+    pub(crate) to: Option<u64>,
+}
+
+/// How far the clocks of servers, or one clock that was set back, may be apart.
+const SLACK: Duration = Duration::from_hours(1);
+
+pub(crate) fn earlier(time: Time, by: Duration) -> Time {
+    Time::from_micros(time.micros().saturating_sub(i64::try_from(by.as_micros()).unwrap_or(i64::MAX)))
 }
 
 /// A stored ledger entry.
@@ -85,7 +109,53 @@ impl Readers {
     }
 
     pub(crate) async fn list(&self, filter: &Filter, limit: u32, now: Time) -> Result<Listed, StoreError> {
-        both!(self, readers => readers.list(filter, limit, now))
+        let between = self.between(filter).await?;
+        both!(self, readers => readers.list(filter, between, limit, now))
+    }
+
+    /// The entries that a filter's times lie between. Times are asked for exactly as well; this only keeps a read from
+    /// looking at the whole table.
+    async fn between(&self, filter: &Filter) -> Result<Between, StoreError> {
+        let from = match filter.since {
+            Some(since) => Some(self.first_since(earlier(since, SLACK)).await?),
+            None => None,
+        };
+        let to = match filter.until {
+            Some(until) => Some(self.first_since(until.plus(SLACK)).await?),
+            None => None,
+        };
+        Ok(Between { from: from.max(filter.not_before), to })
+    }
+
+    /// The first entry that made a request at this time or later. Requests are made in the order of their entries, give
+    /// or take the clocks of several servers: halving finds it without an index that every new request would pay for.
+    pub(crate) async fn first_since(&self, time: Time) -> Result<u64, StoreError> {
+        let (mut low, mut high) = (0, self.head().await?.head.seq.saturating_add(1));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match both!(self, readers => readers.made_after(middle))? {
+                Some((seq, at)) if at < time => low = seq.saturating_add(1),
+                _ => high = middle,
+            }
+        }
+        Ok(low)
+    }
+
+    pub(crate) async fn entries_of(&self, request: u64, limit: u32) -> Result<Vec<LedgerRow>, StoreError> {
+        both!(self, readers => readers.entries_of(request, limit))
+    }
+
+    pub(crate) async fn figures(
+        &self,
+        from: u64,
+        before: u64,
+        limit: u32,
+    ) -> Result<Vec<Figure>, StoreError> {
+        both!(self, readers => readers.figures(from, before, limit))
+    }
+
+    pub(crate) async fn waiting(&self, now: Time) -> Result<Vec<Waiting>, StoreError> {
+        both!(self, readers => readers.waiting(now))
     }
 
     pub(crate) async fn ledger(&self, after: u64, limit: u32) -> Result<Vec<LedgerRow>, StoreError> {
@@ -172,6 +242,7 @@ pub(crate) enum Bind {
 /// The query of a list, in the placeholder style of one database.
 pub(crate) fn list_sql(
     filter: &Filter,
+    between: Between,
     limit: u32,
     now: Time,
     mark: char,
@@ -200,6 +271,29 @@ pub(crate) fn list_sql(
     if pending {
         // Never `pending` past its deadline, whether or not the timer came by.
         clauses.push(format!("deadline > {}", put(Bind::Int(now.micros()))));
+    }
+    for (column, sign, value) in [
+        ("created_at", ">=", filter.since.map(Time::micros)),
+        ("created_at", "<", filter.until.map(Time::micros)),
+        ("seq", ">=", between.from.map(crate::rows::int)),
+        ("seq", "<", between.to.map(crate::rows::int)),
+    ] {
+        if let Some(value) = value {
+            clauses.push(format!("{column} {sign} {}", put(Bind::Int(value))));
+        }
+    }
+    if filter.decided {
+        clauses.push("state NOT IN ('pending', 'expired', 'cancelled')".to_owned());
+    }
+    if let Some(by) = &filter.by {
+        // A name as it stands in the list of names, with its quotes.
+        let name = put(Bind::Text(serde_json::Value::from(by.as_str()).to_string()));
+        // Nothing is taken out of the JSON as text: one of the databases refuses some characters there.
+        clauses.push(if mark == '?' {
+            format!("instr(json_extract(meta, '$.decision.by'), {name}) > 0")
+        } else {
+            format!("strpos((meta::json -> 'decision' -> 'by')::text, {name}) > 0")
+        });
     }
     if let Some(q) = &filter.q {
         let pattern = format!("%{}%", q.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));

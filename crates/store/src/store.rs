@@ -304,6 +304,17 @@ impl Store {
         Ok((head.epoch, head.seq))
     }
 
+    /// How many entries the ledger has, and the hash of the last one.
+    pub async fn ledger_head(&self) -> Result<(u64, Digest), StoreError> {
+        let head = self.readers.head().await?.head;
+        Ok((head.seq, head.hash))
+    }
+
+    /// The entries about one request, by the entry that created it.
+    pub async fn entries_of(&self, request: u64, limit: u32) -> Result<Vec<LedgerRow>, StoreError> {
+        self.readers.entries_of(request, limit).await
+    }
+
     /// Follows the ledger from an entry on, or from now.
     pub async fn tail(&self, after: Option<u64>) -> Result<Tail, StoreError> {
         // Subscribed before the cursor is read, so that nothing falls between the two.

@@ -137,11 +137,7 @@ impl Written {
 }
 
 /// Applies and commits some jobs. No caller is answered here, so an error means nothing was acknowledged.
-async fn attempt<B: Backend>(
-    backend: &mut B,
-    shared: &Shared,
-    jobs: &[Job],
-) -> Result<Written, StoreError> {
+async fn attempt<B: Backend>(backend: &mut B, shared: &Shared, jobs: &[Job]) -> Result<Written, StoreError> {
     if let [Job { work, .. }] = jobs
         && let Some(done) = alone(backend, work).await
     {
@@ -215,11 +211,7 @@ async fn apply<B: Backend>(
 }
 
 /// Commits what was applied, and says what the tails are to be told. An unknown outcome is looked up, never guessed.
-async fn commit<B: Backend>(
-    backend: &mut B,
-    shared: &Shared,
-    batch: Batch,
-) -> Result<Vec<News>, StoreError> {
+async fn commit<B: Backend>(backend: &mut B, shared: &Shared, batch: Batch) -> Result<Vec<News>, StoreError> {
     if batch.is_empty() {
         backend.rollback().await;
         return Ok(Vec::new());

@@ -1,6 +1,6 @@
 //! The shape of the record: every field of the contract, null when empty, and the same bytes both ways.
 
-use placet_core::{Display, DisplayField, Effect, Kind, Record};
+use placet_core::{Display, DisplayField, Effect, Kind, Preview, Record, Warning, WarningCode};
 use serde_json::{Value, json};
 
 use crate::scene::{Scene, one, two};
@@ -83,7 +83,15 @@ fn what_a_reviewer_is_shown_and_a_permit_travel_on_the_record() {
     let scene = Scene::asked(Kind::Action, two(), Effect::Allow, |_| {});
     let mut view = scene.request.view(scene.now);
     let field = DisplayField { pointer: "/tool".to_owned(), text: "delete_files".to_owned() };
-    view.display = Some(Display { digest: scene.request.digest, fields: vec![field], code: None });
+    let warning = Warning { code: WarningCode::Long, pointer: String::new(), text: "long".to_owned() };
+    view.display = Some(Display {
+        digest: scene.request.digest,
+        fields: vec![field],
+        code: None,
+        effect: "Delete 1 file: a".to_owned(),
+        preview: Preview::Json,
+        warnings: vec![warning],
+    });
     view.permit = Some("plp_x".to_owned());
     let text = serde_json::to_string(&view).unwrap();
     let record: Record = serde_json::from_str(&text).unwrap();

@@ -44,7 +44,7 @@ impl Hosts {
 }
 
 /// The host of a URL that every reader takes apart in the same way.
-fn host_of(url: &str) -> Result<String, &'static str> {
+pub fn host_of(url: &str) -> Result<String, &'static str> {
     if url.len() > LONGEST {
         return Err("the URL is longer than 8 KiB");
     }

@@ -232,6 +232,24 @@ impl Found {
             .collect()
     }
 
+    /// The same, with what is only known when it runs marked as such.
+    pub(super) fn outline(&self, most: usize) -> Vec<Simple> {
+        let word = |token: &Token| {
+            let unknown = token.dynamic || token.open;
+            if unknown { format!("{}…", token.text) } else { token.text.clone() }
+        };
+        let redirect =
+            |(mode, target): &(Mode, Token)| Redirect { fd: None, mode: *mode, target: word(target) };
+        self.primary()
+            .take(most)
+            .map(|command| Simple {
+                operator: command.raw.operator,
+                argv: command.raw.words.iter().map(word).collect(),
+                redirects: command.raw.redirects.iter().map(redirect).collect(),
+            })
+            .collect()
+    }
+
     pub(super) fn more_than(&self, most: usize) -> bool {
         self.overflow || self.primary().nth(most).is_some()
     }

@@ -1,16 +1,23 @@
-//! The ledger, page by page.
+//! The ledger, page by page, and whether it holds.
 
-use axum::{extract::State as AxumState, response::Response};
-use http::StatusCode;
-use placet_core::Digest;
+use axum::{
+    body::Body,
+    extract::State as AxumState,
+    response::{IntoResponse as _, Response},
+};
+use bytes::Bytes;
+use http::{HeaderValue, StatusCode, header};
+use placet_core::{Digest, Time};
+use placet_gate::Verification;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::{Value, json as value, value::RawValue};
+use tokio::sync::mpsc;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
     State,
     call::{Caller, Params},
-    problem::Problem,
+    problem::{Problem, ProblemDocument},
     v1::{json, refuse},
 };
 
@@ -72,4 +79,89 @@ pub(crate) async fn list(
         })
         .collect::<Result<_, Problem>>()?;
     Ok(json(StatusCode::OK, &LedgerPage { items, next_after }))
+}
+
+/// Where the ledger stands.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct LedgerStatus {
+    /// Hash of the last entry.
+    #[schema(value_type = String)]
+    head: Digest,
+    /// How many there are.
+    entries: u64,
+    /// What the last verification by this server found; null when there was none since it started.
+    verified: Option<VerifiedRecord>,
+}
+
+/// What a verification found.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct VerifiedRecord {
+    ok: bool,
+    /// How many entries were checked.
+    entries: u64,
+    #[schema(value_type = String, format = DateTime)]
+    at: Time,
+    /// What is wrong, first of all.
+    problem: Option<String>,
+}
+
+/// Where the ledger stands, and whether it was found to hold.
+#[utoipa::path(get, path = "/v1/ledger/status", operation_id = "get_ledger_status", tag = "ledger", responses((status = 200, description = "as of now", body = LedgerStatus)))]
+pub(crate) async fn status(
+    AxumState(state): AxumState<State>,
+    Caller(actor): Caller,
+) -> Result<Response, Problem> {
+    let status = state.gate.ledger_status(&actor).await.map_err(|error| refuse(&state, error))?;
+    let (entries, head, last) = status;
+    let verified =
+        last.map(|Verification { ok, entries, at, problem, .. }| VerifiedRecord { ok, entries, at, problem });
+    Ok(json(StatusCode::OK, &LedgerStatus { head, entries, verified }))
+}
+
+/// Check the whole ledger: the chain, what was written, and that the tables are what it says.
+#[utoipa::path(post, path = "/v1/ledger/verify", operation_id = "verify_ledger", tag = "ledger", responses(
+    (status = 200, description = "lines of `{checked, total}`, and last `{done, ok, entries, head, problem, at}`. Without that last line it was cut off", body = Object, content_type = "application/x-ndjson"),
+    (status = 409, description = "busy: somebody else is verifying", body = ProblemDocument),
+))]
+pub(crate) async fn verify(
+    AxumState(state): AxumState<State>,
+    Caller(actor): Caller,
+) -> Result<Response, Problem> {
+    let turn = state.gate.verify_turn(&actor).map_err(|error| refuse(&state, error))?;
+    let Some(turn) = turn else {
+        let detail = "somebody else is verifying the ledger: wait until that is done";
+        return Err(Problem::new(StatusCode::CONFLICT, "busy", detail).retry_after(5));
+    };
+    // One line on its way: progress that nobody reads is skipped, never queued.
+    let (lines, mut told) = mpsc::channel::<Value>(1);
+    state.tasks.spawn({
+        let state = state.clone();
+        async move {
+            let said = lines.clone();
+            let verified = state.gate.verify_ledger(turn, move |at| {
+                let _ = said.try_send(value!({"checked": at.done, "total": at.of}));
+            });
+            let last = tokio::select! {
+                found = verified => match found {
+                    Ok(Verification { ok, entries, head, problem, at }) => {
+                        value!({"done": true, "ok": ok, "entries": entries, "head": head, "problem": problem, "at": at})
+                    }
+                    Err(error) => {
+                        let problem = format!("it could not be read to its end: {error}");
+                        let at = state.gate.now();
+                        value!({"done": true, "ok": false, "entries": 0, "head": null, "problem": problem, "at": at})
+                    }
+                },
+                // The reader went away: nobody needs the rest.
+                () = lines.closed() => return,
+            };
+            let _ = lines.send(last).await;
+        }
+    });
+    let lines = futures_util::stream::poll_fn(move |cx| {
+        told.poll_recv(cx)
+            .map(|line| line.map(|line| Ok::<_, std::convert::Infallible>(Bytes::from(format!("{line}\n")))))
+    });
+    let kind = [(header::CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"))];
+    Ok((kind, Body::from_stream(lines)).into_response())
 }

@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::StatusCode;
-use placet_core::{Actor, Create, Record, Refusal, Request, RequestId, Risk, State as Life, Time};
+use placet_core::{Actor, Create, Record, Refusal, Request, RequestId, Risk, Row, State as Life, Time};
 use placet_gate::{Filter, GateError, Order, Until, Waiting};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -206,23 +206,82 @@ async fn read(
     Ok(record(state, actor, StatusCode::OK, &request))
 }
 
+/// How much of each request a list or a stream tells.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum View {
+    /// The whole record.
+    #[default]
+    Record,
+    /// One line.
+    Row,
+}
+
 /// Which requests to list; everything given must match.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListParams {
-    state: Option<Life>,
-    agent: Option<String>,
-    tool: Option<String>,
-    session: Option<String>,
-    risk: Option<Risk>,
-    group: Option<String>,
+    pub(crate) state: Option<Life>,
+    pub(crate) agent: Option<String>,
+    pub(crate) tool: Option<String>,
+    pub(crate) session: Option<String>,
+    pub(crate) risk: Option<Risk>,
+    pub(crate) group: Option<String>,
     /// Text in id, agent, tool, session or group.
-    q: Option<String>,
+    pub(crate) q: Option<String>,
+    /// Made at this time or later, such as `2026-11-15T00:00:00Z`.
+    pub(crate) since: Option<String>,
+    /// Made before this time.
+    pub(crate) until: Option<String>,
+    /// Decided by this person, alone or with others.
+    pub(crate) by: Option<String>,
     /// From `next_cursor` of the page before.
-    cursor: Option<String>,
-    /// 1 to 500; 50 unless told.
-    limit: Option<u32>,
+    pub(crate) cursor: Option<String>,
+    /// 1 to 500, of rows 1 to 1000; 50 unless told.
+    pub(crate) limit: Option<u32>,
+    /// `row` for one line of each instead of the record.
+    pub(crate) view: Option<View>,
+}
+
+impl ListParams {
+    /// What the store is asked for.
+    pub(crate) fn filter(self) -> Result<Filter, Problem> {
+        if self.q.as_ref().is_some_and(|q| q.len() > 200) {
+            return Err(Problem::unprocessable("invalid_query", "", "`q` is longer than 200 bytes"));
+        }
+        let time = |name: &str, text: Option<String>| {
+            let time = text.map(|text| text.parse::<Time>()).transpose();
+            time.map_err(|_| {
+                let detail = format!("`{name}` must be a time such as `2026-11-15T00:00:00Z`");
+                Problem::unprocessable("invalid_query", "", detail)
+            })
+        };
+        Ok(Filter {
+            state: self.state,
+            agent: self.agent,
+            tool: self.tool,
+            session: self.session,
+            risk: self.risk,
+            group: self.group,
+            q: self.q,
+            since: time("since", self.since)?,
+            until: time("until", self.until)?,
+            by: self.by,
+            after: self.cursor.as_deref().map(cursor).transpose()?,
+            ..Filter::default()
+        })
+    }
+}
+
+/// A page of records, or of lines.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum ListPage {
+    /// Without `view`.
+    Records(Page),
+    /// With `view=row`.
+    Rows(RowPage),
 }
 
 /// A page of records.
@@ -239,9 +298,22 @@ pub(crate) struct Page {
     event_id: String,
 }
 
+/// A page of lines.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RowPage {
+    /// Newest first; pending ones by nearest deadline.
+    items: Vec<Row>,
+    /// For the next page; null at the end.
+    next_cursor: Option<String>,
+    /// The last ledger entry this page has seen.
+    seq: u64,
+    /// The same as an event id: a stream from here misses nothing.
+    event_id: String,
+}
+
 /// List requests.
 #[utoipa::path(get, path = "/v1/requests", operation_id = "list_requests", tag = "requests", params(ListParams), responses(
-    (status = 200, description = "a page of records", body = Page),
+    (status = 200, description = "a page of records, or with `view=row` of lines", body = ListPage),
     (status = 403, description = "agents read their own requests by id", body = ProblemDocument),
 ))]
 pub(crate) async fn list(
@@ -249,37 +321,32 @@ pub(crate) async fn list(
     Caller(actor): Caller,
     Params(params): Params<ListParams>,
 ) -> Result<Response, Problem> {
-    let limit = params.limit.unwrap_or(50);
-    if !(1..=500).contains(&limit) {
-        return Err(Problem::unprocessable("invalid_query", "", "`limit` must be 1 to 500"));
+    let (limit, view) = (params.limit.unwrap_or(50), params.view.unwrap_or_default());
+    let most = if view == View::Row { 1000 } else { 500 };
+    if !(1..=most).contains(&limit) {
+        let detail = format!("`limit` must be 1 to {most}");
+        return Err(Problem::unprocessable("invalid_query", "", detail));
     }
-    let after = params.cursor.as_deref().map(cursor).transpose()?;
-    if params.q.as_ref().is_some_and(|q| q.len() > 200) {
-        return Err(Problem::unprocessable("invalid_query", "", "`q` is longer than 200 bytes"));
-    }
-    let filter = Filter {
-        state: params.state,
-        agent: params.agent,
-        tool: params.tool,
-        session: params.session,
-        risk: params.risk,
-        group: params.group,
-        q: params.q,
-        after,
-    };
+    let filter = params.filter()?;
     let listed = state.gate.list(&actor, &filter, limit).await.map_err(|error| refuse(&state, error))?;
-    let items: Result<Vec<_>, _> =
-        listed.items.iter().map(|request| serde_json::to_value(view(&state, &actor, request))).collect();
-    let page = Page {
-        items: items.map_err(|error| {
+    let (seq, event_id) = (listed.seq, format!("{}.{}", listed.epoch, listed.seq));
+    let next_cursor = listed.next.map(|next| match next.deadline {
+        Some(deadline) => format!("p{}.{}", deadline.micros(), next.seq),
+        None => format!("s{}", next.seq),
+    });
+    let page = if view == View::Row {
+        let items = listed.items.iter().map(|request| state.gate.row(&actor, request)).collect();
+        ListPage::Rows(RowPage { items, next_cursor, seq, event_id })
+    } else {
+        let items: Result<Vec<_>, _> = listed
+            .items
+            .iter()
+            .map(|request| serde_json::to_value(super::view(&state, &actor, request)))
+            .collect();
+        let items = items.map_err(|error| {
             Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", error.to_string())
-        })?,
-        next_cursor: listed.next.map(|next| match next.deadline {
-            Some(deadline) => format!("p{}.{}", deadline.micros(), next.seq),
-            None => format!("s{}", next.seq),
-        }),
-        seq: listed.seq,
-        event_id: format!("{}.{}", listed.epoch, listed.seq),
+        })?;
+        ListPage::Records(Page { items, next_cursor, seq, event_id })
     };
     Ok(json(StatusCode::OK, &page))
 }

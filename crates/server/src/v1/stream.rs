@@ -74,7 +74,7 @@ async fn produce(state: State, actor: Actor, mut position: Position, send: mpsc:
                     if !still_works(&state, &actor, &news).await {
                         return;
                     }
-                    match event(&state, &actor, &news) {
+                    match event(&state, &actor, position.view, &news) {
                         Some(event) => written(&event),
                         None => continue,
                     }

@@ -14,7 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::{
     State,
     problem::Problem,
-    v1::{refuse, view},
+    v1::{refuse, requests::View, view},
 };
 
 /// Where a stream begins.
@@ -25,6 +25,8 @@ pub(crate) struct StreamParams {
     /// After this event id (or the `seq` of a list). The header `Last-Event-ID` says the same and counts more: a reader
     /// that connects again to the address it began with sends what it heard last in the header.
     pub(crate) after: Option<String>,
+    /// `row` for one line of each request instead of the record.
+    pub(crate) view: Option<View>,
 }
 
 /// One event: what happened, and the record as it stands.
@@ -38,9 +40,13 @@ pub(crate) struct StreamEvent<'a> {
     /// When.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) at: Time,
-    /// The current record.
-    #[schema(value_type = placet_core::Record)]
-    pub(crate) record: placet_core::RecordView<'a>,
+    /// The current record; not with `view=row`.
+    #[schema(value_type = Option<placet_core::Record>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) record: Option<placet_core::RecordView<'a>>,
+    /// The current line, with `view=row`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) request: Option<Box<placet_core::Row>>,
 }
 
 /// A stream's place in the ledger.
@@ -49,6 +55,7 @@ pub(crate) struct Position {
     pub(crate) epoch: String,
     /// The cursor that was asked for is unknown: the reader must list again.
     pub(crate) reset: bool,
+    pub(crate) view: View,
     _seat: Seat,
 }
 
@@ -80,7 +87,7 @@ impl Position {
         if !state.gate.still_works(actor) {
             return Err(refuse(state, GateError::KeyRevoked));
         }
-        Ok(Self { feed, epoch, reset, _seat: seat })
+        Ok(Self { feed, epoch, reset, view: params.view.unwrap_or_default(), _seat: seat })
     }
 
     /// The id of the last event that was seen, filtered out or not.
@@ -106,13 +113,15 @@ pub(crate) async fn still_works(state: &State, actor: &Actor, news: &News) -> bo
 }
 
 /// The event of a piece of news, if this caller may see it.
-pub(crate) fn event<'a>(state: &State, actor: &Actor, news: &'a News) -> Option<StreamEvent<'a>> {
+pub(crate) fn event<'a>(state: &State, actor: &Actor, how: View, news: &'a News) -> Option<StreamEvent<'a>> {
     let request = news.request.as_deref()?;
-    Gate::may_see(actor, request).then(|| StreamEvent {
-        id: format!("{}.{}", news.epoch, news.seq),
-        kind: news.name,
-        at: news.at,
-        record: view(state, actor, request),
+    Gate::may_see(actor, request).then(|| {
+        let (record, row) = match how {
+            View::Record => (Some(view(state, actor, request)), None),
+            View::Row => (None, Some(Box::new(state.gate.row(actor, request)))),
+        };
+        let id = format!("{}.{}", news.epoch, news.seq);
+        StreamEvent { id, kind: news.name, at: news.at, record, request: row }
     })
 }
 

@@ -30,7 +30,7 @@ const POLICY: u16 = 1008;
 
 /// Follow what happens to requests over a WebSocket: the same events, one text message each.
 #[utoipa::path(get, path = "/v1/ws", operation_id = "stream_events_ws", tag = "streams", params(StreamParams), responses(
-    (status = 101, description = "messages `{id, type, at, record}`; `{type: \"reset\"}` means: list again"),
+    (status = 101, description = "messages `{id, type, at, record}`, or with `view=row` `{id, type, at, request}`; `{type: \"reset\"}` means: list again"),
     (status = 400, description = "not a WebSocket handshake", body = ProblemDocument),
 ))]
 pub(crate) async fn ws(
@@ -72,7 +72,7 @@ async fn follow(state: State, actor: Actor, mut position: Position, mut socket: 
                     if !still_works(&state, &actor, &news).await {
                         return close(socket, POLICY, "the key was revoked").await;
                     }
-                    match event(&state, &actor, &news) {
+                    match event(&state, &actor, position.view, &news) {
                         Some(event) => Message::text(serde_json::to_string(&event).unwrap_or_default()),
                         None => continue,
                     }

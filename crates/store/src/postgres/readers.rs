@@ -17,11 +17,12 @@ use super::{
     session::{self, CONNECT, Statement, failed, pipeline, read, request, requests, simple},
 };
 use crate::{
-    Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError, StoredSession,
+    Figure, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError, StoredSession, Waiting,
     backend::HeadRow,
+    figures::figure,
     migrations::{POLICY, SIGN_IN},
     policies,
-    read::{Bind, list_sql, page},
+    read::{Between, Bind, list_sql, page},
     rows::{self, bytes32, int, parse, uint},
     sessions::{self, LINKS, PASSWORDS, SESSIONS},
     tail::News,
@@ -173,8 +174,51 @@ impl PostgresReaders {
         rows.iter().map(|row| parse(read(row, 0)?)).collect()
     }
 
-    pub(crate) async fn list(&self, filter: &Filter, limit: u32, now: Time) -> Result<Listed, StoreError> {
-        let (sql, binds) = list_sql(filter, limit + 1, now, '$', "ILIKE");
+    /// The first request that this entry or a later one made, and when.
+    pub(crate) async fn made_after(&self, seq: u64) -> Result<Option<(u64, Time)>, StoreError> {
+        let first = "SELECT seq, created_at FROM requests WHERE seq >= $1 ORDER BY seq LIMIT 1";
+        let rows = self.query(first, &[&int(seq)]).await?;
+        rows.first().map(|row| Ok((uint(read(row, 0)?), Time::from_micros(read(row, 1)?)))).transpose()
+    }
+
+    pub(crate) async fn entries_of(&self, request: u64, limit: u32) -> Result<Vec<LedgerRow>, StoreError> {
+        let entries = "SELECT seq, entry, hash FROM ledger WHERE seq = $1
+             UNION ALL SELECT seq, entry, hash FROM ledger WHERE request = $1 AND request <> seq ORDER BY 1 LIMIT $2";
+        let rows = self.query(entries, &[&int(request), &i64::from(limit)]).await?;
+        rows.iter().map(ledger_row).collect()
+    }
+
+    pub(crate) async fn figures(
+        &self,
+        from: u64,
+        before: u64,
+        limit: u32,
+    ) -> Result<Vec<Figure>, StoreError> {
+        let page = "SELECT seq, changed_at, meta FROM requests WHERE seq >= $1 AND seq < $2 ORDER BY seq DESC LIMIT $3";
+        let rows = self.query(page, &[&int(from), &int(before), &i64::from(limit)]).await?;
+        rows.iter().map(|row| figure(read(row, 0)?, read(row, 1)?, read(row, 2)?)).collect()
+    }
+
+    pub(crate) async fn waiting(&self, now: Time) -> Result<Vec<Waiting>, StoreError> {
+        let counts = "SELECT risk, count(*), min(created_at) FROM requests
+             WHERE state = 'pending' AND deadline IS NOT NULL AND deadline > $1 GROUP BY risk";
+        let rows = self.query(counts, &[&now.micros()]).await?;
+        rows.iter()
+            .map(|row| {
+                let oldest = Time::from_micros(read(row, 2)?);
+                Ok(Waiting { risk: parse(read(row, 0)?)?, count: uint(read(row, 1)?), oldest })
+            })
+            .collect()
+    }
+
+    pub(crate) async fn list(
+        &self,
+        filter: &Filter,
+        between: Between,
+        limit: u32,
+        now: Time,
+    ) -> Result<Listed, StoreError> {
+        let (sql, binds) = list_sql(filter, between, limit + 1, now, '$', "ILIKE");
         let pending = filter.state == Some(State::Pending);
         let sql = requests!("({}) r").replacen("{}", &sql, 1);
         let params = binds
@@ -206,15 +250,7 @@ impl PostgresReaders {
                 &[&int(after), &i64::from(limit)],
             )
             .await?;
-        rows.iter()
-            .map(|row| {
-                Ok(LedgerRow {
-                    seq: uint(read(row, 0)?),
-                    text: read(row, 1)?,
-                    hash: Digest::new(bytes32(read(row, 2)?)?),
-                })
-            })
-            .collect()
+        rows.iter().map(ledger_row).collect()
     }
 
     pub(crate) async fn news(&self, after: u64, limit: u32) -> Result<Vec<News>, StoreError> {
@@ -339,6 +375,11 @@ impl PostgresReaders {
             self.query("SELECT agent, pending FROM tallies WHERE pending <> 0 ORDER BY agent", &[]).await?;
         rows.iter().map(|row| Ok((read(row, 0)?, uint(read(row, 1)?)))).collect()
     }
+}
+
+fn ledger_row(row: &Row) -> Result<LedgerRow, StoreError> {
+    let hash = Digest::new(bytes32(read(row, 2)?)?);
+    Ok(LedgerRow { seq: uint(read(row, 0)?), text: read(row, 1)?, hash })
 }
 
 async fn set_up(client: &Client) -> Result<(), tokio_postgres::Error> {

@@ -12,11 +12,12 @@ use tokio::sync::Semaphore;
 
 use super::Recent;
 use crate::{
-    Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError, StoredSession,
+    Figure, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError, StoredSession, Waiting,
     backend::HeadRow,
+    figures::figure,
     migrations::{POLICY, SIGN_IN},
     policies,
-    read::{Bind, list_sql, page},
+    read::{Between, Bind, list_sql, page},
     rows::{self, bytes32, int, parse, uint},
     sessions,
     tail::News,
@@ -130,8 +131,14 @@ impl SqliteReaders {
         self.long(|db| snapshot(db, |db| Ok((head(db)?.principals_seq, directory(db)?)))).await
     }
 
-    pub(crate) async fn list(&self, filter: &Filter, limit: u32, now: Time) -> Result<Listed, StoreError> {
-        let (sql, binds) = list_sql(filter, limit + 1, now, '?', "LIKE");
+    pub(crate) async fn list(
+        &self,
+        filter: &Filter,
+        between: Between,
+        limit: u32,
+        now: Time,
+    ) -> Result<Listed, StoreError> {
+        let (sql, binds) = list_sql(filter, between, limit + 1, now, '?', "LIKE");
         let pending = filter.state == Some(State::Pending);
         self.long(move |db| {
             snapshot(db, |db| {
@@ -152,6 +159,68 @@ impl SqliteReaders {
                     .collect::<Result<Vec<_>, StoreError>>()?;
                 Ok(page(items, limit, pending, int(head.seq), head.epoch))
             })
+        })
+        .await
+    }
+
+    /// The first request that this entry or a later one made, and when.
+    pub(crate) async fn made_after(&self, seq: u64) -> Result<Option<(u64, Time)>, StoreError> {
+        self.short(|db| {
+            let row: Option<(i64, i64)> = db
+                .prepare_cached("SELECT seq, created_at FROM requests WHERE seq >= ?1 ORDER BY seq LIMIT 1")?
+                .query_row([int(seq)], |row| Ok((row.get(0)?, row.get(1)?)))
+                .optional()?;
+            Ok(row.map(|(seq, at)| (uint(seq), Time::from_micros(at))))
+        })
+        .await
+    }
+
+    pub(crate) async fn entries_of(&self, request: u64, limit: u32) -> Result<Vec<LedgerRow>, StoreError> {
+        self.long(move |db| {
+            let mut find = db.prepare_cached(
+                "SELECT seq, entry, hash FROM ledger WHERE seq = ?1
+                 UNION ALL SELECT seq, entry, hash FROM ledger WHERE request = ?1 AND request <> seq ORDER BY 1 LIMIT ?2",
+            )?;
+            rows_of(find.query(rusqlite::params![int(request), limit])?)
+        })
+        .await
+    }
+
+    pub(crate) async fn figures(
+        &self,
+        from: u64,
+        before: u64,
+        limit: u32,
+    ) -> Result<Vec<Figure>, StoreError> {
+        self.long(move |db| {
+            let mut find = db.prepare_cached(
+                "SELECT seq, changed_at, meta FROM requests WHERE seq >= ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3",
+            )?;
+            let rows = find.query_map(rusqlite::params![int(from), int(before), limit], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?))
+            })?;
+            rows.map(|row| {
+                let (seq, changed_at, meta) = row?;
+                figure(seq, changed_at, &meta)
+            })
+            .collect()
+        })
+        .await
+    }
+
+    pub(crate) async fn waiting(&self, now: Time) -> Result<Vec<Waiting>, StoreError> {
+        self.long(move |db| {
+            let mut find = db.prepare_cached(
+                "SELECT risk, count(*), min(created_at) FROM requests
+                 WHERE state = 'pending' AND deadline IS NOT NULL AND deadline > ?1 GROUP BY risk",
+            )?;
+            let rows = find
+                .query_map([now.micros()], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))?;
+            rows.map(|row| {
+                let (risk, count, oldest) = row?;
+                Ok(Waiting { risk: parse(&risk)?, count: uint(count), oldest: Time::from_micros(oldest) })
+            })
+            .collect()
         })
         .await
     }
@@ -287,7 +356,9 @@ impl SqliteReaders {
     pub(crate) async fn session(&self, secret: [u8; 32]) -> Result<Option<StoredSession>, StoreError> {
         self.short(|db| {
             let found = db
-                .prepare_cached(&format!("{SESSION} WHERE secret = ?1 UNION ALL {SESSION} WHERE previous = ?1 LIMIT 1"))?
+                .prepare_cached(&format!(
+                    "{SESSION} WHERE secret = ?1 UNION ALL {SESSION} WHERE previous = ?1 LIMIT 1"
+                ))?
                 .query_row([&secret[..]], session_columns)
                 .optional()?;
             found.map(session).transpose()
@@ -315,10 +386,9 @@ impl SqliteReaders {
             let mut find = db.prepare_cached(
                 "SELECT id FROM sessions WHERE expires_at <= ?1 OR last_seen_at <= ?2 LIMIT ?3",
             )?;
-            let ids = find
-                .query_map(rusqlite::params![now.micros(), idle_since.micros(), limit], |row| {
-                    row.get::<_, String>(0)
-                })?;
+            let ids = find.query_map(rusqlite::params![now.micros(), idle_since.micros(), limit], |row| {
+                row.get::<_, String>(0)
+            })?;
             ids.map(|id| parse(&id?)).collect()
         })
         .await
@@ -434,9 +504,7 @@ pub(super) fn directory(db: &Connection) -> Result<Directory, StoreError> {
     if super::format(db)? >= SIGN_IN {
         let mut find = db.prepare_cached(sessions::SESSIONS)?;
         let signed_in = find
-            .query_map([], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
-            })?
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?
             .collect::<Result<Vec<_>, _>>()?;
         let mut find = db.prepare_cached(sessions::LINKS)?;
         let links = find
@@ -473,12 +541,14 @@ fn session(columns: StoredColumns) -> Result<StoredSession, StoreError> {
 fn ledger(db: &Connection, after: u64, limit: u32) -> Result<Vec<LedgerRow>, StoreError> {
     let mut find =
         db.prepare_cached("SELECT seq, entry, hash FROM ledger WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
-    let rows = find.query_map(rusqlite::params![int(after), limit], |row| {
-        Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get::<_, Vec<u8>>(2)?))
-    })?;
-    rows.map(|row| {
-        let (seq, text, hash) = row?;
-        Ok(LedgerRow { seq: uint(seq), text, hash: Digest::new(bytes32(&hash)?) })
-    })
-    .collect()
+    rows_of(find.query(rusqlite::params![int(after), limit])?)
+}
+
+fn rows_of(mut rows: rusqlite::Rows<'_>) -> Result<Vec<LedgerRow>, StoreError> {
+    let mut out = Vec::new();
+    while let Some(row) = rows.next()? {
+        let hash: Vec<u8> = row.get(2)?;
+        out.push(LedgerRow { seq: uint(row.get(0)?), text: row.get(1)?, hash: Digest::new(bytes32(&hash)?) });
+    }
+    Ok(out)
 }

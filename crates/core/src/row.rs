@@ -1,0 +1,68 @@
+//! One line of a queue: what a list of many requests needs of each. Every text in it can be shown as it is.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{DecisionWord, Digest, Kind, RequestId, Risk, State, Time};
+
+/// A request as one line of a list. Every text in it is drawn by the rule of [`crate::show`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Row {
+    /// Its identifier.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub id: RequestId,
+    /// One more with every ledger entry about it.
+    pub version: u32,
+    /// What is asked for.
+    pub kind: Kind,
+    /// Where it stands.
+    pub state: State,
+    /// Who asks.
+    pub agent: String,
+    /// The agent's session.
+    pub session: String,
+    /// action: the tool.
+    pub tool: Option<String>,
+    /// Computed risk.
+    pub risk: Risk,
+    /// What will happen, in one sentence made from the tool and the arguments that will run.
+    pub effect: String,
+    /// The pause it belongs to.
+    pub group: Option<String>,
+    /// Equal on requests that ask for the same call; for reviewers, null for others.
+    pub same: Option<String>,
+    /// What a vote must carry now: of the replacement if one is on the table, else of the request.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub digest: Digest,
+    /// How far the votes are.
+    pub votes: Tally,
+    /// Whether an approving vote must carry the step-up code.
+    pub needs_step_up: bool,
+    /// How many things there are to look at twice.
+    pub warnings: u32,
+    /// When it was made.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub created_at: Time,
+    /// Deciding must happen before this.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub expires_at: Time,
+    /// When it was decided.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub decided_at: Option<Time>,
+    /// By whom; empty when policy decided, or nobody has.
+    pub decided_by: Vec<String>,
+    /// What was decided.
+    pub decision: Option<DecisionWord>,
+    /// The agents above the one that asks, as it claims, outermost first.
+    pub lineage: Vec<String>,
+}
+
+/// How far the votes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Tally {
+    /// Approving votes on what is on the table.
+    pub have: u32,
+    /// The fewest people whose yes could be enough.
+    pub need: u32,
+}

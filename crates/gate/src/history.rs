@@ -1,0 +1,204 @@
+//! What happened to a request, in sentences, and how people decided calls like it.
+
+use placet_core::{
+    Actor, DecisionWord, Effect, Event, Kind, ReportStatus, Request, RequestId, Role, State, Time, show,
+};
+use placet_ledger::{Data, Entry};
+use placet_store::{Filter, StoreError};
+use serde_json::{Map, Value};
+
+use crate::{Gate, GateError};
+
+/// What happened to a request, and what happened to its like.
+#[derive(Debug, Clone)]
+pub struct History {
+    /// Everything that happened, in order.
+    pub entries: Vec<Happened>,
+    /// The last decisions of people on calls of the same tool with arguments of the same shape, the newest first.
+    pub similar: Vec<Similar>,
+}
+
+/// One thing that happened. Every text in it can be shown as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Happened {
+    /// Its number in the ledger.
+    pub seq: u64,
+    /// When.
+    pub at: Time,
+    /// Who did it.
+    pub by: String,
+    /// In which role.
+    pub role: Role,
+    /// The name of the event.
+    pub kind: &'static str,
+    /// What happened, in a sentence.
+    pub text: String,
+}
+
+/// A decision on a call like this one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Similar {
+    /// The request.
+    pub id: RequestId,
+    /// When it was decided.
+    pub at: Time,
+    /// Who asked.
+    pub agent: String,
+    /// What was decided.
+    pub decision: DecisionWord,
+    /// By whom.
+    pub by: Vec<String>,
+    /// What became of it.
+    pub state: State,
+    /// Whether it was the same call: the same agent, tool and arguments.
+    pub exact: bool,
+}
+
+/// Most entries that are told. A request has a handful; votes that are changed again and again could make more.
+const ENTRIES: u32 = 500;
+/// How many decisions are told, among how many requests, among how many entries of the ledger.
+const TOLD: usize = 5;
+const LOOKED_AT: u32 = 200;
+const LOOK_BACK: u64 = 50_000;
+
+impl Gate {
+    /// What happened to a request, and how people decided calls like it.
+    pub async fn history(&self, actor: &Actor, id: RequestId) -> Result<History, GateError> {
+        let actor = &*self.acting(actor, &[Role::Reviewer, Role::Auditor])?;
+        let request = self.get(actor, id).await?;
+        let rows = self.store.entries_of(request.seq, ENTRIES).await?;
+        let entries = rows
+            .iter()
+            .map(|row| {
+                let entry: Entry = serde_json::from_str(&row.text).map_err(StoreError::from)?;
+                Ok(happened(&request, &entry))
+            })
+            .collect::<Result<_, GateError>>()?;
+        Ok(History { entries, similar: self.similar(actor, &request).await? })
+    }
+
+    async fn similar(&self, actor: &Actor, request: &Request) -> Result<Vec<Similar>, GateError> {
+        let arguments = request.content.as_ref().and_then(|content| content.body.arguments());
+        let (Some(tool), Some(arguments)) = (&request.tool, arguments) else { return Ok(Vec::new()) };
+        let (_, head) = self.store.head().await?;
+        let filter = Filter {
+            tool: Some(tool.clone()),
+            decided: true,
+            not_before: Some(head.saturating_sub(LOOK_BACK)),
+            ..Filter::default()
+        };
+        let listed = self.list(actor, &filter, LOOKED_AT).await?;
+        let like = listed.items.iter().filter(|other| other.id != request.id).filter_map(|other| {
+            let theirs = other.content.as_ref()?.body.arguments()?;
+            let decision = other.decision.as_ref().filter(|decision| !decision.by.is_empty())?;
+            alike(arguments, theirs).then(|| Similar {
+                id: other.id,
+                at: decision.at,
+                agent: show(&other.agent),
+                decision: decision.word,
+                by: decision.by.iter().map(|name| show(name)).collect(),
+                state: other.state_at(self.now()),
+                exact: other.agent == request.agent && theirs == arguments,
+            })
+        });
+        Ok(like.take(TOLD).collect())
+    }
+}
+
+/// Whether two calls have the same arguments by name and type.
+fn alike(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
+    one.len() == other.len()
+        && one.iter().all(|(key, value)| {
+            other
+                .get(key)
+                .is_some_and(|theirs| std::mem::discriminant(value) == std::mem::discriminant(theirs))
+        })
+}
+
+fn happened(request: &Request, entry: &Entry) -> Happened {
+    let by = show(&entry.by.name);
+    let text = match &entry.data {
+        Data::Request(event) => said(request, entry, event, &by),
+        // Not about a request; told by its name rather than left out.
+        Data::Admin(event) => format!("{by}: {}.", event.name()),
+    };
+    Happened { seq: entry.seq, at: entry.at, by, role: entry.by.role, kind: entry.data.name(), text }
+}
+
+/// What happened, in a sentence.
+fn said(request: &Request, entry: &Entry, event: &Event, by: &str) -> String {
+    let decision = request.decision.as_ref().filter(|decision| Some(decision.version) == entry.version);
+    let outcome = request.outcome.as_ref().filter(|outcome| Some(outcome.version) == entry.version);
+    let with = |text: String, words: Option<&str>| match words.filter(|words| !words.is_empty()) {
+        Some(words) => format!("{text}: {}", show(words)),
+        None => format!("{text}."),
+    };
+    let became = |status: &ReportStatus| match status {
+        ReportStatus::Succeeded => "succeeded",
+        ReportStatus::Failed => "failed",
+    };
+    match event {
+        Event::Created(created) => {
+            let asked = match (&created.kind, &created.tool) {
+                (Kind::Action, Some(tool)) => format!("{by} asked to run {}", show(tool)),
+                (Kind::Action, None) => format!("{by} asked to act"),
+                (Kind::Plan, _) => format!("{by} asked to carry out a plan"),
+                (Kind::Input, _) => format!("{by} asked a question"),
+                (Kind::Confirmation, _) => format!("{by} asked for a yes or no"),
+            };
+            let rule = show(&created.verdict.rule);
+            match (&created.grant, created.verdict.effect) {
+                (Some(grant), _) => format!("{asked}; the standing approval {grant} let it through."),
+                (None, Effect::Allow) => format!("{asked}; rule {rule} allowed it."),
+                (None, Effect::Deny) => format!("{asked}; rule {rule} refused it."),
+                (None, Effect::Hold) => format!("{asked}; rule {rule} holds it for a person."),
+            }
+        }
+        Event::Voted { vote, proposal: Some(proposal) } => {
+            let what =
+                if proposal.word == DecisionWord::Edit { "other arguments" } else { "another version" };
+            format!(
+                "{} put {what} on the table; earlier votes are void, and more are needed.",
+                show(&vote.by)
+            )
+        }
+        Event::Voted { vote, proposal: None } => {
+            format!("{} voted {}; more votes are needed.", show(&vote.by), vote.vote)
+        }
+        Event::Decided { vote, decision: word, by: all, .. } => {
+            let who = show(&vote.by);
+            let others: Vec<String> =
+                all.iter().filter(|name| **name != vote.by).map(|name| show(name)).collect();
+            let together =
+                if others.is_empty() { String::new() } else { format!(", with {}", others.join(", ")) };
+            let text = match word {
+                DecisionWord::Approve => format!("{who} approved it{together}"),
+                DecisionWord::Edit => format!("{who} approved it with other arguments{together}"),
+                DecisionWord::Deny => format!("{who} denied it"),
+                DecisionWord::Respond => format!("{who} answered it{together}"),
+            };
+            with(text, decision.and_then(|decision| decision.reason.as_deref()))
+        }
+        Event::Claimed { .. } => format!("{by} took the permit and is running it."),
+        Event::Reported { status, .. } => {
+            let note = outcome.and_then(|outcome| outcome.note.as_deref());
+            with(format!("{by} reported that it {}", became(status)), note)
+        }
+        Event::Cancelled {} => format!("{by} withdrew it."),
+        Event::Revoked {} => format!("{by} took the approval back before it was used."),
+        Event::Reassigned { to } => {
+            let names: Vec<String> = to.iter().map(|name| show(name)).collect();
+            format!("{by} asked {} to look at it.", names.join(", "))
+        }
+        Event::Escalated { expires_at, .. } => {
+            format!("Nobody decided in time; others are asked until {expires_at}.")
+        }
+        Event::Expired {} => "Nobody decided in time.".to_owned(),
+        Event::Lapsed {} => "Nobody used the permit in time.".to_owned(),
+        Event::Unknown {} => "Nobody said in time what became of it.".to_owned(),
+        Event::Resolved { status } => {
+            let note = outcome.and_then(|outcome| outcome.note.as_deref());
+            with(format!("{by} settled that it {}", became(status)), note)
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The name of a tool as words, and its arguments as something that is asked for by name, each at most once.
+
+use serde_json::{Map, Value};
+
+/// The words of a tool's own name: `mcp__files__deleteFile` is `delete`, `file`.
+pub(super) struct Name {
+    words: Vec<String>,
+}
+
+impl Name {
+    pub(super) fn new(tool: &str) -> Self {
+        let own = tool.rsplit(['/', ':', '.']).next().unwrap_or(tool);
+        let own = own.rsplit("__").next().unwrap_or(own);
+        let mut words: Vec<String> = Vec::new();
+        let mut word = String::new();
+        let mut lower = false;
+        for letter in own.chars() {
+            if !letter.is_ascii_alphanumeric() {
+                words.extend((!word.is_empty()).then(|| std::mem::take(&mut word)));
+                lower = false;
+                continue;
+            }
+            if letter.is_ascii_uppercase() && lower {
+                words.push(std::mem::take(&mut word));
+            }
+            lower = !letter.is_ascii_uppercase();
+            word.push(letter.to_ascii_lowercase());
+        }
+        words.extend((!word.is_empty()).then_some(word));
+        Self { words }
+    }
+
+    /// Whether one of these is among its words.
+    pub(super) fn has(&self, any: &[&str]) -> bool {
+        self.words.iter().any(|word| any.contains(&word.as_str()))
+    }
+
+    /// Whether it is exactly these words.
+    pub(super) fn is(&self, all: &[&str]) -> bool {
+        self.words == all
+    }
+}
+
+/// The arguments of a call, and which of them were understood.
+#[derive(Clone)]
+pub(super) struct Args<'a> {
+    map: &'a Map<String, Value>,
+    used: usize,
+}
+
+impl<'a> Args<'a> {
+    pub(super) fn new(map: &'a Map<String, Value>) -> Self {
+        Self { map, used: 0 }
+    }
+
+    /// How many were not asked for.
+    pub(super) fn more(&self) -> usize {
+        self.map.len().saturating_sub(self.used)
+    }
+
+    /// The argument with one of these names. Two of them are one too many: who knows which one counts?
+    pub(super) fn maybe(&mut self, keys: &[&str]) -> Option<Option<(&'a str, &'a Value)>> {
+        let mut found = self.map.iter().filter(|(key, _)| keys.contains(&key.as_str()));
+        match (found.next(), found.next()) {
+            (None, _) => Some(None),
+            (Some((key, value)), None) => {
+                self.used = self.used.saturating_add(1);
+                Some((!value.is_null()).then_some((key.as_str(), value)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Text under one of these names.
+    pub(super) fn text(&mut self, keys: &[&str]) -> Option<&'a str> {
+        self.maybe_text(keys)?
+    }
+
+    /// Text under one of these names, or nothing there; anything else is not what was meant.
+    pub(super) fn maybe_text(&mut self, keys: &[&str]) -> Option<Option<&'a str>> {
+        match self.maybe(keys)? {
+            None => Some(None),
+            Some((_, value)) => value.as_str().map(Some),
+        }
+    }
+
+    /// One text or a list of texts under one of these names; nothing there is an empty list.
+    pub(super) fn texts(&mut self, keys: &[&str]) -> Option<Vec<&'a str>> {
+        match self.maybe(keys)? {
+            None => Some(Vec::new()),
+            Some((_, Value::String(text))) => Some(vec![text]),
+            Some((_, Value::Array(items))) => items.iter().map(Value::as_str).collect(),
+            Some(_) => None,
+        }
+    }
+}
+
+/// Names under which a call says which file it is about.
+pub(super) const PATH: &[&str] =
+    &["path", "file_path", "filePath", "filename", "file_name", "file", "target_file", "absolute_path"];
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn names_are_taken_apart_at_every_habit_of_writing_them() {
+        for tool in
+            ["delete_file", "DeleteFile", "fs.deleteFile", "mcp__files__delete-file", "a/b:delete_file"]
+        {
+            assert!(Name::new(tool).is(&["delete", "file"]), "{tool}");
+        }
+        assert!(Name::new("Bash").is(&["bash"]));
+        assert!(!Name::new("undelete_profile").has(&["delete", "file"]));
+    }
+
+    #[test]
+    fn two_names_for_one_thing_are_one_too_many() {
+        let both = json!({"path": "a", "file": "b"});
+        assert_eq!(Args::new(both.as_object().unwrap()).text(PATH), None);
+        let one = json!({"path": "a", "x": 1});
+        let mut args = Args::new(one.as_object().unwrap());
+        assert_eq!((args.text(PATH), args.more()), (Some("a"), 1));
+    }
+}

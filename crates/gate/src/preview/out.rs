@@ -1,0 +1,221 @@
+//! What leaves the house: calls to other servers, e-mail, messages, money.
+
+use placet_core::{Preview, show};
+use serde_json::Value;
+
+use super::{
+    args::{Args, Name},
+    text::{clip, count, grouped, list, value},
+};
+
+/// A call to another server.
+pub(super) struct Http<'a> {
+    method: String,
+    url: &'a str,
+    /// None where two programs could read the address differently.
+    host: Option<String>,
+    headers: Vec<(String, String)>,
+    body: Option<String>,
+}
+
+const METHODS: &[&str] = &["get", "post", "put", "patch", "delete", "head", "options"];
+
+impl<'a> Http<'a> {
+    pub(super) fn read(name: &Name, args: &mut Args<'a>) -> Option<Self> {
+        if !name.has(&["http", "https", "fetch", "request", "curl", "webhook", "api", "url", "rest"]) {
+            return None;
+        }
+        let url = args.text(&["url", "uri"])?;
+        let method = args.maybe_text(&["method", "http_method"])?;
+        let body = match args.maybe(&["body", "data", "json", "payload"])? {
+            None => None,
+            Some((_, Value::String(text))) => Some(show(text)),
+            Some((_, other)) => Some(show(&other.to_string())),
+        };
+        let headers = match args.maybe(&["headers"])? {
+            None => Vec::new(),
+            Some((_, headers)) => headers
+                .as_object()?
+                .iter()
+                .map(|(name, value)| Some((show(name), show(value.as_str()?))))
+                .collect::<Option<_>>()?,
+        };
+        let named = METHODS.iter().find(|method| name.has(&[*method])).copied();
+        let method = match (method, named) {
+            (Some(method), _) => clip(method, 20),
+            (None, Some(named)) => named.to_uppercase(),
+            // A fetch that sends nothing is a GET everywhere; what sends something without saying how is not known here.
+            (None, None) if body.is_none() && name.has(&["fetch", "curl"]) => "GET".to_owned(),
+            _ => return None,
+        };
+        Some(Self { method, url, host: placet_policy::host_of(url).ok(), headers, body })
+    }
+
+    pub(super) fn effect(&self) -> String {
+        let sends = if self.body.is_some() { ", sending a body" } else { "" };
+        match &self.host {
+            Some(_) => format!("Send {} to {}{sends}", self.method, clip(self.url, 150)),
+            None => {
+                format!(
+                    "Send {} to an address that can be read in two ways: {}{sends}",
+                    self.method,
+                    value(self.url, 110)
+                )
+            }
+        }
+    }
+
+    pub(super) fn preview(self) -> Preview {
+        let Some(host) = self.host else { return Preview::Json };
+        Preview::Http {
+            method: self.method,
+            url: show(self.url),
+            host,
+            headers: self.headers,
+            body: self.body,
+        }
+    }
+}
+
+/// An e-mail.
+pub(super) struct Email<'a> {
+    to: Vec<&'a str>,
+    cc: Vec<&'a str>,
+    bcc: Vec<&'a str>,
+    subject: &'a str,
+    body: &'a str,
+    attached: usize,
+}
+
+impl<'a> Email<'a> {
+    pub(super) fn read(name: &Name, args: &mut Args<'a>) -> Option<Self> {
+        if !name.has(&["email", "mail", "gmail", "emails"]) {
+            return None;
+        }
+        let to = args.texts(&["to", "recipient", "recipients"])?;
+        let (cc, bcc) = (args.texts(&["cc"])?, args.texts(&["bcc"])?);
+        let subject = args.maybe_text(&["subject"])?;
+        let body = args.maybe_text(&["body", "text", "message", "content"])?;
+        if to.is_empty() || (subject.is_none() && body.is_none()) {
+            return None;
+        }
+        let attached = match args.maybe(&["attachments"])? {
+            None => 0,
+            Some((_, list)) => list.as_array()?.len(),
+        };
+        Some(Self { to, cc, bcc, subject: subject.unwrap_or(""), body: body.unwrap_or(""), attached })
+    }
+
+    pub(super) fn effect(&self) -> String {
+        let everybody = self.to.iter().chain(&self.cc).chain(&self.bcc).copied().collect::<Vec<_>>();
+        let mut out = format!("Send an e-mail to {}", list(everybody.into_iter(), 110));
+        if !self.bcc.is_empty() {
+            out.push_str(&format!(" ({} hidden from the others)", self.bcc.len()));
+        }
+        if self.attached > 0 {
+            out.push_str(&format!(" with {}", count(self.attached, "attachment", "attachments")));
+        }
+        out
+    }
+
+    pub(super) fn preview(&self) -> Preview {
+        let shown = |list: &[&str]| list.iter().map(|text| show(text)).collect();
+        Preview::Email {
+            to: shown(&self.to),
+            cc: shown(&self.cc),
+            bcc: shown(&self.bcc),
+            subject: show(self.subject),
+            body: show(self.body),
+        }
+    }
+}
+
+/// A message to a channel or a person.
+pub(super) struct Message<'a> {
+    to: &'a str,
+}
+
+impl<'a> Message<'a> {
+    pub(super) fn read(name: &Name, args: &mut Args<'a>) -> Option<Self> {
+        if !(name.has(&["send", "post"]) && name.has(&["message", "chat", "sms", "slack", "comment"])) {
+            return None;
+        }
+        let to = args.text(&["channel", "channel_id", "to", "recipient", "chat_id", "phone"])?;
+        args.text(&["text", "message", "body", "content"])?;
+        Some(Self { to })
+    }
+
+    pub(super) fn effect(&self) -> String {
+        format!("Send a message to {}", value(self.to, 120))
+    }
+}
+
+/// Money changes hands.
+pub(super) struct Money<'a> {
+    verb: &'static str,
+    amount: String,
+    currency: Option<&'a str>,
+    to: &'a str,
+    reference: Option<&'a str>,
+}
+
+impl<'a> Money<'a> {
+    pub(super) fn read(name: &Name, args: &mut Args<'a>) -> Option<Self> {
+        let verb = match () {
+            () if name.has(&["refund"]) => "Refund",
+            () if name.has(&["charge"]) => "Charge",
+            () if name.has(&["transfer"]) => "Transfer",
+            () if name.has(&["pay", "payment", "payments", "payout", "payouts", "wire", "remit"]) => "Pay",
+            () => return None,
+        };
+        let (_, amount) = args.maybe(&["amount"])??;
+        let amount = match amount {
+            Value::Number(number) => number.to_string(),
+            Value::String(text) if is_decimal(text) => text.clone(),
+            _ => return None,
+        };
+        let currency = args.maybe_text(&["currency", "currency_code"])?;
+        let to = args.text(&[
+            "to",
+            "recipient",
+            "payee",
+            "beneficiary",
+            "destination",
+            "iban",
+            "account",
+            "customer",
+            "supplier",
+            "vendor",
+            "to_account",
+        ])?;
+        let reference = args.maybe_text(&["reference", "memo", "purpose", "note", "description"])?;
+        Some(Self { verb, amount, currency, to, reference })
+    }
+
+    pub(super) fn effect(&self) -> String {
+        let currency = match self.currency {
+            Some(currency) => format!(" {}", value(currency, 20)),
+            None => " (no currency given)".to_owned(),
+        };
+        format!("{} {}{currency} to {}", self.verb, grouped(&self.amount), value(self.to, 90))
+    }
+
+    pub(super) fn preview(&self) -> Preview {
+        let Some(currency) = self.currency else { return Preview::Json };
+        Preview::Money {
+            amount: show(&self.amount),
+            currency: show(currency),
+            to: show(self.to),
+            reference: self.reference.map(show),
+        }
+    }
+}
+
+/// Digits, perhaps with a sign and one point: what every reader takes for the same number.
+fn is_decimal(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));
+    let all =
+        |text: &str| !text.is_empty() && text.len() <= 30 && text.bytes().all(|byte| byte.is_ascii_digit());
+    all(whole) && all(part)
+}

@@ -1,0 +1,108 @@
+//! Words that mix scripts: a Cyrillic `а` among Latin letters looks like a Latin one and is another.
+
+/// What a letter belongs to, as far as it matters here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Script {
+    Latin,
+    /// One whose letters can be taken for Latin ones.
+    Alike,
+    Other,
+}
+
+fn script(letter: char) -> Script {
+    match u32::from(letter) {
+        0x41..=0x5a | 0x61..=0x7a | 0xaa | 0xba | 0xc0..=0x24f | 0x1e00..=0x1eff => Script::Latin,
+        0x250..=0x2af // phonetic letters
+        | 0x370..=0x3ff | 0x1f00..=0x1fff // Greek
+        | 0x400..=0x52f | 0x1c80..=0x1c8f | 0x2de0..=0x2dff | 0xa640..=0xa69f // Cyrillic
+        | 0x531..=0x58f // Armenian
+        | 0x13a0..=0x13ff | 0xab70..=0xabbf // Cherokee
+        | 0xa4d0..=0xa4ff // Lisu
+        | 0x2c80..=0x2cff // Coptic
+        | 0x2100..=0x214f | 0x2160..=0x2188 // letter-like signs, Roman numbers
+        | 0x24b6..=0x24e9 // letters in circles
+        | 0xff21..=0xff3a | 0xff41..=0xff5a // wide letters
+        | 0x1_d400..=0x1_d7ff // mathematical letters
+        | 0x1_f130..=0x1_f149 => Script::Alike,
+        _ => Script::Other,
+    }
+}
+
+/// Letters that cannot be told from Latin ones by their shape.
+const TWINS: &str = "аеорсухіјѕһԁӏԛԝАВЕКМНОРСТУХІЈЅԌԚԜοναρικΑΒΕΖΗΙΚΜΝΟΡΤΥΧ";
+
+/// The first word that mixes Latin letters with ones that look like them.
+pub(super) fn mixed(text: &str) -> Option<&str> {
+    // Nearly all of what agents write.
+    if text.is_ascii() {
+        return None;
+    }
+    let joins = |letter: char| letter.is_alphanumeric() || "._-@/:".contains(letter);
+    text.split(|letter: char| !joins(letter)).find(|chunk| !chunk.is_ascii() && imitates(chunk))
+}
+
+/// A chunk such as `pay_now` or `mail.example.com`: one of its words mixes scripts, or is made of nothing but twins of
+/// Latin letters beside words that are Latin.
+fn imitates(chunk: &str) -> bool {
+    let mut latin_word = false;
+    let mut twin_word = false;
+    for word in chunk.split(|letter: char| !letter.is_alphanumeric()) {
+        let mut letters = 0;
+        let (mut latin, mut alike, mut twins) = (false, false, true);
+        for letter in word.chars().filter(|letter| letter.is_alphabetic()) {
+            letters += 1;
+            latin |= script(letter) == Script::Latin;
+            alike |= script(letter) == Script::Alike;
+            twins &= TWINS.contains(letter);
+        }
+        // Units of measure: μs, μm, Ωm.
+        let unit = letters <= 3 && word.starts_with(['μ', 'Ω', 'Ω', 'Å']);
+        if latin && alike && !unit {
+            return true;
+        }
+        latin_word |= latin;
+        twin_word |= letters >= 2 && twins;
+    }
+    latin_word && twin_word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latin_letters_beside_their_twins_are_found() {
+        for text in [
+            "pаypal",             // Cyrillic a
+            "send to раypal.com", // Cyrillic p and a
+            "аррӏе.com",          // all Cyrillic, under a Latin domain
+            "ann@ехаmple.com",
+            "αdmin",
+            "ｒm",
+            "ｄelete",
+            "𝐫m",
+            "deletе_user",
+            "/home/аnn/x",
+        ] {
+            assert!(mixed(text).is_some(), "{text}");
+        }
+        assert_eq!(mixed("ok pаypal no"), Some("pаypal"));
+    }
+
+    #[test]
+    fn ordinary_text_of_any_script_is_left_alone() {
+        for text in [
+            "grün und weiß",
+            "файл.txt",
+            "привет world",
+            "Αθήνα",
+            "漢字 and kana カナ",
+            "5 μs, 3 μm",
+            "naïve café",
+            "отчёт_2026.pdf",
+            "",
+        ] {
+            assert_eq!(mixed(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What to look at twice in everything that was written.
+
+use std::ops::ControlFlow;
+
+use placet_core::{Leaf, Request, Segment, Warning, WarningCode, pointer, visible};
+use serde_json::Value;
+
+use super::{script::mixed, text::clip};
+
+/// A value longer than this, in characters, does not fit a screen.
+const LONG: usize = 2_000;
+/// More values than this are not read by anybody.
+const MANY: usize = 100;
+/// Values deeper inside each other than this are hard to place.
+const DEEP: usize = 8;
+/// Numbers from here on are hard to read.
+const HUGE: f64 = 1e15;
+/// How many places are named for one kind of warning.
+const NAMED: usize = 20;
+
+struct Look {
+    warnings: Vec<Warning>,
+    /// How many there were of each kind.
+    counts: [usize; 5],
+    values: usize,
+    /// How much text may still be looked at.
+    budget: usize,
+}
+
+impl Look {
+    fn warn(&mut self, code: WarningCode, way: &[Segment<'_>], text: impl FnOnce() -> String) {
+        let slot = match code {
+            WarningCode::HiddenCharacters => 0,
+            WarningCode::MixedScript => 1,
+            WarningCode::Long => 2,
+            WarningCode::Deep => 3,
+            _ => 4,
+        };
+        let Some(count) = self.counts.get_mut(slot) else { return };
+        *count += 1;
+        if *count <= NAMED {
+            self.warnings.push(Warning { code, pointer: pointer(way), text: text() });
+        } else if *count == NAMED + 1 {
+            let text = format!("There are more than {NAMED} places like this.");
+            self.warnings.push(Warning { code, pointer: String::new(), text });
+        }
+    }
+
+    fn text(&mut self, way: &[Segment<'_>], text: &str) {
+        if let Some(first) = hidden(text) {
+            self.warn(WarningCode::HiddenCharacters, way, || {
+                let drawn = clip(first.encode_utf8(&mut [0; 4]), 12);
+                format!("There are characters that do not show, or move others: {drawn} is the first.")
+            });
+        }
+        if let Some(word) = mixed(text) {
+            self.warn(WarningCode::MixedScript, way, || {
+                format!("The word {} mixes letters of several scripts that look alike.", clip(word, 60))
+            });
+        }
+        if text.len() > LONG && text.chars().nth(LONG).is_some() {
+            self.warn(WarningCode::Long, way, || {
+                format!("The value has {} characters: read it to its end.", text.chars().count())
+            });
+        }
+    }
+
+    fn take(&mut self, way: &[Segment<'_>], leaf: Leaf<'_>) {
+        match leaf {
+            Leaf::Key(key) => return self.text(way, key),
+            Leaf::Text(text) | Leaf::String(text) => self.text(way, text),
+            Leaf::Literal(Value::Number(number)) => {
+                let written = number.to_string();
+                let huge = number.as_f64().is_none_or(|number| number.abs() >= HUGE);
+                if huge || written.contains(['e', 'E']) {
+                    self.warn(WarningCode::HugeNumber, way, || {
+                        format!("The number {written} is hard to read.")
+                    });
+                }
+            }
+            Leaf::Literal(_) | Leaf::Empty => {}
+        }
+        self.values += 1;
+        // The first segments are fields of the record and the argument itself.
+        if way.len() > DEEP + 2 {
+            self.warn(WarningCode::Deep, way, || {
+                format!("The value is inside {} others.", way.len().saturating_sub(2))
+            });
+        }
+    }
+}
+
+/// The first character that does not show or moves others. Line ends and tabs are as they should be.
+fn hidden(text: &str) -> Option<char> {
+    let plain = |byte: u8| matches!(byte, 0x20..=0x7e | b'\n' | b'\t');
+    if text.bytes().all(plain) {
+        return None;
+    }
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let harmless = match letter {
+            '\n' | '\t' => true,
+            // The two signs of a line end on some systems; alone it moves to the beginning of the line.
+            '\r' => letters.peek() == Some(&'\n'),
+            letter => visible(letter),
+        };
+        if !harmless {
+            return Some(letter);
+        }
+    }
+    None
+}
+
+/// Looks at everything that was written, up to so many bytes of text.
+pub(super) fn look(request: &Request, budget: usize) -> Vec<Warning> {
+    let whole = |code, text: String| Warning { code, pointer: String::new(), text };
+    let mut look = Look { warnings: Vec::new(), counts: [0; 5], values: 0, budget };
+    if request.content.is_none() {
+        let text = "What was asked has been erased; only its digest is left.".to_owned();
+        return vec![whole(WarningCode::Erased, text)];
+    }
+    request.visit(&mut |way, leaf| {
+        let length = match leaf {
+            Leaf::Key(text) | Leaf::Text(text) | Leaf::String(text) => text.len(),
+            _ => 1,
+        };
+        match look.budget.checked_sub(length) {
+            Some(rest) => look.budget = rest,
+            None => {
+                let text = "There is more text than a list looks at: open it.".to_owned();
+                look.warnings.push(whole(WarningCode::Long, text));
+                return ControlFlow::Break(());
+            }
+        }
+        look.take(way, leaf);
+        ControlFlow::Continue(())
+    });
+    if look.values > MANY {
+        let text = format!("There are {} values: look through all of them.", look.values);
+        look.warnings.push(whole(WarningCode::Many, text));
+    }
+    look.warnings
+}

@@ -1,0 +1,98 @@
+//! What the figures are made from: of every request the little that they count, without what was written.
+
+use placet_core::{DecisionWord, Effect, GrantId, Kind, Risk, State, Time};
+use serde::Deserialize;
+
+use crate::{Store, StoreError, read::earlier, rows::uint};
+
+/// Of one request what figures are made from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// The entry that created it.
+    pub seq: u64,
+    /// When something last happened to it.
+    pub changed_at: Time,
+    /// The rest.
+    pub request: Counted,
+}
+
+/// The part of a stored request that is counted.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Counted {
+    /// Where it stands.
+    pub state: State,
+    /// What is asked for.
+    pub kind: Kind,
+    /// Who asks.
+    pub agent: String,
+    /// The tool of an action.
+    pub tool: Option<String>,
+    /// Computed risk.
+    pub risk: Risk,
+    /// What policy said.
+    pub verdict: Said,
+    /// The outcome.
+    pub decision: Option<Settled>,
+    /// The standing yes that let it through.
+    #[serde(default)]
+    pub grant: Option<GrantId>,
+    /// When it was made.
+    pub created_at: Time,
+    /// Deciding must happen before this.
+    pub expires_at: Time,
+}
+
+/// What policy said, in one word.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Said {
+    /// Allow, hold or deny.
+    pub effect: Effect,
+}
+
+/// The outcome, without what was written.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Settled {
+    /// What was decided.
+    pub word: DecisionWord,
+    /// By whom; empty when policy decided.
+    pub by: Vec<String>,
+    /// When.
+    pub at: Time,
+}
+
+/// How many wait, of one risk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waiting {
+    /// The risk.
+    pub risk: Risk,
+    /// How many.
+    pub count: u64,
+    /// When the oldest of them was made.
+    pub oldest: Time,
+}
+
+/// A stored row.
+pub(crate) fn figure(seq: i64, changed_at: i64, meta: &str) -> Result<Figure, StoreError> {
+    let (seq, changed_at) = (uint(seq), Time::from_micros(changed_at));
+    Ok(Figure { seq, changed_at, request: serde_json::from_str(meta)? })
+}
+
+/// How long before the time asked for a request may have been made whose waiting reaches into it.
+const LEAD: std::time::Duration = std::time::Duration::from_hours(24);
+
+impl Store {
+    /// The entry from which on requests matter for figures since this time, those that still waited then included.
+    pub async fn figures_from(&self, since: Time) -> Result<u64, StoreError> {
+        self.readers().first_since(earlier(since, LEAD)).await
+    }
+
+    /// Requests from one entry on and before another, the newest first.
+    pub async fn figures(&self, from: u64, before: u64, limit: u32) -> Result<Vec<Figure>, StoreError> {
+        self.readers().figures(from, before, limit).await
+    }
+
+    /// How many wait now, by risk.
+    pub async fn waiting(&self, now: Time) -> Result<Vec<Waiting>, StoreError> {
+        self.readers().waiting(now).await
+    }
+}
