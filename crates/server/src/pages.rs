@@ -5,6 +5,7 @@ mod decide;
 mod forms;
 mod headers;
 mod html;
+mod preview;
 mod request;
 mod sign_in;
 

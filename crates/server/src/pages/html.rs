@@ -14,6 +14,7 @@ pub(super) fn layout(title: &str, body: &Markup) -> Markup {
                 meta name="color-scheme" content="light dark";
                 title { (title) " · Placet" }
                 link rel="stylesheet" href="/pages.css";
+                link rel="icon" href="data:,";
             }
             body {
                 header { a.brand href="/" { "Placet" } }

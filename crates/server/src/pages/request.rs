@@ -4,10 +4,10 @@
 use jiff::fmt::strtime;
 use maud::{Markup, html};
 use placet_core::{
-    AllOf, Body, DecisionWord, Display, Input, InputType, Kind, Needs, Request, Risk, State as Life, Time,
+    AllOf, Body, DecisionWord, Display, Input, InputType, Needs, Preview, Request, Risk, State as Life, Time,
 };
 
-use super::html::layout;
+use super::{html::layout, preview};
 
 /// Whoever looks, signed in.
 #[derive(Debug, Clone)]
@@ -38,13 +38,8 @@ impl Sight<'_> {
         fields.iter().find(|field| field.pointer == pointer).map(|field| field.text.as_str())
     }
 
-    fn effect(&self) -> String {
-        match self.request.kind {
-            Kind::Action => format!("Run {}", self.text("/tool").unwrap_or("a tool")),
-            Kind::Plan => format!("Plan: {}", self.text("/title").unwrap_or("")),
-            Kind::Input => self.text("/question").unwrap_or("A question").to_owned(),
-            Kind::Confirmation => self.text("/message").unwrap_or("A confirmation").to_owned(),
-        }
+    fn effect(&self) -> &str {
+        self.display.map_or("A request whose content was erased", |display| display.effect.as_str())
     }
 }
 
@@ -61,16 +56,20 @@ pub(super) fn draw(sight: &Sight<'_>, viewer: &Viewer, notice: Option<&Notice>) 
             span.badge { (request.kind.as_str()) }
         }
         h1.exact { (effect) }
+        @if let Some(display) = sight.display {
+            (preview::warnings(&display.warnings))
+            @if display.preview != Preview::Json { section { (preview::draw(&display.preview)) } }
+        }
         (deadline(request, state, sight.now))
         (why(request))
         h2 { "Exactly what was asked" }
         section { (fields(sight)) }
         (words(sight))
-        (votes(request, sight.now))
+        (votes(request))
         @if state == Life::Pending { (forms(sight, viewer)) }
         p { a href=(format!("/queue/{}", request.id)) { "Open in the dashboard" } " · signed in as " (viewer.name) }
     };
-    layout(&effect, &body)
+    layout(effect, &body)
 }
 
 fn deadline(request: &Request, state: Life, now: Time) -> Markup {
@@ -147,7 +146,7 @@ fn words(sight: &Sight<'_>) -> Markup {
     }
 }
 
-fn votes(request: &Request, _now: Time) -> Markup {
+fn votes(request: &Request) -> Markup {
     html! {
         @if !request.votes.is_empty() {
             h2 { "Votes" }
