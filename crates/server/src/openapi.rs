@@ -105,7 +105,10 @@ pub fn document() -> String {
         }
         if let Some(operation) = &mut item.post {
             complete(path, operation);
-            operation.parameters.get_or_insert_default().push(idempotency_key().into());
+            // Signing in and a link to do so are never repeated: each time is another one.
+            if !["/v1/session", "/v1/session/link", "/v1/people/{name}/link"].contains(&path.as_str()) {
+                operation.parameters.get_or_insert_default().push(idempotency_key().into());
+            }
         }
     }
     let mut text = document.to_pretty_json().unwrap_or_default();

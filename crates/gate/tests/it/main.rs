@@ -10,6 +10,7 @@ mod outage;
 mod policy;
 mod races;
 mod rules;
+mod sessions;
 mod standing;
 mod waiting;
 mod whatif;

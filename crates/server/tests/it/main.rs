@@ -17,6 +17,7 @@ mod policy;
 mod races;
 mod roles;
 mod secrets;
+mod sessions;
 mod slow_readers;
 mod sockets;
 mod streams;

@@ -50,8 +50,8 @@ both! {
         let Shop { place, clock, store } = shop;
         drop(store);
         let (newer, back) = match backend {
-            Backend::Sqlite => ("PRAGMA user_version = 99", "PRAGMA user_version = 2"),
-            Backend::Postgres => ("UPDATE placet_format SET version = 99", "UPDATE placet_format SET version = 2"),
+            Backend::Sqlite => ("PRAGMA user_version = 99", "PRAGMA user_version = 3"),
+            Backend::Postgres => ("UPDATE placet_format SET version = 99", "UPDATE placet_format SET version = 3"),
         };
         place.sql(newer).await;
         let error = Store::open(place.options(clock.clone())).await.unwrap_err();

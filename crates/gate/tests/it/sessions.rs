@@ -1,0 +1,237 @@
+//! Sessions: opened once by a link, alive on every node, checked again in the transaction, and gone after a restore.
+
+use std::{sync::Arc, time::Duration};
+
+use placet_core::{Actor, AdminRefusal, Refusal, Role};
+use placet_gate::{GateError, OpenedSession, PersonSpec, SignedIn, Until};
+use placet_store::{Store, backup, restore};
+use placet_testkit::{Backend, Kit, Place, block_on, both};
+use tokio::task::JoinSet;
+
+use crate::{refusal, soon};
+
+async fn person(kit: &Kit, name: &str, roles: &[Role]) {
+    let person = PersonSpec { roles: roles.iter().copied().collect(), teams: std::collections::BTreeSet::new() };
+    kit.gate().put_person(kit.admin(), name.to_owned(), person, None).await.unwrap();
+}
+
+async fn open(kit: &Kit, name: &str) -> OpenedSession {
+    let link = kit.gate().create_link(kit.admin(), name).await.unwrap();
+    kit.gate().sign_in_with_link(&link.token, "test").await.unwrap()
+}
+
+async fn signed_in(kit: &Kit, opened: &OpenedSession) -> Option<SignedIn> {
+    kit.gate().session(&opened.secret, true).await.unwrap()
+}
+
+fn admin_refusal<T: std::fmt::Debug>(result: Result<T, GateError>) -> AdminRefusal {
+    match result {
+        Err(GateError::Admin(refusal)) => refusal,
+        other => panic!("expected a refusal, not {other:?}"),
+    }
+}
+
+/// What the ledger says of sign-ins: type and reason.
+async fn story(kit: &Kit) -> Vec<String> {
+    let rows = kit.store().ledger(0, 1000).await.unwrap();
+    let entries = rows.iter().map(|row| serde_json::from_str::<serde_json::Value>(&row.text).unwrap());
+    entries
+        .map(|entry| entry["data"].clone())
+        .filter(|data| ["session.", "link.", "person.password"].iter().any(|kind| data["type"].as_str().unwrap_or("").starts_with(kind)))
+        .map(|data| format!("{}{}", data["type"].as_str().unwrap(), data["why"].as_str().or(data["via"].as_str()).map(|word| format!(" {word}")).unwrap_or_default()))
+        .collect()
+}
+
+both! {
+    async fn of_many_who_use_one_link_one_gets_in(kit) {
+        person(kit, "ann", &[Role::Reviewer]).await;
+        let link = kit.gate().create_link(kit.admin(), "ann").await.unwrap();
+        let mut tries = JoinSet::new();
+        for _ in 0..8 {
+            let (gate, token) = (kit.gate().clone(), link.token.clone());
+            tries.spawn(async move { gate.sign_in_with_link(&token, "").await });
+        }
+        let (good, bad): (Vec<_>, Vec<_>) = tries.join_all().await.into_iter().partition(Result::is_ok);
+        assert_eq!((good.len(), bad.len()), (1, 7));
+        for refused in bad {
+            assert_eq!(admin_refusal(refused), AdminRefusal::BadLink);
+        }
+        assert_eq!(story(kit).await, ["link.created", "session.opened link"]);
+    }
+
+    async fn only_admins_make_links_and_only_for_people(kit) {
+        let (bot, ann, eve) = (kit.agent("bot").await, kit.reviewer("ann").await, kit.auditor("eve").await);
+        for actor in [&bot, &ann, &eve] {
+            assert!(matches!(kit.gate().create_link(actor, "ann").await, Err(GateError::Forbidden(_))));
+        }
+        for nobody in ["bot", "nobody"] {
+            assert_eq!(admin_refusal(kit.gate().create_link(kit.admin(), nobody).await), AdminRefusal::NoPerson);
+        }
+        assert!(story(kit).await.is_empty());
+    }
+
+    async fn a_session_that_ended_in_between_decides_nothing(kit) {
+        person(kit, "ann", &[Role::Reviewer, Role::Admin]).await;
+        let bot = kit.agent("bot").await;
+        let opened = open(kit, "ann").await;
+        let ann = signed_in(kit, &opened).await.expect("a session").actor;
+        let request = kit.ask(&bot).await;
+        kit.gate().end_session(&ann, opened.signed_in.session.id).await.unwrap();
+        assert_eq!(refusal(kit.approve(&ann, &request).await), Refusal::Unauthorized);
+        assert_eq!(admin_refusal(kit.gate().create_link(&ann, "ann").await), AdminRefusal::NoKey);
+        assert!(signed_in(kit, &opened).await.is_none());
+
+        // Nor does one whose time is up, or whose person lost the role, whatever this node believed a moment ago.
+        let opened = open(kit, "ann").await;
+        let ann = opened.signed_in.actor.clone();
+        kit.clock().advance(Duration::from_hours(7 * 24));
+        let request = kit.ask(&bot).await;
+        assert_eq!(refusal(kit.approve(&ann, &request).await), Refusal::Unauthorized);
+        let opened = open(kit, "ann").await;
+        let ann = opened.signed_in.actor.clone();
+        assert_eq!(ann.role, Role::Reviewer);
+        let forged = [
+            Actor { name: "bob".to_owned(), ..ann.clone() },
+            Actor { key: kit.admin().key, ..ann.clone() },
+        ];
+        for forged in forged {
+            assert!(kit.approve(&forged, &request).await.is_err(), "{forged:?}");
+        }
+        kit.approve(&ann, &request).await.unwrap();
+    }
+
+    async fn a_role_that_was_taken_away_ends_the_waits_that_rest_on_it(kit) {
+        person(kit, "ann", &[Role::Reviewer, Role::Admin]).await;
+        let bot = kit.agent("bot").await;
+        let ann = open(kit, "ann").await.signed_in.actor;
+        let request = kit.ask(&bot).await;
+        let (gate, waiter) = (kit.gate().clone(), ann.clone());
+        let mut waits = JoinSet::new();
+        waits.spawn(async move { gate.wait(&waiter, request.id, Until::Decided, Duration::from_mins(1)).await });
+        soon(async {
+            while kit.gate().waiting() == 0 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        })
+        .await;
+        tokio::time::sleep(Duration::from_millis(30)).await;
+        person(kit, "ann", &[Role::Admin]).await;
+        let ended = soon(waits.join_next()).await.expect("a wait").unwrap();
+        assert!(matches!(ended, Err(GateError::KeyRevoked)), "{ended:?}");
+        assert!(!kit.gate().still_works(&ann) && kit.gate().still_works(&Actor { role: Role::Admin, ..ann }));
+    }
+
+    async fn what_happens_to_sessions_is_in_the_ledger(kit) {
+        person(kit, "ann", &[Role::Reviewer]).await;
+        let (first, second) = (open(kit, "ann").await, open(kit, "ann").await);
+        kit.gate().set_password(&second.signed_in, None, "correct horse battery").await.unwrap();
+        assert!(signed_in(kit, &first).await.is_none());
+        let third = kit.gate().sign_in_with_password("ann", "correct horse battery", "").await.unwrap();
+        let bad = kit.gate().sign_in_with_password("ann", "incorrect horse", "").await;
+        assert_eq!(admin_refusal(bad), AdminRefusal::BadCredentials);
+        kit.gate().end_session(&third.signed_in.actor, third.signed_in.session.id).await.unwrap();
+        kit.gate().remove_person(kit.admin(), "ann".to_owned()).await.unwrap();
+        let gone = kit.gate().sign_in_with_password("ann", "correct horse battery", "").await;
+        assert_eq!(admin_refusal(gone), AdminRefusal::BadCredentials);
+        assert_eq!(
+            story(kit).await,
+            [
+                "link.created", "session.opened link", "link.created", "session.opened link",
+                "session.ended revoked", "person.password_set", "session.opened password",
+                "session.ended signed_out", "session.ended person_removed",
+            ]
+        );
+    }
+
+    async fn a_removed_person_who_is_added_again_has_neither_session_nor_link_nor_password(kit) {
+        person(kit, "ann", &[Role::Reviewer]).await;
+        let opened = open(kit, "ann").await;
+        kit.gate().set_password(&opened.signed_in, None, "correct horse battery").await.unwrap();
+        let link = kit.gate().create_link(kit.admin(), "ann").await.unwrap();
+        kit.gate().remove_person(kit.admin(), "ann".to_owned()).await.unwrap();
+        person(kit, "ann", &[Role::Reviewer]).await;
+        assert!(signed_in(kit, &opened).await.is_none());
+        assert_eq!(admin_refusal(kit.gate().sign_in_with_link(&link.token, "").await), AdminRefusal::BadLink);
+        let bad = kit.gate().sign_in_with_password("ann", "correct horse battery", "").await;
+        assert_eq!(admin_refusal(bad), AdminRefusal::BadCredentials);
+    }
+
+    async fn the_first_start_gives_one_person_a_link_and_later_ones_do_not(backend: Backend) {
+        let place = Arc::new(Place::new(backend).await);
+        let clock = Arc::new(placet_testkit::FakeClock::new());
+        let store = Arc::new(Store::open(place.options(clock.clone())).await.unwrap());
+        let entropy = Arc::new(placet_testkit::SeededEntropy::default());
+        let gate = placet_gate::Gate::start(store, clock.clone(), entropy, placet_gate::Settings::default()).await.unwrap();
+        let first = gate.first_link().await.unwrap().expect("a link");
+        // Started again before anybody used it: another one, and the first is void.
+        let second = gate.first_link().await.unwrap().expect("a link");
+        assert_eq!(admin_refusal(gate.sign_in_with_link(&first.token, "").await), AdminRefusal::BadLink);
+        clock.advance(Duration::from_mins(59));
+        let opened = gate.sign_in_with_link(&second.token, "").await.unwrap();
+        assert_eq!(opened.signed_in.name, "admin");
+        assert_eq!(opened.signed_in.roles, [Role::Admin, Role::Reviewer].into());
+        assert!(gate.first_link().await.unwrap().is_none());
+        // The one who can administer cannot lock everybody out.
+        let gone = gate.remove_person(&opened.signed_in.actor, "admin".to_owned()).await;
+        assert_eq!(admin_refusal(gone), AdminRefusal::LastAdmin);
+        gate.close().await;
+        drop(gate);
+        place.verify().await.unwrap();
+    }
+
+    async fn sessions_and_links_do_not_survive_a_restore_and_passwords_do(backend: Backend) {
+        let kit = Kit::start(backend).await;
+        person(&kit, "ann", &[Role::Reviewer]).await;
+        let opened = open(&kit, "ann").await;
+        kit.gate().set_password(&opened.signed_in, None, "correct horse battery").await.unwrap();
+        let link = kit.gate().create_link(kit.admin(), "ann").await.unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("backup.db");
+        backup(&kit.place().location(), &file).await.unwrap();
+        placet_store::verify_file(&file, |_| {}).await.unwrap();
+        let place = Place::new(backend).await;
+        restore(&file, &place.location(), kit.clock().clone(), |_| {}).await.unwrap();
+        place.verify().await.unwrap();
+        for table in ["sessions", "links"] {
+            assert!(place.rows(&format!("SELECT name FROM {table}")).await.is_empty(), "{table}");
+        }
+        let store = Arc::new(Store::open(place.options(kit.clock().clone())).await.unwrap());
+        let entropy = Arc::new(placet_testkit::SeededEntropy::default());
+        let gate = placet_gate::Gate::start(store, kit.clock().clone(), entropy, placet_gate::Settings::default()).await.unwrap();
+        assert!(gate.session(&opened.secret, true).await.unwrap().is_none());
+        assert_eq!(admin_refusal(gate.sign_in_with_link(&link.token, "").await), AdminRefusal::BadLink);
+        gate.sign_in_with_password("ann", "correct horse battery", "").await.unwrap();
+        gate.close().await;
+        drop(gate);
+        assert!(signed_in(&kit, &opened).await.is_some(), "where it was opened it goes on");
+        place.verify().await.unwrap();
+        kit.finish().await;
+    }
+}
+
+#[test]
+fn a_session_that_ends_on_one_node_is_over_on_the_other() {
+    block_on(async {
+        let one = Kit::start(Backend::Postgres).await;
+        let two = one.another_node().await;
+        person(&one, "ann", &[Role::Reviewer]).await;
+        let bot = one.agent("bot").await;
+        let opened = open(&one, "ann").await;
+        let there = signed_in(&two, &opened).await.expect("it works on the other node");
+        let request = two.ask(&bot).await;
+        one.gate().end_session(&opened.signed_in.actor, opened.signed_in.session.id).await.unwrap();
+        // At once, whether or not the other node has heard.
+        assert_eq!(refusal(two.approve(&there.actor, &request).await), Refusal::Unauthorized);
+        assert!(signed_in(&two, &opened).await.is_none());
+        // A secret that changed on one node is the session's secret on the other.
+        let opened = open(&two, "ann").await;
+        one.clock().advance(Duration::from_hours(1));
+        let renewed = signed_in(&one, &opened).await.expect("a session").renewed.expect("another secret");
+        assert_eq!(signed_in(&two, &opened).await.expect("a minute more").renewed.as_ref(), Some(&renewed));
+        one.clock().advance(Duration::from_mins(1));
+        assert!(signed_in(&two, &opened).await.is_none());
+        assert!(two.gate().session(&renewed, true).await.unwrap().is_some_and(|found| found.renewed.is_none()));
+        two.finish().await;
+        one.finish().await;
+    });
+}
