@@ -386,7 +386,10 @@ impl Request {
     }
 
     /// Leads a visitor along the same values in the same order, without drawing them, until it breaks off.
-    pub fn visit<'a>(&'a self, visit: &mut dyn FnMut(&[crate::Segment<'a>], crate::Leaf<'a>) -> ControlFlow<()>) {
+    pub fn visit<'a>(
+        &'a self,
+        visit: &mut dyn FnMut(&[crate::Segment<'a>], crate::Leaf<'a>) -> ControlFlow<()>,
+    ) {
         let _ = display::walk(self, visit);
     }
 }

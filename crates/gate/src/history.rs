@@ -109,7 +109,9 @@ impl Gate {
 fn alike(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
     one.len() == other.len()
         && one.iter().all(|(key, value)| {
-            other.get(key).is_some_and(|theirs| std::mem::discriminant(value) == std::mem::discriminant(theirs))
+            other
+                .get(key)
+                .is_some_and(|theirs| std::mem::discriminant(value) == std::mem::discriminant(theirs))
         })
 }
 
@@ -153,16 +155,22 @@ fn said(request: &Request, entry: &Entry, event: &Event, by: &str) -> String {
             }
         }
         Event::Voted { vote, proposal: Some(proposal) } => {
-            let what = if proposal.word == DecisionWord::Edit { "other arguments" } else { "another version" };
-            format!("{} put {what} on the table; earlier votes are void, and more are needed.", show(&vote.by))
+            let what =
+                if proposal.word == DecisionWord::Edit { "other arguments" } else { "another version" };
+            format!(
+                "{} put {what} on the table; earlier votes are void, and more are needed.",
+                show(&vote.by)
+            )
         }
         Event::Voted { vote, proposal: None } => {
             format!("{} voted {}; more votes are needed.", show(&vote.by), vote.vote)
         }
         Event::Decided { vote, decision: word, by: all, .. } => {
             let who = show(&vote.by);
-            let others: Vec<String> = all.iter().filter(|name| **name != vote.by).map(|name| show(name)).collect();
-            let together = if others.is_empty() { String::new() } else { format!(", with {}", others.join(", ")) };
+            let others: Vec<String> =
+                all.iter().filter(|name| **name != vote.by).map(|name| show(name)).collect();
+            let together =
+                if others.is_empty() { String::new() } else { format!(", with {}", others.join(", ")) };
             let text = match word {
                 DecisionWord::Approve => format!("{who} approved it{together}"),
                 DecisionWord::Edit => format!("{who} approved it with other arguments{together}"),

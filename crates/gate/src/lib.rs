@@ -35,8 +35,8 @@ pub use history::{Happened, History, Similar};
 pub use keys::{MadeKey, NewKey, PersonSpec};
 pub use permit::Claimed;
 pub use placet_store::{
-    Clock, Done, Filter, Idempotency, LedgerRow, Listed, News, Order, Outcome, PolicyVersion, Progress, StoreError,
-    SystemClock,
+    Clock, Done, Filter, Idempotency, LedgerRow, Listed, News, Order, Outcome, PolicyVersion, Progress,
+    StoreError, SystemClock,
 };
 pub use policies::{Checked, PolicyView, Put};
 pub use simulate::{Shadow, Simulated};

@@ -11,6 +11,8 @@ mod out;
 mod script;
 mod shell;
 mod sql;
+#[cfg(test)]
+mod tests;
 mod text;
 mod warn;
 
@@ -18,8 +20,8 @@ use std::borrow::Cow;
 
 use args::{Args, Name};
 use placet_core::{
-    Body, Confirmation, Content, DecisionWord, Input, InputType, Plan, PlanStep, Preview, Request, StepDecision, Warning,
-    show,
+    Body, Confirmation, Content, DecisionWord, Input, InputType, Plan, PlanStep, Preview, Request,
+    StepDecision, Warning, show,
 };
 use serde_json::{Map, Value};
 use text::{clip, count, list, quoted, sentence, value};
@@ -155,7 +157,11 @@ fn plain(call: &str, arguments: &Map<String, Value>) -> String {
 fn effect_of_step(action: &str, arguments: Option<&Map<String, Value>>) -> String {
     let none = Map::new();
     let arguments = arguments.unwrap_or(&none);
-    if is_tool(action) { effect_of(action, arguments) } else { sentence(plain(&quoted(&clip(action, 100)), arguments), 0) }
+    if is_tool(action) {
+        effect_of(action, arguments)
+    } else {
+        sentence(plain(&quoted(&clip(action, 100)), arguments), 0)
+    }
 }
 
 fn is_tool(name: &str) -> bool {
@@ -284,7 +290,9 @@ fn opaque(request: &Request) -> Option<Warning> {
 pub(crate) fn lineage(request: &Request) -> Vec<String> {
     let context = request.content.as_deref().map(|content| &content.context);
     match context.and_then(|context| context.get("lineage")) {
-        Some(Value::Array(names)) => names.iter().take(16).filter_map(Value::as_str).map(|name| clip(name, 100)).collect(),
+        Some(Value::Array(names)) => {
+            names.iter().take(16).filter_map(Value::as_str).map(|name| clip(name, 100)).collect()
+        }
         Some(Value::String(name)) => vec![clip(name, 100)],
         _ => Vec::new(),
     }

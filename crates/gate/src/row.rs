@@ -45,7 +45,8 @@ fn row(request: &Request, same: Option<String>, directory: &Directory, now: Time
 fn tally(request: &Request, needs: &placet_core::Needs, directory: &Directory) -> Tally {
     let digest = request.current_digest();
     let yes = request.votes.iter().filter(|vote| vote.vote != DecisionWord::Deny && vote.digest == digest);
-    let people = |all: &placet_core::AllOf| all.all.iter().fold(0_u32, |sum, seat| sum.saturating_add(seat.people));
+    let people =
+        |all: &placet_core::AllOf| all.all.iter().fold(0_u32, |sum, seat| sum.saturating_add(seat.people));
     let fewest = needs.any.iter().map(people).min().unwrap_or(1);
     // Where four eyes are asked for and nobody is known to stand behind the agent, it takes two people.
     let least = if needs.four_eyes && directory.owner(&request.agent).is_none() { 2 } else { 1 };

@@ -91,7 +91,10 @@ impl Gate {
     }
 
     /// How many entries the ledger has, the hash of the last one, and what the last verification by this server found.
-    pub async fn ledger_status(&self, actor: &Actor) -> Result<(u64, Digest, Option<Verification>), GateError> {
+    pub async fn ledger_status(
+        &self,
+        actor: &Actor,
+    ) -> Result<(u64, Digest, Option<Verification>), GateError> {
         require(actor, &[Role::Reviewer, Role::Auditor])?;
         let (entries, head) = self.store.ledger_head().await?;
         let last = self.verifying.last.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use placet_core::{Directory, Request, RequestId, Risk, State, Time};
 
 use crate::{
-    Figure, GrantUse, PolicyVersion, StoreError, Waiting, postgres::PostgresReaders, rows::uint, sqlite::SqliteReaders,
-    tail::News,
+    Figure, GrantUse, PolicyVersion, StoreError, Waiting, postgres::PostgresReaders, rows::uint,
+    sqlite::SqliteReaders, tail::News,
 };
 
 /// Which requests a list shows. Everything given must match.
@@ -145,7 +145,12 @@ impl Readers {
         both!(self, readers => readers.entries_of(request, limit))
     }
 
-    pub(crate) async fn figures(&self, from: u64, before: u64, limit: u32) -> Result<Vec<Figure>, StoreError> {
+    pub(crate) async fn figures(
+        &self,
+        from: u64,
+        before: u64,
+        limit: u32,
+    ) -> Result<Vec<Figure>, StoreError> {
         both!(self, readers => readers.figures(from, before, limit))
     }
 

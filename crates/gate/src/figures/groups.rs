@@ -105,7 +105,9 @@ impl Groups {
         if let Some(tool) = &request.tool {
             count(slot(&mut self.tools, tool));
         }
-        let Some(decision) = request.decision.as_ref().filter(|decision| !decision.by.is_empty()) else { return };
+        let Some(decision) = request.decision.as_ref().filter(|decision| !decision.by.is_empty()) else {
+            return;
+        };
         let seconds = decision.at.since(request.created_at).as_secs_f64();
         self.overall.push(seconds);
         if let Some(tool) = &request.tool {
@@ -158,7 +160,8 @@ fn slot<'a, T: Default>(slots: &'a mut HashMap<String, T>, name: &str) -> &'a mu
 }
 
 fn most(slots: &HashMap<String, Decisions>) -> Vec<Decisions> {
-    let total = |one: &Decisions| one.approve + one.edit + one.deny + one.respond + one.expired + one.cancelled;
+    let total =
+        |one: &Decisions| one.approve + one.edit + one.deny + one.respond + one.expired + one.cancelled;
     let mut all: Vec<Decisions> = slots
         .iter()
         .filter(|(_, one)| total(one) > 0)

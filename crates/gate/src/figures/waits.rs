@@ -34,7 +34,9 @@ impl Waits {
         ends.sort_unstable();
         let (mut begun, mut ended, mut oldest) = (0, 0, 0);
         let span = to.micros().saturating_sub(from.micros()).max(0);
-        let step = |index: i64| i64::try_from(i128::from(span) * i128::from(index) / i128::from(POINTS - 1)).unwrap_or(0);
+        let step = |index: i64| {
+            i64::try_from(i128::from(span) * i128::from(index) / i128::from(POINTS - 1)).unwrap_or(0)
+        };
         (0..POINTS)
             .map(|index| {
                 let at = Time::from_micros(from.micros().saturating_add(step(index)));

@@ -41,7 +41,8 @@ impl<'a> Change<'a> {
             };
             return Some(Self::Edit { path, edits, everywhere });
         }
-        if name.has(&["write", "save", "create", "overwrite"]) && (name.has(&["file"]) || name.is(&["write"])) {
+        if name.has(&["write", "save", "create", "overwrite"]) && (name.has(&["file"]) || name.is(&["write"]))
+        {
             return Some(Self::Write { path, text: args.text(TEXT)? });
         }
         None
@@ -121,7 +122,8 @@ fn read_edits<'a>(args: &mut Args<'a>) -> Option<Vec<(&'a str, &'a str)>> {
 fn files(text: &str) -> Option<Vec<&str>> {
     let mut files: Vec<&str> = Vec::new();
     for line in split(text) {
-        let starts = ["+++ ", "--- ", "*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
+        let starts =
+            ["+++ ", "--- ", "*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
         let Some(name) = starts.iter().find_map(|start| line.strip_prefix(start)) else { continue };
         let name = name.split('\t').next().unwrap_or(name).trim();
         let name = name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name);
@@ -235,7 +237,8 @@ mod tests {
     #[test]
     fn what_is_too_long_to_show_says_so() {
         let long = "x\n".repeat(1_000);
-        let Preview::Diff { lines, truncated, .. } = (Change::Write { path: "p", text: &long }).preview() else {
+        let Preview::Diff { lines, truncated, .. } = (Change::Write { path: "p", text: &long }).preview()
+        else {
             panic!("a diff")
         };
         assert_eq!((lines.len(), truncated), (LINES, true));

@@ -31,7 +31,8 @@ impl<'a> Files<'a> {
             () => return None,
         };
         let from = args.text(&["source", "src", "from", "source_path", "old_path"])?;
-        let to = args.text(&["destination", "dest", "dst", "to", "target", "destination_path", "new_path"])?;
+        let to =
+            args.text(&["destination", "dest", "dst", "to", "target", "destination_path", "new_path"])?;
         Some(Self::Move { verb, from, to })
     }
 

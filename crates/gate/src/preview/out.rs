@@ -56,7 +56,11 @@ impl<'a> Http<'a> {
         match &self.host {
             Some(_) => format!("Send {} to {}{sends}", self.method, clip(self.url, 150)),
             None => {
-                format!("Send {} to an address that can be read in two ways: {}{sends}", self.method, value(self.url, 110))
+                format!(
+                    "Send {} to an address that can be read in two ways: {}{sends}",
+                    self.method,
+                    value(self.url, 110)
+                )
             }
         }
     }
@@ -172,7 +176,16 @@ impl<'a> Money<'a> {
         };
         let currency = args.maybe_text(&["currency", "currency_code"])?;
         let to = args.text(&[
-            "to", "recipient", "payee", "beneficiary", "destination", "iban", "account", "customer", "supplier", "vendor",
+            "to",
+            "recipient",
+            "payee",
+            "beneficiary",
+            "destination",
+            "iban",
+            "account",
+            "customer",
+            "supplier",
+            "vendor",
             "to_account",
         ])?;
         let reference = args.maybe_text(&["reference", "memo", "purpose", "note", "description"])?;
@@ -202,6 +215,7 @@ impl<'a> Money<'a> {
 fn is_decimal(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));
-    let all = |text: &str| !text.is_empty() && text.len() <= 30 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let all =
+        |text: &str| !text.is_empty() && text.len() <= 30 && text.bytes().all(|byte| byte.is_ascii_digit());
     all(whole) && all(part)
 }

@@ -15,20 +15,47 @@ const SHELLS: &[&str] = &["bash", "sh", "zsh", "dash", "ksh", "shell", "terminal
 const FOREIGN: &[&str] = &["powershell", "pwsh", "fish", "nu", "nushell", "batch"];
 const RUNS: &[&str] = &["run", "exec", "execute", "invoke"];
 const COMMANDS: &[&str] = &["command", "cmd", "commands"];
-const KEYS: &[&str] = &["command", "cmd", "script", "command_line", "commandLine", "shell_command", "bash_command"];
+const KEYS: &[&str] =
+    &["command", "cmd", "script", "command_line", "commandLine", "shell_command", "bash_command"];
 /// What is said beside the command and changes nothing about it.
 const ASIDE: &[&[&str]] = &[&["description"], &["timeout", "timeout_ms", "timeout_seconds"]];
 
 /// Programs whose first word says what they do.
 const TWO_WORDS: &[&str] = &[
-    "git", "cargo", "npm", "pnpm", "yarn", "bun", "docker", "podman", "kubectl", "helm", "pip", "pip3", "uv", "apt",
-    "apt-get", "brew", "dnf", "yum", "systemctl", "service", "terraform", "tofu", "go", "gh", "make", "just", "conda",
+    "git",
+    "cargo",
+    "npm",
+    "pnpm",
+    "yarn",
+    "bun",
+    "docker",
+    "podman",
+    "kubectl",
+    "helm",
+    "pip",
+    "pip3",
+    "uv",
+    "apt",
+    "apt-get",
+    "brew",
+    "dnf",
+    "yum",
+    "systemctl",
+    "service",
+    "terraform",
+    "tofu",
+    "go",
+    "gh",
+    "make",
+    "just",
+    "conda",
 ];
 /// Programs that run another one: their name alone would hide what runs.
 const WRAPPERS: &[&str] = &[
-    "sudo", "doas", "su", "env", "nice", "nohup", "xargs", "timeout", "time", "exec", "command", "builtin", "busybox",
-    "bash", "sh", "zsh", "dash", "ksh", "fish", "eval", "source", ".", "ssh", "find", "parallel", "watch", "strace",
-    "chroot", "setsid", "stdbuf", "ionice", "python", "python3", "perl", "ruby", "node", "php", "awk", "npx", "uvx",
+    "sudo", "doas", "su", "env", "nice", "nohup", "xargs", "timeout", "time", "exec", "command", "builtin",
+    "busybox", "bash", "sh", "zsh", "dash", "ksh", "fish", "eval", "source", ".", "ssh", "find", "parallel",
+    "watch", "strace", "chroot", "setsid", "stdbuf", "ionice", "python", "python3", "perl", "ruby", "node",
+    "php", "awk", "npx", "uvx",
 ];
 
 /// Most commands that a preview names.
@@ -60,7 +87,8 @@ impl<'a> Shell<'a> {
             }
             _ => return None,
         };
-        let cwd = args.maybe_text(&["cwd", "workdir", "working_directory", "workingDirectory", "dir_path"])?;
+        let cwd =
+            args.maybe_text(&["cwd", "workdir", "working_directory", "workingDirectory", "dir_path"])?;
         for keys in ASIDE {
             args.maybe(keys)?;
         }

@@ -14,17 +14,56 @@ const TABLES: usize = 20;
 
 /// The first words of statements, those that change most first.
 const VERBS: &[&str] = &[
-    "DROP", "TRUNCATE", "DELETE", "ALTER", "UPDATE", "MERGE", "REPLACE", "INSERT", "REVOKE", "GRANT", "RENAME", "CREATE",
-    "COPY", "LOAD", "CALL", "EXECUTE", "EXEC", "DO", "LOCK", "VACUUM", "REINDEX", "REFRESH", "ATTACH", "DETACH", "PRAGMA",
-    "SET", "RESET", "BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "USE", "ANALYZE", "EXPLAIN", "SHOW",
-    "DESCRIBE", "VALUES", "WITH", "SELECT",
+    "DROP",
+    "TRUNCATE",
+    "DELETE",
+    "ALTER",
+    "UPDATE",
+    "MERGE",
+    "REPLACE",
+    "INSERT",
+    "REVOKE",
+    "GRANT",
+    "RENAME",
+    "CREATE",
+    "COPY",
+    "LOAD",
+    "CALL",
+    "EXECUTE",
+    "EXEC",
+    "DO",
+    "LOCK",
+    "VACUUM",
+    "REINDEX",
+    "REFRESH",
+    "ATTACH",
+    "DETACH",
+    "PRAGMA",
+    "SET",
+    "RESET",
+    "BEGIN",
+    "START",
+    "COMMIT",
+    "ROLLBACK",
+    "SAVEPOINT",
+    "RELEASE",
+    "USE",
+    "ANALYZE",
+    "EXPLAIN",
+    "SHOW",
+    "DESCRIBE",
+    "VALUES",
+    "WITH",
+    "SELECT",
 ];
 /// Statements that may hold another one.
 const HOLDERS: &[&str] = &["WITH", "EXPLAIN"];
 /// Words between a verb and the name of a table.
-const FILLERS: &[&str] = &["ONLY", "IF", "NOT", "EXISTS", "LATERAL", "TABLE", "TEMPORARY", "TEMP", "IGNORE", "LOW_PRIORITY"];
+const FILLERS: &[&str] =
+    &["ONLY", "IF", "NOT", "EXISTS", "LATERAL", "TABLE", "TEMPORARY", "TEMP", "IGNORE", "LOW_PRIORITY"];
 /// Words that are no name of a table.
-const RESERVED: &[&str] = &["SELECT", "SET", "VALUES", "WHERE", "OF", "NOWAIT", "SKIP", "DEFAULT", "ON", "AS", "FROM"];
+const RESERVED: &[&str] =
+    &["SELECT", "SET", "VALUES", "WHERE", "OF", "NOWAIT", "SKIP", "DEFAULT", "ON", "AS", "FROM"];
 
 #[derive(Debug, PartialEq)]
 enum Token<'a> {
@@ -55,8 +94,18 @@ pub(super) struct Sql<'a> {
 
 impl<'a> Sql<'a> {
     pub(super) fn read(name: &Name, args: &mut Args<'a>) -> Option<Self> {
-        let words =
-            ["sql", "query", "database", "db", "postgres", "postgresql", "mysql", "sqlite", "bigquery", "snowflake"];
+        let words = [
+            "sql",
+            "query",
+            "database",
+            "db",
+            "postgres",
+            "postgresql",
+            "mysql",
+            "sqlite",
+            "bigquery",
+            "snowflake",
+        ];
         if !name.has(&words) {
             return None;
         }
@@ -69,7 +118,8 @@ impl<'a> Sql<'a> {
         let mut sql = Self { text, kinds: Vec::new(), kind: "", tables: Vec::new(), filtered: true };
         let rank = |verb: &str| VERBS.iter().position(|known| *known == verb).unwrap_or(VERBS.len());
         let mut best = VERBS.len();
-        for statement in tokens.split(|token| *token == Token::Sign(';')).filter(|tokens| !tokens.is_empty()) {
+        for statement in tokens.split(|token| *token == Token::Sign(';')).filter(|tokens| !tokens.is_empty())
+        {
             let first = statement.first()?.among(VERBS)?;
             let (at, verb) = if HOLDERS.contains(&first) {
                 let verbs = statement.iter().enumerate();
@@ -145,7 +195,9 @@ fn tables(statement: &[Token<'_>], found: &mut Vec<String>) {
             continue;
         }
         loop {
-            while let Some((filler, after)) = rest.split_first().filter(|(token, _)| token.among(FILLERS).is_some()) {
+            while let Some((filler, after)) =
+                rest.split_first().filter(|(token, _)| token.among(FILLERS).is_some())
+            {
                 let _ = filler;
                 rest = after;
             }
@@ -173,9 +225,12 @@ fn tables(statement: &[Token<'_>], found: &mut Vec<String>) {
                 found.push(name);
             }
             // Another one after a comma, perhaps behind an alias.
-            let alias = rest.iter().take_while(|token| matches!(token, Token::Word(_) | Token::Name(_))).count();
+            let alias =
+                rest.iter().take_while(|token| matches!(token, Token::Word(_) | Token::Name(_))).count();
             match rest.get(alias) {
-                Some(Token::Sign(',')) if alias <= 2 => rest = rest.get(alias.saturating_add(1)..).unwrap_or(&[]),
+                Some(Token::Sign(',')) if alias <= 2 => {
+                    rest = rest.get(alias.saturating_add(1)..).unwrap_or(&[])
+                }
                 _ => break,
             }
         }
@@ -194,7 +249,10 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
             c if c.is_ascii_whitespace() => (None, 1),
             '-' if rest.starts_with("--") => {
                 // Some databases want a blank after the two signs.
-                rest.get(2..).and_then(|after| after.chars().next()).is_none_or(|c| c.is_ascii_whitespace()).then_some(())?;
+                rest.get(2..)
+                    .and_then(|after| after.chars().next())
+                    .is_none_or(|c| c.is_ascii_whitespace())
+                    .then_some(())?;
                 (None, rest.find('\n').unwrap_or(rest.len()))
             }
             '/' if rest.starts_with("/*") => {

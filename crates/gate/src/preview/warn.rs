@@ -73,7 +73,9 @@ impl Look {
                 let written = number.to_string();
                 let huge = number.as_f64().is_none_or(|number| number.abs() >= HUGE);
                 if huge || written.contains(['e', 'E']) {
-                    self.warn(WarningCode::HugeNumber, way, || format!("The number {written} is hard to read."));
+                    self.warn(WarningCode::HugeNumber, way, || {
+                        format!("The number {written} is hard to read.")
+                    });
                 }
             }
             Leaf::Literal(_) | Leaf::Empty => {}

@@ -113,7 +113,8 @@ pub(crate) async fn status(
 ) -> Result<Response, Problem> {
     let status = state.gate.ledger_status(&actor).await.map_err(|error| refuse(&state, error))?;
     let (entries, head, last) = status;
-    let verified = last.map(|Verification { ok, entries, at, problem, .. }| VerifiedRecord { ok, entries, at, problem });
+    let verified =
+        last.map(|Verification { ok, entries, at, problem, .. }| VerifiedRecord { ok, entries, at, problem });
     Ok(json(StatusCode::OK, &LedgerStatus { head, entries, verified }))
 }
 
@@ -158,9 +159,8 @@ pub(crate) async fn verify(
         }
     });
     let lines = futures_util::stream::poll_fn(move |cx| {
-        told.poll_recv(cx).map(|line| {
-            line.map(|line| Ok::<_, std::convert::Infallible>(Bytes::from(format!("{line}\n"))))
-        })
+        told.poll_recv(cx)
+            .map(|line| line.map(|line| Ok::<_, std::convert::Infallible>(Bytes::from(format!("{line}\n")))))
     });
     let kind = [(header::CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"))];
     Ok((kind, Body::from_stream(lines)).into_response())

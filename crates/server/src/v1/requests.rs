@@ -338,8 +338,11 @@ pub(crate) async fn list(
         let items = listed.items.iter().map(|request| state.gate.row(&actor, request)).collect();
         ListPage::Rows(RowPage { items, next_cursor, seq, event_id })
     } else {
-        let items: Result<Vec<_>, _> =
-            listed.items.iter().map(|request| serde_json::to_value(super::view(&state, &actor, request))).collect();
+        let items: Result<Vec<_>, _> = listed
+            .items
+            .iter()
+            .map(|request| serde_json::to_value(super::view(&state, &actor, request)))
+            .collect();
         let items = items.map_err(|error| {
             Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", error.to_string())
         })?;

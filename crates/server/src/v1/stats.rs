@@ -158,7 +158,8 @@ impl From<Figures> for StatsRecord {
         let [low, medium, high, critical] = figures.now.by_risk;
         let speeds = |list: Vec<Speed>| list.into_iter().map(speed).collect();
         let all_ends = |list: Vec<Decisions>| list.into_iter().map(ends).collect();
-        let moment = |Depth { at, pending, oldest_age_seconds }| DepthRecord { at, pending, oldest_age_seconds };
+        let moment =
+            |Depth { at, pending, oldest_age_seconds }| DepthRecord { at, pending, oldest_age_seconds };
         let overall = figures.speeds.overall;
         Self {
             from: figures.from,
@@ -175,7 +176,10 @@ impl From<Figures> for StatsRecord {
                 by_agent: speeds(figures.speeds.by_agent),
                 by_reviewer: speeds(figures.speeds.by_reviewer),
             },
-            decisions: DecisionsRecord { by_kind: all_ends(figures.by_kind), by_tool: all_ends(figures.by_tool) },
+            decisions: DecisionsRecord {
+                by_kind: all_ends(figures.by_kind),
+                by_tool: all_ends(figures.by_tool),
+            },
             decided_by: DecidedByRecord {
                 policy: figures.deciders.policy,
                 grant: figures.deciders.grant,

@@ -14,6 +14,7 @@ mod openapi;
 mod permits;
 mod policy;
 mod races;
+mod reads;
 mod roles;
 mod secrets;
 mod slow_readers;

@@ -162,9 +162,13 @@ impl PostgresReaders {
         rows.iter().map(ledger_row).collect()
     }
 
-    pub(crate) async fn figures(&self, from: u64, before: u64, limit: u32) -> Result<Vec<Figure>, StoreError> {
-        let page =
-            "SELECT seq, changed_at, meta FROM requests WHERE seq >= $1 AND seq < $2 ORDER BY seq DESC LIMIT $3";
+    pub(crate) async fn figures(
+        &self,
+        from: u64,
+        before: u64,
+        limit: u32,
+    ) -> Result<Vec<Figure>, StoreError> {
+        let page = "SELECT seq, changed_at, meta FROM requests WHERE seq >= $1 AND seq < $2 ORDER BY seq DESC LIMIT $3";
         let rows = self.query(page, &[&int(from), &int(before), &i64::from(limit)]).await?;
         rows.iter().map(|row| figure(read(row, 0)?, read(row, 1)?, read(row, 2)?)).collect()
     }

@@ -185,7 +185,12 @@ impl SqliteReaders {
         .await
     }
 
-    pub(crate) async fn figures(&self, from: u64, before: u64, limit: u32) -> Result<Vec<Figure>, StoreError> {
+    pub(crate) async fn figures(
+        &self,
+        from: u64,
+        before: u64,
+        limit: u32,
+    ) -> Result<Vec<Figure>, StoreError> {
         self.long(move |db| {
             let mut find = db.prepare_cached(
                 "SELECT seq, changed_at, meta FROM requests WHERE seq >= ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3",
@@ -208,8 +213,8 @@ impl SqliteReaders {
                 "SELECT risk, count(*), min(created_at) FROM requests
                  WHERE state = 'pending' AND deadline IS NOT NULL AND deadline > ?1 GROUP BY risk",
             )?;
-            let rows =
-                find.query_map([now.micros()], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))?;
+            let rows = find
+                .query_map([now.micros()], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))?;
             rows.map(|row| {
                 let (risk, count, oldest) = row?;
                 Ok(Waiting { risk: parse(&risk)?, count: uint(count), oldest: Time::from_micros(oldest) })
@@ -467,11 +472,7 @@ fn rows_of(mut rows: rusqlite::Rows<'_>) -> Result<Vec<LedgerRow>, StoreError> {
     let mut out = Vec::new();
     while let Some(row) = rows.next()? {
         let hash: Vec<u8> = row.get(2)?;
-        out.push(LedgerRow {
-            seq: uint(row.get(0)?),
-            text: row.get(1)?,
-            hash: Digest::new(bytes32(&hash)?),
-        });
+        out.push(LedgerRow { seq: uint(row.get(0)?), text: row.get(1)?, hash: Digest::new(bytes32(&hash)?) });
     }
     Ok(out)
 }
