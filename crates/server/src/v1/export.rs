@@ -37,6 +37,7 @@ pub(crate) enum Format {
 #[into_params(parameter_in = Query)]
 pub(crate) struct ExportParams {
     /// `jsonl` or `csv`; `jsonl` unless told.
+    #[param(inline)]
     format: Option<Format>,
     state: Option<Life>,
     agent: Option<String>,

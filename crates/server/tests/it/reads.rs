@@ -13,6 +13,7 @@ use crate::support::{
 fn lines(body: &Value) -> Vec<Value> {
     let text = match body {
         Value::String(text) => text.clone(),
+        Value::Null => String::new(),
         other => other.to_string(),
     };
     text.lines().map(|line| serde_json::from_str(line).expect("every line is JSON")).collect()
@@ -56,7 +57,8 @@ fn a_reviewer_is_shown_effect_preview_and_warnings_of_what_will_run() {
             vote(&record, "edit"),
             json!({"arguments": {"command": "ls"}, "display": display["digest"]}),
         );
-        let edited = ann.post(&at(&record, "/decision"), edit).await.expect(200);
+        ann.post(&at(&record, "/decision"), edit).await.expect(200);
+        let edited = ann.get(&at(&record, "")).await.expect(200);
         assert_eq!(edited["display"]["effect"], "Run ls");
         assert_eq!(edited["display"]["preview"]["commands"][0]["words"], json!(["ls"]));
     });
