@@ -11,6 +11,8 @@ mod out;
 mod script;
 mod shell;
 mod sql;
+#[cfg(test)]
+mod tests;
 mod text;
 mod warn;
 

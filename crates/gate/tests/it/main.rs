@@ -9,6 +9,7 @@ mod kinds;
 mod outage;
 mod policy;
 mod races;
+mod reads;
 mod rules;
 mod sessions;
 mod standing;

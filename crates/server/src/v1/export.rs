@@ -21,21 +21,24 @@ use crate::{
 };
 
 /// In which form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Format {
     /// One record in JSON on every line.
+    #[default]
     Jsonl,
     /// A table for spreadsheets.
     Csv,
 }
 
 /// Which requests to export, in which form; everything given must match.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ExportParams {
-    format: Format,
+    /// `jsonl` or `csv`; `jsonl` unless told.
+    #[param(inline)]
+    format: Option<Format>,
     state: Option<Life>,
     agent: Option<String>,
     tool: Option<String>,
@@ -68,7 +71,7 @@ pub(crate) async fn export(
     Caller(actor): Caller,
     Params(params): Params<ExportParams>,
 ) -> Result<Response, Problem> {
-    let format = params.format;
+    let format = params.format.unwrap_or_default();
     let filter = ListParams {
         state: params.state,
         agent: params.agent,

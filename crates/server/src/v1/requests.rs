@@ -241,6 +241,7 @@ pub(crate) struct ListParams {
     /// 1 to 500, of rows 1 to 1000; 50 unless told.
     pub(crate) limit: Option<u32>,
     /// `row` for one line of each instead of the record.
+    #[param(inline)]
     pub(crate) view: Option<View>,
 }
 

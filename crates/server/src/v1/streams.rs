@@ -26,6 +26,7 @@ pub(crate) struct StreamParams {
     /// that connects again to the address it began with sends what it heard last in the header.
     pub(crate) after: Option<String>,
     /// `row` for one line of each request instead of the record.
+    #[param(inline)]
     pub(crate) view: Option<View>,
 }
 

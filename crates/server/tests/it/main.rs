@@ -15,6 +15,7 @@ mod pages;
 mod permits;
 mod policy;
 mod races;
+mod reads;
 mod roles;
 mod secrets;
 mod sessions;

@@ -24,7 +24,13 @@ fn rule(operation: &Operation) -> (&'static str, Value, u16) {
     let vote = json!({"decision": "deny", "digest": format!("sha256:{}", "0".repeat(64)), "version": 1});
     match operation.name().as_str() {
         "POST /v1/requests" => ("a", action(), 201),
-        "GET /v1/requests" | "GET /v1/ledger" => ("ru", json!(null), 200),
+        "GET /v1/requests"
+        | "GET /v1/ledger"
+        | "GET /v1/requests/export"
+        | "GET /v1/ledger/status"
+        | "POST /v1/ledger/verify"
+        | "GET /v1/stats" => ("ru", json!(null), 200),
+        "GET /v1/requests/{id}/history" => ("ru", json!(null), 404),
         // Whoever sees no request at all gets what everybody gets for a request they cannot see.
         "GET /v1/requests/{id}" => ("arud", json!(null), 404),
         "POST /v1/requests/{id}/decision" => ("r", vote, 404),

@@ -8,7 +8,9 @@ use placet_testkit::{Answer, Backend, Http, Kit, Server, block_on, both};
 use serde_json::{Value, json};
 use tokio::{task::JoinSet, time::Instant};
 
-use crate::support::{Socket, Sse, ask, assert_problem, at, decide, head, on_sqlite, soon, vote, with_settings};
+use crate::support::{
+    Socket, Sse, ask, assert_problem, at, decide, head, on_sqlite, soon, vote, with_settings,
+};
 
 const PASSWORD: &str = "correct horse battery";
 
@@ -134,7 +136,9 @@ fn of_two_calls_with_one_link_one_signs_in() {
         let mut calls = JoinSet::new();
         for _ in 0..8 {
             let (nobody, token) = (server.nobody(), token.clone());
-            calls.spawn(async move { nobody.post("/v1/session/link", json!({ "token": token })).await.status });
+            calls.spawn(
+                async move { nobody.post("/v1/session/link", json!({ "token": token })).await.status },
+            );
         }
         let mut said = calls.join_all().await;
         said.sort_unstable();
@@ -145,7 +149,10 @@ fn of_two_calls_with_one_link_one_signs_in() {
 #[test]
 fn the_cookie_is_for_this_host_alone_and_hidden_from_scripts() {
     on_sqlite(async |server| {
-        let token = { person(server, "ann", &["auditor"]).await; token(server, "ann").await };
+        let token = {
+            person(server, "ann", &["auditor"]).await;
+            token(server, "ann").await
+        };
         let answer = server.nobody().post("/v1/session/link", json!({ "token": token })).await;
         let set = answer.header("set-cookie").expect("a cookie").to_owned();
         let (pair, attributes) = set.split_once("; ").expect("attributes");
@@ -175,9 +182,15 @@ fn a_wrong_password_an_unknown_name_and_no_password_are_one_answer() {
         assert_problem(&wrong, 401, "bad_credentials", None);
         let names = |answer: &Answer| answer.headers.keys().map(ToString::to_string).collect::<Vec<_>>();
         let long = "x".repeat(4000);
-        for (name, password) in
-            [("bob", PASSWORD), ("nobody", PASSWORD), ("bot", PASSWORD), ("ann", ""), ("", ""), ("ann\0", PASSWORD), (&long, PASSWORD)]
-        {
+        for (name, password) in [
+            ("bob", PASSWORD),
+            ("nobody", PASSWORD),
+            ("bot", PASSWORD),
+            ("ann", ""),
+            ("", ""),
+            ("ann\0", PASSWORD),
+            (&long, PASSWORD),
+        ] {
             let begun = Instant::now();
             let answer = try_password(server, name, password).await;
             assert_eq!((answer.status, &answer.body), (401, &wrong.body), "{name}");
@@ -274,7 +287,8 @@ fn a_change_by_cookie_needs_the_token_and_this_very_origin() {
         let bob = signed_in(server, "bob", &["reviewer"]).await;
         let record = ask(&bot).await;
         let own = server.url();
-        let other_port = format!("http://127.0.0.1:{}", if server.authority().ends_with(":1") { 2 } else { 1 });
+        let other_port =
+            format!("http://127.0.0.1:{}", if server.authority().ends_with(":1") { 2 } else { 1 });
         let other_name = own.replace("127.0.0.1", "localhost");
         let (csrf, foreign) = (Some(ann.csrf.as_str()), Some(bob.csrf.as_str()));
         let same = Some("same-origin");
@@ -515,7 +529,10 @@ fn people_see_and_end_their_own_sessions_and_admins_end_any() {
         let root = signed_in(server, "root", &["admin"]).await;
         assert_eq!(root.page().delete(&path).await.status, 204);
         assert_eq!(desk.page().get("/v1/session").await.status, 401);
-        assert_eq!(bob.page().get("/v1/sessions").await.expect(200)["items"].as_array().map(Vec::len), Some(1));
+        assert_eq!(
+            bob.page().get("/v1/sessions").await.expect(200)["items"].as_array().map(Vec::len),
+            Some(1)
+        );
     });
 }
 

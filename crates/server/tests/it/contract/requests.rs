@@ -185,6 +185,7 @@ fn a_reviewer_is_shown_the_exact_text_and_decides_on_its_digest() {
         {
           "display": {
             "digest": "[digest]",
+            "effect": "Call delete_files with n 1.5",
             "fields": [
               {
                 "pointer": "/session",
@@ -205,6 +206,16 @@ fn a_reviewer_is_shown_the_exact_text_and_decides_on_its_digest() {
               {
                 "pointer": "/summary",
                 "text": "a\\u{202e}b"
+              }
+            ],
+            "preview": {
+              "type": "json"
+            },
+            "warnings": [
+              {
+                "code": "hidden_characters",
+                "pointer": "/summary",
+                "text": "There are characters that do not show, or move others: \\u{202e} is the first."
               }
             ]
           },

@@ -1,0 +1,345 @@
+//! Which call is described how. A call that looks like a known one but differs in one thing stays a plain one.
+
+use serde_json::{Value, json};
+
+use super::{effect_of, object, recognise};
+
+/// Tool, arguments, effect, type of preview.
+pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> {
+    vec![
+        // --- command lines ---
+        ("Bash", json!({"command": "git status"}), "Run git status", "shell"),
+        (
+            "Bash",
+            json!({"command": "git add . && git commit -m 'x' && git push"}),
+            "Run 3 commands: git add, git commit, git push",
+            "shell",
+        ),
+        (
+            "bash",
+            json!({"command": "rm -rf /srv/data", "description": "harmless", "timeout": 5}),
+            "Run rm -rf /srv/data",
+            "shell",
+        ),
+        ("run_shell_command", json!({"command": "ls", "cwd": "/srv"}), "Run ls", "shell"),
+        (
+            "run_shell_command",
+            json!({"command": "ls", "env": {"A": "b"}}),
+            "Run ls, with 1 more argument",
+            "shell",
+        ),
+        ("shell", json!({"command": ["rm", "-r", "a b"]}), "Run rm -r 'a b'", "shell"),
+        (
+            "shell",
+            json!({"command": ["bash", "-lc", "cd x && make test"]}),
+            "Run 2 commands: cd, make test",
+            "shell",
+        ),
+        (
+            "mcp__box__execute_command",
+            json!({"cmd": "echo hi > /etc/motd"}),
+            "Run echo hi > /etc/motd",
+            "shell",
+        ),
+        (
+            "Bash",
+            json!({"command": "cat a | sudo tee /etc/hosts"}),
+            "Run 2 commands: cat, sudo tee /etc/hosts",
+            "shell",
+        ),
+        (
+            "Bash",
+            json!({"command": "echo x >> ~/.ssh/authorized_keys"}),
+            "Run a command line that cannot be taken apart: echo x >> ~/.ssh/authorized_keys",
+            "shell",
+        ),
+        (
+            "Bash",
+            json!({"command": "rm -rf $DIR"}),
+            "Run a command line that cannot be taken apart: rm -rf $DIR",
+            "shell",
+        ),
+        (
+            "Bash",
+            json!({"command": "make && cp a b > log; ls"}),
+            "Run 3 commands: make, cp > log, ls",
+            "shell",
+        ),
+        ("Bash", json!({"command": "/tmp/git push && ls"}), "Run 2 commands: /tmp/git push, ls", "shell"),
+        (
+            "powershell",
+            json!({"command": "Remove-Item x"}),
+            "Run a command line that cannot be taken apart: Remove-Item x",
+            "shell",
+        ),
+        ("Bash", json!({"command": "ls", "cmd": "rm x"}), "Call Bash with 2 arguments", "json"),
+        ("Bash", json!({"command": 7}), "Call Bash with command 7", "json"),
+        ("Bash", json!({"command": ["ls", 7]}), "Call Bash with 1 argument", "json"),
+        ("bash_profile_get", json!({"name": "x"}), "Call bash_profile_get with name \"x\"", "json"),
+        ("run_report", json!({"command": "ls"}), "Call run_report with command \"ls\"", "json"),
+        // --- SQL ---
+        (
+            "execute_sql",
+            json!({"query": "DELETE FROM users"}),
+            "Run SQL: DELETE on users, without a WHERE",
+            "sql",
+        ),
+        (
+            "execute_sql",
+            json!({"query": "DELETE FROM users WHERE id = 7"}),
+            "Run SQL: DELETE on users, with a WHERE",
+            "sql",
+        ),
+        (
+            "db.query",
+            json!({"sql": "select a from t1 join t2 using (a)"}),
+            "Run SQL: SELECT on t1, t2",
+            "sql",
+        ),
+        (
+            "mcp__pg__query",
+            json!({"sql": "DROP TABLE a; SELECT 1"}),
+            "Run 2 SQL statements: DROP, SELECT on a",
+            "sql",
+        ),
+        (
+            "run_sql",
+            json!({"statement": "UPDATE t SET a = 1", "database": "prod"}),
+            "Run SQL: UPDATE on t, without a WHERE, with 1 more argument",
+            "sql",
+        ),
+        (
+            "search_query",
+            json!({"query": "cheap flights"}),
+            "Call search_query with query \"cheap flights\"",
+            "json",
+        ),
+        (
+            "execute_sql",
+            json!({"query": "SELECT 'it\\'s'; DROP TABLE t"}),
+            "Call execute_sql with query \"SELECT 'it\\\\'s'; DROP TABLE t\"",
+            "json",
+        ),
+        ("execute_sql", json!({"query": 1}), "Call execute_sql with query 1", "json"),
+        // --- files ---
+        (
+            "delete_files",
+            json!({"files": ["report.md", "draft.md"]}),
+            "Delete 2 files: report.md, draft.md",
+            "json",
+        ),
+        ("delete_file", json!({"path": "a.txt"}), "Delete 1 file: a.txt", "json"),
+        ("fs.removeDirectory", json!({"path": "/srv"}), "Delete 1 folder: /srv", "json"),
+        (
+            "delete_files",
+            json!({"files": ["report.md, and nothing else"]}),
+            "Delete 1 file: \"report.md, and nothing else\"",
+            "json",
+        ),
+        (
+            "delete_files",
+            json!({"files": ["a"], "force": true}),
+            "Delete 1 file: a, with 1 more argument",
+            "json",
+        ),
+        ("delete_files", json!({"files": []}), "Call delete_files with 1 argument", "json"),
+        ("delete_files", json!({"files": ["a", 1]}), "Call delete_files with 1 argument", "json"),
+        (
+            "delete_user",
+            json!({"id": 1, "hard": true, "note": "x"}),
+            "Call delete_user with 3 arguments",
+            "json",
+        ),
+        ("move_file", json!({"source": "a", "destination": "b"}), "Move a to b", "json"),
+        ("rename_file", json!({"from": "a to b", "to": "c"}), "Rename \"a to b\" to c", "json"),
+        ("copy_file", json!({"src": "a"}), "Call copy_file with src \"a\"", "json"),
+        // --- changes to files ---
+        (
+            "Edit",
+            json!({"file_path": "/a.rs", "old_string": "x\ny", "new_string": "z"}),
+            "Edit /a.rs: replace 2 lines with 1",
+            "diff",
+        ),
+        (
+            "Edit",
+            json!({"file_path": "/a.rs", "old_string": "x", "new_string": "", "replace_all": true}),
+            "Edit /a.rs: remove 1 line, everywhere",
+            "diff",
+        ),
+        (
+            "MultiEdit",
+            json!({"file_path": "/a.rs", "edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "d"}]}),
+            "Edit /a.rs in 2 places",
+            "diff",
+        ),
+        (
+            "MultiEdit",
+            json!({"file_path": "/a.rs", "edits": [{"old_string": "a", "new_string": "b", "mode": "x"}]}),
+            "Call MultiEdit with 2 arguments",
+            "json",
+        ),
+        (
+            "str_replace_editor",
+            json!({"path": "/a", "old_str": "a", "new_str": "b"}),
+            "Edit /a: replace 1 line with 1",
+            "diff",
+        ),
+        ("Write", json!({"file_path": "/a.txt", "content": "one\ntwo\n"}), "Write 2 lines to /a.txt", "diff"),
+        (
+            "write_file",
+            json!({"path": "a", "content": "", "mode": "append"}),
+            "Write 0 lines to a, with 1 more argument",
+            "diff",
+        ),
+        ("create_file", json!({"path": "a", "file_text": "x"}), "Write 1 line to a", "diff"),
+        ("create_user", json!({"path": "a", "text": "x"}), "Call create_user with 2 arguments", "json"),
+        (
+            "apply_patch",
+            json!({"input": "*** Begin Patch\n*** Update File: src/a.rs\n-x\n+y\n*** End Patch"}),
+            "Patch 1 file: src/a.rs",
+            "diff",
+        ),
+        (
+            "apply_patch",
+            json!({"patch": "--- a/x.c\n+++ b/x.c\n@@ -1 +1 @@\n-1\n+2\n--- /dev/null\n+++ b/y.c\n@@ -0,0 +1 @@\n+3\n"}),
+            "Patch 2 files: x.c, y.c",
+            "diff",
+        ),
+        ("apply_patch", json!({"input": "hello"}), "Call apply_patch with input \"hello\"", "json"),
+        // --- other servers ---
+        (
+            "http_request",
+            json!({"method": "POST", "url": "https://api.example.com/v1/users", "body": {"a": 1}}),
+            "Send POST to https://api.example.com/v1/users, sending a body",
+            "http",
+        ),
+        (
+            "WebFetch",
+            json!({"url": "https://example.com/", "prompt": "read"}),
+            "Send GET to https://example.com/, with 1 more argument",
+            "http",
+        ),
+        (
+            "http_delete",
+            json!({"url": "http://10.0.0.1:8080/x"}),
+            "Send DELETE to http://10.0.0.1:8080/x",
+            "http",
+        ),
+        (
+            "http_request",
+            json!({"method": "GET", "url": "https://good.com@evil.com/"}),
+            "Send GET to an address that can be read in two ways: https://good.com@evil.com/",
+            "json",
+        ),
+        (
+            "http_request",
+            json!({"url": "https://a.com", "body": "x"}),
+            "Call http_request with 2 arguments",
+            "json",
+        ),
+        (
+            "fetch",
+            json!({"url": "https://a.com", "headers": {"x": 1}}),
+            "Call fetch with 2 arguments",
+            "json",
+        ),
+        ("open_page", json!({"url": "https://a.com"}), "Call open_page with url \"https://a.com\"", "json"),
+        // --- e-mail and messages ---
+        (
+            "send_email",
+            json!({"to": "ann@example.com", "subject": "hi", "body": "x"}),
+            "Send an e-mail to ann@example.com",
+            "email",
+        ),
+        (
+            "gmail.sendEmail",
+            json!({"to": ["a@x.org", "b@x.org"], "bcc": ["spy@evil.org"], "subject": "s", "body": "b"}),
+            "Send an e-mail to a@x.org, b@x.org, spy@evil.org (1 hidden from the others)",
+            "email",
+        ),
+        (
+            "send_email",
+            json!({"to": ["a@x.org"], "subject": "s", "attachments": ["db.sql", "x"]}),
+            "Send an e-mail to a@x.org with 2 attachments",
+            "email",
+        ),
+        (
+            "send_email",
+            json!({"to": [{"address": "a@x.org"}], "subject": "s"}),
+            "Call send_email with 2 arguments",
+            "json",
+        ),
+        ("send_email", json!({"subject": "s"}), "Call send_email with subject \"s\"", "json"),
+        (
+            "slack_post_message",
+            json!({"channel": "#general", "text": "hello"}),
+            "Send a message to #general",
+            "json",
+        ),
+        // --- money ---
+        (
+            "pay",
+            json!({"amount": "1250.00", "currency": "EUR", "to": "ACME GmbH"}),
+            "Pay 1,250.00 EUR to ACME GmbH",
+            "money",
+        ),
+        (
+            "stripe.create_refund",
+            json!({"amount": 1999, "currency": "usd", "customer": "cus_1"}),
+            "Refund 1,999 usd to cus_1",
+            "money",
+        ),
+        (
+            "transfer_funds",
+            json!({"amount": 0.1, "currency": "BTC", "to": "bc1q", "memo": "rent"}),
+            "Transfer 0.1 BTC to bc1q",
+            "money",
+        ),
+        ("make_payment", json!({"amount": 5, "to": "x"}), "Pay 5 (no currency given) to x", "json"),
+        (
+            "pay",
+            json!({"amount": "1,000", "currency": "EUR", "to": "x"}),
+            "Call pay with 3 arguments",
+            "json",
+        ),
+        (
+            "pay",
+            json!({"amount": 1, "currency": "EUR", "to": "x", "account": "y"}),
+            "Call pay with 4 arguments",
+            "json",
+        ),
+        (
+            "pay",
+            json!({"amount": 1, "currency": "EUR", "to": "x", "urgent": true}),
+            "Pay 1 EUR to x, with 1 more argument",
+            "money",
+        ),
+        (
+            "pay",
+            json!({"amount": "100", "currency": "EUR", "to": "ACME\u{202e}"}),
+            "Pay 100 EUR to ACME\\u{202e}",
+            "money",
+        ),
+        // --- anything else ---
+        ("frobnicate", json!({}), "Call frobnicate without arguments", "json"),
+        ("restart_service", json!({"name": "api"}), "Call restart_service with name \"api\"", "json"),
+        ("set_limit", json!({"limit": 1e300}), "Call set_limit with limit 1e+300", "json"),
+        ("deploy", json!({"options": {"a": 1}}), "Call deploy with 1 argument", "json"),
+    ]
+}
+
+#[test]
+fn every_call_of_the_table_is_described_as_it_says() {
+    let cases = cases();
+    assert!(cases.len() >= 60, "{} cases", cases.len());
+    let mut wrong = Vec::new();
+    for (tool, arguments, effect, kind) in cases {
+        let arguments = object(arguments);
+        let said = effect_of(tool, &arguments);
+        let shown = recognise(tool, &arguments).map_or("json", |(known, _)| known.preview(None).kind());
+        if (said.as_str(), shown) != (effect, kind) {
+            wrong.push(format!("{tool}: {shown} `{said}`, not {kind} `{effect}`"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
