@@ -1,9 +1,8 @@
 //! Whose yes is needed: any of several alternatives, each a list of seats that different people must fill.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+mod join;
+
+use std::{collections::BTreeSet, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -77,29 +76,11 @@ impl Default for Needs {
 }
 
 impl Needs {
-    /// What meets both: neither side's demand ever falls.
-    #[must_use]
-    pub fn join(&self, other: &Self) -> Self {
-        let (left, right) = if self.any.len().saturating_mul(other.any.len()) > PAIRS {
-            (merged(&self.any), merged(&other.any))
-        } else {
-            (self.any.clone(), other.any.clone())
-        };
-        let any = least(left.iter().flat_map(|left| right.iter().map(|right| left.join(right))));
-        let step_up = self.step_up.clone().or_else(|| other.step_up.clone());
-        Self { any, four_eyes: self.four_eyes || other.four_eyes, step_up }
-    }
-
     /// What meets both, written as it is now where the other side demands nothing new.
     #[must_use]
     pub fn raised(&self, other: &Self) -> Self {
         let joined = self.join(other);
-        let own = least(self.any.iter().map(|one| one.join(one)));
-        let nothing_new = joined.four_eyes == self.four_eyes
-            && joined.step_up == self.step_up
-            && joined.any.len() == own.len()
-            && joined.any.iter().all(|one| own.contains(one));
-        if nothing_new { self.clone() } else { joined }
+        if joined == self.normal() { self.clone() } else { joined }
     }
 
     /// What is needed after these: other people, but no weaker proof and no fewer eyes.
@@ -128,59 +109,7 @@ impl Needs {
     }
 }
 
-/// More pairs of alternatives than this are not laid out: each side becomes the one alternative that meets all of its
-/// own, which is stricter and stays small.
-const PAIRS: usize = 64;
-
-fn merged(any: &[AllOf]) -> Vec<AllOf> {
-    any.iter().cloned().reduce(|left, right| left.join(&right)).into_iter().collect()
-}
-
-/// Without the alternatives that ask for more than another one does: whoever fills the larger fills the smaller too.
-fn least(all: impl Iterator<Item = AllOf>) -> Vec<AllOf> {
-    let mut any: Vec<AllOf> = Vec::new();
-    for one in all {
-        if !any.iter().any(|kept| one.join(kept) == one) {
-            any.retain(|kept| kept.join(&one) != *kept);
-            any.push(one);
-        }
-    }
-    any
-}
-
 impl AllOf {
-    /// The fewest seats that fill both. One person may sit for both sides, so the numbers are maxima, not sums.
-    fn join(&self, other: &Self) -> Self {
-        let (left, right) = (self.by_team(), other.by_team());
-        let total = |seats: &BTreeMap<Option<&str>, u32>| {
-            seats.values().fold(0_u32, |sum, people| sum.saturating_add(*people))
-        };
-        let most = total(&left).max(total(&right));
-        let mut teams: BTreeMap<&str, u32> = BTreeMap::new();
-        for (team, people) in left.iter().chain(&right) {
-            if let Some(team) = team {
-                let seat = teams.entry(team).or_default();
-                *seat = (*seat).max(*people);
-            }
-        }
-        let seated = teams.values().fold(0_u32, |sum, people| sum.saturating_add(*people));
-        let mut all: Vec<Seat> =
-            teams.into_iter().map(|(team, people)| Seat { people, team: Some(team.to_owned()) }).collect();
-        if most > seated {
-            all.push(Seat { people: most.saturating_sub(seated), team: None });
-        }
-        Self { all }
-    }
-
-    fn by_team(&self) -> BTreeMap<Option<&str>, u32> {
-        let mut seats: BTreeMap<Option<&str>, u32> = BTreeMap::new();
-        for seat in &self.all {
-            let people = seats.entry(seat.team.as_deref()).or_default();
-            *people = people.saturating_add(seat.people);
-        }
-        seats
-    }
-
     /// Whether every seat can be given to a different person: a maximum matching by augmenting paths.
     fn filled_by(&self, people: &[&BTreeSet<String>]) -> bool {
         // More seats than people cannot be filled, and need not be laid out.
@@ -332,9 +261,11 @@ mod tests {
             (1..=9).map(|people| vec![(people, a), (10 - people, b)]).collect();
         let many = needs(&many.iter().map(Vec::as_slice).collect::<Vec<_>>());
         assert_eq!(many.any.len(), 9);
+        assert_eq!(many.join(&many), many);
+        let others = needs(&[&[(1, a), (10, b)], &[(2, b)], &[(5, a)], &[(12, None)]]);
         assert_eq!(
-            many.join(&many).any,
-            needs(&[&[(9, a), (9, b)]]).any,
+            many.join(&others).any,
+            needs(&[&[(9, a), (10, b)]]).any,
             "too many pairs: all of them at once"
         );
         assert_eq!(many.raised(&needs(&[&[(1, None)]])), many);

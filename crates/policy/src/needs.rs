@@ -1,96 +1,12 @@
-//! Needs in a normal form, so that joining them in any order gives the same demand, and stays small.
+//! The needs of several rules together.
 
-use std::collections::BTreeMap;
+use placet_core::Needs;
 
-use placet_core::{AllOf, Needs, Seat};
-
-/// More alternatives than this become the one alternative that meets them all: stricter, and still small.
-const ALTERNATIVES: usize = 32;
-/// More seats than this, over all alternatives, likewise; and where even that is too many, nobody can meet it.
-const SEATS: usize = 256;
 /// So many different needs are joined for one call; with more, nobody can meet them.
 const DIFFERENT: usize = 32;
 
 /// What critical calls always need.
 const CODE: &str = "code";
-
-/// One alternative: people by team, and how many people in all, those of any team included.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Form<'n> {
-    teams: BTreeMap<&'n str, u32>,
-    total: u32,
-}
-
-impl<'n> Form<'n> {
-    fn of(alternative: &'n AllOf) -> Self {
-        let mut form = Self { teams: BTreeMap::new(), total: 0 };
-        for seat in &alternative.all {
-            form.total = form.total.saturating_add(seat.people);
-            if let Some(team) = &seat.team {
-                let people = form.teams.entry(team).or_default();
-                *people = people.saturating_add(seat.people);
-            }
-        }
-        form
-    }
-
-    /// The fewest people who fill both. One person may sit for both sides, so the numbers are maxima, not sums.
-    fn join(&self, other: &Self) -> Self {
-        let mut teams = self.teams.clone();
-        for (team, people) in &other.teams {
-            let most = teams.entry(team).or_default();
-            *most = (*most).max(*people);
-        }
-        let seated = teams.values().fold(0_u32, |sum, people| sum.saturating_add(*people));
-        Self { teams, total: seated.max(self.total).max(other.total) }
-    }
-
-    /// Whether filling this always fills the other.
-    fn covers(&self, other: &Self) -> bool {
-        self.total >= other.total
-            && other
-                .teams
-                .iter()
-                .all(|(team, people)| self.teams.get(team).is_some_and(|mine| mine >= people))
-    }
-
-    fn seats(&self) -> AllOf {
-        let seated = self.teams.values().fold(0_u32, |sum, people| sum.saturating_add(*people));
-        let mut all: Vec<Seat> = self
-            .teams
-            .iter()
-            .map(|(team, people)| Seat { people: *people, team: Some((*team).to_owned()) })
-            .collect();
-        if self.total > seated {
-            all.push(Seat { people: self.total.saturating_sub(seated), team: None });
-        }
-        AllOf { all }
-    }
-}
-
-/// The same demand, written in the one way that equal demands share.
-pub(crate) fn normal(needs: &Needs) -> Needs {
-    written(reduced(forms(needs)), needs.four_eyes, needs.step_up.clone())
-}
-
-/// What meets both, in normal form.
-pub(crate) fn join(left: &Needs, right: &Needs) -> Needs {
-    let four_eyes = left.four_eyes || right.four_eyes;
-    let step_up = left.step_up.clone().or_else(|| right.step_up.clone());
-    let (left, right) = (reduced(forms(left)), reduced(forms(right)));
-    let seats = |side: &[Form<'_>]| side.iter().map(|form| form.teams.len().saturating_add(1)).sum::<usize>();
-    let pairs = left.len().saturating_mul(right.len());
-    let all =
-        seats(&left).saturating_mul(right.len()).saturating_add(seats(&right).saturating_mul(left.len()));
-    let joined = if left == right || pairs == 0 {
-        if left.is_empty() { left } else { right }
-    } else if pairs > ALTERNATIVES || all > SEATS {
-        merged(left.iter().chain(&right))
-    } else {
-        reduced(left.iter().flat_map(|one| right.iter().map(|other| one.join(other))).collect())
-    };
-    written(joined, four_eyes, step_up)
-}
 
 /// What meets all of them.
 pub(crate) fn join_all<'n>(all: impl Iterator<Item = &'n Needs>) -> Option<Needs> {
@@ -105,7 +21,7 @@ pub(crate) fn join_all<'n>(all: impl Iterator<Item = &'n Needs>) -> Option<Needs
         different.push(needs);
     }
     let (first, others) = different.split_first()?;
-    Some(others.iter().fold((*first).clone(), |sum, needs| join(&sum, needs)))
+    Some(others.iter().fold((*first).clone(), |sum, needs| sum.join(needs)))
 }
 
 /// Every approving vote must carry a code from here on.
@@ -113,46 +29,10 @@ pub(crate) fn step_up(needs: &mut Needs) {
     needs.step_up.get_or_insert_with(|| CODE.to_owned());
 }
 
-fn forms(needs: &Needs) -> Vec<Form<'_>> {
-    needs.any.iter().map(Form::of).collect()
-}
-
-fn written(forms: Vec<Form<'_>>, four_eyes: bool, step_up: Option<String>) -> Needs {
-    Needs { any: forms.iter().map(Form::seats).collect(), four_eyes, step_up }
-}
-
-/// The one alternative that meets every alternative; none at all when it would be too long.
-fn merged<'f, 'n: 'f>(forms: impl Iterator<Item = &'f Form<'n>>) -> Vec<Form<'n>> {
-    let mut sum: Option<Form<'n>> = None;
-    for form in forms {
-        let next = sum.as_ref().map_or_else(|| form.clone(), |sum| sum.join(form));
-        if next.teams.len() > SEATS {
-            return Vec::new();
-        }
-        sum = Some(next);
-    }
-    sum.into_iter().collect()
-}
-
-/// Without the alternatives that ask for more than another one does, in a fixed order.
-fn reduced(forms: Vec<Form<'_>>) -> Vec<Form<'_>> {
-    if forms.len() < 2 {
-        return forms;
-    }
-    let mut kept: Vec<Form<'_>> = Vec::with_capacity(forms.len());
-    for form in forms {
-        if kept.iter().any(|other| form.covers(other)) {
-            continue;
-        }
-        kept.retain(|other| !other.covers(&form));
-        kept.push(form);
-    }
-    kept.sort();
-    kept
-}
-
 #[cfg(test)]
 mod tests {
+    use placet_core::{AllOf, Seat};
+
     use super::*;
 
     fn needs(any: &[&[(u32, Option<&str>)]]) -> Needs {
@@ -166,43 +46,6 @@ mod tests {
             })
             .collect();
         Needs { any, four_eyes: false, step_up: None }
-    }
-
-    #[test]
-    fn an_alternative_that_asks_for_more_than_another_goes() {
-        let x_or_more = needs(&[&[(1, Some("x")), (1, None)], &[(1, Some("x"))], &[(2, Some("y"))]]);
-        assert_eq!(normal(&x_or_more), needs(&[&[(1, Some("x"))], &[(2, Some("y"))]]));
-        assert_eq!(normal(&needs(&[&[(1, None), (1, None)]])), needs(&[&[(2, None)]]));
-    }
-
-    #[test]
-    fn a_join_meets_both_sides_and_no_more_than_it_must() {
-        let x_or_y = needs(&[&[(1, Some("x"))], &[(1, Some("y"))]]);
-        assert_eq!(
-            join(&x_or_y, &needs(&[&[(2, None)]])),
-            needs(&[&[(1, Some("x")), (1, None)], &[(1, Some("y")), (1, None)]])
-        );
-        assert_eq!(join(&x_or_y, &needs(&[&[(1, Some("x"))]])), needs(&[&[(1, Some("x"))]]));
-        assert_eq!(join(&x_or_y, &x_or_y), x_or_y);
-        assert_eq!(join(&x_or_y, &needs(&[])), needs(&[]), "what nobody can meet stays so");
-        // The same answer as the slower join of the core, where that is small.
-        assert_eq!(
-            join(&needs(&[&[(1, Some("x"))]]), &needs(&[&[(3, None)]])),
-            needs(&[&[(1, Some("x"))]]).join(&needs(&[&[(3, None)]]))
-        );
-    }
-
-    #[test]
-    fn too_many_alternatives_become_one_that_meets_them_all() {
-        let teams: Vec<String> = (0..20).map(|team| format!("t{team}")).collect();
-        let seats: Vec<[(u32, Option<&str>); 1]> =
-            teams.iter().map(|team| [(1, Some(team.as_str()))]).collect();
-        let (left, right): (Vec<_>, Vec<_>) = (
-            seats[..10].iter().map(<[_; 1]>::as_slice).collect(),
-            seats[10..].iter().map(<[_; 1]>::as_slice).collect(),
-        );
-        let joined = join(&needs(&left), &needs(&right));
-        assert_eq!((joined.any.len(), joined.any[0].all.len()), (1, 20));
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl Outcome {
         main.risk = risk;
         main.claim_window = claim_window;
         if main.effect == side.effect {
-            main.needs = needs::join(&main.needs, &side.needs);
+            main.needs = main.needs.join(&side.needs);
             main.expires_in = least(main.expires_in, side.expires_in);
             main.pending_cap = least(main.pending_cap, side.pending_cap);
             main.decisions = both_decisions(main.decisions.as_deref(), side.decisions.as_deref());
@@ -82,7 +82,7 @@ impl Outcome {
                 }
             }
         } else {
-            main.needs = needs::normal(&main.needs);
+            main.needs = main.needs.normal();
             main.decisions = main.decisions.as_deref().map(sorted);
         }
         if main.risk == Risk::Critical {
@@ -136,7 +136,7 @@ fn both_escalations(left: &[Escalation], right: &[Escalation]) -> Vec<Escalation
     left.iter()
         .zip(right)
         .map(|(left, right)| Escalation {
-            needs: needs::join(&left.needs, &right.needs),
+            needs: left.needs.join(&right.needs),
             expires_in: left.expires_in.min(right.expires_in),
         })
         .collect()

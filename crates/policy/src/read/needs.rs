@@ -11,7 +11,7 @@ use super::{
     doc::{Doc, Field},
     shown,
 };
-use crate::{keys, needs::normal};
+use crate::keys;
 
 /// Most alternatives in one `any`, and most seats in one `all`.
 pub(crate) const LIST: usize = 16;
@@ -86,7 +86,7 @@ fn inline(doc: &mut Doc<'_>, table: &Field<'_>, place: &str) -> Option<Needs> {
     } else {
         vec![AllOf { all: vec![seat(doc, table)?] }]
     };
-    Some(normal(&Needs { any, four_eyes, step_up }))
+    Some(Needs { any, four_eyes, step_up }.normal())
 }
 
 fn step_up(doc: &mut Doc<'_>, table: &Field<'_>) -> Option<String> {
