@@ -262,10 +262,10 @@ mod tests {
         let many = needs(&many.iter().map(Vec::as_slice).collect::<Vec<_>>());
         assert_eq!(many.any.len(), 9);
         assert_eq!(many.join(&many), many);
-        let others = needs(&[&[(1, a), (10, b)], &[(2, b)], &[(5, a)], &[(12, None)]]);
+        let others = needs(&[&[(20, a)], &[(20, b)], &[(19, a), (1, b)], &[(25, None)]]);
         assert_eq!(
             many.join(&others).any,
-            needs(&[&[(9, a), (10, b)]]).any,
+            needs(&[&[(20, a), (20, b)]]).any,
             "too many pairs: all of them at once"
         );
         assert_eq!(many.raised(&needs(&[&[(1, None)]])), many);
