@@ -575,7 +575,10 @@ mod tests {
     fn the_last_admin_cannot_be_locked_out() {
         let mut directory = Directory::default();
         make(&mut directory, 1, Role::Admin, "root").unwrap();
-        assert_eq!(directory.apply(&AdminCommand::RevokeKey { id: id(1) }, Time::from_micros(1)), Err(AdminRefusal::LastAdmin));
+        assert_eq!(
+            directory.apply(&AdminCommand::RevokeKey { id: id(1) }, Time::from_micros(1)),
+            Err(AdminRefusal::LastAdmin)
+        );
         assert_eq!(
             directory.apply(&AdminCommand::RemovePerson { name: "root".into() }, Time::from_micros(1)),
             Err(AdminRefusal::LastAdmin)
@@ -595,7 +598,9 @@ mod tests {
         let mut directory = Directory::default();
         make(&mut directory, 1, Role::Admin, "root").unwrap();
         make(&mut directory, 2, Role::Reviewer, "ann").unwrap();
-        let event = directory.apply(&AdminCommand::RemovePerson { name: "ann".into() }, Time::from_micros(1)).unwrap();
+        let event = directory
+            .apply(&AdminCommand::RemovePerson { name: "ann".into() }, Time::from_micros(1))
+            .unwrap();
         directory.evolve(&event, Time::from_micros(2), None);
         assert!(directory.live_key(id(2)).is_none());
         make(&mut directory, 3, Role::Reviewer, "ann").unwrap();

@@ -65,9 +65,7 @@ impl Directory {
             SignIn::Password { name, hash } => {
                 let known = self.passwords.get_key_value(name).filter(|(_, stored)| *stored == hash);
                 let known = known.filter(|(name, _)| self.people.contains_key(*name));
-                known
-                    .map(|(name, _)| (name.as_str(), Via::Password))
-                    .ok_or(AdminRefusal::BadCredentials)
+                known.map(|(name, _)| (name.as_str(), Via::Password)).ok_or(AdminRefusal::BadCredentials)
             }
         }
     }
@@ -261,7 +259,10 @@ mod tests {
         link(&mut directory, 1, at(0));
         link(&mut directory, 2, at(1));
         assert_eq!(open(&mut directory, 1, SignIn::Link([1; 32]), at(2)), Err(AdminRefusal::BadLink));
-        assert_eq!(open(&mut directory, 1, SignIn::Link([2; 32]), at(1 + 15 * 60)), Err(AdminRefusal::BadLink));
+        assert_eq!(
+            open(&mut directory, 1, SignIn::Link([2; 32]), at(1 + 15 * 60)),
+            Err(AdminRefusal::BadLink)
+        );
         open(&mut directory, 1, SignIn::Link([2; 32]), at(15 * 60)).unwrap();
         assert_eq!(open(&mut directory, 2, SignIn::Link([2; 32]), at(15 * 60)), Err(AdminRefusal::BadLink));
         assert!(directory.links.is_empty() && directory.by_link.is_empty());

@@ -9,8 +9,8 @@ use tokio::sync::broadcast;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Entropy, Feed, GateError, hub, passwords::Passwords, permit, policies::Policies, simulate::ShadowSlot, timer, timer::Timer,
-    waiters::Waiters,
+    Entropy, Feed, GateError, hub, passwords::Passwords, permit, policies::Policies, simulate::ShadowSlot,
+    timer, timer::Timer, waiters::Waiters,
 };
 
 /// What can be set.
@@ -254,4 +254,3 @@ fn may_see(actor: &Actor, request: &Request) -> bool {
         Role::Admin => false,
     }
 }
-

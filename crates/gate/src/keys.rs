@@ -173,5 +173,11 @@ impl Gate {
 
 fn known(directory: &Directory, secret: &[u8; 32]) -> Option<Actor> {
     let key: &Arc<Key> = directory.live_key(*directory.by_secret.get(secret)?)?;
-    Some(Actor { name: key.name.clone(), role: key.role, key: Some(key.id), session: None, auth: Auth::Token })
+    Some(Actor {
+        name: key.name.clone(),
+        role: key.role,
+        key: Some(key.id),
+        session: None,
+        auth: Auth::Token,
+    })
 }

@@ -69,9 +69,8 @@ impl Passwords {
             return Err(Invalid::new("/new", said).into());
         }
         let password = password.to_owned();
-        let hashed = self
-            .turn(move || Argon2::default().hash_password_with_salt(password.as_bytes(), &salt))
-            .await?;
+        let hashed =
+            self.turn(move || Argon2::default().hash_password_with_salt(password.as_bytes(), &salt)).await?;
         let hashed = hashed.map_err(|error| StoreError::Damaged(format!("no password hash: {error}")))?;
         Ok(hashed.to_string().into())
     }

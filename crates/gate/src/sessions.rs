@@ -10,12 +10,7 @@ use placet_core::{
 use placet_store::{StoreError, StoredSession, Work};
 use subtle::ConstantTimeEq as _;
 
-use crate::{
-    Gate, GateError, PersonSpec,
-    gate::Inner,
-    keys::hashed,
-    permit::keyed,
-};
+use crate::{Gate, GateError, PersonSpec, gate::Inner, keys::hashed, permit::keyed};
 
 /// How long a secret is in use before it is exchanged.
 const TURN: Duration = Duration::from_hours(1);
@@ -87,8 +82,7 @@ impl Gate {
         let next = self.next_secret(secret);
         let current = row.secret == hash;
         let in_grace = now < row.rotated_at.plus(GRACE) && row.secret == hashed(&next);
-        let in_time =
-            now < row.session.expires_at && now < row.last_seen_at.plus(self.settings.session_idle);
+        let in_time = now < row.session.expires_at && now < row.last_seen_at.plus(self.settings.session_idle);
         if !in_time || !(current || in_grace) {
             return Ok(None);
         }
@@ -178,8 +172,7 @@ impl Gate {
             return Ok(None);
         }
         if !directory.people.contains_key(FIRST) {
-            let person =
-                PersonSpec { roles: [Role::Admin, Role::Reviewer].into(), teams: BTreeSet::new() };
+            let person = PersonSpec { roles: [Role::Admin, Role::Reviewer].into(), teams: BTreeSet::new() };
             self.put_person(&Actor::system(), FIRST.to_owned(), person, None).await?;
         }
         self.link(&Actor::system(), FIRST, FIRST_LINK).await.map(Some)

@@ -156,9 +156,8 @@ impl Waiters {
     pub(crate) fn wake_revoked(&self, directory: &Directory) {
         let mut inner = self.inner();
         for waiters in inner.by_request.values_mut() {
-            let (gone, stay) = std::mem::take(waiters)
-                .into_iter()
-                .partition(|waiter| waiter.credential.is_gone(directory));
+            let (gone, stay) =
+                std::mem::take(waiters).into_iter().partition(|waiter| waiter.credential.is_gone(directory));
             *waiters = stay;
             let gone: Vec<Waiter> = gone;
             for waiter in gone {

@@ -55,7 +55,13 @@ async fn authenticate(parts: &Parts, state: &State) -> Result<Actor, Problem> {
             return Ok(signed_in.actor);
         }
         if state.settings.dev && is_local(headers, peer) {
-            return Ok(Actor { name: "local".to_owned(), role: Role::Agent, key: None, session: None, auth: Auth::Open });
+            return Ok(Actor {
+                name: "local".to_owned(),
+                role: Role::Agent,
+                key: None,
+                session: None,
+                auth: Auth::Open,
+            });
         }
         return Err(Problem::unauthorized("a key is needed: send `Authorization: Bearer plk_…`"));
     };
@@ -104,11 +110,8 @@ async fn json_body(headers: &HeaderMap, body: Body, state: &State) -> Result<(By
     let limits = Limits::default();
     let bytes = read(body, &limits, state).await?;
     // Nothing at all is an empty object: several calls have only optional fields.
-    let value = if bytes.is_empty() {
-        Value::Object(serde_json::Map::new())
-    } else {
-        ijson::parse(&bytes, &limits)?
-    };
+    let value =
+        if bytes.is_empty() { Value::Object(serde_json::Map::new()) } else { ijson::parse(&bytes, &limits)? };
     Ok((bytes, value))
 }
 

@@ -84,9 +84,7 @@ impl SignInLimits {
     /// One more try from this address. The lower half of an IPv6 address is the caller's own choice.
     pub(crate) fn peer(&self, peer: Option<IpAddr>) -> Option<u32> {
         let peer = peer.map(|peer| match peer.to_canonical() {
-            IpAddr::V6(address) => {
-                IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))
-            }
+            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
             v4 @ IpAddr::V4(_) => v4,
         });
         wait(&self.peers, &peer)

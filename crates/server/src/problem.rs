@@ -126,7 +126,9 @@ impl Problem {
                 return Self::unprocessable("invalid", pointer, message);
             }
             Refusal::Unauthorized => {
-                return Self::unauthorized("the key was revoked, the session is over, or the person lost the role");
+                return Self::unauthorized(
+                    "the key was revoked, the session is over, or the person lost the role",
+                );
             }
             Refusal::SelfApproval
             | Refusal::PolicyDenied { .. }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use placet_core::{Directory, Request, RequestId, Risk, SessionId, State, Time};
 
 use crate::{
-    GrantUse, PolicyVersion, StoreError, StoredSession, postgres::PostgresReaders, rows::uint, sqlite::SqliteReaders,
-    tail::News,
+    GrantUse, PolicyVersion, StoreError, StoredSession, postgres::PostgresReaders, rows::uint,
+    sqlite::SqliteReaders, tail::News,
 };
 
 /// Which requests a list shows. Everything given must match.

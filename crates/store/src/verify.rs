@@ -300,7 +300,8 @@ impl Rebuilt {
         }
         if directory != self.directory {
             return differs(
-                "keys, people, sign-ins, policy or standing approvals are not what the ledger says".to_owned(),
+                "keys, people, sign-ins, policy or standing approvals are not what the ledger says"
+                    .to_owned(),
             );
         }
         policies.reverse();

@@ -235,8 +235,13 @@ impl Play {
         let cx = Context::new(self.now, &self.directory);
         for name in PEOPLE {
             for word in [DecisionWord::Approve, DecisionWord::Deny] {
-                let actor =
-                    Actor { name: name.to_owned(), role: Role::Reviewer, key: None, session: None, auth: Auth::Code };
+                let actor = Actor {
+                    name: name.to_owned(),
+                    role: Role::Reviewer,
+                    key: None,
+                    session: None,
+                    auth: Auth::Code,
+                };
                 let command = Command::Decide(Box::new(vote(&live.request, word)));
                 let expected = live.story.reply(&command, &actor, &self.world, self.now);
                 let applied = apply(Some(&live.request), &command, &actor, &cx);

@@ -383,7 +383,8 @@ fn another_policy_voids_what_was_said_under_the_one_before() {
     directory.grant_keys.insert(grant_id(GRANT), GrantKey::Same([1; 32]));
     let put = |directory: &Directory, hash: &str, expected| {
         let (hash, source) = (hash.to_owned(), "api".to_owned());
-        directory.apply(&AdminCommand::PutPolicy { hash, text: "".into(), source, expected }, Time::from_micros(1))
+        directory
+            .apply(&AdminCommand::PutPolicy { hash, text: "".into(), source, expected }, Time::from_micros(1))
     };
     let same = put(&directory, POLICY, Expected::BuiltIn).unwrap();
     directory.evolve(&same, now, None);
@@ -417,7 +418,8 @@ fn an_agent_has_only_so_many_standing_yeses_and_expired_ones_make_room() {
     let create = |directory: &mut Directory, n: u16, at: Time| {
         let id = GrantId::new(u64::from(n), [9; 10]);
         let grant = Grant { id, created_at: at, expires_at: at.plus(seconds(60)), ..original.clone() };
-        let event = directory.apply(&AdminCommand::CreateGrant { grant: Box::new(grant), key: None }, Time::from_micros(1))?;
+        let event = directory
+            .apply(&AdminCommand::CreateGrant { grant: Box::new(grant), key: None }, Time::from_micros(1))?;
         directory.evolve(&event, at, None);
         Ok::<_, AdminRefusal>(())
     };

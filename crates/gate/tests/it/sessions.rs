@@ -11,7 +11,8 @@ use tokio::task::JoinSet;
 use crate::{refusal, soon};
 
 async fn person(kit: &Kit, name: &str, roles: &[Role]) {
-    let person = PersonSpec { roles: roles.iter().copied().collect(), teams: std::collections::BTreeSet::new() };
+    let person =
+        PersonSpec { roles: roles.iter().copied().collect(), teams: std::collections::BTreeSet::new() };
     kit.gate().put_person(kit.admin(), name.to_owned(), person, None).await.unwrap();
 }
 
@@ -37,8 +38,22 @@ async fn story(kit: &Kit) -> Vec<String> {
     let entries = rows.iter().map(|row| serde_json::from_str::<serde_json::Value>(&row.text).unwrap());
     entries
         .map(|entry| entry["data"].clone())
-        .filter(|data| ["session.", "link.", "person.password"].iter().any(|kind| data["type"].as_str().unwrap_or("").starts_with(kind)))
-        .map(|data| format!("{}{}", data["type"].as_str().unwrap(), data["why"].as_str().or(data["via"].as_str()).map(|word| format!(" {word}")).unwrap_or_default()))
+        .filter(|data| {
+            ["session.", "link.", "person.password"]
+                .iter()
+                .any(|kind| data["type"].as_str().unwrap_or("").starts_with(kind))
+        })
+        .map(|data| {
+            format!(
+                "{}{}",
+                data["type"].as_str().unwrap(),
+                data["why"]
+                    .as_str()
+                    .or(data["via"].as_str())
+                    .map(|word| format!(" {word}"))
+                    .unwrap_or_default()
+            )
+        })
         .collect()
 }
 
@@ -230,7 +245,9 @@ fn a_session_that_ends_on_one_node_is_over_on_the_other() {
         assert_eq!(signed_in(&two, &opened).await.expect("a minute more").renewed.as_ref(), Some(&renewed));
         one.clock().advance(Duration::from_mins(1));
         assert!(signed_in(&two, &opened).await.is_none());
-        assert!(two.gate().session(&renewed, true).await.unwrap().is_some_and(|found| found.renewed.is_none()));
+        assert!(
+            two.gate().session(&renewed, true).await.unwrap().is_some_and(|found| found.renewed.is_none())
+        );
         two.finish().await;
         one.finish().await;
     });

@@ -86,7 +86,10 @@ pub(crate) async fn remove(context: &Context, name: &str) -> anyhow::Result<u8> 
     if context.json {
         output::json(&json!({ "name": name, "removed": true }))?;
     } else {
-        output::line(&format!("{} is gone, and their keys and sessions no longer work", paint(output::STRONG, name)))?;
+        output::line(&format!(
+            "{} is gone, and their keys and sessions no longer work",
+            paint(output::STRONG, name)
+        ))?;
     }
     Ok(0)
 }

@@ -187,7 +187,9 @@ fn every_reference_of_the_document_leads_somewhere() {
 fn every_post_documents_its_idempotency_key() {
     let posts = operations().into_iter().filter(|operation| operation.method == Method::POST);
     // Signing in and a link to do so are never repeated: each time is another one.
-    for operation in posts.filter(|operation| !operation.is_open() && operation.name() != "POST /v1/people/{name}/link") {
+    for operation in
+        posts.filter(|operation| !operation.is_open() && operation.name() != "POST /v1/people/{name}/link")
+    {
         let parameters = operation.value["parameters"].as_array().cloned().unwrap_or_default();
         assert!(
             parameters.iter().any(|parameter| parameter["name"] == "Idempotency-Key"),

@@ -8,7 +8,9 @@ use placet_testkit::{Answer, Backend, Http, Kit, Server, block_on, both};
 use serde_json::{Value, json};
 use tokio::{task::JoinSet, time::Instant};
 
-use crate::support::{Socket, Sse, ask, assert_problem, at, decide, head, on_sqlite, soon, vote, with_settings};
+use crate::support::{
+    Socket, Sse, ask, assert_problem, at, decide, head, on_sqlite, soon, vote, with_settings,
+};
 
 const PASSWORD: &str = "correct horse battery";
 
@@ -83,9 +85,12 @@ async fn try_password(server: &Server, name: &str, password: &str) -> Answer {
     server.nobody().post("/v1/session", json!({"name": name, "password": password})).await
 }
 
-async fn advance(server: &Server, by: Duration) {
+fn advance(server: &Server, by: Duration) {
     server.kit.clock().advance(by);
 }
+
+/// What is wrong, then token, origin and site as they are sent, and the code of the refusal.
+type Forged<'a> = (&'a str, Option<&'a str>, Option<&'a str>, Option<&'a str>, &'a str);
 
 /// The entries of the ledger, oldest first.
 async fn entries(server: &Server) -> Vec<Value> {
@@ -120,7 +125,7 @@ both! {
         let unknown = server.nobody().post("/v1/session/link", json!({"token": "x"})).await;
         assert_eq!(unknown.body, again.body);
         let late = self::token(server, "ann").await;
-        advance(server, Duration::from_mins(15)).await;
+        advance(server, Duration::from_mins(15));
         let late = server.nobody().post("/v1/session/link", json!({ "token": late })).await;
         assert_eq!((late.status, &late.body), (401, &again.body));
     }
@@ -134,7 +139,9 @@ fn of_two_calls_with_one_link_one_signs_in() {
         let mut calls = JoinSet::new();
         for _ in 0..8 {
             let (nobody, token) = (server.nobody(), token.clone());
-            calls.spawn(async move { nobody.post("/v1/session/link", json!({ "token": token })).await.status });
+            calls.spawn(
+                async move { nobody.post("/v1/session/link", json!({ "token": token })).await.status },
+            );
         }
         let mut said = calls.join_all().await;
         said.sort_unstable();
@@ -145,7 +152,10 @@ fn of_two_calls_with_one_link_one_signs_in() {
 #[test]
 fn the_cookie_is_for_this_host_alone_and_hidden_from_scripts() {
     on_sqlite(async |server| {
-        let token = { person(server, "ann", &["auditor"]).await; token(server, "ann").await };
+        let token = {
+            person(server, "ann", &["auditor"]).await;
+            token(server, "ann").await
+        };
         let answer = server.nobody().post("/v1/session/link", json!({ "token": token })).await;
         let set = answer.header("set-cookie").expect("a cookie").to_owned();
         let (pair, attributes) = set.split_once("; ").expect("attributes");
@@ -175,9 +185,15 @@ fn a_wrong_password_an_unknown_name_and_no_password_are_one_answer() {
         assert_problem(&wrong, 401, "bad_credentials", None);
         let names = |answer: &Answer| answer.headers.keys().map(ToString::to_string).collect::<Vec<_>>();
         let long = "x".repeat(4000);
-        for (name, password) in
-            [("bob", PASSWORD), ("nobody", PASSWORD), ("bot", PASSWORD), ("ann", ""), ("", ""), ("ann\0", PASSWORD), (&long, PASSWORD)]
-        {
+        for (name, password) in [
+            ("bob", PASSWORD),
+            ("nobody", PASSWORD),
+            ("bot", PASSWORD),
+            ("ann", ""),
+            ("", ""),
+            ("ann\0", PASSWORD),
+            (&long, PASSWORD),
+        ] {
             let begun = Instant::now();
             let answer = try_password(server, name, password).await;
             assert_eq!((answer.status, &answer.body), (401, &wrong.body), "{name}");
@@ -222,10 +238,10 @@ fn one_address_can_try_only_so_often_whatever_the_name() {
 both! {
     async fn the_secret_changes_every_hour_and_the_old_one_works_a_minute_more(server: Server) {
         let ann = signed_in(server, "ann", &["reviewer"]).await;
-        advance(server, Duration::from_mins(59)).await;
+        advance(server, Duration::from_mins(59));
         let early = ann.page().get("/v1/session").await;
         assert_eq!((early.status, cookie(&early)), (200, None));
-        advance(server, Duration::from_mins(1)).await;
+        advance(server, Duration::from_mins(1));
         let turned = ann.page().get("/v1/sessions").await;
         let new = cookie(&turned).expect("another cookie");
         assert_ne!(new, ann.cookie);
@@ -239,7 +255,7 @@ both! {
         let renewed = Browser { cookie: new, ..ann.clone() };
         let answer = renewed.page().put("/v1/session/password", json!({ "new": PASSWORD })).await;
         assert_eq!((answer.status, cookie(&answer)), (204, None), "the token of the page stays");
-        advance(server, Duration::from_mins(1)).await;
+        advance(server, Duration::from_mins(1));
         assert_eq!(ann.bare().get("/v1/session").await.status, 401);
         assert_eq!(renewed.bare().get("/v1/session").await.status, 200);
     }
@@ -274,12 +290,13 @@ fn a_change_by_cookie_needs_the_token_and_this_very_origin() {
         let bob = signed_in(server, "bob", &["reviewer"]).await;
         let record = ask(&bot).await;
         let own = server.url();
-        let other_port = format!("http://127.0.0.1:{}", if server.authority().ends_with(":1") { 2 } else { 1 });
+        let other_port =
+            format!("http://127.0.0.1:{}", if server.authority().ends_with(":1") { 2 } else { 1 });
         let other_name = own.replace("127.0.0.1", "localhost");
         let (csrf, foreign) = (Some(ann.csrf.as_str()), Some(bob.csrf.as_str()));
         let same = Some("same-origin");
         let origin = Some(own.as_str());
-        let cases: [(&str, Option<&str>, Option<&str>, Option<&str>, &str); 16] = [
+        let cases: [Forged<'_>; 16] = [
             ("no token", None, origin, same, "csrf"),
             ("an empty token", Some(""), origin, same, "csrf"),
             ("a wrong token", Some("0123"), origin, same, "csrf"),
@@ -474,7 +491,7 @@ fn a_new_password_ends_the_other_sessions_and_needs_the_old_one() {
             assert_problem(&set(&third, body).await, 403, "bad_credentials", None);
         }
         // Whoever has just come in by a link may have forgotten it; later they are asked.
-        advance(server, Duration::from_mins(15)).await;
+        advance(server, Duration::from_mins(15));
         assert_problem(&set(&second, json!({ "new": other })).await, 403, "bad_credentials", None);
         assert_eq!(set(&third, json!({"current": PASSWORD, "new": other})).await.status, 204);
         assert_eq!(second.page().get("/v1/session").await.status, 401);
@@ -515,7 +532,10 @@ fn people_see_and_end_their_own_sessions_and_admins_end_any() {
         let root = signed_in(server, "root", &["admin"]).await;
         assert_eq!(root.page().delete(&path).await.status, 204);
         assert_eq!(desk.page().get("/v1/session").await.status, 401);
-        assert_eq!(bob.page().get("/v1/sessions").await.expect(200)["items"].as_array().map(Vec::len), Some(1));
+        assert_eq!(
+            bob.page().get("/v1/sessions").await.expect(200)["items"].as_array().map(Vec::len),
+            Some(1)
+        );
     });
 }
 

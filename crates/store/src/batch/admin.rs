@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use placet_core::{
-    Actor, AdminCommand, AdminEvent, AdminRefusal, Auth, Cancel, Command, Event, GrantKey, KeyId, Request, Revoke,
-    Role, State, Written,
+    Actor, AdminCommand, AdminEvent, AdminRefusal, Auth, Cancel, Command, Event, GrantKey, KeyId, Request,
+    Revoke, Role, State, Written,
 };
 use placet_ledger::Data;
 

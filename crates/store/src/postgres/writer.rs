@@ -315,9 +315,8 @@ impl Backend for PostgresWriter {
     }
 
     async fn directory(&mut self) -> Result<Directory, StoreError> {
-        let rows = self.ask(|session| {
-            readers::DIRECTORY.map(|sql| typed(&session.client, sql, vec![])).into()
-        });
+        let rows =
+            self.ask(|session| readers::DIRECTORY.map(|sql| typed(&session.client, sql, vec![])).into());
         let rows = rows.await?.try_into().map_err(|_| lost())?;
         readers::directory(&rows)
     }

@@ -287,7 +287,9 @@ impl SqliteReaders {
     pub(crate) async fn session(&self, secret: [u8; 32]) -> Result<Option<StoredSession>, StoreError> {
         self.short(|db| {
             let found = db
-                .prepare_cached(&format!("{SESSION} WHERE secret = ?1 UNION ALL {SESSION} WHERE previous = ?1 LIMIT 1"))?
+                .prepare_cached(&format!(
+                    "{SESSION} WHERE secret = ?1 UNION ALL {SESSION} WHERE previous = ?1 LIMIT 1"
+                ))?
                 .query_row([&secret[..]], session_columns)
                 .optional()?;
             found.map(session).transpose()
@@ -315,10 +317,9 @@ impl SqliteReaders {
             let mut find = db.prepare_cached(
                 "SELECT id FROM sessions WHERE expires_at <= ?1 OR last_seen_at <= ?2 LIMIT ?3",
             )?;
-            let ids = find
-                .query_map(rusqlite::params![now.micros(), idle_since.micros(), limit], |row| {
-                    row.get::<_, String>(0)
-                })?;
+            let ids = find.query_map(rusqlite::params![now.micros(), idle_since.micros(), limit], |row| {
+                row.get::<_, String>(0)
+            })?;
             ids.map(|id| parse(&id?)).collect()
         })
         .await
@@ -434,9 +435,7 @@ pub(super) fn directory(db: &Connection) -> Result<Directory, StoreError> {
     if super::format(db)? >= SIGN_IN {
         let mut find = db.prepare_cached(sessions::SESSIONS)?;
         let signed_in = find
-            .query_map([], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
-            })?
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?
             .collect::<Result<Vec<_>, _>>()?;
         let mut find = db.prepare_cached(sessions::LINKS)?;
         let links = find
