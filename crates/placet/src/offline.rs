@@ -71,26 +71,24 @@ pub(crate) async fn person_link(args: PersonLinkArgs, global: &Global) -> anyhow
         Location::Folder(data) => socket::ask(data, &request).await?,
         Location::Postgres(_) => None,
     };
-    let (answer, base) = match asked {
-        Some(answer) => (answer, None),
-        None => {
-            if let Location::Folder(data) = &location
-                && !data.is_dir()
-            {
-                return Err(usage(format!(
-                    "there is no data in {}: name it with --data or --database, or set PLACET_TOKEN to an admin's key",
-                    data.display()
-                )));
-            }
-            let base = global.url.clone().filter(|url| !url.is_empty());
-            let base = base.unwrap_or_else(|| placet_client::DEFAULT_URL.to_owned());
-            (alone(location, request).await?, Some(base))
+    let (answer, base) = if let Some(answer) = asked {
+        (answer, String::new())
+    } else {
+        if let Location::Folder(data) = &location
+            && !data.is_dir()
+        {
+            return Err(usage(format!(
+                "there is no data in {}: name it with --data or --database, or set PLACET_TOKEN to an admin's key",
+                data.display()
+            )));
         }
+        let base = global.url.as_deref().filter(|url| !url.is_empty()).unwrap_or(placet_client::DEFAULT_URL);
+        (alone(location, request).await?, base.trim_end_matches('/').to_owned())
     };
     match answer {
         KeyAnswer::Link { url, expires_at } => {
-            let url = format!("{}{url}", base.as_deref().unwrap_or_default().trim_end_matches('/'));
-            say_link(&args.name, &SignInLink { url, expires_at }, global.json)?;
+            let link = SignInLink { url: format!("{base}{url}"), expires_at };
+            say_link(&args.name, &link, global.json)?;
             Ok(ExitCode::SUCCESS)
         }
         KeyAnswer::Refused(why) => Err(usage(why)),

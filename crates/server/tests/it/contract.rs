@@ -96,7 +96,7 @@ fn problems_say_what_happened_and_what_to_do() {
         {
           "body": {
             "code": "forbidden",
-            "detail": "a key with the role `agent` cannot do this",
+            "detail": "the role `agent` cannot do this",
             "status": 403,
             "title": "Forbidden",
             "type": "urn:placet:problem:forbidden"

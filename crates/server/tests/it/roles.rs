@@ -56,8 +56,10 @@ fn rule(operation: &Operation) -> (&'static str, Value, u16) {
         "PUT /v1/people/{name}" => ("d", json!({"roles": ["auditor"]}), 200),
         "GET /v1/keys" | "GET /v1/people" => ("d", json!(null), 200),
         "DELETE /v1/keys/{id}" | "DELETE /v1/people/{name}" => ("d", json!(null), 404),
-        "GET /v1/policy" | "GET /v1/grants" => ("rdu", json!(null), 200),
-        "GET /v1/policy/{hash}" | "GET /v1/policy/shadow" => ("rdu", json!(null), 404),
+        "GET /v1/policy" | "GET /v1/grants" | "GET /v1/sessions" => ("rdu", json!(null), 200),
+        "GET /v1/policy/{hash}" | "GET /v1/policy/shadow" | "DELETE /v1/sessions/{id}" => {
+            ("rdu", json!(null), 404)
+        }
         "PUT /v1/policy" => ("d", json!({ "policy": POLICY }), 200),
         "POST /v1/policy/check" | "POST /v1/policy/simulate" => ("rdu", json!({ "policy": POLICY }), 200),
         "POST /v1/policy/explain" => ("rdu", json!({"request": action()}), 200),
@@ -65,8 +67,6 @@ fn rule(operation: &Operation) -> (&'static str, Value, u16) {
         "DELETE /v1/policy/shadow" => ("d", json!(null), 204),
         "DELETE /v1/grants/{id}" => ("rd", json!(null), 404),
         "POST /v1/people/{name}/link" => ("d", json!(null), 201),
-        "GET /v1/sessions" => ("rdu", json!(null), 200),
-        "DELETE /v1/sessions/{id}" => ("rdu", json!(null), 404),
         other => panic!("who may call {other}? say it here"),
     }
 }

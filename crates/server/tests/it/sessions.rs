@@ -85,9 +85,12 @@ async fn try_password(server: &Server, name: &str, password: &str) -> Answer {
     server.nobody().post("/v1/session", json!({"name": name, "password": password})).await
 }
 
-async fn advance(server: &Server, by: Duration) {
+fn advance(server: &Server, by: Duration) {
     server.kit.clock().advance(by);
 }
+
+/// What is wrong, then token, origin and site as they are sent, and the code of the refusal.
+type Forged<'a> = (&'a str, Option<&'a str>, Option<&'a str>, Option<&'a str>, &'a str);
 
 /// The entries of the ledger, oldest first.
 async fn entries(server: &Server) -> Vec<Value> {
@@ -122,7 +125,7 @@ both! {
         let unknown = server.nobody().post("/v1/session/link", json!({"token": "x"})).await;
         assert_eq!(unknown.body, again.body);
         let late = self::token(server, "ann").await;
-        advance(server, Duration::from_mins(15)).await;
+        advance(server, Duration::from_mins(15));
         let late = server.nobody().post("/v1/session/link", json!({ "token": late })).await;
         assert_eq!((late.status, &late.body), (401, &again.body));
     }
@@ -235,10 +238,10 @@ fn one_address_can_try_only_so_often_whatever_the_name() {
 both! {
     async fn the_secret_changes_every_hour_and_the_old_one_works_a_minute_more(server: Server) {
         let ann = signed_in(server, "ann", &["reviewer"]).await;
-        advance(server, Duration::from_mins(59)).await;
+        advance(server, Duration::from_mins(59));
         let early = ann.page().get("/v1/session").await;
         assert_eq!((early.status, cookie(&early)), (200, None));
-        advance(server, Duration::from_mins(1)).await;
+        advance(server, Duration::from_mins(1));
         let turned = ann.page().get("/v1/sessions").await;
         let new = cookie(&turned).expect("another cookie");
         assert_ne!(new, ann.cookie);
@@ -252,7 +255,7 @@ both! {
         let renewed = Browser { cookie: new, ..ann.clone() };
         let answer = renewed.page().put("/v1/session/password", json!({ "new": PASSWORD })).await;
         assert_eq!((answer.status, cookie(&answer)), (204, None), "the token of the page stays");
-        advance(server, Duration::from_mins(1)).await;
+        advance(server, Duration::from_mins(1));
         assert_eq!(ann.bare().get("/v1/session").await.status, 401);
         assert_eq!(renewed.bare().get("/v1/session").await.status, 200);
     }
@@ -293,7 +296,7 @@ fn a_change_by_cookie_needs_the_token_and_this_very_origin() {
         let (csrf, foreign) = (Some(ann.csrf.as_str()), Some(bob.csrf.as_str()));
         let same = Some("same-origin");
         let origin = Some(own.as_str());
-        let cases: [(&str, Option<&str>, Option<&str>, Option<&str>, &str); 16] = [
+        let cases: [Forged<'_>; 16] = [
             ("no token", None, origin, same, "csrf"),
             ("an empty token", Some(""), origin, same, "csrf"),
             ("a wrong token", Some("0123"), origin, same, "csrf"),
@@ -488,7 +491,7 @@ fn a_new_password_ends_the_other_sessions_and_needs_the_old_one() {
             assert_problem(&set(&third, body).await, 403, "bad_credentials", None);
         }
         // Whoever has just come in by a link may have forgotten it; later they are asked.
-        advance(server, Duration::from_mins(15)).await;
+        advance(server, Duration::from_mins(15));
         assert_problem(&set(&second, json!({ "new": other })).await, 403, "bad_credentials", None);
         assert_eq!(set(&third, json!({"current": PASSWORD, "new": other})).await.status, 204);
         assert_eq!(second.page().get("/v1/session").await.status, 401);

@@ -1,0 +1,213 @@
+//! Signing in as an operator sets it up: the link of a first start, `placet person link`, and the demo's link.
+
+use std::{
+    cell::RefCell,
+    io::{BufRead, BufReader, Read as _, Write as _},
+    net::TcpStream,
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+    sync::mpsc::{self, Receiver},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+/// A running program whose lines are read as they come. Stops when dropped.
+struct Running {
+    child: Child,
+    lines: Receiver<String>,
+    // What was read so far: two pipes come in any order.
+    seen: RefCell<Vec<String>>,
+}
+
+impl Running {
+    fn start(args: &[&str]) -> Self {
+        let mut child = placet(args)
+            .env_remove("PLACET_BOOTSTRAP_TOKEN")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let (send, lines) = mpsc::channel();
+        let out: [Box<dyn std::io::Read + Send>; 2] =
+            [Box::new(child.stdout.take().expect("a pipe")), Box::new(child.stderr.take().expect("a pipe"))];
+        for pipe in out {
+            let send = send.clone();
+            // Read to the end, so that the program never blocks on it.
+            std::thread::Builder::new()
+                .spawn(move || {
+                    for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+                        let _ = send.send(line);
+                    }
+                })
+                .expect("a thread");
+        }
+        Self { child, lines, seen: RefCell::default() }
+    }
+
+    /// The first line that holds this, once it is there.
+    fn line(&self, with: &str) -> String {
+        let mut seen = self.seen.borrow_mut();
+        loop {
+            if let Some(line) = seen.iter().find(|line| line.contains(with)) {
+                return line.clone();
+            }
+            seen.push(self.lines.recv_timeout(Duration::from_secs(30)).expect(with));
+        }
+    }
+
+    /// Whether any line so far holds this.
+    fn said(&self, what: &str) -> bool {
+        let mut seen = self.seen.borrow_mut();
+        seen.extend(self.lines.try_iter());
+        seen.iter().any(|line| line.contains(what))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn placet(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_placet"));
+    command
+        .args(args)
+        .env_remove("PLACET_TOKEN")
+        .env_remove("PLACET_URL")
+        .env_remove("PLACET_DATABASE")
+        .stdin(Stdio::null());
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    placet(args).output().expect("it runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// One call: status, head and body.
+fn call(url: &str, method: &str, path: &str, headers: &str, body: &Value) -> (u16, String, Value) {
+    let authority = url.strip_prefix("http://").expect("an address");
+    let mut stream = TcpStream::connect(authority).expect("the server listens");
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n{headers}\r\n{body}",
+        body.len()
+    )
+    .expect("it is sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+    (status, head.to_owned(), serde_json::from_str(body).unwrap_or_default())
+}
+
+/// Uses a link: who is signed in by it, if anybody is.
+fn use_link(link: &str) -> Option<Value> {
+    let (url, token) = link.trim().split_once("/sign-in/").expect("the address of a link");
+    let (status, _, body) = call(url, "POST", "/v1/session/link", "", &json!({ "token": token }));
+    (status == 200).then_some(body)
+}
+
+fn serve(data: &Path) -> (Running, String) {
+    let server =
+        Running::start(&["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().expect("a path")]);
+    let url = server.line("listening on ").split(' ').next_back().expect("an address").to_owned();
+    (server, url)
+}
+
+#[test]
+fn the_first_start_prints_a_link_that_works_once_and_still_says_how_to_make_keys() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let (server, url) = serve(&data);
+    let link = server.line("/sign-in/");
+    assert!(link.trim().starts_with(&url), "{link}");
+    server.line("There are no keys yet");
+    let admin = use_link(&link).expect("it works");
+    assert_eq!((&admin["name"], &admin["roles"]), (&json!("admin"), &json!(["reviewer", "admin"])));
+    assert_eq!(use_link(&link), None, "once");
+    drop(server);
+    let (server, _) = serve(&data);
+    server.line("There are no keys yet");
+    assert!(!server.said("/sign-in/"), "somebody is signed in");
+}
+
+#[test]
+fn a_bootstrap_token_keeps_the_first_link_from_being_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = placet(&["serve", "--listen", "127.0.0.1:0", "--data"]);
+    let mut child = command
+        .arg(folder.path().join("data"))
+        .env("PLACET_BOOTSTRAP_TOKEN", "a-bootstrap-token-of-32-characters")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut said = String::new();
+    BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut said).expect("it listens");
+    std::thread::sleep(Duration::from_millis(500));
+    child.kill().expect("it stops");
+    let output = child.wait_with_output().expect("it ends");
+    assert!(!text(&output.stderr).contains("/sign-in/"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn person_link_asks_the_running_server_or_opens_the_data_itself() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let place = data.to_str().expect("a path");
+    let (server, url) = serve(&data);
+    server.line("/sign-in/");
+    let made = run(&["person", "link", "admin", "--data", place]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let link = text(&made.stdout);
+    assert!(link.starts_with(&format!("{url}/sign-in/")), "{link}");
+    assert!(text(&made.stderr).contains("works once"), "{}", text(&made.stderr));
+    assert_eq!(use_link(&link).expect("it works")["name"], "admin");
+    assert_eq!(use_link(&link), None);
+    let unknown = run(&["person", "link", "nobody", "--data", place]);
+    assert_eq!((unknown.status.code(), text(&unknown.stdout).as_str()), (Some(2), ""));
+    assert!(text(&unknown.stderr).contains("no such person"), "{}", text(&unknown.stderr));
+    drop(server);
+    let made = run(&["--json", "person", "link", "admin", "--data", place]);
+    let made: Value = serde_json::from_slice(&made.stdout).expect("JSON");
+    let later = made["url"].as_str().expect("an address");
+    assert!(later.starts_with("http://127.0.0.1:4000/sign-in/"), "{later}");
+    let (_server, url) = serve(&data);
+    let token = later.rsplit('/').next().expect("a token");
+    assert!(use_link(&format!("{url}/sign-in/{token}")).is_some());
+    let nowhere = run(&["person", "link", "admin", "--data", "/nonexistent/placet"]);
+    assert_eq!(nowhere.status.code(), Some(2), "{}", text(&nowhere.stderr));
+}
+
+#[test]
+fn the_demo_signs_its_reviewer_in_and_the_session_administers_and_decides() {
+    let demo = Running::start(&["demo", "--port", "0", "--json"]);
+    let ready: Value = serde_json::from_str(&demo.line("\"ready\"")).expect("JSON");
+    let (url, link) = (ready["url"].as_str().expect("text"), ready["sign_in"].as_str().expect("text"));
+    let (_, token) = link.split_once("/sign-in/").expect("a link");
+    let (status, head, body) = call(url, "POST", "/v1/session/link", "", &json!({ "token": token }));
+    assert_eq!((status, &body["name"]), (200, &json!("you")));
+    assert_eq!(body["roles"], json!(["reviewer", "admin", "auditor"]));
+    let cookie = head.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect("a cookie");
+    let cookie = cookie.split(';').next().expect("a cookie");
+    let headers = format!(
+        "Cookie: {cookie}\r\nOrigin: {url}\r\nPlacet-CSRF: {}\r\n",
+        body["csrf"].as_str().expect("a token")
+    );
+    for path in ["/v1/requests", "/v1/keys", "/v1/ledger"] {
+        assert_eq!(call(url, "GET", path, &headers, &Value::Null).0, 200, "{path}");
+    }
+    let made = placet(&["--url", url, "person", "link", "you"])
+        .env("PLACET_TOKEN", ready["admin"].as_str().expect("text"))
+        .output()
+        .expect("it runs");
+    assert!(text(&made.stdout).starts_with(&format!("{url}/sign-in/")), "{}", text(&made.stderr));
+}
