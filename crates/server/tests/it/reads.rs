@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use placet_testkit::{Http, Server, both};
+use placet_testkit::{Http, both};
 use serde_json::{Value, json};
 
 use crate::support::{
