@@ -22,12 +22,15 @@ pub struct Display {
     /// What will happen, in one sentence of at most 200 characters. Made from the tool and the arguments that will run,
     /// never from the agent's words.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub effect: String,
     /// The same in the form that suits it. It adds to the fields and never replaces them.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub preview: Preview,
     /// What to look at twice.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub warnings: Vec<Warning>,
 }
 

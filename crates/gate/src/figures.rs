@@ -107,7 +107,9 @@ impl Gate {
                 counted.from = counted.from.max(oldest.unwrap_or(asked));
             }
             counted = off_thread(move || {
-                page.iter().for_each(|figure| counted.add(figure));
+                for figure in &page {
+                    counted.add(figure);
+                }
                 counted
             })
             .await?;

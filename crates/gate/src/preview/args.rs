@@ -41,6 +41,9 @@ impl Name {
     }
 }
 
+/// What an argument is; none where that is not clear, which is not the same as an argument that is not there.
+pub(super) type Clear<T> = Option<T>;
+
 /// The arguments of a call, and which of them were understood.
 #[derive(Clone)]
 pub(super) struct Args<'a> {
@@ -59,7 +62,7 @@ impl<'a> Args<'a> {
     }
 
     /// The argument with one of these names. Two of them are one too many: who knows which one counts?
-    pub(super) fn maybe(&mut self, keys: &[&str]) -> Option<Option<(&'a str, &'a Value)>> {
+    pub(super) fn maybe(&mut self, keys: &[&str]) -> Clear<Option<(&'a str, &'a Value)>> {
         let mut found = self.map.iter().filter(|(key, _)| keys.contains(&key.as_str()));
         match (found.next(), found.next()) {
             (None, _) => Some(None),
@@ -77,7 +80,7 @@ impl<'a> Args<'a> {
     }
 
     /// Text under one of these names, or nothing there; anything else is not what was meant.
-    pub(super) fn maybe_text(&mut self, keys: &[&str]) -> Option<Option<&'a str>> {
+    pub(super) fn maybe_text(&mut self, keys: &[&str]) -> Clear<Option<&'a str>> {
         match self.maybe(keys)? {
             None => Some(None),
             Some((_, value)) => value.as_str().map(Some),

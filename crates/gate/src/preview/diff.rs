@@ -55,8 +55,8 @@ impl<'a> Change<'a> {
                 let path = value(path, 90);
                 let all = if *everywhere { ", everywhere" } else { "" };
                 match edits.as_slice() {
-                    [(old, new)] if new.is_empty() => format!("Edit {path}: remove {}{all}", lines(old)),
-                    [(old, new)] if old.is_empty() => format!("Edit {path}: add {}{all}", lines(new)),
+                    [(old, "")] => format!("Edit {path}: remove {}{all}", lines(old)),
+                    [("", new)] => format!("Edit {path}: add {}{all}", lines(new)),
                     [(old, new)] => {
                         let new = split(new).count();
                         format!("Edit {path}: replace {} with {new}{all}", lines(old))
@@ -161,8 +161,11 @@ impl Lines {
 fn compare(old: &str, new: &str, out: &mut Lines) {
     let (old, new): (Vec<&str>, Vec<&str>) = (split(old).collect(), split(new).collect());
     if old.len() > COMPARED || new.len() > COMPARED {
-        old.iter().for_each(|line| out.push('-', line));
-        new.iter().for_each(|line| out.push('+', line));
+        for (op, lines) in [('-', &old), ('+', &new)] {
+            for line in lines {
+                out.push(op, line);
+            }
+        }
         return;
     }
     // common[i][j]: how many lines the rests from i and j on have in common, in order.

@@ -1,5 +1,7 @@
 //! What leaves the house: calls to other servers, e-mail, messages, money.
 
+use std::fmt::Write as _;
+
 use placet_core::{Preview, show};
 use serde_json::Value;
 
@@ -109,11 +111,12 @@ impl<'a> Email<'a> {
     pub(super) fn effect(&self) -> String {
         let everybody = self.to.iter().chain(&self.cc).chain(&self.bcc).copied().collect::<Vec<_>>();
         let mut out = format!("Send an e-mail to {}", list(everybody.into_iter(), 110));
+        // Writing to a string cannot fail.
         if !self.bcc.is_empty() {
-            out.push_str(&format!(" ({} hidden from the others)", self.bcc.len()));
+            let _ = write!(out, " ({} hidden from the others)", self.bcc.len());
         }
         if self.attached > 0 {
-            out.push_str(&format!(" with {}", count(self.attached, "attachment", "attachments")));
+            let _ = write!(out, " with {}", count(self.attached, "attachment", "attachments"));
         }
         out
     }

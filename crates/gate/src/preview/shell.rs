@@ -1,6 +1,6 @@
 //! Command lines, taken apart by the same analyser that policy uses.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt::Write as _};
 
 use placet_core::{Preview, ShellCommand, ShellRedirect, show};
 use placet_policy::shell::{Analysis, Mode, Operator, Redirect, Simple, analyse, analyse_argv};
@@ -187,7 +187,8 @@ fn short(command: &Simple) -> String {
         out.push_str(&clip(&word_text(verb), 30));
     }
     for file in command.redirects.iter().filter(|file| !file.is_free()) {
-        out.push_str(&format!(" {} {}", sign(file), clip(&word_text(&file.target), 40)));
+        // Writing to a string cannot fail.
+        let _ = write!(out, " {} {}", sign(file), clip(&word_text(&file.target), 40));
     }
     out
 }

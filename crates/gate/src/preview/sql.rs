@@ -94,22 +94,16 @@ pub(super) struct Sql<'a> {
 
 impl<'a> Sql<'a> {
     pub(super) fn read(name: &Name, args: &mut Args<'a>) -> Option<Self> {
-        let words = [
-            "sql",
-            "query",
-            "database",
-            "db",
-            "postgres",
-            "postgresql",
-            "mysql",
-            "sqlite",
-            "bigquery",
-            "snowflake",
-        ];
-        if !name.has(&words) {
+        let databases =
+            ["sql", "database", "db", "postgres", "postgresql", "mysql", "sqlite", "bigquery", "snowflake"];
+        let text = if name.has(&databases) {
+            args.text(&["sql", "query", "statement", "sql_query"])?
+        } else if name.has(&["query"]) {
+            // Many things are queries, and many sentences begin like a statement.
+            args.text(&["sql", "sql_query"])?
+        } else {
             return None;
-        }
-        let text = args.text(&["sql", "query", "statement", "sql_query"])?;
+        };
         Self::parse(text)
     }
 
@@ -195,10 +189,9 @@ fn tables(statement: &[Token<'_>], found: &mut Vec<String>) {
             continue;
         }
         loop {
-            while let Some((filler, after)) =
+            while let Some((_, after)) =
                 rest.split_first().filter(|(token, _)| token.among(FILLERS).is_some())
             {
-                let _ = filler;
                 rest = after;
             }
             let mut name = String::new();
@@ -229,7 +222,7 @@ fn tables(statement: &[Token<'_>], found: &mut Vec<String>) {
                 rest.iter().take_while(|token| matches!(token, Token::Word(_) | Token::Name(_))).count();
             match rest.get(alias) {
                 Some(Token::Sign(',')) if alias <= 2 => {
-                    rest = rest.get(alias.saturating_add(1)..).unwrap_or(&[])
+                    rest = rest.get(alias.saturating_add(1)..).unwrap_or(&[]);
                 }
                 _ => break,
             }

@@ -430,6 +430,38 @@ proptest! {
     }
 
     #[test]
+    fn what_is_written_in_other_kinds_is_in_the_fields_too(words in prop::collection::vec(text(), 8), arguments in json_value()) {
+        let word = |n: usize| words[n].clone();
+        let step = Step {
+            id: word(0),
+            action: word(1),
+            description: word(2),
+            arguments: Some(object(json!({"x": arguments.clone()}))),
+            optional: Some(true),
+        };
+        let plan = Plan { title: word(3), steps: vec![step], can_modify: true, estimated_duration: Some(word(4)) };
+        let spec = InputSpec { kind: InputType::Choice, min: None, max: None, options: Some(vec![word(0), word(1)]) };
+        let input = Input { question: word(2), input: spec, required: true, default: Some(arguments.clone()) };
+        let confirmation =
+            Confirmation { message: word(0), details: Some(word(1)), confirm_label: word(2), cancel_label: word(3) };
+        for (body, of) in [(Body::Plan(plan), 5), (Body::Input(input), 3), (Body::Confirmation(confirmation), 4)] {
+            let mut request = request(body, json!({}), None);
+            (request.group, request.on_behalf_of, request.session) = (Some(word(5)), Some(word(6)), word(7));
+            let fields = request.display_fields();
+            for text in words[..of].iter().chain(&words[5..]) {
+                prop_assert!(fields.iter().any(|field| field.text == show(text)), "{:?} is missing", text);
+            }
+            let mut shown = vec![effect(&request)];
+            texts(&serde_json::to_value(preview(&request)).unwrap(), &mut shown);
+            for text in &shown {
+                prop_assert!(text.chars().all(visible), "{:?}", text);
+            }
+            // Only a plan's steps say what will happen; nothing else of the agent's words is in the sentence.
+            prop_assert!(effect(&request).chars().count() <= 200);
+        }
+    }
+
+    #[test]
     fn the_numbers_of_a_payment_are_those_that_will_be_sent(amount in any::<i32>(), cents in 0..100_u8) {
         let exact = format!("{amount}.{cents:02}");
         let arguments = object(json!({"amount": exact, "currency": "EUR", "to": "ACME"}));

@@ -7,6 +7,13 @@ pub(crate) const LONGEST: usize = 200;
 
 /// The text drawn safely, at most this many characters; what was cut is an ellipsis.
 pub(super) fn clip(text: &str, most: usize) -> String {
+    // Nearly always it fits.
+    if text.len() <= most.saturating_mul(4) {
+        let drawn = show(text);
+        if drawn.chars().count() <= most {
+            return drawn;
+        }
+    }
     let mut pieces: Vec<(String, usize)> = Vec::new();
     let mut total = 0_usize;
     let mut cut = false;

@@ -124,14 +124,12 @@ pub(super) fn look(request: &Request, budget: usize) -> Vec<Warning> {
             Leaf::Key(text) | Leaf::Text(text) | Leaf::String(text) => text.len(),
             _ => 1,
         };
-        match look.budget.checked_sub(length) {
-            Some(rest) => look.budget = rest,
-            None => {
-                let text = "There is more text than a list looks at: open it.".to_owned();
-                look.warnings.push(whole(WarningCode::Long, text));
-                return ControlFlow::Break(());
-            }
-        }
+        let Some(rest) = look.budget.checked_sub(length) else {
+            let text = "There is more text than a list looks at: open it.".to_owned();
+            look.warnings.push(whole(WarningCode::Long, text));
+            return ControlFlow::Break(());
+        };
+        look.budget = rest;
         look.take(way, leaf);
         ControlFlow::Continue(())
     });

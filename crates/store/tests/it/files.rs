@@ -49,15 +49,17 @@ both! {
         shop.store.close().await;
         let Shop { place, clock, store } = shop;
         drop(store);
-        let (newer, back) = match backend {
-            Backend::Sqlite => ("PRAGMA user_version = 99", "PRAGMA user_version = 3"),
-            Backend::Postgres => ("UPDATE placet_format SET version = 99", "UPDATE placet_format SET version = 3"),
+        let (format, set) = match backend {
+            Backend::Sqlite => ("SELECT user_version FROM pragma_user_version", "PRAGMA user_version ="),
+            Backend::Postgres => ("SELECT version FROM placet_format", "UPDATE placet_format SET version ="),
         };
-        place.sql(newer).await;
+        let format = place.value(format).await;
+        let format = format.as_str().map_or_else(|| format.to_string(), str::to_owned);
+        place.sql(&format!("{set} 99")).await;
         let error = Store::open(place.options(clock.clone())).await.unwrap_err();
         assert!(matches!(error, StoreError::Newer { found: 99, .. }), "{error:?}");
         assert!(error.to_string().contains("use a newer placet"), "{error}");
-        place.sql(back).await;
+        place.sql(&format!("{set} {format}")).await;
         Shop { store: Store::open(place.options(clock.clone())).await.unwrap().into(), place, clock }.finish().await;
     }
 

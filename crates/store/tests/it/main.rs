@@ -7,6 +7,7 @@ mod following;
 mod once;
 mod principals;
 mod queueing;
+mod reading;
 mod restoring;
 mod shop;
 mod standing;

@@ -120,6 +120,12 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
             "Call execute_sql with query \"SELECT 'it\\\\'s'; DROP TABLE t\"",
             "json",
         ),
+        (
+            "search_query",
+            json!({"query": "select a hotel from the list"}),
+            "Call search_query with query \"select a hotel from the list\"",
+            "json",
+        ),
         ("execute_sql", json!({"query": 1}), "Call execute_sql with query 1", "json"),
         // --- files ---
         (

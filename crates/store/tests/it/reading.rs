@@ -1,0 +1,106 @@
+//! Reads for people who look back: the entries of one request, figures, and times found without an index.
+
+use std::time::Duration;
+
+use placet_core::{DecisionWord, Risk, State};
+use placet_ledger::Entry;
+use placet_store::{Clock as _, Filter};
+use placet_testkit::{Backend, both};
+
+use crate::shop::{Shop, ann, bot, claim, decide, report};
+
+both! {
+    async fn the_entries_of_a_request_are_those_about_it_and_no_others(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        let agent = bot("bot");
+        let (one, other) = (shop.ask(&agent).await, shop.ask(&agent).await);
+        for request in [&one, &other] {
+            shop.done(&ann(), decide(request, DecisionWord::Approve)).await;
+        }
+        for (number, request) in [&other, &one].into_iter().enumerate() {
+            let secret = u8::try_from(number).unwrap() + 1;
+            shop.done(&agent, claim(request.id, secret)).await;
+            shop.done(&agent, report(request.id, secret)).await;
+        }
+        for request in [&one, &other] {
+            let rows = shop.store.entries_of(request.seq, 100).await.unwrap();
+            let entries: Vec<Entry> = rows.iter().map(|row| serde_json::from_str(&row.text).unwrap()).collect();
+            let told: Vec<_> = entries.iter().map(|entry| (entry.request, entry.version.unwrap())).collect();
+            assert_eq!(told, (1..=4).map(|version| (Some(request.id), version)).collect::<Vec<_>>());
+            assert_eq!(shop.store.entries_of(request.seq, 2).await.unwrap().len(), 2);
+        }
+        if backend == Backend::Sqlite {
+            let plan = "EXPLAIN QUERY PLAN SELECT seq FROM ledger WHERE request = 1 AND request <> seq";
+            let plan = format!("{:?}", shop.place.rows(plan).await);
+            assert!(plan.contains("ledger_later"), "{plan}");
+        }
+        shop.finish().await;
+    }
+
+    async fn figures_are_read_in_pages_from_a_time_on(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        let agent = bot("bot");
+        let mut made = Vec::new();
+        for number in 0..30 {
+            let request = shop.ask(&agent).await;
+            if number % 2 == 0 {
+                shop.done(&ann(), decide(&request, DecisionWord::Deny)).await;
+            }
+            made.push(request);
+            shop.clock.advance(Duration::from_hours(12));
+        }
+        let store = &shop.store;
+        // Found by halving: the first one a day before the time asked for.
+        let from = store.figures_from(made[20].created_at).await.unwrap();
+        assert!(from > made[17].seq && from <= made[18].seq, "{from}");
+        assert_eq!(store.figures_from(made[0].created_at).await.unwrap(), 0);
+        let head = store.head().await.unwrap().1;
+        assert_eq!(store.figures_from(shop.clock.now().plus(Duration::from_hours(48))).await.unwrap(), head + 1);
+        let mut before = head + 1;
+        let mut seen = Vec::new();
+        loop {
+            let page = store.figures(from, before, 5).await.unwrap();
+            let Some(last) = page.last() else { break };
+            before = last.seq;
+            seen.extend(page);
+        }
+        let expected: Vec<u64> = made[18..].iter().rev().map(|request| request.seq).collect();
+        assert_eq!(seen.iter().map(|figure| figure.seq).collect::<Vec<_>>(), expected);
+        let denied = seen.iter().find(|figure| figure.seq == made[20].seq).unwrap();
+        let decision = denied.request.decision.as_ref().unwrap();
+        assert_eq!((denied.request.state, decision.word, decision.by.as_slice()), (State::Denied, DecisionWord::Deny, &["ann".to_owned()][..]));
+        assert_eq!((decision.at, denied.changed_at, denied.request.created_at), (made[20].created_at, made[20].created_at, made[20].created_at));
+        // All that is not decided is long past its deadline: nothing waits.
+        assert!(store.waiting(shop.clock.now()).await.unwrap().is_empty());
+        let fresh = [shop.ask(&agent).await, shop.ask(&agent).await];
+        let waiting = store.waiting(shop.clock.now()).await.unwrap();
+        assert_eq!((waiting.len(), waiting[0].count, waiting[0].oldest), (1, 2, fresh[0].created_at));
+        assert!(Risk::ALL.contains(&waiting[0].risk));
+        shop.finish().await;
+    }
+
+    async fn a_clock_that_was_a_little_off_hides_nothing_from_a_list_by_time(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        let agent = bot("bot");
+        // Another server's clock is behind: made later, dated earlier.
+        let mut made = Vec::new();
+        for number in 0..20_u64 {
+            let mut command = shop.new_request(&agent);
+            if let placet_core::Command::Submit(submit) = &mut command {
+                submit.created_at = shop.clock.now().plus(Duration::from_mins(if number % 2 == 0 { 0 } else { 30 }));
+            }
+            made.push(shop.done(&agent, command).await);
+            shop.clock.advance(Duration::from_mins(7));
+        }
+        for pivot in &made {
+            let filter = Filter { since: Some(pivot.created_at), ..Filter::default() };
+            let listed = shop.store.list(&filter, 100, shop.clock.now()).await.unwrap();
+            let expected = made.iter().filter(|request| request.created_at >= pivot.created_at).count();
+            assert_eq!(listed.items.len(), expected);
+            let filter = Filter { until: Some(pivot.created_at), ..Filter::default() };
+            let listed = shop.store.list(&filter, 100, shop.clock.now()).await.unwrap();
+            assert_eq!(listed.items.len(), made.len() - expected);
+        }
+        shop.finish().await;
+    }
+}
