@@ -101,7 +101,11 @@ impl Browser {
 }
 
 fn encoded(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+    text.bytes().flat_map(|byte| ['%', hex(byte >> 4), hex(byte & 15)]).collect()
+}
+
+fn hex(digit: u8) -> char {
+    char::from_digit(digit.into(), 16).expect("a digit")
 }
 
 /// The value of a hidden field.
