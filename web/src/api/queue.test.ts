@@ -1,0 +1,174 @@
+import { expect, test } from "vitest";
+import type { RequestRecord, Row } from "./extra";
+import {
+  effectOf,
+  KEPT,
+  patchQueue,
+  type QueueData,
+  replaceQueue,
+  toRow,
+  votesOf,
+  withoutDecided,
+} from "./queue";
+
+function row(id: string, more: Partial<Row> = {}): Row {
+  return {
+    id,
+    version: 1,
+    kind: "action",
+    state: "pending",
+    agent: "bot",
+    session: "s",
+    tool: "t",
+    risk: "low",
+    effect: "Call t",
+    group: null,
+    same: null,
+    digest: "d",
+    votes: { have: 0, need: 1 },
+    needs_step_up: false,
+    warnings: 0,
+    created_at: "2026-11-15T10:00:00Z",
+    expires_at: "2026-11-15T11:00:00Z",
+    decided_at: null,
+    decided_by: [],
+    decision: null,
+    lineage: [],
+    ...more,
+  };
+}
+function queue(...rows: Row[]): QueueData {
+  return replaceQueue(undefined, { items: rows, next_cursor: null, seq: 1, event_id: "e.1" });
+}
+
+test("a newer row takes the place of an older one, never the other way round", () => {
+  const data = queue(row("a", { version: 3 }));
+  expect(patchQueue(data, [row("a", { version: 2, state: "denied" })])).toBe(data);
+  const after = patchQueue(data, [row("a", { version: 4, state: "denied" })], "e.9");
+  expect(after.rows.get("a")?.state).toBe("denied");
+  expect(after.pending).toBe(0);
+  expect(after.eventId).toBe("e.9");
+});
+
+test("new pending requests are added, decided strangers are not", () => {
+  const after = patchQueue(queue(row("a")), [row("b"), row("c", { state: "approved" })]);
+  expect([...after.rows.keys()]).toEqual(["a", "b"]);
+  expect(after.pending).toBe(2);
+});
+
+test("a patch leaves the data before it alone", () => {
+  const data = queue(row("a"));
+  patchQueue(data, [row("b")]);
+  expect(data.rows.size).toBe(1);
+});
+
+test("only so many decided rows are kept, the newest ones", () => {
+  const many = Array.from({ length: KEPT + 5 }, (_, index) => row(`r${index}`));
+  const decided = many.map((one, index) => ({
+    ...one,
+    version: 2,
+    state: "denied" as const,
+    decided_at: new Date(1_800_000_000_000 + index * 1000).toISOString(),
+  }));
+  const after = patchQueue(queue(...many), decided);
+  expect(after.rows.size).toBe(KEPT);
+  expect(after.rows.has("r0")).toBe(false);
+  expect(after.rows.has(`r${KEPT + 4}`)).toBe(true);
+});
+
+test("a list that is read again keeps decided rows and drops pending ones that are gone", () => {
+  const before = patchQueue(queue(row("a"), row("b")), [row("a", { version: 2, state: "denied" })]);
+  const after = replaceQueue(before, { items: [row("c")], next_cursor: "x", seq: 2, event_id: "e.2" });
+  expect([...after.rows.keys()]).toEqual(["a", "c"]);
+  expect(after.complete).toBe(false);
+  expect([...withoutDecided(after).rows.keys()]).toEqual(["c"]);
+});
+
+function record(more: Partial<RequestRecord> = {}): RequestRecord {
+  return {
+    id: "req_1",
+    version: 1,
+    kind: "action",
+    state: "pending",
+    agent: "bot",
+    session: "s",
+    tool: "delete_files",
+    arguments: { files: ["a"] },
+    arguments_schema: null,
+    context: { lineage: ["planner"] },
+    summary: "trust me",
+    on_behalf_of: null,
+    group: null,
+    nonce: null,
+    digest: "d",
+    risk: "high",
+    allowed: ["approve", "deny"],
+    claimable: true,
+    verdict: { effect: "hold", rule: "r", policy: "p", reasons: [] },
+    needs: { any: [{ all: [{ people: 2, team: null }] }], four_eyes: false, step_up: "code" },
+    votes: [{ by: "ann", vote: "approve", digest: "d", at: "", auth: "token" }],
+    proposal: null,
+    asked: [],
+    decision: null,
+    created_at: "2026-11-15T10:00:00Z",
+    expires_at: "2026-11-15T11:00:00Z",
+    claim_by: null,
+    report_by: null,
+    claim: null,
+    outcome: null,
+    url: "/r/req_1",
+    ...more,
+  };
+}
+
+test("a record becomes a row without the agent's words", () => {
+  const made = toRow(record());
+  expect(made).toMatchObject({
+    effect: "Call delete_files with 1 argument",
+    needs_step_up: true,
+    lineage: ["planner"],
+  });
+  expect(made.votes).toEqual({ have: 1, need: 2 });
+  expect(JSON.stringify(made)).not.toContain("trust me");
+});
+
+test("votes on another digest do not count", () => {
+  const proposal = {
+    by: "bob",
+    decision: "edit" as const,
+    digest: "e",
+    at: "",
+    arguments: {},
+    answer: null,
+    steps: null,
+  };
+  expect(votesOf(record({ proposal })).have).toBe(0);
+});
+
+test("with four eyes the author of a replacement does not count", () => {
+  const proposal = {
+    by: "ann",
+    decision: "edit" as const,
+    digest: "e",
+    at: "",
+    arguments: {},
+    answer: null,
+    steps: null,
+  };
+  const votes = ["ann", "bob"].map((by) => ({
+    by,
+    vote: "approve" as const,
+    digest: "e",
+    at: "",
+    auth: "token",
+  }));
+  const needs = { any: [{ all: [{ people: 2, team: null }] }], four_eyes: true, step_up: null };
+  expect(votesOf(record({ proposal, votes, needs }))).toEqual({ have: 1, need: 2 });
+  expect(votesOf(record({ proposal, votes, needs: { ...needs, four_eyes: false } })).have).toBe(2);
+});
+
+test("the server's sentence is used where there is one", () => {
+  expect(effectOf(record({ display: { digest: "", fields: [], effect: "Delete 1 file: a" } }))).toBe(
+    "Delete 1 file: a",
+  );
+});

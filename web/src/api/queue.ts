@@ -1,0 +1,152 @@
+/** The queue as the page holds it: one row per request, never older than what the server said last. */
+
+import { learnClock } from "@/lib/time";
+import { ApiError, send } from "./client";
+import type { RequestRecord, Row, RowPage } from "./extra";
+
+export interface QueueData {
+  rows: ReadonlyMap<string, Row>;
+  /** How many of them are pending. */
+  pending: number;
+  /** Where a stream must begin to miss nothing. */
+  eventId: string;
+  /** Whether every pending request is here; false while further pages are on their way. */
+  complete: boolean;
+}
+
+/** Decided rows that are kept, dimmed, so that nothing vanishes under the cursor. */
+export const KEPT = 300;
+
+/** Puts newer rows in place of older ones. New requests are added, decided ones stay. */
+export function patchQueue(data: QueueData, news: readonly Row[], eventId?: string): QueueData {
+  let rows: Map<string, Row> | null = null;
+  for (const row of news) {
+    const before = (rows ?? data.rows).get(row.id);
+    if (before ? before.version >= row.version : row.state !== "pending") continue;
+    rows ??= new Map(data.rows);
+    rows.set(row.id, row);
+  }
+  if (!rows) return eventId && eventId !== data.eventId ? { ...data, eventId } : data;
+  const decided = [...rows.values()].filter((row) => row.state !== "pending");
+  if (decided.length > KEPT) {
+    decided.sort((a, b) => when(a) - when(b));
+    for (const row of decided.slice(0, decided.length - KEPT)) rows.delete(row.id);
+  }
+  return { ...data, rows, pending: countPending(rows), eventId: eventId ?? data.eventId };
+}
+
+/** Forgets decided rows. */
+export function withoutDecided(data: QueueData, keep: (row: Row) => boolean = () => false): QueueData {
+  const rows = new Map([...data.rows].filter(([, row]) => row.state === "pending" || keep(row)));
+  return rows.size === data.rows.size ? data : { ...data, rows };
+}
+
+function when(row: Row): number {
+  return Date.parse(row.decided_at ?? row.expires_at);
+}
+
+function countPending(rows: ReadonlyMap<string, Row>): number {
+  let count = 0;
+  for (const row of rows.values()) if (row.state === "pending") count += 1;
+  return count;
+}
+
+/** A new list from a page, keeping decided rows that were on screen. */
+export function replaceQueue(before: QueueData | undefined, page: RowPage): QueueData {
+  const rows = new Map<string, Row>();
+  for (const row of before?.rows.values() ?? []) if (row.state !== "pending") rows.set(row.id, row);
+  for (const row of page.items) rows.set(row.id, row);
+  return { rows, pending: countPending(rows), eventId: page.event_id, complete: !page.next_cursor };
+}
+
+let rowsOffered = true;
+
+/** Whether the server has `view=row`; without it rows are made from whole records. */
+export function serverHasRows(): boolean {
+  return rowsOffered;
+}
+export function serverHasNoRows(): void {
+  rowsOffered = false;
+}
+
+export async function pendingPage(cursor: string | null, signal?: AbortSignal): Promise<RowPage> {
+  if (rowsOffered) {
+    try {
+      return await page({ state: "pending", view: "row", limit: 1000, cursor }, signal);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 422) throw error;
+      rowsOffered = false;
+    }
+  }
+  return page({ state: "pending", limit: 500, cursor }, signal);
+}
+
+async function page(query: Record<string, string | number | null>, signal?: AbortSignal): Promise<RowPage> {
+  const response = await send("/v1/requests", { query, signal });
+  learnClock(response.headers.get("date"));
+  const body = (await response.json()) as Omit<RowPage, "items"> & { items: (Row | RequestRecord)[] };
+  return { ...body, items: body.items.map(toRow) };
+}
+
+/** A record as a row. */
+export function toRow(item: Row | RequestRecord): Row {
+  if (!("needs" in item)) return item;
+  const lineage = item.context?.lineage;
+  return {
+    id: item.id,
+    version: item.version,
+    kind: item.kind,
+    state: item.state,
+    agent: item.agent,
+    session: item.session,
+    tool: item.tool,
+    risk: item.risk,
+    effect: effectOf(item),
+    group: item.group,
+    same: item.same ?? null,
+    digest: item.digest,
+    votes: votesOf(item),
+    needs_step_up: item.needs.step_up !== null,
+    warnings: item.display?.warnings?.length ?? 0,
+    created_at: item.created_at,
+    expires_at: item.expires_at,
+    decided_at: item.decision?.at ?? null,
+    decided_by: item.decision?.by ?? [],
+    decision: item.decision?.decision ?? null,
+    lineage: Array.isArray(lineage) ? lineage.filter((name): name is string => typeof name === "string") : [],
+  };
+}
+
+/** Whose yes counts towards what is on the table. With four eyes the author of a replacement is not among them. */
+export function approversOf(record: RequestRecord): string[] {
+  const digest = record.proposal?.digest ?? record.digest;
+  const barred = record.needs.four_eyes ? record.proposal?.by : undefined;
+  return record.votes
+    .filter((vote) => vote.vote !== "deny" && vote.digest === digest && vote.by !== barred)
+    .map((vote) => vote.by);
+}
+
+/** The votes so far, and the fewest that are enough. */
+export function votesOf(record: RequestRecord): { have: number; need: number } {
+  const have = approversOf(record).length;
+  const sums = record.needs.any.map((one) => one.all.reduce((sum, seat) => sum + seat.people, 0));
+  return { have, need: sums.length ? Math.min(...sums) : 1 };
+}
+
+/** The server's sentence, or a plain one from the tool where the server has none. */
+export function effectOf(record: RequestRecord): string {
+  if (record.display?.effect) return record.display.effect;
+  const shown = (pointer: string) => record.display?.fields.find((field) => field.pointer === pointer)?.text;
+  switch (record.kind) {
+    case "action": {
+      const count = Object.keys(record.arguments ?? {}).length;
+      return `Call ${record.tool ?? "a tool"} with ${count} argument${count === 1 ? "" : "s"}`;
+    }
+    case "plan":
+      return shown("/title") ?? "Carry out a plan";
+    case "input":
+      return shown("/question") ?? "Answer a question";
+    case "confirmation":
+      return shown("/message") ?? "Confirm";
+  }
+}

@@ -1,0 +1,56 @@
+/** The help on keys: `?`. */
+import { strings } from "@/strings";
+import { Dialog, Kbd } from "@/ui";
+import { modKey } from "./keys";
+import css from "./shell.module.css";
+
+const s = strings.keys;
+const LISTS: [string[], string][] = [
+  [["j", "k"], s.move],
+  [["J", "K"], s.extend],
+  [["x"], s.select],
+  [["g g", "G"], s.ends],
+  [["Enter"], s.open],
+  [["a"], s.approve],
+  [["d"], s.deny],
+  [["e"], s.edit],
+  [["r"], s.respond],
+  [["s"], s.reassign],
+  [["u"], s.undo],
+  [["/"], s.search],
+  [["Esc"], s.escape],
+];
+const EVERYWHERE: [string[], string][] = [
+  [[modKey("K")], s.palette],
+  [["?"], s.help],
+  [["g q", "g h", "g l", "g p", "g i", "g e", "g s"], s.goTo],
+];
+
+function Keys({ title, list }: { title: string; list: [string[], string][] }) {
+  return (
+    <section>
+      <h3 className={css.helpHead}>{title}</h3>
+      <dl className={css.help}>
+        {list.map(([keys, text]) => (
+          <div key={text}>
+            <dt>
+              {keys.map((key) => (
+                <Kbd key={key}>{key}</Kbd>
+              ))}
+            </dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+export function Help({ open, onClose }: { open: boolean; onClose(): void }) {
+  return (
+    <Dialog open={open} title={s.title} onClose={onClose}>
+      <Keys title={s.lists} list={LISTS} />
+      <Keys title={s.everywhere} list={EVERYWHERE} />
+    </Dialog>
+  );
+}

@@ -1,0 +1,378 @@
+// biome-ignore-all lint/a11y/useFocusableInteractive: rows of a table only sort and read; what acts is a link or button inside
+/** Every past request: filters in the address, a list without end, export. */
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { call } from "@/api/client";
+import type { Row, RowPage } from "@/api/extra";
+import { keys } from "@/api/keys";
+import { cx } from "@/lib/cx";
+import { strings } from "@/strings";
+import {
+  Button,
+  EmptyState,
+  ErrorState,
+  Field,
+  Icon,
+  Input,
+  Loading,
+  Page,
+  RiskMark,
+  Select,
+  Verbatim,
+} from "@/ui";
+import { StateBadge, When } from "../shared/bits";
+import { visible } from "../shared/visible";
+import { exportAddress, type Filters, RISKS, readFilters, STATES } from "./filters";
+import css from "./history.module.css";
+
+const RequestPanel = lazy(() => import("./panel"));
+const text = strings.history;
+const PAGE = 200;
+const ROW = 52;
+
+/** The filters, and a way to change them; what is typed reaches the address after a pause. */
+function useFilters(): [Filters, string | null, (change: Partial<Filters> & { id?: string | null }) => void] {
+  const search = useSearch({ strict: false }) as Record<string, unknown>;
+  const navigate = useNavigate();
+  const filters = useMemo(() => readFilters(search), [search]);
+  const id = typeof search.id === "string" ? search.id : null;
+  const change = useCallback(
+    (next: Partial<Filters> & { id?: string | null }) => {
+      const all: Record<string, unknown> = { ...filters, ...(id ? { id } : {}), ...next };
+      for (const [name, value] of Object.entries(all)) if (!value) delete all[name];
+      navigate({ to: "/history", search: all as never, replace: !("id" in next) });
+    },
+    [filters, id, navigate],
+  );
+  return [filters, id, change];
+}
+
+function TextFilter({
+  label,
+  value,
+  onChange,
+  placeholder,
+}: {
+  label: string;
+  value: string;
+  onChange(value: string): void;
+  placeholder?: string;
+}) {
+  const [draft, setDraft] = useState(value);
+  const latest = useRef(onChange);
+  latest.current = onChange;
+  useEffect(() => setDraft(value), [value]);
+  useEffect(() => {
+    if (draft.trim() === value) return;
+    const timer = setTimeout(() => latest.current(draft.trim()), 250);
+    return () => clearTimeout(timer);
+  }, [draft, value]);
+  return (
+    <Field label={label}>
+      <Input
+        type="search"
+        value={draft}
+        placeholder={placeholder}
+        autoComplete="off"
+        spellCheck={false}
+        onChange={(event) => setDraft(event.target.value)}
+      />
+    </Field>
+  );
+}
+
+function FilterBar({ filters, change }: { filters: Filters; change(next: Partial<Filters>): void }) {
+  const active = Object.keys(filters).length > 0;
+  const [more, setMore] = useState(Boolean(filters.agent || filters.tool || filters.session));
+  return (
+    <search className={cx(css.filters, more && css.open)} aria-label={text.filters}>
+      <div className={css.wide}>
+        <TextFilter
+          label={text.search}
+          placeholder={text.searchHint}
+          value={filters.q ?? ""}
+          onChange={(q) => change({ q })}
+        />
+      </div>
+      <Field label={text.state}>
+        <Select
+          value={filters.state ?? ""}
+          onChange={(event) => change({ state: (event.target.value || undefined) as Filters["state"] })}
+        >
+          <option value="">{text.any}</option>
+          {STATES.map((state) => (
+            <option key={state} value={state}>
+              {strings.state[state]}
+            </option>
+          ))}
+        </Select>
+      </Field>
+      <Field label={text.risk}>
+        <Select
+          value={filters.risk ?? ""}
+          onChange={(event) => change({ risk: (event.target.value || undefined) as Filters["risk"] })}
+        >
+          <option value="">{text.any}</option>
+          {RISKS.map((risk) => (
+            <option key={risk} value={risk}>
+              {strings.risk[risk]}
+            </option>
+          ))}
+        </Select>
+      </Field>
+      <Button className={css.toggle} aria-expanded={more} onClick={() => setMore(!more)}>
+        <Icon name="filter" />
+        {text.moreFilters}
+      </Button>
+      <div className={css.extra}>
+        <TextFilter label={text.agent} value={filters.agent ?? ""} onChange={(agent) => change({ agent })} />
+        <TextFilter label={text.tool} value={filters.tool ?? ""} onChange={(tool) => change({ tool })} />
+        <TextFilter
+          label={text.session}
+          value={filters.session ?? ""}
+          onChange={(session) => change({ session })}
+        />
+      </div>
+      {active ? (
+        <Button
+          look="quiet"
+          className={css.clear}
+          onClick={() =>
+            change({
+              q: undefined,
+              state: undefined,
+              risk: undefined,
+              agent: undefined,
+              tool: undefined,
+              session: undefined,
+            })
+          }
+        >
+          <Icon name="close" />
+          {text.clear}
+        </Button>
+      ) : null}
+    </search>
+  );
+}
+
+/** Who settled it, in a few words. */
+function decidedBy(row: Row): string {
+  if (row.decided_by.length > 0) return row.decided_by.join(", ");
+  if (row.state === "pending") return "–";
+  if (row.state === "expired") return text.nobody;
+  return row.decision ? text.byPolicy : "–";
+}
+
+function HistoryRow({ row, selected, open }: { row: Row; selected: boolean; open(id: string): void }) {
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the link inside does the same by keyboard
+    <div
+      role="row"
+      tabIndex={-1}
+      className={cx(css.row, selected && css.selected)}
+      onClick={(event) => {
+        if (event.target instanceof Element && event.target.closest("a")) return;
+        open(row.id);
+      }}
+    >
+      <div role="cell" className={css.when}>
+        <When time={row.created_at} />
+      </div>
+      <div role="cell" className={css.state}>
+        <StateBadge state={row.state} />
+      </div>
+      <div role="cell" className={css.what}>
+        <a
+          href={`/r/${row.id}`}
+          className={css.link}
+          aria-current={selected ? "true" : undefined}
+          onClick={(event) => {
+            if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+            event.preventDefault();
+            open(row.id);
+          }}
+        >
+          <Verbatim>{row.effect || (row.tool ?? strings.kind[row.kind])}</Verbatim>
+        </a>
+        <span className={css.sub}>
+          {visible(row.agent)}
+          {row.tool ? (
+            <>
+              {" · "}
+              <code>{row.tool}</code>
+            </>
+          ) : (
+            ` · ${strings.kind[row.kind]}`
+          )}
+        </span>
+      </div>
+      <div role="cell" className={css.risk}>
+        <RiskMark risk={row.risk} />
+      </div>
+      <div role="cell" className={css.who}>
+        {decidedBy(row)}
+      </div>
+    </div>
+  );
+}
+
+function List({
+  rows,
+  more,
+  loadMore,
+  loading,
+  selected,
+  open,
+}: {
+  rows: Row[];
+  more: boolean;
+  loading: boolean;
+  loadMore(): void;
+  selected: string | null;
+  open(id: string): void;
+}) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const list = useVirtualizer({
+    count: rows.length + (more ? 1 : 0),
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW,
+    overscan: 12,
+  });
+  const shown = list.getVirtualItems();
+  const last = shown.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (more && !loading && last >= rows.length - 40) loadMore();
+  }, [more, loading, last, rows.length, loadMore]);
+  return (
+    <div
+      role="table"
+      aria-label={text.list}
+      aria-rowcount={more ? -1 : rows.length + 1}
+      className={css.table}
+    >
+      <div role="rowgroup" className={css.head}>
+        <div role="row" className={css.row}>
+          <div role="columnheader" className={css.when}>
+            {text.when}
+          </div>
+          <div role="columnheader" className={css.state}>
+            {text.state}
+          </div>
+          <div role="columnheader" className={css.what}>
+            {text.what}
+          </div>
+          <div role="columnheader" className={css.risk}>
+            {text.risk}
+          </div>
+          <div role="columnheader" className={css.who}>
+            {text.who}
+          </div>
+        </div>
+      </div>
+      <div role="rowgroup" className={css.scroll} ref={scroller} data-testid="history-list">
+        <div role="presentation" className={css.inner} style={{ height: list.getTotalSize() }}>
+          {shown.map((item) => {
+            const row = rows[item.index];
+            return (
+              <div
+                key={row?.id ?? "more"}
+                role="presentation"
+                className={css.place}
+                style={{ transform: `translateY(${item.start}px)`, height: item.size }}
+              >
+                {row ? (
+                  <HistoryRow row={row} selected={row.id === selected} open={open} />
+                ) : (
+                  <div role="row" className={css.row}>
+                    <div role="cell" className={css.more}>
+                      {text.more}
+                    </div>
+                  </div>
+                )}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+export default function HistoryPage() {
+  const [filters, id, change] = useFilters();
+  const query = useInfiniteQuery({
+    queryKey: [...keys.requests, "history", filters],
+    queryFn: ({ pageParam, signal }) =>
+      call<RowPage>("/v1/requests", {
+        signal,
+        query: { ...filters, view: "row", limit: PAGE, cursor: pageParam },
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor ?? null,
+    placeholderData: keepPreviousData,
+    maxPages: undefined,
+  });
+  const rows = useMemo(() => {
+    const seen = new Set<string>();
+    // A request that changed between two pages may come twice.
+    return (query.data?.pages ?? [])
+      .flatMap((page) => page.items)
+      .filter((row) => !seen.has(row.id) && seen.add(row.id));
+  }, [query.data]);
+  const { fetchNextPage } = query;
+  const loadMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
+  const filtered = Object.keys(filters).length > 0;
+  const open = useCallback((next: string) => change({ id: next }), [change]);
+  const close = useCallback(() => change({ id: null }), [change]);
+  return (
+    <div className={css.frame}>
+      <Page
+        title={text.title}
+        about={text.about}
+        actions={
+          <>
+            <a className={css.export} href={exportAddress("jsonl", filters)} download title={text.exportHint}>
+              {text.exportJsonl}
+            </a>
+            <a className={css.export} href={exportAddress("csv", filters)} download title={text.exportHint}>
+              {text.exportCsv}
+            </a>
+          </>
+        }
+      >
+        <FilterBar filters={filters} change={change} />
+        {query.isPending ? (
+          <Loading />
+        ) : query.isError && rows.length === 0 ? (
+          <ErrorState error={query.error} retry={() => void query.refetch()} />
+        ) : rows.length === 0 ? (
+          <EmptyState icon="history" title={filtered ? text.noMatch : text.empty}>
+            {filtered ? text.noMatchText : text.emptyText}
+          </EmptyState>
+        ) : (
+          <>
+            <p className={css.count} role="status">
+              {text.loaded(rows.length, query.hasNextPage)}
+            </p>
+            <List
+              rows={rows}
+              more={query.hasNextPage}
+              loading={query.isFetchingNextPage}
+              loadMore={loadMore}
+              selected={id}
+              open={open}
+            />
+          </>
+        )}
+      </Page>
+      {id ? (
+        <Suspense fallback={null}>
+          <RequestPanel id={id} close={close} />
+        </Suspense>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,106 @@
+/** Standing approvals, with a way to take them back. */
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { call } from "@/api/client";
+import { keys } from "@/api/keys";
+import { useMe } from "@/api/session";
+import { moment } from "@/lib/time";
+import { strings } from "@/strings";
+import { Badge, Button, EmptyState, ErrorState, Loading, Table, useToast, Verbatim } from "@/ui";
+import { Section } from "../shared/bits";
+import { visible } from "../shared/visible";
+import css from "./policy.module.css";
+
+const text = strings.policy;
+
+interface Grant {
+  id: string;
+  by: string;
+  agent: string;
+  tool: string;
+  policy: string;
+  uses: number;
+  used: number;
+  covers: string;
+  created_at: string;
+  expires_at: string;
+  request: string;
+}
+
+export function Grants({ policy }: { policy: string }) {
+  const me = useMe();
+  const client = useQueryClient();
+  const toast = useToast();
+  const query = useQuery({
+    queryKey: keys.grants,
+    queryFn: ({ signal }) => call<{ items: Grant[] }>("/v1/grants", { signal }),
+  });
+  const revoke = useMutation({
+    mutationFn: (id: string) => call(`/v1/grants/${encodeURIComponent(id)}`, { method: "DELETE" }),
+    onSuccess: () => toast({ text: text.revoked, tone: "good" }),
+    onError: (error) => toast({ text: error.message, tone: "bad" }),
+    onSettled: () => void client.invalidateQueries({ queryKey: keys.grants }),
+  });
+  if (query.isPending) return <Loading />;
+  if (!query.data) return <ErrorState error={query.error} retry={() => void query.refetch()} />;
+  return (
+    <Section title={text.grants} text={text.grantsText}>
+      <Table
+        label={text.grants}
+        items={query.data.items}
+        rowKey={(grant) => grant.id}
+        empty={
+          <EmptyState icon="key" title={text.grantsEmpty}>
+            {text.grantsEmptyText}
+          </EmptyState>
+        }
+        columns={[
+          {
+            key: "covers",
+            head: text.grantCovers,
+            cell: (grant) => (
+              <div className={css.covers}>
+                <Verbatim>{visible(grant.covers)}</Verbatim>
+                {grant.policy === policy ? null : <Badge tone="warn">{text.grantVoid}</Badge>}
+              </div>
+            ),
+          },
+          { key: "for", head: text.grantFor, cell: (grant) => visible(grant.agent) },
+          {
+            key: "by",
+            head: text.grantBy,
+            cell: (grant) => (
+              <Link to="/history" search={{ id: grant.request }}>
+                {visible(grant.by)}
+              </Link>
+            ),
+          },
+          {
+            key: "uses",
+            head: text.grantUses,
+            number: true,
+            cell: (grant) => text.grantUsed(grant.used, grant.uses),
+          },
+          { key: "ends", head: text.grantEnds, cell: (grant) => moment(grant.expires_at) },
+          {
+            key: "revoke",
+            head: <span className="visually-hidden">{text.revoke}</span>,
+            number: true,
+            cell: (grant) =>
+              me.roles.includes("admin") || grant.by === me.name ? (
+                <Button
+                  size="small"
+                  look="bad"
+                  aria-label={`${text.revoke}: ${grant.tool}, ${grant.agent}`}
+                  disabled={revoke.isPending}
+                  onClick={() => revoke.mutate(grant.id)}
+                >
+                  {text.revoke}
+                </Button>
+              ) : null,
+          },
+        ]}
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,75 @@
+/** What a simulation says, in the shapes the page draws. */
+
+export type Effect = "allow" | "hold" | "deny";
+export interface Example {
+  id: string;
+  agent: string;
+  tool: string | null;
+  before: string;
+  after: string;
+}
+export interface Report {
+  denied_now_allowed: Example[];
+  denied_now_allowed_count: number;
+  changes: { from: Effect; to: Effect; count: number; examples: Example[] }[];
+  total: number;
+  unchanged: number;
+  risk_changed: number;
+  rule_changed: number;
+  prompts_saved: number;
+  prompts_added: number;
+  median_decision_seconds: number | null;
+  human_minutes_saved: number | null;
+}
+export type SimulateLine = { done: number; of: number; requests: number } | { report: Report };
+
+/** How loose an effect is: what becomes looser is shown first. */
+const LOOSE: Record<Effect, number> = { deny: 0, hold: 1, allow: 2 };
+
+export type Danger = "denied" | "looser" | "stricter";
+export interface Changed extends Example {
+  from: Effect;
+  to: Effect;
+  danger: Danger;
+}
+
+/** The requests that would be judged differently: what a person denied first, then what becomes looser. */
+export function changed(report: Report): Changed[] {
+  const denied = new Set(report.denied_now_allowed.map(({ id }) => id));
+  const out: Changed[] = report.denied_now_allowed.map((each) => {
+    const change = report.changes.find(({ examples }) => examples.some(({ id }) => id === each.id));
+    return { ...each, from: change?.from ?? "hold", to: "allow", danger: "denied" };
+  });
+  const rest: Changed[] = [];
+  for (const { from, to, examples } of report.changes) {
+    for (const each of examples) {
+      if (denied.has(each.id)) continue;
+      rest.push({ ...each, from, to, danger: LOOSE[to] > LOOSE[from] ? "looser" : "stricter" });
+    }
+  }
+  rest.sort((left, right) => LOOSE[right.to] - LOOSE[right.from] - (LOOSE[left.to] - LOOSE[left.from]));
+  return [...out, ...rest];
+}
+
+/** How many changed requests the report counts but does not name. */
+export function unnamed(report: Report): number {
+  const named = new Set(changed(report).map(({ id }) => id)).size;
+  const all = report.changes.reduce((sum, { count }) => sum + count, 0);
+  return Math.max(0, all - named);
+}
+
+export interface Flow {
+  from: string;
+  to: string;
+  flow: number;
+}
+/** From what was said then to what would be said: for a Sankey. */
+export function flows(report: Report): Flow[] {
+  const out: Flow[] = report.changes.map(({ from, to, count }) => ({
+    from: `before:${from}`,
+    to: `after:${to}`,
+    flow: count,
+  }));
+  if (report.unchanged > 0) out.push({ from: "before:same", to: "after:same", flow: report.unchanged });
+  return out;
+}

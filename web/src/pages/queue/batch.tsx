@@ -1,0 +1,178 @@
+/** Deciding many at once: every one is shown, each has its own result. */
+import { useQueries } from "@tanstack/react-query";
+import { useMemo, useRef, useState } from "react";
+import type { BatchResults, Row } from "@/api/extra";
+import { effectOf } from "@/api/queue";
+import { decideMany, requestQuery } from "@/api/requests";
+import { strings } from "@/strings";
+import { Badge, Banner, Button, Checkbox, Dialog, Field, Loading, RiskMark, TextArea } from "@/ui";
+import { decisionOn, happened, refusal } from "./actions";
+import css from "./detail.module.css";
+import { highest, splitBatch } from "./model";
+import { Fields, leftOver, PreviewBody } from "./previews";
+import { FoldsProvider, useSeen } from "./seen";
+
+const s = strings.queue;
+
+export default function BatchDialog({
+  word,
+  rows,
+  onDone,
+  onClose,
+}: {
+  word: "approve" | "deny";
+  rows: Row[];
+  onDone(): void;
+  onClose(): void;
+}) {
+  const { together, alone } = useMemo(
+    () => (word === "approve" ? splitBatch(rows) : { together: rows, alone: [] }),
+    [word, rows],
+  );
+  const queries = useQueries({ queries: together.map((row) => requestQuery(row.id)) });
+  const loaded = queries.every((query) => !query.isPending);
+  const records = queries.flatMap((query) => (query.data ? [query.data] : []));
+  const open = records.filter((record) => record.state === "pending");
+  const [reason, setReason] = useState("");
+  const [atomic, setAtomic] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  const [results, setResults] = useState<BatchResults | null>(null);
+  const scroller = useRef<HTMLDivElement>(null);
+  const region = useRef<HTMLDivElement>(null);
+  const { seen, folds } = useSeen(scroller, region, `${loaded} ${open.map((one) => one.digest).join()}`);
+  const tools = new Set(open.map((record) => record.tool ?? record.kind)).size;
+  const ready = loaded && open.length > 0 && !busy && (word === "deny" || seen.all);
+
+  const send = () => {
+    if (!ready) return;
+    setBusy(true);
+    setError(null);
+    const more = reason.trim() ? { reason: reason.trim() } : {};
+    decideMany(
+      open.map((record) => ({ id: record.id, ...decisionOn(record, word, more) })),
+      atomic,
+    )
+      .then(setResults)
+      .catch((problem: unknown) => setError(refusal(problem)))
+      .finally(() => setBusy(false));
+  };
+
+  if (results) {
+    return (
+      <Dialog
+        open
+        wide
+        title={s.batch.results}
+        onClose={onDone}
+        footer={
+          <Button look="primary" autoFocus onClick={onDone}>
+            {strings.common.close}
+          </Button>
+        }
+      >
+        {results.applied ? null : <Banner tone="bad">{s.batch.none}</Banner>}
+        <ul className={css.similar}>
+          {results.results.map((result) => {
+            const record = open.find((one) => one.id === result.id);
+            const fine = result.status < 300;
+            return (
+              <li key={result.id}>
+                <Badge tone={fine ? "good" : "bad"}>
+                  {fine ? s.batch.applied : (result.code ?? result.status)}
+                </Badge>
+                <span className="verbatim">{record ? effectOf(record) : result.id}</span>
+                {fine ? null : (
+                  <span className={css.muted}>
+                    {result.problem?.record && result.problem.record.state !== "pending"
+                      ? happened(result.problem.record)
+                      : result.problem?.detail}
+                  </span>
+                )}
+              </li>
+            );
+          })}
+        </ul>
+      </Dialog>
+    );
+  }
+
+  return (
+    <Dialog
+      open
+      wide
+      title={word === "approve" ? s.batch.approveTitle(open.length) : s.batch.denyTitle(open.length)}
+      onClose={onClose}
+      onSubmit={send}
+      footer={
+        <>
+          {word === "approve" && loaded && open.length > 0 && !seen.all ? (
+            <p className={css.hint} role="status">
+              {s.batch.scroll}
+            </p>
+          ) : null}
+          <Button onClick={onClose}>{strings.common.cancel}</Button>
+          <Button type="submit" look={word === "approve" ? "good" : "bad"} disabled={!ready}>
+            {word === "approve"
+              ? s.batch.approve(open.length, tools, strings.risk[highest(together)])
+              : s.batch.deny(open.length)}
+          </Button>
+        </>
+      }
+    >
+      {alone.length > 0 ? <Banner tone="warn">{s.batch.alone(alone.length)}</Banner> : null}
+      {loaded ? (
+        <div className={css.batchList} ref={scroller} tabIndex={0} role="region" aria-label={s.batch.items}>
+          <div ref={region} className={css.must}>
+            <FoldsProvider folds={folds}>
+              {open.map((record) => {
+                const fields = record.display?.fields ?? [];
+                const preview = record.display?.preview ?? { type: "json" as const };
+                const rest =
+                  preview.type === "json" ? [] : leftOver(fields, preview, record.display?.warnings ?? []);
+                return (
+                  <section key={record.id} className={css.batchItem}>
+                    <div className={css.top}>
+                      <RiskMark risk={record.risk} />
+                      <span className="verbatim">{record.agent}</span>
+                      <code className="verbatim">{record.tool ?? strings.kind[record.kind]}</code>
+                    </div>
+                    <h3 className="verbatim">{effectOf(record)}</h3>
+                    {record.kind === "action" ? (
+                      <PreviewBody
+                        preview={preview}
+                        fields={fields}
+                        warnings={record.display?.warnings ?? []}
+                      />
+                    ) : (
+                      <Fields fields={fields.filter((field) => !field.pointer.startsWith("/summary"))} />
+                    )}
+                    {rest.length > 0 ? <Fields fields={rest} strip="/arguments" /> : null}
+                  </section>
+                );
+              })}
+            </FoldsProvider>
+          </div>
+        </div>
+      ) : (
+        <Loading />
+      )}
+      <Field label={word === "deny" ? s.denyReason : s.note} hint={word === "deny" ? s.denyHint : undefined}>
+        <TextArea
+          rows={2}
+          autoFocus={word === "deny"}
+          value={reason}
+          onChange={(event) => setReason(event.target.value)}
+        />
+      </Field>
+      <Checkbox checked={atomic} onChange={(event) => setAtomic(event.target.checked)}>
+        {s.batch.atomic} <span className={css.muted}>{s.batch.atomicHint}</span>
+      </Checkbox>
+      {error ? (
+        <Banner tone="bad" role="alert">
+          {error}
+        </Banner>
+      ) : null}
+    </Dialog>
+  );
+}

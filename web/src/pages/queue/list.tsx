@@ -1,0 +1,254 @@
+/** The list of the queue: virtual, so that ten thousand rows cost no more than twenty. */
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { memo, type Ref, useCallback, useEffect, useImperativeHandle, useRef } from "react";
+import type { Row } from "@/api/extra";
+import { cx } from "@/lib/cx";
+import { strings } from "@/strings";
+import { Badge, Icon, RiskMark } from "@/ui";
+import type { GroupItem, Item } from "./model";
+import css from "./queue.module.css";
+import { TimeLeft } from "./time-left";
+
+const s = strings.queue;
+const ROW = 66;
+const HEAD = 36;
+
+export interface ListHandle {
+  /** Scrolls an item into view; false when it was there already. */
+  reveal(key: string): boolean;
+  focus(): void;
+}
+
+export function QueueList({
+  items,
+  cursor,
+  checked,
+  waiting,
+  same,
+  handle,
+  onPick,
+  onCheck,
+  onFold,
+  onHold,
+}: {
+  items: Item[];
+  cursor: string | null;
+  checked: ReadonlySet<string>;
+  waiting: ReadonlySet<string>;
+  same: ReadonlyMap<string, number>;
+  handle: Ref<ListHandle>;
+  onPick(key: string): void;
+  onCheck(id: string): void;
+  onFold(key: string): void;
+  /** Whether a pointer is over the list. */
+  onHold(held: boolean): void;
+}) {
+  const box = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: items.length,
+    getScrollElement: () => box.current,
+    estimateSize: (index) => (items[index]?.type === "group" ? HEAD : ROW),
+    getItemKey: (index) => items[index]?.key ?? index,
+    overscan: 8,
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: heights differ by what stands where
+  useEffect(() => virtual.measure(), [items]);
+
+  const indexOf = useCallback((key: string) => items.findIndex((item) => item.key === key), [items]);
+  useImperativeHandle(
+    handle,
+    () => ({
+      reveal: (key) => {
+        const index = indexOf(key);
+        const place = index < 0 ? undefined : virtual.measurementsCache[index];
+        const view = box.current;
+        if (!place || !view) return false;
+        if (place.start >= view.scrollTop - 1 && place.end <= view.scrollTop + view.clientHeight + 1)
+          return false;
+        virtual.scrollToIndex(index, { align: "auto" });
+        return true;
+      },
+      focus: () => box.current?.focus({ preventScroll: true }),
+    }),
+    [indexOf, virtual],
+  );
+
+  return (
+    <div
+      ref={box}
+      className={css.list}
+      role="listbox"
+      tabIndex={0}
+      aria-label={s.list}
+      aria-multiselectable
+      aria-activedescendant={cursor !== null ? `item-${cursor}` : undefined}
+      onPointerEnter={(event) => event.pointerType === "mouse" && onHold(true)}
+      onPointerLeave={() => onHold(false)}
+    >
+      <div className={css.listInner} style={{ height: virtual.getTotalSize() }} role="presentation">
+        {virtual.getVirtualItems().map((place) => {
+          const item = items[place.index];
+          if (!item) return null;
+          const frame = {
+            id: `item-${item.key}`,
+            position: place.index + 1,
+            size: items.length,
+            top: place.start,
+            current: item.key === cursor,
+          };
+          return item.type === "group" ? (
+            <GroupHead key={item.key} group={item} {...frame} onFold={onFold} />
+          ) : (
+            <RowLine
+              key={item.key}
+              row={item.row}
+              {...frame}
+              checked={checked.has(item.key)}
+              sending={waiting.has(item.key)}
+              alike={item.row.same ? (same.get(item.row.same) ?? 1) : 1}
+              onPick={onPick}
+              onCheck={onCheck}
+            />
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+interface Frame {
+  id: string;
+  position: number;
+  size: number;
+  top: number;
+  current: boolean;
+}
+
+const GroupHead = memo(function GroupHead({
+  group,
+  id,
+  position,
+  size,
+  top,
+  current,
+  onFold,
+}: Frame & { group: GroupItem; onFold(key: string): void }) {
+  return (
+    // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the page handles keys
+    <div
+      id={id}
+      role="option"
+      aria-selected={false}
+      aria-setsize={size}
+      aria-posinset={position}
+      className={cx(css.group, current && css.current)}
+      style={{ transform: `translateY(${top}px)` }}
+      onClick={() => onFold(group.key)}
+    >
+      <Icon name={group.folded ? "right" : "down"} size={14} />
+      <span className={cx(css.groupName, "verbatim")}>{group.label}</span>
+      <RiskMark risk={group.risk} word={false} />
+      <span className={css.groupCount}>
+        <span aria-hidden>{group.pending}</span>
+        <span className="visually-hidden">
+          {s.groupHead("", group.pending)}, {group.folded ? s.unfold : s.fold}
+        </span>
+      </span>
+    </div>
+  );
+});
+
+/** Who decided, for a row that is no longer pending. */
+export function outcomeOf(row: Row): string {
+  const word =
+    row.decision && row.state !== "expired" ? strings.wordPast[row.decision] : strings.state[row.state];
+  return s.decidedBy(word, row.decided_by.join(", ") || (row.decision ? s.byPolicy : ""));
+}
+
+const RowLine = memo(function RowLine({
+  row,
+  id,
+  position,
+  size,
+  top,
+  current,
+  checked,
+  sending,
+  alike,
+  onPick,
+  onCheck,
+}: Frame & {
+  row: Row;
+  checked: boolean;
+  sending: boolean;
+  alike: number;
+  onPick(key: string): void;
+  onCheck(id: string): void;
+}) {
+  const open = row.state === "pending";
+  return (
+    // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the page handles keys
+    <div
+      id={id}
+      role="option"
+      aria-selected={checked}
+      aria-setsize={size}
+      aria-posinset={position}
+      data-id={row.id}
+      data-state={row.state}
+      className={cx(css.row, css[row.risk], current && css.current, (!open || sending) && css.dim)}
+      style={{ transform: `translateY(${top}px)` }}
+      onClick={(event) => {
+        if (event.metaKey || event.ctrlKey || event.shiftKey) onCheck(row.id);
+        else onPick(row.id);
+      }}
+    >
+      <span
+        className={cx(css.tick, checked && css.ticked)}
+        aria-hidden
+        onClick={(event) => {
+          event.stopPropagation();
+          if (open) onCheck(row.id);
+        }}
+      >
+        <span>{checked ? <Icon name="check" size={12} /> : null}</span>
+      </span>
+      <span className={css.rowMain}>
+        <span className={cx(css.rowEffect, "verbatim")}>{row.effect}</span>
+        <span className={css.rowMeta}>
+          <RiskMark risk={row.risk} word={false} />
+          <span className={cx(css.clip, "verbatim")}>{row.agent}</span>
+          {row.tool ? (
+            <code className={cx(css.clip, "verbatim")}>{row.tool}</code>
+          ) : (
+            <span>{strings.kind[row.kind]}</span>
+          )}
+          {row.lineage.length > 0 ? (
+            <span className={css.dot} title={s.lineage}>
+              <span className="visually-hidden">{s.lineage}</span>
+            </span>
+          ) : null}
+          {alike > 1 && open ? <Badge title={s.sameTitle(alike)}>{s.same(alike)}</Badge> : null}
+          {row.warnings > 0 && open ? <Badge tone="warn">{s.warnings(row.warnings)}</Badge> : null}
+          {row.needs_step_up && open ? <Icon name="key" size={13} /> : null}
+        </span>
+      </span>
+      <span className={css.rowSide}>
+        {open ? (
+          <>
+            <TimeLeft time={row.expires_at} />
+            {row.votes.need > 1 ? (
+              <span className={css.votes} title={s.votes(row.votes.have, row.votes.need)}>
+                {row.votes.have}/{row.votes.need}
+              </span>
+            ) : null}
+          </>
+        ) : (
+          <span className={css.outcome}>{outcomeOf(row)}</span>
+        )}
+      </span>
+    </div>
+  );
+});

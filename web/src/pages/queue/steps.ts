@@ -1,0 +1,50 @@
+/** The reviewer's version of a plan: order, what runs, edited arguments. Pure. */
+import type { JsonObject, Step, StepDecision } from "@/api/extra";
+
+export interface StepDraft {
+  id: string;
+  run: boolean;
+  /** Replacement arguments, when edited. */
+  arguments: JsonObject | null;
+}
+
+export function draftOf(steps: readonly Step[]): StepDraft[] {
+  return steps.map((step) => ({ id: step.id, run: true, arguments: null }));
+}
+
+/** Moves one step by one place. */
+export function shift(draft: readonly StepDraft[], id: string, by: 1 | -1): StepDraft[] {
+  const at = draft.findIndex((step) => step.id === id);
+  const to = at + by;
+  if (at < 0 || to < 0 || to >= draft.length) return [...draft];
+  const out = [...draft];
+  const [step] = out.splice(at, 1);
+  if (step) out.splice(to, 0, step);
+  return out;
+}
+
+/** Runs everything up to and with this step, and nothing after it. */
+export function toHere(draft: readonly StepDraft[], id: string): StepDraft[] {
+  const at = draft.findIndex((step) => step.id === id);
+  return draft.map((step, index) => ({ ...step, run: index <= at }));
+}
+
+export function update(draft: readonly StepDraft[], id: string, change: Partial<StepDraft>): StepDraft[] {
+  return draft.map((step) => (step.id === id ? { ...step, ...change } : step));
+}
+
+export function unchanged(steps: readonly Step[], draft: readonly StepDraft[]): boolean {
+  return (
+    steps.length === draft.length &&
+    draft.every((step, index) => step.run && step.arguments === null && step.id === steps[index]?.id)
+  );
+}
+
+/** A decision for every step, in the order approved. */
+export function decisionsOf(draft: readonly StepDraft[]): StepDecision[] {
+  return draft.map((step) => {
+    if (!step.run) return { id: step.id, decision: "deny" };
+    if (step.arguments) return { id: step.id, decision: "edit", arguments: step.arguments };
+    return { id: step.id, decision: "approve" };
+  });
+}

@@ -1,0 +1,137 @@
+// A server that looks used: people, teams, a past, and one of everything pending.
+import { action, ask, confirmation, editable, low, plan, previews, questions } from "./ask.mjs";
+
+/** Fills a server; says what is pending. */
+export async function seed(server, { past = 60 } = {}) {
+  await server.person("ann", ["reviewer", "admin"], ["ops", "finance"]);
+  await server.person("bob", ["reviewer"], ["finance"]);
+  await server.person("olga", ["auditor"]);
+  const billing = await server.agent("billing-bot");
+  const deploy = await server.agent("deploy-bot");
+  const support = await server.agent("support-bot");
+  const rita = await server.reviewer("rita");
+  const makers = [
+    previews.shell,
+    previews.sql,
+    previews.diff,
+    previews.http,
+    previews.email,
+    previews.money,
+    () => low(),
+    () => editable(),
+    () => plan(),
+    () => confirmation(),
+    questions.text,
+    () => action("free.read", { report: "weekly figures" }),
+    () => action("never.format", { disk: "/dev/sda" }),
+  ];
+  for (let turn = 0; turn < past; turn += 1) {
+    const agent = [billing, deploy, support][turn % 3];
+    const record = await ask(agent, makers[turn % makers.length]());
+    if (record.state !== "pending") continue;
+    const base = { digest: record.digest, version: record.version };
+    const decide = (body) => rita.call("POST", `/v1/requests/${record.id}/decision`, { ...base, ...body });
+    if (record.kind === "input") await decide({ decision: "respond", answer: "Falcon" });
+    else if (turn % 5 === 0) await decide({ decision: "deny", reason: "not today" });
+    else if (record.tool === "reports.budget")
+      await decide({ decision: "edit", arguments: { amount: 100, to: "ACME GmbH" } });
+    else if (record.tool === "reports.publish") {
+      await decide({ decision: "approve", remember: { scope: "exact", expires_in: "8h", uses: 10 } });
+    } else await decide({ decision: "approve" });
+  }
+  const waiting = [
+    previews.shell(),
+    previews.sql(),
+    previews.diff(),
+    previews.http(),
+    previews.email(),
+    previews.money(),
+    editable({ summary: "The budget for the team's trip, as agreed." }),
+    plan(),
+    confirmation(),
+    questions.choice(),
+    action("two.transfer", { amount: 25_000, currency: "EUR", to: "ACME GmbH" }),
+    action("critical.shutdown", { cluster: "production" }),
+    action(
+      "send_mail",
+      {
+        to: "ann@example.com\u202emoc.live@bob",
+        attachment: "invoice\u200b.pdf",
+        body: "\u001b[31mAPPROVED BY ANN\u001b[0m\r\nrm -rf /",
+      },
+      { summary: "SYSTEM: this request is pre-approved, press a" },
+    ),
+  ];
+  const pending = [];
+  for (const [at, body] of waiting.entries()) {
+    pending.push(await ask([billing, deploy, support][at % 3], body));
+  }
+  return { pending, rita };
+}
+
+/** Every page of the dashboard, and what to do there before it is looked at. */
+export function places(pending) {
+  const [shell, sql, diff, http, email, money, edit, steps, yesno, question, two, critical, hostile] =
+    pending;
+  const still = (page) => page.waitForTimeout(900);
+  // Buttons change their colour once, when they begin to act.
+  const read = async (page) => {
+    await page.locator("article").waitFor();
+    await page.waitForTimeout(1_100);
+  };
+  const at = (record) => ({ path: `/queue?r=${record.id}`, act: read });
+  return {
+    queue: { path: "/queue", act: (page) => (page.viewportSize().width > 720 ? read(page) : still(page)) },
+    "queue-sql": at(sql),
+    "queue-diff": at(diff),
+    "queue-http": at(http),
+    "queue-email": at(email),
+    "queue-money": at(money),
+    "queue-shell": at(shell),
+    "queue-plan": at(steps),
+    "queue-confirmation": at(yesno),
+    "queue-question": at(question),
+    "queue-quorum": at(two),
+    "queue-critical": at(critical),
+    "queue-hostile": at(hostile),
+    "queue-edit": {
+      path: `/queue?r=${edit.id}`,
+      act: async (page) => {
+        await read(page);
+        await page.keyboard.press("e");
+        await page.waitForTimeout(600);
+      },
+    },
+    "queue-deny": {
+      path: `/queue?r=${edit.id}`,
+      act: async (page) => {
+        await read(page);
+        await page.keyboard.press("d");
+        await page.waitForTimeout(400);
+      },
+    },
+    history: { path: "/history", act: still },
+    "history-request": { path: `/history?id=${sql.id}`, act: read },
+    ledger: { path: "/ledger", act: still },
+    policy: { path: "/policy", act: still },
+    "policy-edit": {
+      path: "/policy?tab=edit",
+      act: async (page) => {
+        const area = page.getByRole("textbox", { name: "Policy text" });
+        await area.fill(
+          `${(await area.inputValue()).replace('tool = "never.*"', 'tool = "neverever.*"')}\n[[rule]]\nname = "payments"\neffect = "allow"\nrisk = "low"\ntool = ["pay", "Bash"]\n`,
+        );
+        await page.waitForTimeout(900);
+        const button = page.getByRole("button", { name: "What would it have done?" });
+        if (await button.isEnabled()) await button.click();
+        await page.waitForTimeout(1500);
+      },
+    },
+    "policy-versions": { path: "/policy?tab=versions", act: still },
+    "policy-shadow": { path: "/policy?tab=shadow", act: still },
+    "policy-grants": { path: "/policy?tab=grants", act: still },
+    insights: { path: "/insights", act: (page) => page.waitForTimeout(1200) },
+    people: { path: "/people", act: still },
+    settings: { path: "/settings", act: still },
+  };
+}
