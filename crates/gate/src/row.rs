@@ -44,11 +44,20 @@ fn row(request: &Request, same: Option<String>, directory: &Directory, now: Time
 /// The votes for what is on the table, and the fewest people who could be enough.
 fn tally(request: &Request, needs: &placet_core::Needs, directory: &Directory) -> Tally {
     let digest = request.current_digest();
-    let yes = request.votes.iter().filter(|vote| vote.vote != DecisionWord::Deny && vote.digest == digest);
+    let owner = directory.owner(&request.agent);
+    let author = request.proposal.as_ref().map(|proposal| proposal.by.as_str());
+    // With four eyes, a yes of whoever owns, ordered or edited it does not count.
+    let behind = |name: &str| {
+        needs.four_eyes && [owner, request.on_behalf_of.as_deref(), author].contains(&Some(name))
+    };
+    let yes = request
+        .votes
+        .iter()
+        .filter(|vote| vote.vote != DecisionWord::Deny && vote.digest == digest && !behind(&vote.by));
     let people =
         |all: &placet_core::AllOf| all.all.iter().fold(0_u32, |sum, seat| sum.saturating_add(seat.people));
     let fewest = needs.any.iter().map(people).min().unwrap_or(1);
     // Where four eyes are asked for and nobody is known to stand behind the agent, it takes two people.
-    let least = if needs.four_eyes && directory.owner(&request.agent).is_none() { 2 } else { 1 };
+    let least = if needs.four_eyes && owner.is_none() { 2 } else { 1 };
     Tally { have: u32::try_from(yes.count()).unwrap_or(u32::MAX), need: fewest.max(least) }
 }

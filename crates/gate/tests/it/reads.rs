@@ -48,6 +48,16 @@ both! {
         assert_eq!(row.effect, "Delete 2 files: a, b");
     }
 
+    async fn a_row_does_not_count_the_yes_of_somebody_whom_four_eyes_leave_out(kit) {
+        kit.put_policy(&TWO.replace("people = 2", "people = 1\nfour_eyes = true")).await;
+        let (bot, ann, bob) = (kit.agent("bot").await, kit.reviewer("ann").await, kit.reviewer("bob").await);
+        let request = kit.create(&bot, call("delete_files", json!({"files": ["all"]}))).await.unwrap().request;
+        let edited = kit.edit(&ann, &request, json!({"files": ["a"]})).await.unwrap();
+        assert_eq!(kit.gate().row(&ann, &edited).votes.have, 0, "ann wrote it");
+        let voted = kit.approve(&bob, &edited).await.unwrap();
+        assert_eq!((voted.state, kit.gate().row(&ann, &voted).votes.have), (State::Pending, 1));
+    }
+
     async fn a_timeline_tells_everything_that_happened_in_order(kit) {
         let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
         let other = kit.ask(&bot).await;
