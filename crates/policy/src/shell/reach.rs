@@ -11,8 +11,8 @@ const MAX_SEARCHED: usize = 16 * 1024;
 /// Most characters that are looked at, all scans taken together.
 const MAX_SCANNED: usize = 48 * 1024;
 /// Most commands and words that are kept.
-const MAX_FOUND: usize = 1_024;
-const MAX_WORDS: usize = 6_144;
+const MAX_FOUND: usize = 512;
+const MAX_WORDS: usize = 3_072;
 /// How many words are looked at for a flag that runs something. A command with more counts as having one.
 const MAX_FLAGS_SEEN: usize = 256;
 /// How deep scripts inside arguments are followed.
