@@ -1,4 +1,4 @@
-// A model that does what the test says: asks for its tool calls one after another, sees what came of each, and ends.
+// A model that does what the test says: asks for tool calls one after another, sees what came of each, and ends.
 //
 // It speaks just enough of four APIs for the agents to believe it, remembers what it was told, and refuses everything
 // else: a call that no test expects fails the test. It is also the only proxy the agents know, so that a program that
@@ -11,7 +11,9 @@ import { gemini } from "./model/gemini.mjs";
 import { responses } from "./model/responses.mjs";
 
 /**
- * @typedef {{ id: string, tool: string, input: object }} Call  what the model asks the agent to run
+ * What the model asks the agent to run; the input may depend on what came of earlier calls.
+ * @typedef {{ id: string, tool: string, namespace?: string, input: object | ((told: Map<string, string>) => object) }} Call
+ *
  * @typedef {{ model: string, stream: boolean, path: string }} Request
  * @typedef {{ event?: string, data: object | string }[] | object} Reply  a list of events, or one document
  *
@@ -19,7 +21,7 @@ import { responses } from "./model/responses.mjs";
  * @typedef {object} Dialect
  * @property {string} name
  * @property {(method: string, path: string) => boolean} serves
- * @property {(body: any) => { tools: string[], results: { id: string, text: string }[] }} read
+ * @property {(body: any) => { talk: object[], tools: string[], results: { id: string, text: string }[] }} read
  * @property {(request: Request, call: Call) => Reply} call
  * @property {(request: Request, words: string) => Reply} say
  */
@@ -31,9 +33,9 @@ const LAST_WORDS = "That is all.";
 
 /**
  * @param {keyof typeof DIALECTS} name
- * @param {Call[]} calls
+ * @param {Record<string, Call[]>} plan   what to ask for in a conversation that began with this prompt
  */
-export async function startModel(name, calls) {
+export async function startModel(name, plan) {
   const dialect = DIALECTS[name];
   const seen = {
     /** Ids of the calls the model asked for; an id that is here twice was asked for twice. @type {string[]} */
@@ -61,7 +63,7 @@ export async function startModel(name, calls) {
         throw new Error("no such call");
       }
       const body = JSON.parse(Buffer.concat(chunks).toString());
-      reply(outgoing, answer(dialect, calls, seen, { ...body, path }));
+      reply(outgoing, answer(dialect, plan, seen, { ...body, path }));
     } catch (error) {
       seen.refused.push(`${incoming.method} ${incoming.url}: ${error.message}`);
       end(outgoing, 404, { error: { type: "not_found_error", message: "the stand-in does not know this" } });
@@ -84,20 +86,28 @@ export async function startModel(name, calls) {
   };
 }
 
-function answer(dialect, calls, seen, request) {
-  const { tools, results } = dialect.read(request);
-  if (!calls.every((call) => tools.includes(call.tool))) {
+function answer(dialect, plan, seen, request) {
+  const { talk, tools, results } = dialect.read(request);
+  const said = JSON.stringify(talk);
+  // A prompt for a subagent occurs in the conversation that starts it as well: the first one counts.
+  const prompt = Object.keys(plan).find((prompt) => said.includes(prompt));
+  if (prompt === undefined || tools.length === 0) {
     return dialect.say(request, LAST_WORDS); // a title for the session, a summary: nothing that could run
   }
   for (const { id, text } of results) {
     seen.results.set(id, text);
   }
-  const next = calls.find((call) => !results.some((result) => result.id === call.id));
+  const next = plan[prompt].find((call) => !results.some((result) => result.id === call.id));
   if (!next) {
     return dialect.say(request, LAST_WORDS);
   }
+  const offered = next.namespace ?? next.tool;
+  if (!tools.includes(offered)) {
+    throw new Error(`the agent offers no tool ${offered}, only ${tools.join(", ")}`);
+  }
   seen.asked.push(next.id);
-  return dialect.call(request, next);
+  const input = typeof next.input === "function" ? next.input(seen.results) : next.input;
+  return dialect.call(request, { ...next, input });
 }
 
 function reply(outgoing, what) {

@@ -9,6 +9,13 @@ export const claudeCode = {
   command: "claude",
   dialect: "messages",
   call: (command) => ({ tool: "Bash", input: { command, description: "Has an effect" } }),
+  write: (path, content) => ({ tool: "Write", input: { file_path: path, content } }),
+  delegate: (prompt) => [
+    {
+      tool: "Agent",
+      input: { description: "Help", prompt, subagent_type: "general-purpose", run_in_background: false },
+    },
+  ],
 
   async configure(scene) {
     // A user has settings of their own, which the installer must leave alone.

@@ -9,6 +9,14 @@ export const codex = {
   command: "codex",
   dialect: "responses",
   call: (command) => ({ tool: "exec_command", input: { cmd: command } }),
+  delegate: (prompt) => [
+    { tool: "spawn_agent", namespace: "multi_agent_v1", input: { message: prompt } },
+    {
+      tool: "wait_agent",
+      namespace: "multi_agent_v1",
+      input: (told) => ({ targets: [JSON.parse(told.get("call_1")).agent_id] }),
+    },
+  ],
 
   async configure(scene) {
     await mkdir(join(scene.home, ".codex"));

@@ -9,6 +9,8 @@ export const gemini = {
   command: "gemini",
   dialect: "gemini",
   call: (command) => ({ tool: "run_shell_command", input: { command, description: "Has an effect" } }),
+  write: (path, content) => ({ tool: "write_file", input: { file_path: path, content } }),
+  delegate: (prompt) => [{ tool: "invoke_agent", input: { agent_name: "generalist", prompt } }],
 
   async configure(scene) {
     await mkdir(join(scene.home, ".gemini"));

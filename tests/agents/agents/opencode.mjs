@@ -9,6 +9,8 @@ export const opencode = {
   command: "opencode",
   dialect: "chat",
   call: (command) => ({ tool: "bash", input: { command, description: "Has an effect" } }),
+  write: (path, content) => ({ tool: "write", input: { filePath: path, content } }),
+  delegate: (prompt) => [{ tool: "task", input: { description: "Help", prompt, subagent_type: "general" } }],
 
   async configure(scene) {
     const folder = join(scene.home, ".config/opencode");

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, link, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,6 +12,10 @@ import { startModel } from "../model.mjs";
 
 /** No agent needs longer than this for one call; the slowest takes six seconds to start. */
 const LIMIT = 60_000;
+
+/** How the conversation of the agent begins, and that of a subagent. */
+const PROMPT = "Carry out the plan.";
+const ERRAND = "Run the errand.";
 
 /** The tools by which the four agents run a command, as their hooks name them. */
 const SHELLS = '["Bash", "run_shell_command", "bash"]';
@@ -29,6 +33,11 @@ effect = "allow"
 tool = ${SHELLS}
 [rule.args]
 command = { matches = '^\\./effect free$' }
+
+[[rule]]
+name = "delegating"
+effect = "allow"
+tool = ["Agent", "task", "invoke_agent", "*spawn_agent", "*wait_agent"]
 
 [[rule]]
 name = "forbidden"
@@ -60,6 +69,8 @@ echo "$1" >> "$(dirname "$0")/effects"
  * @property {string} command   its program, in node_modules/.bin
  * @property {"messages" | "responses" | "gemini" | "chat"} dialect
  * @property {(command: string) => { tool: string, input: object }} call   what its model says to run a command
+ * @property {(path: string, content: string) => { tool: string, input: object }} [write]   … to write a file
+ * @property {(prompt: string) => { tool: string, input: object }[]} delegate   … to have a subagent do it
  * @property {(scene: Scene) => Promise<void>} configure   what a user has before the hook is installed
  * @property {(scene: Scene) => Record<string, string>} environment
  * @property {(prompt: string) => string[]} words   the command line, with every question of its own switched off
@@ -68,20 +79,25 @@ echo "$1" >> "$(dirname "$0")/effects"
 export class Scene {
   /**
    * @param {Agent} agent
-   * @param {string[]} commands   what the model will ask for, in this order
+   * @param {(agent: Agent, scene: Scene) => { calls: object[], errand?: object[] }} plan   what the model will ask for, in this
+   *   order, and what the model of a subagent will
    * @param {(scene: Scene) => Promise<void>} [install]   puts the hook in place
    */
-  static async open(agent, commands, install = installHook) {
+  static async open(agent, plan, install = installHook) {
     const scene = new Scene();
     scene.agent = agent;
     scene.root = await mkdtemp(join(tmpdir(), `placet-${agent.name}-`));
     scene.home = join(scene.root, "home");
     scene.work = join(scene.root, "work");
-    await mkdir(scene.home);
-    await mkdir(scene.work);
+    scene.program = join(scene.root, "bin/placet");
+    await Promise.all([scene.home, scene.work, join(scene.root, "bin")].map((folder) => mkdir(folder)));
+    // A name of its own for the program, which a test may take away or give to another.
+    await link(program(), scene.program).catch(() => copyFile(program(), scene.program));
     await writeFile(join(scene.work, "effect"), EFFECT, { mode: 0o755 });
-    const calls = commands.map((command, index) => ({ id: `call_${index + 1}`, ...agent.call(command) }));
-    scene.model = await startModel(agent.dialect, calls);
+    const { calls, errand = [] } = plan(agent, scene);
+    const number = (name) => (call, index) => ({ id: `${name}_${index + 1}`, ...call });
+    const plans = { [PROMPT]: calls.map(number("call")), [ERRAND]: errand.map(number("errand")) };
+    scene.model = await startModel(agent.dialect, plans);
     scene.server = await Server.start({ policy: POLICY });
     scene.rita = await scene.server.reviewer();
     scene.key = (await scene.server.agent(agent.name)).token;
@@ -113,7 +129,7 @@ export class Scene {
   }
 
   /** Starts the agent. The promise is kept when it has ended. */
-  start(words = this.agent.words("Do it.")) {
+  start(words = this.agent.words(PROMPT)) {
     const bin = join(import.meta.dirname, "../node_modules/.bin", this.agent.command);
     this.running = run(bin, words, { cwd: this.work, env: this.environment() }, LIMIT);
     return this.running;
@@ -121,7 +137,7 @@ export class Scene {
 
   /** Runs the product's command line as the user of the agent would. */
   async placet(...words) {
-    const ended = await run(program(), words, { cwd: this.work, env: this.environment() }, LIMIT);
+    const ended = await run(this.program, words, { cwd: this.work, env: this.environment() }, LIMIT);
     assert.equal(ended.code, 0, `placet ${words.join(" ")} failed:\n${ended.output}`);
     return ended.output;
   }
@@ -183,9 +199,20 @@ export class Scene {
 
   /** Ends the hook that waits, by the hardest signal. */
   async killHook() {
-    const hooks = await descendants(this.running.child.pid, (words) => words.includes("hook"));
+    const hooks = await descendants(this.running.child.pid, this.program);
     assert.equal(hooks.length, 1, "one hook waits");
     process.kill(hooks[0], "SIGKILL");
+  }
+
+  /** As if Placet had been uninstalled, and the hook forgotten. */
+  async removeProgram() {
+    await rm(this.program);
+  }
+
+  /** Another program takes the place of ours. */
+  async replaceProgram(script) {
+    await rm(this.program);
+    await writeFile(this.program, script, { mode: 0o755 });
   }
 
   async close() {
@@ -200,6 +227,14 @@ export class Scene {
     assert.deepEqual(this.model.seen.outside, [], "the agent tried to get out");
   }
 }
+
+/** One command after another. */
+export const commands =
+  (...lines) =>
+  (agent) => ({ calls: lines.map(agent.call) });
+
+/** A subagent runs the command. */
+export const delegated = (line) => (agent) => ({ calls: agent.delegate(ERRAND), errand: [agent.call(line)] });
 
 /** As the documentation says. */
 export async function installHook(scene) {
@@ -241,8 +276,8 @@ function run(path, words, options, limit) {
   return Object.assign(ended, { child: { pid: child.pid, end, said: () => output } });
 }
 
-/** Process ids below `root` that run our program with such words. */
-async function descendants(root, fits) {
+/** The processes below `root` that run this program. */
+async function descendants(root, program) {
   const { output } = await run("ps", ["-A", "-o", "pid=,ppid=,args="], {}, LIMIT);
   const rows = output.trim().split("\n").map((row) => row.trim().split(/\s+/));
   const below = new Set([String(root)]);
@@ -255,7 +290,5 @@ async function descendants(root, fits) {
       }
     }
   }
-  return rows
-    .filter(([pid, , path, ...words]) => below.has(pid) && path === program() && fits(words))
-    .map(([pid]) => Number(pid));
+  return rows.filter(([pid, , path]) => below.has(pid) && path === program).map(([pid]) => Number(pid));
 }

@@ -11,6 +11,7 @@ export const anthropic = {
       Array.isArray(message.content) ? message.content : [],
     );
     return {
+      talk: body.messages,
       tools: (body.tools ?? []).map((tool) => tool.name),
       results: blocks
         .filter((block) => block.type === "tool_result")

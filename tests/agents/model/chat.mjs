@@ -8,6 +8,7 @@ export const chat = {
 
   read(body) {
     return {
+      talk: body.messages,
       tools: (body.tools ?? []).map((tool) => tool.function.name),
       results: body.messages
         .filter((message) => message.role === "tool")

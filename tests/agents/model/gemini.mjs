@@ -10,6 +10,7 @@ export const gemini = {
   read(body) {
     const parts = (body.contents ?? []).flatMap((content) => content.parts ?? []);
     return {
+      talk: body.contents ?? [],
       tools: (body.tools ?? []).flatMap((tool) => (tool.functionDeclarations ?? []).map((one) => one.name)),
       results: parts
         .filter((part) => part.functionResponse)

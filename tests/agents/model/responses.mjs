@@ -8,6 +8,7 @@ export const responses = {
 
   read(body) {
     return {
+      talk: body.input,
       tools: (body.tools ?? []).map((tool) => tool.name ?? tool.type),
       results: body.input
         .filter((item) => item.type === "function_call_output")
@@ -24,6 +25,7 @@ export const responses = {
       id: `fc_${call.id}`,
       call_id: call.id,
       name: call.tool,
+      ...(call.namespace ? { namespace: call.namespace } : {}),
       arguments: JSON.stringify(call.input),
       status: "completed",
     }),
