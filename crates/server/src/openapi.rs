@@ -109,9 +109,7 @@ pub fn document() -> String {
             complete(path, operation);
             // Signing in and a link to do so are never repeated: each time is another one.
             // A hook's call brings an id of its own.
-            if !["/v1/session", "/v1/session/link", "/v1/people/{name}/link", "/v1/hooks/claude-code"]
-                .contains(&path.as_str())
-            {
+            if !["/v1/session", "/v1/session/link", "/v1/people/{name}/link", HOOK].contains(&path.as_str()) {
                 operation.parameters.get_or_insert_default().push(idempotency_key().into());
             }
         }
@@ -131,7 +129,9 @@ fn complete(path: &str, operation: &mut Operation) {
             ("429", "too many calls, waits or streams of this principal"),
             ("503", "busy, closing, or the database is away: try again after `Retry-After`"),
         ];
-        for (status, description) in common {
+        // A hook is answered with a decision whatever happens; only a foreign page gets no further.
+        let hook = path == HOOK;
+        for (status, description) in common.into_iter().filter(|(status, _)| !hook || *status == "403") {
             responses.entry(status.to_owned()).or_insert_with(|| problem(description));
         }
         let queried = |parameter: &Parameter| parameter.parameter_in == ParameterIn::Query;
@@ -140,7 +140,7 @@ fn complete(path: &str, operation: &mut Operation) {
             .iter()
             .flatten()
             .any(|parameter| matches!(parameter, RefOr::T(parameter) if queried(parameter)));
-        if queries {
+        if queries && !hook {
             responses.entry("422".to_owned()).or_insert_with(|| problem("the query does not fit"));
         }
     } else {
@@ -160,6 +160,7 @@ fn complete(path: &str, operation: &mut Operation) {
     }
 }
 
+const HOOK: &str = "/v1/hooks/claude-code";
 const JSON: &str = "application/json";
 const PROBLEM: &str = "application/problem+json";
 
