@@ -24,6 +24,7 @@ mod effect;
 mod fields;
 mod question;
 mod read;
+mod refusal;
 mod render;
 
 pub use agent::{Agent, Edits, Event, Mode};
@@ -33,6 +34,7 @@ pub use asking::{Asking, Call, Options};
 pub use effect::{Effect, effect};
 pub use question::{Question, answered, questions};
 pub use read::{Fault, Incoming, LARGEST, Ran, read};
+pub use refusal::refusal;
 pub use render::{blocked, render};
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use std::{
     io::Write as _,
     net::{SocketAddr, TcpListener},
+    path::Path,
     process::{Command, Stdio},
 };
 
@@ -13,6 +14,7 @@ use placet_client::Client;
 use placet_core::Role;
 use placet_hooks::{Agent, Effect, Event, Output, effect};
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 use super::{Check, Verdict};
 use crate::serve::{self, Loaded, StartOptions};
@@ -52,49 +54,68 @@ pub(super) async fn all(agents: &[Agent]) -> anyhow::Result<Vec<Check>> {
     checks
 }
 
-async fn with(
-    url: &str,
-    bootstrap: &str,
-    folder: &std::path::Path,
-    agents: &[Agent],
-) -> anyhow::Result<Vec<Check>> {
+async fn with(url: &str, bootstrap: &str, folder: &Path, agents: &[Agent]) -> anyhow::Result<Vec<Check>> {
     let key = Client::new(url, bootstrap)?.create_key(Role::Agent, "doctor", None).await?.key;
     // A port that was free a moment ago, and that nobody listens on.
     let nowhere = format!("http://{}", TcpListener::bind("127.0.0.1:0")?.local_addr()?);
-    let mut checks = Vec::new();
-    for agent in agents {
-        let event = deciding(*agent);
-        let run = |url: String, input: Vec<u8>| {
-            let (key, state) = (key.clone(), folder.join("state"));
-            async move { hook(event, &url, &key, &state, input).await }
+    // At the same time: half of the work is waiting for a server that is not there.
+    let mut running = JoinSet::new();
+    for (place, agent) in agents.iter().enumerate() {
+        let tried = Tried {
+            event: deciding(*agent),
+            url: url.to_owned(),
+            nowhere: nowhere.clone(),
+            key: key.clone(),
         };
-        let name = format!("proof {agent}");
+        let state = folder.join("state");
+        running.spawn(async move { (place, tried.check(&state).await) });
+    }
+    let mut checks = Vec::new();
+    while let Some(ended) = running.join_next().await {
+        let (place, check) = ended?;
+        checks.push((place, check?));
+    }
+    checks.sort_by_key(|(place, _)| *place);
+    Ok(checks.into_iter().map(|(_, check)| check).collect())
+}
+
+/// One agent's hook, put to the test.
+struct Tried {
+    event: Event,
+    url: String,
+    nowhere: String,
+    key: String,
+}
+
+impl Tried {
+    async fn check(&self, state: &Path) -> anyhow::Result<Check> {
+        let (event, key) = (self.event, self.key.as_str());
         let (denied, allowed) = (message(event, "placet_denied"), message(event, "placet_allowed"));
+        let half = b"{\"hook_event_name\":".to_vec();
+        // Without the last one, the others would prove nothing.
+        let runs = [
+            ("an unreachable server", &self.nowhere, bytes(&allowed), true),
+            ("input that is not JSON", &self.url, half, true),
+            ("a call that policy denies", &self.url, bytes(&denied), true),
+            ("a call that policy allows", &self.url, bytes(&allowed), false),
+        ];
         let mut wrong = Vec::new();
-        let mut expect = |what: &str, output: &Output, blocked: bool| {
-            let effect = effect(event, output);
+        for (what, url, input, blocked) in runs {
+            let output = hook(event, url, key, state, input).await?;
+            let effect = effect(event, &output);
             let right = if blocked { effect == Effect::Blocked } else { matches!(effect, Effect::Runs(_)) };
             if !right {
                 wrong.push(format!("{what}: the agent would see {effect:?} (exit code {})", output.code));
             }
-        };
-        expect("an unreachable server", &run(nowhere.clone(), bytes(&allowed)).await?, true);
-        expect(
-            "input that is not JSON",
-            &run(url.to_owned(), b"{\"hook_event_name\":".to_vec()).await?,
-            true,
-        );
-        expect("a call that policy denies", &run(url.to_owned(), bytes(&denied)).await?, true);
-        // Without this the three above would prove nothing.
-        expect("a call that policy allows", &run(url.to_owned(), bytes(&allowed)).await?, false);
-        checks.push(if wrong.is_empty() {
+        }
+        let name = format!("proof {}", event.agent());
+        Ok(if wrong.is_empty() {
             let detail = "an unreachable server, nonsense and a denied call block; an allowed call runs";
             Check::new(name, Verdict::Good, detail)
         } else {
             Check::new(name, Verdict::Bad, wrong.join("; "))
-        });
+        })
     }
-    Ok(checks)
 }
 
 /// The event that gates an agent.
@@ -135,13 +156,7 @@ fn bytes(message: &Value) -> Vec<u8> {
 }
 
 /// Runs this program as the hook, as the agent would. It ends by itself, whatever happens.
-async fn hook(
-    event: Event,
-    url: &str,
-    key: &str,
-    state: &std::path::Path,
-    input: Vec<u8>,
-) -> anyhow::Result<Output> {
+async fn hook(event: Event, url: &str, key: &str, state: &Path, input: Vec<u8>) -> anyhow::Result<Output> {
     let mut command = Command::new(std::env::current_exe()?);
     command
         .args(["hook", event.agent().as_str(), "--wait", "2s", "--url", url])

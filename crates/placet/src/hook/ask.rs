@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use placet_client::{Claimant, Client, CreateOptions, Error};
+use placet_client::{Claimant, Client, CreateOptions, Error, Permit, Report};
 use placet_core::{Create, Record, RequestId, State};
-use placet_hooks::{Answer, Approved, Call, Mode, Options, Question, answered, questions};
+use placet_hooks::{Answer, Approved, Call, Mode, Options, Question, answered, questions, refusal};
 use tokio::time::{Instant, timeout};
 
 use super::{
@@ -31,8 +31,8 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    pub(super) fn new(wait: Duration) -> Self {
-        Self { give_up: GIVE_UP, wait }
+    pub(super) fn new(wait: Duration, give_up: Option<Duration>) -> Self {
+        Self { give_up: give_up.map_or(GIVE_UP, |sooner| sooner.min(GIVE_UP)), wait }
     }
 }
 
@@ -107,8 +107,8 @@ impl Asker<'_> {
 
     /// From a request to an answer.
     async fn settle(&self, asked: Record, deadline: Instant, claimant: &Claimant) -> Result<Answer, String> {
-        let id = asked.id;
-        let decided = if asked.state == State::Pending {
+        let (id, waited) = (asked.id, asked.state == State::Pending);
+        let decided = if waited {
             self.remember(id, None, self.call.same());
             match self.wait(id, deadline).await {
                 Ok(Ended::Decided(record)) => *record,
@@ -127,7 +127,8 @@ impl Asker<'_> {
             asked
         };
         let answer = self.decided(&decided, claimant).await;
-        if !matches!(answer, Ok(Answer::Allow(_))) {
+        // A note of ours, and not one that an earlier hook of the same call left for its report.
+        if waited && !matches!(answer, Ok(Answer::Allow(_))) {
             self.memory.forget(id);
         }
         answer
@@ -145,14 +146,14 @@ impl Asker<'_> {
                 let claimed = match self.soon_raw(self.impatient().claim_as(record.id, claimant)).await {
                     Ok(claimed) => claimed,
                     Err(Error::Problem(problem)) if problem.record.is_some() => {
-                        return Ok(not_approved(problem.record.as_deref().unwrap_or(record)));
+                        return Ok(refusal(problem.record.as_deref().unwrap_or(record)));
                     }
                     Err(error) => return Err(explained(&error)),
                 };
                 (claimed.permit.reveal().to_owned(), claimed.arguments, Some(claimed.digest))
             }
             State::Cancelled if self.mode == Mode::Relay => return Ok(Answer::Pass(None)),
-            _ => return Ok(not_approved(record)),
+            _ => return Ok(refusal(record)),
         };
         let approved = Approved::check(self.call, record, Some(&permit), &arguments, digest)?;
         let same = Call { input: arguments, ..self.call.clone() }.same();
@@ -238,7 +239,7 @@ impl Asker<'_> {
                 (State::Answered, Some(answer)) if record.question.as_ref() == Some(&question.text) => {
                     answers.push((question.text.clone(), answer));
                 }
-                _ => return Ok(not_approved(&record)),
+                _ => return Ok(refusal(&record)),
             }
         }
         if self.call.call_id.is_none() {
@@ -274,6 +275,23 @@ impl Asker<'_> {
         let _ = timeout(Duration::from_secs(3), client.cancel(id, Some(reason))).await;
     }
 
+    /// Reports that the permit just claimed was not used.
+    pub(super) async fn not_run(&self) {
+        let notes = self.memory.notes();
+        let same = |note: &&Note| note.permit.is_some() && note.call_id == self.call.call_id;
+        let Some((note, permit)) = notes
+            .iter()
+            .filter(same)
+            .max_by_key(|note| note.request)
+            .and_then(|note| Some((note, note.permit.clone()?)))
+        else {
+            return;
+        };
+        self.memory.forget(note.request);
+        let report = Report::failed("not run: approved with changes that the agent cannot make");
+        let _ = self.soon(self.impatient().report(note.request, &Permit::from(permit), &report)).await;
+    }
+
     fn remember(&self, request: RequestId, permit: Option<String>, same: String) {
         self.memory.note(&Note {
             request,
@@ -283,46 +301,6 @@ impl Asker<'_> {
             relay: self.mode == Mode::Relay,
             subagent: self.call.context.contains_key("agent_id"),
         });
-    }
-}
-
-/// The sentence for a request that gives no right to run anything.
-fn not_approved(record: &Record) -> Answer {
-    let decision = record.decision.as_ref();
-    let by = decision.map(|decision| decision.by.join(", ")).filter(|by| !by.is_empty());
-    let reason = decision.and_then(|decision| decision.reason.clone()).filter(|reason| !reason.is_empty());
-    let because = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-    match record.state {
-        State::Denied => match by {
-            Some(by) => Answer::Deny(format!("Placet: denied by {by}{because}")),
-            None => Answer::Deny(format!("Placet: denied by policy{}", because_of(record, &because))),
-        },
-        State::Expired => Answer::Block("Placet: nobody decided in time, so it was not run".to_owned()),
-        State::Cancelled => Answer::Block("Placet: the request was withdrawn, so it was not run".to_owned()),
-        State::Revoked => Answer::Deny("Placet: the approval was taken back, so it was not run".to_owned()),
-        State::Lapsed => {
-            Answer::Block("Placet: the approval was not used in time, so it was not run".to_owned())
-        }
-        State::Claimed | State::Succeeded | State::Failed | State::Unknown => Answer::Block(format!(
-            "Placet: the approval of this call ({}) has been used already; an approval is for one run",
-            record.id
-        )),
-        State::Pending | State::Approved | State::Answered => Answer::Block(format!(
-            "Placet: {} is {}, which is not a permit to run it",
-            record.id, record.state
-        )),
-    }
-}
-
-/// Policy's own words, where the decision has none.
-fn because_of(record: &Record, because: &str) -> String {
-    if !because.is_empty() {
-        return because.to_owned();
-    }
-    match record.verdict.reasons.first() {
-        Some(reason) => format!(": {reason}"),
-        None if record.verdict.rule.is_empty() => String::new(),
-        None => format!(": rule {}", record.verdict.rule),
     }
 }
 
@@ -339,5 +317,19 @@ fn explained(error: &Error) -> String {
             format!("{problem}. A hook needs the key of an agent")
         }
         error => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unreachable_server_is_given_up_within_ten_seconds_whatever_is_asked_for() {
+        assert_eq!(GIVE_UP, Duration::from_secs(10));
+        let wait = Duration::from_mins(9);
+        assert_eq!(Patience::new(wait, None).give_up, GIVE_UP);
+        assert_eq!(Patience::new(wait, Some(Duration::from_hours(1))).give_up, GIVE_UP);
+        assert_eq!(Patience::new(wait, Some(Duration::from_secs(1))).give_up, Duration::from_secs(1));
     }
 }

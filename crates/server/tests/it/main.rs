@@ -7,6 +7,7 @@ mod bad_json;
 mod closing;
 mod contract;
 mod doors;
+mod hooks;
 mod idempotency;
 mod inputs;
 mod limits;
