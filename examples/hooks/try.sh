@@ -35,7 +35,7 @@ PLACET_TOKEN=$ann "$placet" edit "$id" --args '{"command":"rm -rf /srv/dist"}' -
 wait "$hook"
 
 echo "== the same call again is blocked: an approval is for one run"
-call toolu_2 'rm -rf /srv' | "$placet" hook claude-code --wait 5s && exit 1 || echo "exit code $?"
+call toolu_2 'rm -rf /srv' | "$placet" hook claude-code --wait 30s && exit 1 || echo "exit code $?"
 
 echo "== without a server nothing passes, not even looking"
 kill "$server" && wait "$server" 2>/dev/null || true

@@ -3,6 +3,7 @@
 mod call;
 mod guard;
 mod health;
+mod hooks;
 mod later;
 mod limits;
 mod listener;

@@ -30,7 +30,6 @@ use crate::{State, health, v1};
         (name = "policy", description = "What needs a person, and standing approvals"),
         (name = "session", description = "People who are signed in"),
         (name = "admin", description = "Keys and people"),
-        (name = "hooks", description = "Hooks of coding agents"),
         (name = "health", description = "For operators"),
     )
 )]
@@ -91,7 +90,6 @@ pub(crate) fn routes() -> OpenApiRouter<State> {
         .routes(routes!(v1::policy::version))
         .routes(routes!(v1::grants::list))
         .routes(routes!(v1::grants::revoke))
-        .routes(routes!(v1::hooks::claude_code))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(health::metrics))
@@ -108,8 +106,7 @@ pub fn document() -> String {
         if let Some(operation) = &mut item.post {
             complete(path, operation);
             // Signing in and a link to do so are never repeated: each time is another one.
-            // A hook's call brings an id of its own.
-            if !["/v1/session", "/v1/session/link", "/v1/people/{name}/link", HOOK].contains(&path.as_str()) {
+            if !["/v1/session", "/v1/session/link", "/v1/people/{name}/link"].contains(&path.as_str()) {
                 operation.parameters.get_or_insert_default().push(idempotency_key().into());
             }
         }
@@ -129,9 +126,7 @@ fn complete(path: &str, operation: &mut Operation) {
             ("429", "too many calls, waits or streams of this principal"),
             ("503", "busy, closing, or the database is away: try again after `Retry-After`"),
         ];
-        // A hook is answered with a decision whatever happens; only a foreign page gets no further.
-        let hook = path == HOOK;
-        for (status, description) in common.into_iter().filter(|(status, _)| !hook || *status == "403") {
+        for (status, description) in common {
             responses.entry(status.to_owned()).or_insert_with(|| problem(description));
         }
         let queried = |parameter: &Parameter| parameter.parameter_in == ParameterIn::Query;
@@ -140,7 +135,7 @@ fn complete(path: &str, operation: &mut Operation) {
             .iter()
             .flatten()
             .any(|parameter| matches!(parameter, RefOr::T(parameter) if queried(parameter)));
-        if queries && !hook {
+        if queries {
             responses.entry("422".to_owned()).or_insert_with(|| problem("the query does not fit"));
         }
     } else {
@@ -160,7 +155,6 @@ fn complete(path: &str, operation: &mut Operation) {
     }
 }
 
-const HOOK: &str = "/v1/hooks/claude-code";
 const JSON: &str = "application/json";
 const PROBLEM: &str = "application/problem+json";
 

@@ -72,7 +72,7 @@ pub struct Inner {
     // A few exports at a time, for the same reason.
     pub(crate) exports: Arc<Semaphore>,
     // Permits of calls that came through the hook door and are running.
-    pub(crate) hooks: crate::v1::hooks::Running,
+    pub(crate) hooks: crate::hooks::Running,
 }
 
 impl std::ops::Deref for State {
@@ -99,7 +99,7 @@ impl State {
             streams,
             simulations: Arc::new(Semaphore::new(1)),
             exports: Arc::new(Semaphore::new(2)),
-            hooks: crate::v1::hooks::Running::default(),
+            hooks: crate::hooks::Running::default(),
         }))
     }
 
@@ -143,6 +143,7 @@ pub fn router(state: &State) -> Router {
     let (routes, _) = openapi::routes().split_for_parts();
     routes
         .merge(crate::pages::routes())
+        .merge(crate::hooks::routes())
         .fallback(crate::pages::fallback)
         .method_not_allowed_fallback(|| async {
             crate::problem::Problem::new(

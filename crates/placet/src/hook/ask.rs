@@ -310,6 +310,10 @@ fn explained(error: &Error) -> String {
         Error::Unreachable { url, reason, .. } => format!(
             "cannot reach the server at {url}: {reason}. Start it with `placet serve`, or set PLACET_URL to where it runs"
         ),
+        Error::Problem(problem) if problem.code == "idempotency_key_reused" => {
+            "the agent asked for a call of this id before, with other arguments or from another place"
+                .to_owned()
+        }
         Error::Problem(problem) if problem.status == 401 => {
             format!("{problem}. Set PLACET_TOKEN to an agent's key (`placet key new --role agent`)")
         }

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use placet_core::State;
 use serde_json::Value;
 
 use crate::world::World;
@@ -43,7 +44,7 @@ fn a_healthy_place_is_good_and_a_no_is_proved_to_block_for_every_agent() {
     }
     assert_eq!(verdict(&document, "hooks"), "warning", "none is installed");
     assert!(
-        world.requests().iter().all(|record| record.state.as_str() == "cancelled"),
+        world.requests().iter().all(|record| matches!(record.state, State::Cancelled | State::Denied)),
         "nothing is left behind"
     );
 }

@@ -103,7 +103,7 @@ fn a_dry_run_shows_the_change_and_writes_nothing() {
     let project = Project::new();
     project.write(".gemini/settings.json", "{\"theme\": \"x\"}");
     let said = project.installed(&["gemini", "--dry-run"]);
-    assert!(said.contains("would change") && said.contains("+") && said.contains("BeforeTool"), "{said}");
+    assert!(said.contains("would change") && said.contains('+') && said.contains("BeforeTool"), "{said}");
     assert_eq!(project.read(".gemini/settings.json"), "{\"theme\": \"x\"}");
     assert!(!project.path(".gemini/settings.json.placet-backup").exists());
 }
