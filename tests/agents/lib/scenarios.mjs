@@ -39,7 +39,7 @@ export const SCENARIOS = {
       await scene.decide(await held(scene), "approve");
       await finished(scene);
       assert.deepEqual(await scene.effects(), ["approved"]);
-      await scene.claimed();
+      await scene.executed();
     },
   },
 
@@ -51,7 +51,7 @@ export const SCENARIOS = {
       await scene.decide(request, "edit", { arguments: { ...request.arguments, command: "./effect edited" } });
       await finished(scene);
       assert.deepEqual(await scene.effects(), ["edited"]);
-      await scene.claimed();
+      await scene.executed();
     },
   },
 
@@ -61,7 +61,7 @@ export const SCENARIOS = {
       scene.start();
       await finished(scene);
       assert.deepEqual(await scene.effects(), ["free"]);
-      const [request] = await scene.claimed();
+      const [request] = await scene.executed();
       assert.equal(request.verdict.effect, "allow");
     },
   },
@@ -146,7 +146,7 @@ export const SCENARIOS = {
       await scene.decide(request, "approve");
       await finished(scene);
       assert.deepEqual(await scene.effects(), ["on"]);
-      await scene.claimed();
+      await scene.executed();
     },
   },
 

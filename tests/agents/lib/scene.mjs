@@ -1,17 +1,18 @@
 // One agent in a world of its own: its home, its folder, its model, and a Placet whose hook it has installed.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { copyFile, link, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { program, Server } from "../../../web/tests/lib/server.mjs";
 import { startModel } from "../model.mjs";
 
-/** No agent needs longer than this for one call; the slowest takes six seconds to start. */
-const LIMIT = 60_000;
+/** The slowest agent starts in six seconds. On a machine that is busy otherwise it takes ten times that. */
+const LIMIT = 120_000;
 
 /** How the conversation of the agent begins, and that of a subagent. */
 const PROMPT = "Carry out the plan.";
@@ -154,7 +155,7 @@ export class Scene {
         assert.equal(items.length, 1, "one call is one request");
         return items[0];
       }
-      assert.equal(over, null, `the agent ended without asking:\n${over?.output}`);
+      assert.ok(over === null, "the agent ended without asking");
       await sleep(50);
     }
   }
@@ -168,11 +169,11 @@ export class Scene {
     return (await this.requests()).map((request) => request.state);
   }
 
-  /** Every request was approved, and its permit claimed: the ledger agrees with what ran. */
-  async claimed() {
+  /** Every request was approved, its permit claimed, and what came of it reported: the record agrees with what ran. */
+  async executed() {
     const requests = await this.requests();
     const states = requests.map((request) => request.state);
-    assert.deepEqual(states, (await this.effects()).map(() => "claimed"), "one permit for each effect");
+    assert.deepEqual(states, (await this.effects()).map(() => "succeeded"), "one permit for each effect");
     return requests;
   }
 
@@ -209,6 +210,15 @@ export class Scene {
     await rm(this.program);
   }
 
+  /** Changes one of the user's files. */
+  async change(file, how) {
+    const path = join(this.home, file);
+    const before = await readFile(path, "utf8");
+    const after = how(before);
+    assert.notEqual(after, before, `nothing to change in ${file}`);
+    await writeFile(path, after);
+  }
+
   /** Another program takes the place of ours. */
   async replaceProgram(script) {
     await rm(this.program);
@@ -238,7 +248,7 @@ export const delegated = (line) => (agent) => ({ calls: agent.delegate(ERRAND), 
 
 /** As the documentation says. */
 export async function installHook(scene) {
-  await scene.placet("hook", "install", scene.agent.name);
+  await scene.placet("hook", "install", scene.agent.name, "--user");
 }
 
 /**
@@ -278,8 +288,8 @@ function run(path, words, options, limit) {
 
 /** The processes below `root` that run this program. */
 async function descendants(root, program) {
-  const { output } = await run("ps", ["-A", "-o", "pid=,ppid=,args="], {}, LIMIT);
-  const rows = output.trim().split("\n").map((row) => row.trim().split(/\s+/));
+  const { stdout } = await promisify(execFile)("ps", ["-A", "-o", "pid=,ppid=,args="], { maxBuffer: 1 << 24 });
+  const rows = stdout.trim().split("\n").map((row) => row.trim().split(/\s+/));
   const below = new Set([String(root)]);
   // A child may be listed before its parent when process ids have wrapped around.
   for (let size = 0; size !== below.size; ) {
