@@ -12,8 +12,11 @@ import { commands, delegated, Scene } from "./scene.mjs";
 const HELD = 500;
 
 /**
- * One fact: what the model asks for, and what must come of it.
- * @typedef {{ plan: (agent: import("./scene.mjs").Agent, scene: Scene) => object, act: (scene: Scene) => Promise<void> }} Scenario
+ * One fact: what the model asks for, how the hook is installed if not as usual, and what must come of it.
+ * @typedef {object} Scenario
+ * @property {(agent: import("./scene.mjs").Agent, scene: Scene) => object} plan
+ * @property {(scene: Scene) => Promise<void>} [install]
+ * @property {(scene: Scene) => Promise<void>} act
  *
  * @type {Record<string, Scenario>}
  */
@@ -48,7 +51,9 @@ export const SCENARIOS = {
     async act(scene) {
       scene.start();
       const request = await held(scene);
-      await scene.decide(request, "edit", { arguments: { ...request.arguments, command: "./effect edited" } });
+      await scene.decide(request, "edit", {
+        arguments: { ...request.arguments, command: "./effect edited" },
+      });
       await finished(scene);
       assert.deepEqual(await scene.effects(), ["edited"]);
       await scene.executed();
@@ -175,7 +180,9 @@ export const SCENARIOS = {
 /** For the agents that have a tool for it. @type {Record<string, Scenario>} */
 const WRITING = {
   "a file is not written before it was approved, nor if it was denied": {
-    plan: (agent, scene) => ({ calls: ["yes", "no"].map((name) => agent.write(join(scene.work, name), "text\n")) }),
+    plan: (agent, scene) => ({
+      calls: ["yes", "no"].map((name) => agent.write(join(scene.work, name), "text\n")),
+    }),
     async act(scene) {
       const there = () => ["yes", "no"].filter((name) => existsSync(join(scene.work, name)));
       scene.start();
@@ -199,7 +206,7 @@ export function scenarios(agent, more = {}) {
 }
 
 /** Plays one scenario in a scene of its own, which is taken down whatever happens. */
-export async function play(agent, scenario, { install, t } = {}) {
+export async function play(agent, scenario, { install = scenario.install, t } = {}) {
   const scene = await Scene.open(agent, scenario.plan, install);
   try {
     await scenario.act(scene);

@@ -87,6 +87,7 @@ export class Scene {
   static async open(agent, plan, install = installHook) {
     const scene = new Scene();
     scene.agent = agent;
+    scene.prompt = PROMPT;
     scene.root = await mkdtemp(join(tmpdir(), `placet-${agent.name}-`));
     scene.home = join(scene.root, "home");
     scene.work = join(scene.root, "work");
@@ -130,7 +131,7 @@ export class Scene {
   }
 
   /** Starts the agent. The promise is kept when it has ended. */
-  start(words = this.agent.words(PROMPT)) {
+  start(words = this.agent.words(this.prompt)) {
     const bin = join(import.meta.dirname, "../node_modules/.bin", this.agent.command);
     this.running = run(bin, words, { cwd: this.work, env: this.environment() }, LIMIT);
     return this.running;
@@ -173,7 +174,11 @@ export class Scene {
   async executed() {
     const requests = await this.requests();
     const states = requests.map((request) => request.state);
-    assert.deepEqual(states, (await this.effects()).map(() => "succeeded"), "one permit for each effect");
+    assert.deepEqual(
+      states,
+      (await this.effects()).map(() => "succeeded"),
+      "one permit for each effect",
+    );
     return requests;
   }
 
@@ -247,8 +252,8 @@ export const commands =
 export const delegated = (line) => (agent) => ({ calls: agent.delegate(ERRAND), errand: [agent.call(line)] });
 
 /** As the documentation says. */
-export async function installHook(scene) {
-  await scene.placet("hook", "install", scene.agent.name, "--user");
+export async function installHook(scene, ...options) {
+  await scene.placet("hook", "install", scene.agent.name, "--user", ...options);
 }
 
 /**
@@ -288,8 +293,13 @@ function run(path, words, options, limit) {
 
 /** The processes below `root` that run this program. */
 async function descendants(root, program) {
-  const { stdout } = await promisify(execFile)("ps", ["-A", "-o", "pid=,ppid=,args="], { maxBuffer: 1 << 24 });
-  const rows = stdout.trim().split("\n").map((row) => row.trim().split(/\s+/));
+  const { stdout } = await promisify(execFile)("ps", ["-A", "-o", "pid=,ppid=,args="], {
+    maxBuffer: 1 << 24,
+  });
+  const rows = stdout
+    .trim()
+    .split("\n")
+    .map((row) => row.trim().split(/\s+/));
   const below = new Set([String(root)]);
   // A child may be listed before its parent when process ids have wrapped around.
   for (let size = 0; size !== below.size; ) {

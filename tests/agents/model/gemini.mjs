@@ -5,7 +5,8 @@ export const gemini = {
   name: "gemini",
 
   serves: (method, path) =>
-    method === "POST" && /^\/v1beta\/models\/[^/:]+:(streamGenerateContent|generateContent|countTokens)$/.test(path),
+    method === "POST" &&
+    /^\/v1beta\/models\/[^/:]+:(streamGenerateContent|generateContent|countTokens)$/.test(path),
 
   read(body) {
     const parts = (body.contents ?? []).flatMap((content) => content.parts ?? []);

@@ -51,7 +51,10 @@ function response(item) {
   const events = [
     { type: "response.created", response: { id: "resp_stand_in", status: "in_progress", output: [] } },
     { type: "response.output_item.done", output_index: 0, item },
-    { type: "response.completed", response: { id: "resp_stand_in", status: "completed", output: [item], usage } },
+    {
+      type: "response.completed",
+      response: { id: "resp_stand_in", status: "completed", output: [item], usage },
+    },
   ];
   return events.map((data) => ({ event: data.type, data }));
 }
