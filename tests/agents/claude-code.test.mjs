@@ -53,6 +53,20 @@ scenarios(claudeCode, {
     },
   },
 
+  "two calls at once are put off too, even if Claude Code's own rules allow them": {
+    plan: (agent) => ({ calls: [[agent.call("./effect one"), agent.call("./effect two")]] }),
+    install: deferring,
+    async act(scene) {
+      const rules = { permissions: { allow: ["Bash"] } };
+      await scene.change(".claude/settings.json", (text) =>
+        JSON.stringify({ ...JSON.parse(text), ...rules }),
+      );
+      await result(scene, [...RUN, "-p", scene.prompt]);
+      assert.deepEqual(await scene.effects(), []);
+      assert.deepEqual(await scene.states(), ["pending", "pending"]);
+    },
+  },
+
   "where a deferral would let the call run, it is blocked instead": {
     plan: commands("./effect undecided"),
     install: deferring,

@@ -105,6 +105,21 @@ export const SCENARIOS = {
     },
   },
 
+  "of two equal calls at once, only the one that was approved runs": {
+    plan: (agent) => ({ calls: [[agent.call("./effect twin"), agent.call("./effect twin")]] }),
+    async act(scene) {
+      scene.start();
+      const [first] = await scene.waiting();
+      await scene.decide(first, "approve");
+      // The other one may be asked for at the same time, afterwards, or not at all.
+      for (let more = await scene.waiting(); more.length > 0; more = await scene.waiting()) {
+        await scene.decide(more[0], "deny", { reason: "one is enough" });
+      }
+      await finished(scene, 2);
+      assert.deepEqual(await scene.effects(), ["twin"]);
+    },
+  },
+
   "the command of a subagent waits as well": {
     plan: delegated("./effect errand"),
     async act(scene) {

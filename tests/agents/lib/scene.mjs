@@ -80,7 +80,7 @@ echo "$1" >> "$(dirname "$0")/effects"
 export class Scene {
   /**
    * @param {Agent} agent
-   * @param {(agent: Agent, scene: Scene) => { calls: object[], errand?: object[] }} plan   what the model will ask for, in this
+   * @param {(agent: Agent, scene: Scene) => { calls: (object | object[])[], errand?: object[] }} plan   what the model will ask for, in this
    *   order, and what the model of a subagent will
    * @param {(scene: Scene) => Promise<void>} [install]   puts the hook in place
    */
@@ -97,8 +97,7 @@ export class Scene {
     await link(program(), scene.program).catch(() => copyFile(program(), scene.program));
     await writeFile(join(scene.work, "effect"), EFFECT, { mode: 0o755 });
     const { calls, errand = [] } = plan(agent, scene);
-    const number = (name) => (call, index) => ({ id: `${name}_${index + 1}`, ...call });
-    const plans = { [PROMPT]: calls.map(number("call")), [ERRAND]: errand.map(number("errand")) };
+    const plans = { [PROMPT]: numbered("call", calls), [ERRAND]: numbered("errand", errand) };
     scene.model = await startModel(agent.dialect, plans);
     scene.server = await Server.start({ policy: POLICY });
     scene.rita = await scene.server.reviewer();
@@ -144,21 +143,29 @@ export class Scene {
     return ended.output;
   }
 
-  /** The request that waits for a person, as soon as there is one. */
-  async pending() {
-    let over = null;
-    this.running?.then((ended) => {
-      over = ended;
+  /** The requests that wait for a person, as soon as there are any; nothing if the agent has ended. */
+  async waiting() {
+    let over = false;
+    this.running?.then(() => {
+      over = true;
     });
     for (;;) {
+      // Looked at before the list is: what was asked before the end is in the list.
+      const ended = over;
       const { items } = await this.rita.get("/v1/requests?state=pending");
-      if (items.length > 0) {
-        assert.equal(items.length, 1, "one call is one request");
-        return items[0];
+      if (items.length > 0 || ended) {
+        return items;
       }
-      assert.ok(over === null, "the agent ended without asking");
       await sleep(50);
     }
+  }
+
+  /** The one request that waits. */
+  async pending() {
+    const requests = await this.waiting();
+    assert.ok(requests.length > 0, "the agent ended without asking");
+    assert.equal(requests.length, 1, "one call is one request");
+    return requests[0];
   }
 
   /** Everything that was ever asked, oldest first. */
@@ -241,6 +248,16 @@ export class Scene {
     assert.deepEqual(this.model.seen.refused, [], "the agent used an API that the stand-in does not have");
     assert.deepEqual(this.model.seen.outside, [], "the agent tried to get out");
   }
+}
+
+/** Gives every call an id. Calls that stand in a list of their own are asked for in one turn. */
+function numbered(name, turns) {
+  let count = 0;
+  const number = (call) => {
+    count += 1;
+    return { id: `${name}_${count}`, ...call };
+  };
+  return turns.map((turn) => [turn].flat().map(number));
 }
 
 /** One command after another. */
