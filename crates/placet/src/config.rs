@@ -22,6 +22,7 @@ pub(crate) struct Config {
     pub(crate) requests: Requests,
     pub(crate) hold: Hold,
     pub(crate) sessions: Sessions,
+    pub(crate) doors: Doors,
     pub(crate) log: Log,
 }
 
@@ -99,6 +100,14 @@ pub(crate) struct Sessions {
     pub(crate) idle: Duration,
     #[serde(deserialize_with = "duration")]
     pub(crate) absolute: Duration,
+}
+
+/// Doors for the clients of other gateways.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Doors {
+    pub(crate) open_decide: bool,
+    pub(crate) origins: Vec<String>,
 }
 
 /// Logs.
@@ -264,6 +273,7 @@ mod tests {
         assert_eq!(config.limits.requests_per_second, 200);
         assert_eq!(config.requests.expires_in, Duration::from_mins(5));
         assert_eq!(config.gate().needs, Needs::default());
+        assert!(!config.doors.open_decide);
         assert_eq!(config.gate().session_idle, Duration::from_hours(12));
         assert_eq!(config.gate().session_absolute, Duration::from_hours(7 * 24));
     }

@@ -139,6 +139,11 @@ async fn launch(
             )));
         }
     }
+    if config.doors.open_decide && !dev {
+        return Err(usage(
+            "doors.open_decide lets any program on this machine decide without a key, so it is for development only: start with --dev as well, or leave it out and give reviewers keys",
+        ));
+    }
     raise_file_limit();
     let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
     let address = listener.local_addr()?;
@@ -153,6 +158,8 @@ async fn launch(
     {
         tracing::info!("first start: PLACET_BOOTSTRAP_TOKEN is the first admin's key");
     }
+    // Without the switch, whatever it let anybody vote for is no longer counted.
+    gate.open_deciding(config.doors.open_decide).await?;
     // Before the doors open: the first request is judged by it.
     if let Some(policy) = &policy {
         policy::apply(&gate, policy).await?;
@@ -199,6 +206,8 @@ fn settings(config: &Config, dev: bool, address: SocketAddr) -> Settings {
         slow_reader: config.limits.slow_reader,
         streams_per_principal: config.limits.streams_per_principal,
         dev,
+        open_decide: config.doors.open_decide,
+        door_origins: config.doors.origins.clone(),
         public_health: config.server.public_health,
     }
 }
@@ -260,9 +269,11 @@ async fn say_hello(running: &Running, config: &Config, dev: bool) {
         Err(error) => tracing::error!(%error, "the policy in force cannot be read"),
     }
     if dev {
-        output::to_stderr(
-            "--dev: programs on this machine may ask as the agent `local` without a key. What policy holds still needs a reviewer's key.",
-        );
+        output::to_stderr(if config.doors.open_decide {
+            "--dev with doors.open_decide: ANY program on this machine may ask as the agent `local` AND decide as `open-reviewer`, through the doors of other gateways. For development only."
+        } else {
+            "--dev: programs on this machine may ask as the agent `local` without a key. What policy holds still needs a reviewer's key."
+        });
     }
     match running.gate.first_link().await {
         Ok(Some(link)) => output::to_stderr(&format!(

@@ -1,6 +1,7 @@
 //! HTTP: the doors through which agents and people come in. A door translates and does nothing else.
 
 mod call;
+mod doors;
 mod guard;
 mod health;
 mod later;
