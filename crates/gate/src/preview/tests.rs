@@ -340,6 +340,8 @@ fn call() -> impl Strategy<Value = (String, Value)> {
         "send_message",
         "pay",
         "refund_payment",
+        "bank/transfer",
+        "sepa/credit",
         "frobnicate",
     ];
     let keys = [
@@ -366,6 +368,8 @@ fn call() -> impl Strategy<Value = (String, Value)> {
         "subject",
         "amount",
         "currency",
+        "iban",
+        "account",
         "reference",
         "cwd",
         "edits",
