@@ -6,10 +6,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum, builder::Styles};
 use placet_core::{Kind, Role};
 
 mod agent;
+mod hook;
 mod policy;
 mod reviewer;
 
 pub(crate) use agent::{CancelArgs, RequestArgs};
+pub(crate) use hook::{DoctorArgs, HookArgs, HookCommand, InstallArgs};
 pub(crate) use policy::{
     CheckArgs, ExplainArgs, FailOn, GrantCommand, ImportArgs, PolicyCommand, PutArgs, ShadowArgs,
     SimulateArgs,
@@ -127,6 +129,11 @@ pub(crate) enum Command {
     Backup(BackupArgs),
     /// Put a backup in place, in a new epoch: no old permit lives twice
     Restore(RestoreArgs),
+    /// Gate a coding agent: answer its hooks, or write them into its settings
+    #[command(subcommand)]
+    Hook(HookCommand),
+    /// Check that everything works, and that a no really blocks
+    Doctor(DoctorArgs),
     /// Print completions for a shell
     #[command(
         after_help = "Example: placet completions bash > ~/.local/share/bash-completion/completions/placet"

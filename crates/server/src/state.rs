@@ -77,6 +77,8 @@ pub struct Inner {
     pub(crate) simulations: Arc<Semaphore>,
     // A few exports at a time, for the same reason.
     pub(crate) exports: Arc<Semaphore>,
+    // Permits of calls that came through the hook door and are running.
+    pub(crate) hooks: crate::v1::hooks::Running,
 }
 
 impl std::ops::Deref for State {
@@ -103,6 +105,7 @@ impl State {
             streams,
             simulations: Arc::new(Semaphore::new(1)),
             exports: Arc::new(Semaphore::new(2)),
+            hooks: crate::v1::hooks::Running::default(),
         }))
     }
 
