@@ -9,7 +9,9 @@ use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Hosts, guard,
+    EventsDoor, Hosts,
+    doors::events::EventStreams,
+    guard,
     limits::{RateLimit, SignInLimits},
     openapi,
 };
@@ -33,6 +35,8 @@ pub struct Settings {
     pub dev: bool,
     /// Whether metrics and readiness are open to other machines.
     pub public_health: bool,
+    /// The observability door.
+    pub events: EventsDoor,
 }
 
 impl Default for Settings {
@@ -46,6 +50,7 @@ impl Default for Settings {
             streams_per_principal: 64,
             dev: false,
             public_health: false,
+            events: EventsDoor::default(),
         }
     }
 }
@@ -71,6 +76,10 @@ pub struct Inner {
     pub(crate) simulations: Arc<Semaphore>,
     // A few exports at a time, for the same reason.
     pub(crate) exports: Arc<Semaphore>,
+    // What streams of the observability door are told.
+    pub(crate) event_streams: EventStreams,
+    // Kibibytes of large bodies that are being read.
+    pub(crate) event_bytes: Semaphore,
 }
 
 impl std::ops::Deref for State {
@@ -97,6 +106,8 @@ impl State {
             streams,
             simulations: Arc::new(Semaphore::new(1)),
             exports: Arc::new(Semaphore::new(2)),
+            event_streams: EventStreams::default(),
+            event_bytes: Semaphore::new(64 * 1024),
         }))
     }
 
@@ -140,6 +151,7 @@ pub fn router(state: &State) -> Router {
     let (routes, _) = openapi::routes().split_for_parts();
     routes
         .merge(crate::pages::routes())
+        .merge(crate::doors::events::routes(state))
         .fallback(crate::pages::fallback)
         .method_not_allowed_fallback(|| async {
             crate::problem::Problem::new(
