@@ -15,6 +15,7 @@ mod state;
 mod strict;
 mod v1;
 
+pub use doors::events::EventsDoor;
 pub use guard::Hosts;
 pub use listener::{Closing, ListenLimits, run};
 pub use openapi::document;

@@ -1,5 +1,6 @@
 //! The embedded database: one file, one writer, several readers, one server at a time.
 
+mod events;
 mod readers;
 mod recent;
 mod writer;
