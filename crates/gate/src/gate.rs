@@ -178,6 +178,19 @@ impl Gate {
         Ok(self.store.list(filter, limit, self.now()).await?)
     }
 
+    /// Requests of a group that this caller may see, the newest first.
+    pub async fn group(
+        &self,
+        actor: &Actor,
+        group: &str,
+        limit: u32,
+    ) -> Result<Vec<Arc<Request>>, GateError> {
+        let actor = &*self.acting(actor, &[Role::Agent, Role::Reviewer, Role::Auditor])?;
+        let own = (actor.role == Role::Agent).then(|| actor.name.clone());
+        let filter = Filter { group: Some(group.to_owned()), agent: own, ..Filter::default() };
+        Ok(self.store.list(&filter, limit, self.now()).await?.items)
+    }
+
     /// A page of the ledger.
     pub async fn ledger(&self, actor: &Actor, after: u64, limit: u32) -> Result<Vec<LedgerRow>, GateError> {
         self.acting(actor, &[Role::Reviewer, Role::Auditor])?;

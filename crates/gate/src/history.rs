@@ -1,7 +1,8 @@
 //! What happened to a request, in sentences, and how people decided calls like it.
 
 use placet_core::{
-    Actor, DecisionWord, Effect, Event, Kind, ReportStatus, Request, RequestId, Role, State, Time, show,
+    Actor, Auth, Claimed, DecisionWord, Effect, Event, Kind, ReportStatus, Request, RequestId, Role, State,
+    Time, show,
 };
 use placet_ledger::{Data, Entry};
 use placet_store::{Filter, StoreError};
@@ -166,7 +167,13 @@ fn said(request: &Request, entry: &Entry, event: &Event, by: &str) -> String {
             format!("{} voted {}; more votes are needed.", show(&vote.by), vote.vote)
         }
         Event::Decided { vote, decision: word, by: all, .. } => {
-            let who = show(&vote.by);
+            let who = match (vote.auth, decision.and_then(|decision| decision.claimed.as_ref())) {
+                (Auth::Open, Some(Claimed { reviewer: Some(name), .. })) => {
+                    format!("{} (without a key; said to be {})", show(&vote.by), show(name))
+                }
+                (Auth::Open, _) => format!("{} (without a key)", show(&vote.by)),
+                _ => show(&vote.by),
+            };
             let others: Vec<String> =
                 all.iter().filter(|name| **name != vote.by).map(|name| show(name)).collect();
             let together =

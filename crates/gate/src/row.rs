@@ -1,6 +1,6 @@
 //! Requests as lines of a list: what a queue of thousands needs of each, without drawing everything that was written.
 
-use placet_core::{Actor, DecisionWord, Directory, Request, Role, Row, Tally, Time, show};
+use placet_core::{Actor, DecisionWord, Directory, OPEN_REVIEWER, Request, Role, Row, Tally, Time, show};
 
 use crate::{Gate, preview};
 
@@ -46,9 +46,10 @@ fn tally(request: &Request, needs: &placet_core::Needs, directory: &Directory) -
     let digest = request.current_digest();
     let owner = directory.owner(&request.agent);
     let author = request.proposal.as_ref().map(|proposal| proposal.by.as_str());
-    // With four eyes, a yes of whoever owns, ordered or edited it does not count.
+    // With four eyes, a yes of whoever owns, ordered or edited it does not count, nor one of nobody in particular.
     let behind = |name: &str| {
-        needs.four_eyes && [owner, request.on_behalf_of.as_deref(), author].contains(&Some(name))
+        let ours = [owner, request.on_behalf_of.as_deref(), author, Some(OPEN_REVIEWER)];
+        needs.four_eyes && ours.contains(&Some(name))
     };
     let yes = request
         .votes

@@ -105,6 +105,14 @@ pub(crate) fn check_call(parts: &Parts, signed_in: &SignedIn) -> Result<(), Prob
     check_form(parts, signed_in, token.to_str().unwrap_or_default())
 }
 
+/// Whether a call comes from a page of this very origin, or from no page at all as far as one can tell.
+pub(crate) fn is_own_page(parts: &Parts) -> bool {
+    if parts.headers.contains_key(header::ORIGIN) {
+        return check_origin(parts).is_ok();
+    }
+    fetch_site(&parts.headers) != Site::Other
+}
+
 /// Checks a form of ours, whose hidden field `csrf` holds the session's token.
 pub(crate) fn check_form(parts: &Parts, signed_in: &SignedIn, csrf: &str) -> Result<(), Problem> {
     check_site(&parts.headers)?;

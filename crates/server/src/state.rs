@@ -33,6 +33,10 @@ pub struct Settings {
     pub streams_per_principal: usize,
     /// Whether agents on this machine come in without a key, as `local`.
     pub dev: bool,
+    /// With `dev`: whether anybody on this machine may decide through the doors that never had keys.
+    pub open_decide: bool,
+    /// Pages of other origins that may call those doors.
+    pub door_origins: Vec<String>,
     /// Whether metrics and readiness are open to other machines.
     pub public_health: bool,
     /// The observability door.
@@ -49,6 +53,8 @@ impl Default for Settings {
             slow_reader: Duration::from_secs(15),
             streams_per_principal: 64,
             dev: false,
+            open_decide: false,
+            door_origins: Vec::new(),
             public_health: false,
             events: EventsDoor::default(),
         }
@@ -151,7 +157,7 @@ pub fn router(state: &State) -> Router {
     let (routes, _) = openapi::routes().split_for_parts();
     routes
         .merge(crate::pages::routes())
-        .merge(crate::doors::events::routes(state))
+        .merge(crate::doors::routes(state))
         .fallback(crate::pages::fallback)
         .method_not_allowed_fallback(|| async {
             crate::problem::Problem::new(

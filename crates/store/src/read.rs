@@ -34,10 +34,21 @@ pub struct Filter {
     pub by: Option<String>,
     /// Decided: neither pending nor over without a decision.
     pub decided: bool,
+    /// That came in by this door, which is not `rest`.
+    pub source: Option<String>,
+    /// The newest first, also where the nearest deadline would come first.
+    pub newest: bool,
     /// Not older than this entry.
     pub not_before: Option<u64>,
     /// After this place, from an earlier page.
     pub after: Option<Order>,
+}
+
+impl Filter {
+    /// Whether the nearest deadline comes first: in the list of pending requests, unless told otherwise.
+    pub(crate) fn by_deadline(&self) -> bool {
+        self.state == Some(State::Pending) && !self.newest
+    }
 }
 
 /// A place in a list: pending requests are ordered by deadline, others by age.
@@ -330,6 +341,12 @@ pub(crate) fn list_sql(
             )
         });
     }
+    if let Some(source) = &filter.source {
+        // In the text, as above. The door of most requests is not written down.
+        let written = put(Bind::Text(format!("\"source\":{}", serde_json::Value::from(source.as_str()))));
+        let find = if mark == '?' { "instr" } else { "strpos" };
+        clauses.push(format!("{find}(meta, {written}) > 0"));
+    }
     if let Some(q) = &filter.q {
         let pattern = format!("%{}%", q.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));
         let any = ["id", "agent", "tool", "session", "grp"].map(|column| {
@@ -338,7 +355,7 @@ pub(crate) fn list_sql(
         });
         clauses.push(format!("({})", any.join(" OR ")));
     }
-    match (filter.after, pending) {
+    match (filter.after, filter.by_deadline()) {
         (Some(Order { deadline: Some(deadline), seq }), true) => {
             let (deadline, seq) = (put(Bind::Int(deadline.micros())), put(Bind::Int(crate::rows::int(seq))));
             clauses.push(format!("(deadline, seq) > ({deadline}, {seq})"));
@@ -349,7 +366,7 @@ pub(crate) fn list_sql(
         _ => {}
     }
     let clauses = if clauses.is_empty() { "TRUE".to_owned() } else { clauses.join(" AND ") };
-    let order = if pending { "deadline, seq" } else { "seq DESC" };
+    let order = if filter.by_deadline() { "deadline, seq" } else { "seq DESC" };
     (format!("SELECT seq, meta FROM requests WHERE {clauses} ORDER BY {order} LIMIT {limit}"), binds)
 }
 

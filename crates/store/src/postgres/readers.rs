@@ -223,7 +223,7 @@ impl PostgresReaders {
         now: Time,
     ) -> Result<Listed, StoreError> {
         let (sql, binds) = list_sql(filter, between, limit + 1, now, '$', "ILIKE");
-        let pending = filter.state == Some(State::Pending);
+        let pending = filter.by_deadline();
         let sql = requests!("({}) r").replacen("{}", &sql, 1);
         let params = binds
             .into_iter()

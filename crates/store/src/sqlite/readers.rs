@@ -139,7 +139,7 @@ impl SqliteReaders {
         now: Time,
     ) -> Result<Listed, StoreError> {
         let (sql, binds) = list_sql(filter, between, limit + 1, now, '?', "LIKE");
-        let pending = filter.state == Some(State::Pending);
+        let pending = filter.by_deadline();
         self.long(move |db| {
             snapshot(db, |db| {
                 let head = head(db)?.head;
