@@ -27,8 +27,6 @@ use crate::State;
 /// What can be set about this door.
 #[derive(Debug, Clone)]
 pub struct EventsDoor {
-    /// Pages of other origins that may use it, such as `http://localhost:5173`.
-    pub origins: Vec<String>,
     /// Where answers may be sent to.
     pub callbacks: Rules,
     /// Largest body of an event, in bytes.
@@ -37,11 +35,7 @@ pub struct EventsDoor {
 
 impl Default for EventsDoor {
     fn default() -> Self {
-        Self {
-            origins: ["http://localhost:5173", "http://127.0.0.1:5173"].map(str::to_owned).to_vec(),
-            callbacks: Rules::default(),
-            body_max: 8 * 1024 * 1024,
-        }
+        Self { callbacks: Rules::default(), body_max: 8 * 1024 * 1024 }
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn allows_origin(state: &State, origin: &str, host: Option<&str>) -> 
 }
 
 fn listed(state: &State, origin: &str) -> bool {
-    state.settings.events.origins.iter().any(|listed| listed.eq_ignore_ascii_case(origin))
+    state.settings.door_origins.iter().any(|listed| listed.eq_ignore_ascii_case(origin))
 }
 
 /// Answers the question of a browser whether a page may call, and says so on every answer to such a page. The guard has

@@ -15,7 +15,7 @@ use super::{
     body::{self, Fields},
     read,
 };
-use crate::{State, call::Caller};
+use crate::{State, doors::open::Decider};
 
 /// Takes an answer. What the page sends along (`hookEvent`, `respondedAt`) is not believed: the store knows.
 pub(super) async fn respond(
@@ -65,6 +65,7 @@ pub(super) async fn respond(
         remember: None,
         step_up: None,
         display: None,
+        claimed: None,
         idempotency: None,
     };
     let decided = state.gate.decide(&actor, decision).await.map_err(|error| refused(&state, error))?;
@@ -73,7 +74,7 @@ pub(super) async fn respond(
 
 /// Who answers.
 async fn reviewer(parts: &mut Parts, state: &State) -> Result<Actor, Fault> {
-    let Caller(actor) = Caller::from_request_parts(parts, state).await?;
+    let Decider(actor) = Decider::from_request_parts(parts, state).await?;
     if actor.role == Role::Agent && actor.session.is_none() {
         return Err(Fault::forbidden(
             "forbidden",
