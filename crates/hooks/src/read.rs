@@ -139,8 +139,8 @@ fn tool(name: String) -> Result<String, Fault> {
     Err(Fault::Tool(name.chars().take(100).flat_map(char::escape_debug).collect()))
 }
 
-fn asks(call: Call) -> Result<Incoming, Fault> {
-    Ok(Incoming::Asks(Box::new(call)))
+fn asks(call: Call) -> Incoming {
+    Incoming::Asks(Box::new(call))
 }
 
 /// Where a call of an agent that speaks like Claude Code comes from.
@@ -176,9 +176,9 @@ fn claude(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
     match event {
         "PreToolUse" => {
             let id = Some(fields.needed("tool_use_id")?);
-            asks(Call { call_id: id, ..call(Event::ClaudePreToolUse)? })
+            Ok(asks(Call { call_id: id, ..call(Event::ClaudePreToolUse)? }))
         }
-        "PermissionRequest" => asks(call(Event::ClaudePermissionRequest)?),
+        "PermissionRequest" => Ok(asks(call(Event::ClaudePermissionRequest)?)),
         "PostToolUse" => ran(fields, true),
         "PostToolUseFailure" => ran(fields, false),
         "Stop" | "StopFailure" | "SessionEnd" | "UserPromptSubmit" => stopped(fields, "session_id"),
@@ -202,9 +202,9 @@ fn codex(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
     match event {
         "PreToolUse" => {
             let id = Some(fields.needed("tool_use_id")?);
-            asks(Call { call_id: id, ..call(Event::CodexPreToolUse)? })
+            Ok(asks(Call { call_id: id, ..call(Event::CodexPreToolUse)? }))
         }
-        "PermissionRequest" => asks(call(Event::CodexPermissionRequest)?),
+        "PermissionRequest" => Ok(asks(call(Event::CodexPermissionRequest)?)),
         "PostToolUse" => ran(fields, !failed(fields.0.get("tool_response"))),
         "Stop" | "SessionEnd" | "UserPromptSubmit" => stopped(fields, "session_id"),
         _ => Err(unknown(Agent::Codex, event)),
@@ -213,7 +213,7 @@ fn codex(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
 
 fn gemini(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
     match event {
-        "BeforeTool" => asks(Call {
+        "BeforeTool" => Ok(asks(Call {
             event: Event::GeminiBeforeTool,
             session: fields.needed("session_id")?,
             tool: tool(fields.needed("tool_name")?)?,
@@ -222,7 +222,7 @@ fn gemini(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
             turn: None,
             permission_mode: None,
             context: origin(fields)?,
-        }),
+        })),
         "AfterTool" => ran(fields, !failed(fields.0.get("tool_response"))),
         "AfterAgent" | "SessionEnd" => stopped(fields, "session_id"),
         _ => Err(unknown(Agent::Gemini, event)),
@@ -251,9 +251,11 @@ fn cursor(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
     match event {
         "preToolUse" => {
             let input = fields.object_or_text("tool_input")?;
-            asks(call(Event::CursorPreToolUse, fields.needed("tool_name")?, input)?)
+            Ok(asks(call(Event::CursorPreToolUse, fields.needed("tool_name")?, input)?))
         }
-        "beforeShellExecution" => asks(call(Event::CursorBeforeShell, "Shell".to_owned(), one("command")?)?),
+        "beforeShellExecution" => {
+            Ok(asks(call(Event::CursorBeforeShell, "Shell".to_owned(), one("command")?)?))
+        }
         "beforeMCPExecution" => {
             // A server's address or command tells two tools of one name apart.
             let mut mcp = call(
@@ -262,9 +264,11 @@ fn cursor(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
                 fields.object_or_text("tool_input")?,
             )?;
             mcp.context.extend(fields.context(&[("mcp_url", "url"), ("mcp_command", "command")])?);
-            asks(mcp)
+            Ok(asks(mcp))
         }
-        "beforeReadFile" => asks(call(Event::CursorBeforeRead, "read_file".to_owned(), one("file_path")?)?),
+        "beforeReadFile" => {
+            Ok(asks(call(Event::CursorBeforeRead, "read_file".to_owned(), one("file_path")?)?))
+        }
         "postToolUse" | "postToolUseFailure" => Ok(Incoming::Ran(Box::new(Ran {
             session: fields.needed("conversation_id")?,
             tool: fields.needed("tool_name")?,
@@ -321,14 +325,14 @@ fn copilot(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
         })))
     };
     match event {
-        "preToolUse" | "PreToolUse" if compatible => asks(call(Event::CopilotPreToolUseCompatible)?),
-        "preToolUse" | "PreToolUse" => asks(call(Event::CopilotPreToolUse)?),
+        "preToolUse" | "PreToolUse" if compatible => Ok(asks(call(Event::CopilotPreToolUseCompatible)?)),
+        "preToolUse" | "PreToolUse" => Ok(asks(call(Event::CopilotPreToolUse)?)),
         "permissionRequest" | "PermissionRequest" => {
             // The arguments of this one go by several names.
             let input =
                 [input, "toolInput", "tool_input"].iter().find_map(|name| fields.object_or_text(name).ok());
             let Some(input) = input else { return Err(Fault::Missing { name: "toolInput" }) };
-            asks(Call {
+            Ok(asks(Call {
                 event: Event::CopilotPermissionRequest,
                 session: fields.needed(session)?,
                 tool: tool(fields.needed(name)?)?,
@@ -337,7 +341,7 @@ fn copilot(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
                 turn: None,
                 permission_mode: None,
                 context: fields.context(&[("cwd", "cwd")])?,
-            })
+            }))
         }
         "postToolUse" | "PostToolUse" => ran(true),
         "postToolUseFailure" | "PostToolUseFailure" => ran(false),
@@ -348,7 +352,7 @@ fn copilot(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
 
 fn opencode(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
     match event {
-        "tool.execute.before" => asks(Call {
+        "tool.execute.before" => Ok(asks(Call {
             event: Event::OpenCodeBefore,
             session: fields.needed("session_id")?,
             tool: tool(fields.needed("tool_name")?)?,
@@ -357,7 +361,7 @@ fn opencode(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
             turn: None,
             permission_mode: None,
             context: fields.context(&[("cwd", "cwd")])?,
-        }),
+        })),
         "tool.execute.after" => Ok(Incoming::Ran(Box::new(Ran {
             session: fields.needed("session_id")?,
             tool: fields.needed("tool_name")?,

@@ -8,7 +8,7 @@ use std::{
 
 use placet_client::{Client, DEFAULT_URL};
 use placet_hooks::{
-    Agent, Answer, Call, Incoming, LARGEST, Mode, Options, Output, Ran, blocked, read, render,
+    Agent, Answer, Call, Effect, Incoming, LARGEST, Mode, Options, Output, Ran, blocked, effect, read, render,
 };
 use tokio::sync::oneshot;
 
@@ -159,11 +159,16 @@ impl Hook {
             on_behalf_of: self.args.on_behalf_of.clone(),
         };
         let memory = Memory::of(self.agent, &call.session);
-        let patience = Patience::new(self.wait());
+        let patience = Patience::new(self.wait(), self.args.give_up);
         let asker =
             Asker { client, call, options: &options, mode: self.mode, memory: &memory, patience, defer };
         let answer = asker.answer().await.unwrap_or_else(|reason| self.failed(call, &reason));
-        render(call, self.mode, &answer)
+        let output = render(call, self.mode, &answer);
+        if matches!(answer, Answer::Allow(_)) && effect(call.event, &output) == Effect::Blocked {
+            // A yes that this agent cannot carry out: the permit is used up, and nothing ran.
+            asker.not_run().await;
+        }
+        output
     }
 
     /// What a failure means: a block, or the person at the terminal.

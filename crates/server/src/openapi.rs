@@ -30,7 +30,6 @@ use crate::{State, health, v1};
         (name = "policy", description = "What needs a person, and standing approvals"),
         (name = "session", description = "People who are signed in"),
         (name = "admin", description = "Keys and people"),
-        (name = "hooks", description = "Hooks of coding agents"),
         (name = "health", description = "For operators"),
     )
 )]
@@ -91,7 +90,6 @@ pub(crate) fn routes() -> OpenApiRouter<State> {
         .routes(routes!(v1::policy::version))
         .routes(routes!(v1::grants::list))
         .routes(routes!(v1::grants::revoke))
-        .routes(routes!(v1::hooks::claude_code))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(health::metrics))
@@ -108,10 +106,7 @@ pub fn document() -> String {
         if let Some(operation) = &mut item.post {
             complete(path, operation);
             // Signing in and a link to do so are never repeated: each time is another one.
-            // A hook's call brings an id of its own.
-            if !["/v1/session", "/v1/session/link", "/v1/people/{name}/link", "/v1/hooks/claude-code"]
-                .contains(&path.as_str())
-            {
+            if !["/v1/session", "/v1/session/link", "/v1/people/{name}/link"].contains(&path.as_str()) {
                 operation.parameters.get_or_insert_default().push(idempotency_key().into());
             }
         }

@@ -4,7 +4,6 @@ pub(crate) mod decisions;
 pub(crate) mod export;
 pub(crate) mod grants;
 pub(crate) mod history;
-pub(crate) mod hooks;
 pub(crate) mod keys;
 pub(crate) mod ledger;
 pub(crate) mod people;

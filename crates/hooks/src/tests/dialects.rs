@@ -11,24 +11,67 @@ fn lines(answer: impl Fn(Event) -> Answer) -> String {
     let mut lines = String::new();
     for event in Event::ALL {
         let output = render(&call(event), Mode::Gate, &answer(event));
-        let _ = writeln!(lines, "{}/{} [{}] {}", event.agent(), event.as_str(), output.code, output.stdout);
+        let line = format!("{}/{} [{}] {}", event.agent(), event.as_str(), output.code, output.stdout);
+        let _ = writeln!(lines, "{}", line.trim_end());
     }
     lines
 }
 
 #[test]
 fn a_yes() {
-    insta::assert_snapshot!(lines(|event| approved(&call(event))), @"");
+    insta::assert_snapshot!(lines(|event| approved(&call(event))), @r#"
+    claude-code/PreToolUse [0] {"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"Placet: approved by ann"}}
+    claude-code/PermissionRequest [0] {"hookSpecificOutput":{"decision":{"behavior":"allow"},"hookEventName":"PermissionRequest"}}
+    codex/PreToolUse [0]
+    codex/PermissionRequest [0] {"hookSpecificOutput":{"decision":{"behavior":"allow"},"hookEventName":"PermissionRequest"}}
+    gemini/BeforeTool [0] {"decision":"allow"}
+    cursor/preToolUse [0] {"permission":"allow"}
+    cursor/beforeShellExecution [0] {"permission":"allow"}
+    cursor/beforeMCPExecution [0] {"permission":"allow"}
+    cursor/beforeReadFile [0] {"permission":"allow"}
+    copilot/preToolUse [0] {"permissionDecision":"allow","permissionDecisionReason":"Placet: approved by ann"}
+    copilot/PreToolUse [0] {"permissionDecision":"allow","permissionDecisionReason":"Placet: approved by ann"}
+    copilot/permissionRequest [0] {"behavior":"allow"}
+    opencode/tool.execute.before [0] {"decision":"allow"}
+    "#);
 }
 
 #[test]
 fn a_no() {
-    insta::assert_snapshot!(lines(|_| Answer::Deny("Placet: denied by ann: no".to_owned())), @"");
+    insta::assert_snapshot!(lines(|_| Answer::Deny("Placet: denied by ann: no".to_owned())), @r#"
+    claude-code/PreToolUse [2] {"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"Placet: denied by ann: no"}}
+    claude-code/PermissionRequest [0] {"hookSpecificOutput":{"decision":{"behavior":"deny","message":"Placet: denied by ann: no"},"hookEventName":"PermissionRequest"}}
+    codex/PreToolUse [2] {"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"Placet: denied by ann: no"}}
+    codex/PermissionRequest [0] {"hookSpecificOutput":{"decision":{"behavior":"deny","message":"Placet: denied by ann: no"},"hookEventName":"PermissionRequest"}}
+    gemini/BeforeTool [2] {"decision":"deny","reason":"Placet: denied by ann: no"}
+    cursor/preToolUse [0] {"agent_message":"Placet: denied by ann: no","permission":"deny","user_message":"Placet: denied by ann: no"}
+    cursor/beforeShellExecution [0] {"agent_message":"Placet: denied by ann: no","permission":"deny","user_message":"Placet: denied by ann: no"}
+    cursor/beforeMCPExecution [0] {"agent_message":"Placet: denied by ann: no","permission":"deny","user_message":"Placet: denied by ann: no"}
+    cursor/beforeReadFile [0] {"agent_message":"Placet: denied by ann: no","permission":"deny","user_message":"Placet: denied by ann: no"}
+    copilot/preToolUse [0] {"behavior":"deny","message":"Placet: denied by ann: no","permissionDecision":"deny","permissionDecisionReason":"Placet: denied by ann: no"}
+    copilot/PreToolUse [0] {"behavior":"deny","hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"Placet: denied by ann: no"},"message":"Placet: denied by ann: no","permissionDecision":"deny","permissionDecisionReason":"Placet: denied by ann: no"}
+    copilot/permissionRequest [0] {"behavior":"deny","message":"Placet: denied by ann: no","permissionDecision":"deny","permissionDecisionReason":"Placet: denied by ann: no"}
+    opencode/tool.execute.before [2] {"decision":"deny","reason":"Placet: denied by ann: no"}
+    "#);
 }
 
 #[test]
 fn no_decision() {
-    insta::assert_snapshot!(lines(|_| Answer::Block("Placet: cannot reach the server".to_owned())), @"");
+    insta::assert_snapshot!(lines(|_| Answer::Block("Placet: cannot reach the server".to_owned())), @r#"
+    claude-code/PreToolUse [2] {"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"Placet: cannot reach the server"}}
+    claude-code/PermissionRequest [0] {"hookSpecificOutput":{"decision":{"behavior":"deny","message":"Placet: cannot reach the server"},"hookEventName":"PermissionRequest"}}
+    codex/PreToolUse [2] {"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"Placet: cannot reach the server"}}
+    codex/PermissionRequest [0] {"hookSpecificOutput":{"decision":{"behavior":"deny","message":"Placet: cannot reach the server"},"hookEventName":"PermissionRequest"}}
+    gemini/BeforeTool [2] {"decision":"deny","reason":"Placet: cannot reach the server"}
+    cursor/preToolUse [2] {"agent_message":"Placet: cannot reach the server","permission":"deny","user_message":"Placet: cannot reach the server"}
+    cursor/beforeShellExecution [2] {"agent_message":"Placet: cannot reach the server","permission":"deny","user_message":"Placet: cannot reach the server"}
+    cursor/beforeMCPExecution [2] {"agent_message":"Placet: cannot reach the server","permission":"deny","user_message":"Placet: cannot reach the server"}
+    cursor/beforeReadFile [2] {"agent_message":"Placet: cannot reach the server","permission":"deny","user_message":"Placet: cannot reach the server"}
+    copilot/preToolUse [0] {"behavior":"deny","message":"Placet: cannot reach the server","permissionDecision":"deny","permissionDecisionReason":"Placet: cannot reach the server"}
+    copilot/PreToolUse [0] {"behavior":"deny","hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"Placet: cannot reach the server"},"message":"Placet: cannot reach the server","permissionDecision":"deny","permissionDecisionReason":"Placet: cannot reach the server"}
+    copilot/permissionRequest [0] {"behavior":"deny","message":"Placet: cannot reach the server","permissionDecision":"deny","permissionDecisionReason":"Placet: cannot reach the server"}
+    opencode/tool.execute.before [2] {"decision":"deny","reason":"Placet: cannot reach the server"}
+    "#);
 }
 
 fn other(event: Event) -> Map<String, Value> {
@@ -41,7 +84,21 @@ fn other(event: Event) -> Map<String, Value> {
 
 #[test]
 fn a_yes_with_other_arguments() {
-    insta::assert_snapshot!(lines(|event| edited(&call(event), &other(event))), @"");
+    insta::assert_snapshot!(lines(|event| edited(&call(event), &other(event))), @r#"
+    claude-code/PreToolUse [0] {"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"Placet: approved with changes by ann","updatedInput":{"command":"ls","description":"ls"}}}
+    claude-code/PermissionRequest [0] {"hookSpecificOutput":{"decision":{"behavior":"allow","updatedInput":{"command":"ls","description":"ls"}},"hookEventName":"PermissionRequest"}}
+    codex/PreToolUse [0] {"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","updatedInput":{"command":"ls","description":"ls"}}}
+    codex/PermissionRequest [0] {"hookSpecificOutput":{"decision":{"behavior":"deny","message":"Placet: approved with changes that codex cannot make for `PermissionRequest`, so nothing was run. What was approved: {\"command\":\"ls\",\"description\":\"ls\"}"},"hookEventName":"PermissionRequest"}}
+    gemini/BeforeTool [0] {"decision":"allow","hookSpecificOutput":{"hookEventName":"BeforeTool","tool_input":{"command":"ls","description":"ls"}}}
+    cursor/preToolUse [0] {"permission":"allow","updated_input":{"command":"ls","description":"ls"}}
+    cursor/beforeShellExecution [0] {"agent_message":"Placet: approved with changes that cursor cannot make for `beforeShellExecution`, so nothing was run. What was approved: {\"command\":\"ls\"}","permission":"deny","user_message":"Placet: approved with changes that cursor cannot make for `beforeShellExecution`, so nothing was run. What was approved: {\"command\":\"ls\"}"}
+    cursor/beforeMCPExecution [0] {"agent_message":"Placet: approved with changes that cursor cannot make for `beforeMCPExecution`, so nothing was run. What was approved: {\"sql\":\"ls\"}","permission":"deny","user_message":"Placet: approved with changes that cursor cannot make for `beforeMCPExecution`, so nothing was run. What was approved: {\"sql\":\"ls\"}"}
+    cursor/beforeReadFile [0] {"agent_message":"Placet: approved with changes that cursor cannot make for `beforeReadFile`, so nothing was run. What was approved: {\"file_path\":\"ls\"}","permission":"deny","user_message":"Placet: approved with changes that cursor cannot make for `beforeReadFile`, so nothing was run. What was approved: {\"file_path\":\"ls\"}"}
+    copilot/preToolUse [0] {"modifiedArgs":{"command":"ls","description":"ls"},"permissionDecision":"allow","permissionDecisionReason":"Placet: approved with changes by ann"}
+    copilot/PreToolUse [0] {"modifiedArgs":{"command":"ls","description":"ls"},"permissionDecision":"allow","permissionDecisionReason":"Placet: approved with changes by ann"}
+    copilot/permissionRequest [0] {"behavior":"deny","message":"Placet: approved with changes that copilot cannot make for `permissionRequest`, so nothing was run. What was approved: {\"command\":\"ls\",\"description\":\"ls\"}","permissionDecision":"deny","permissionDecisionReason":"Placet: approved with changes that copilot cannot make for `permissionRequest`, so nothing was run. What was approved: {\"command\":\"ls\",\"description\":\"ls\"}"}
+    opencode/tool.execute.before [0] {"args":{"command":"ls","description":"ls"},"decision":"allow"}
+    "#);
 }
 
 #[test]

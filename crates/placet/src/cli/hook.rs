@@ -82,6 +82,9 @@ pub(crate) struct HookArgs {
     /// File with the agent's key, instead of PLACET_TOKEN
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Give an unreachable server up sooner than after 10 s; never later
+    #[arg(long, value_parser = duration, value_name = "DURATION", hide = true)]
+    pub(crate) give_up: Option<Duration>,
 }
 
 /// An agent by name.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use placet_client::{Claimant, Client, CreateOptions, Error};
+use placet_client::{Claimant, Client, CreateOptions, Error, Permit, Report};
 use placet_core::{Create, Record, RequestId, State};
 use placet_hooks::{Answer, Approved, Call, Mode, Options, Question, answered, questions, refusal};
 use tokio::time::{Instant, timeout};
@@ -31,8 +31,8 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    pub(super) fn new(wait: Duration) -> Self {
-        Self { give_up: GIVE_UP, wait }
+    pub(super) fn new(wait: Duration, give_up: Option<Duration>) -> Self {
+        Self { give_up: give_up.map_or(GIVE_UP, |sooner| sooner.min(GIVE_UP)), wait }
     }
 }
 
@@ -275,6 +275,23 @@ impl Asker<'_> {
         let _ = timeout(Duration::from_secs(3), client.cancel(id, Some(reason))).await;
     }
 
+    /// Reports that the permit just claimed was not used.
+    pub(super) async fn not_run(&self) {
+        let notes = self.memory.notes();
+        let same = |note: &&Note| note.permit.is_some() && note.call_id == self.call.call_id;
+        let Some((note, permit)) = notes
+            .iter()
+            .filter(same)
+            .max_by_key(|note| note.request)
+            .and_then(|note| Some((note, note.permit.clone()?)))
+        else {
+            return;
+        };
+        self.memory.forget(note.request);
+        let report = Report::failed("not run: approved with changes that the agent cannot make");
+        let _ = self.soon(self.impatient().report(note.request, &Permit::from(permit), &report)).await;
+    }
+
     fn remember(&self, request: RequestId, permit: Option<String>, same: String) {
         self.memory.note(&Note {
             request,
@@ -293,6 +310,10 @@ fn explained(error: &Error) -> String {
         Error::Unreachable { url, reason, .. } => format!(
             "cannot reach the server at {url}: {reason}. Start it with `placet serve`, or set PLACET_URL to where it runs"
         ),
+        Error::Problem(problem) if problem.code == "idempotency_key_reused" => {
+            "the agent asked for a call of this id before, with other arguments or from another place"
+                .to_owned()
+        }
         Error::Problem(problem) if problem.status == 401 => {
             format!("{problem}. Set PLACET_TOKEN to an agent's key (`placet key new --role agent`)")
         }
@@ -300,5 +321,19 @@ fn explained(error: &Error) -> String {
             format!("{problem}. A hook needs the key of an agent")
         }
         error => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unreachable_server_is_given_up_within_ten_seconds_whatever_is_asked_for() {
+        assert_eq!(GIVE_UP, Duration::from_secs(10));
+        let wait = Duration::from_mins(9);
+        assert_eq!(Patience::new(wait, None).give_up, GIVE_UP);
+        assert_eq!(Patience::new(wait, Some(Duration::from_hours(1))).give_up, GIVE_UP);
+        assert_eq!(Patience::new(wait, Some(Duration::from_secs(1))).give_up, Duration::from_secs(1));
     }
 }

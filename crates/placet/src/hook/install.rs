@@ -245,6 +245,3 @@ fn notes(args: &InstallArgs) -> Vec<String> {
     notes.push(format!("Prove that a no blocks: placet doctor --agent {}", args.agent));
     notes
 }
-
-#[cfg(test)]
-mod tests;

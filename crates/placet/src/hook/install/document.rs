@@ -49,13 +49,10 @@ impl Json {
     /// A member of an object, made with `empty` if it is not there; nothing if this is no object.
     pub(crate) fn member(&mut self, name: &str, empty: Json) -> Option<&mut Json> {
         let Self::Object(members) = self else { return None };
-        let at = match members.iter().position(|(key, _)| key == name) {
-            Some(at) => at,
-            None => {
-                members.push((name.to_owned(), empty));
-                members.len() - 1
-            }
-        };
+        let at = members.iter().position(|(key, _)| key == name).unwrap_or_else(|| {
+            members.push((name.to_owned(), empty));
+            members.len() - 1
+        });
         members.get_mut(at).map(|(_, value)| value)
     }
 

@@ -11,9 +11,11 @@ use std::{
 };
 
 use axum::{
+    Router,
     body::Body,
     extract::{FromRequestParts as _, State as AxumState},
     response::Response,
+    routing::post,
 };
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
@@ -27,7 +29,6 @@ use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
-use utoipa::IntoParams;
 
 use crate::{
     State,
@@ -45,22 +46,22 @@ const REMEMBERED: usize = 10_000;
 const AGENT: Agent = Agent::ClaudeCode;
 
 /// How the hook waits, and what a failure means.
-#[derive(Debug, Default, Deserialize, IntoParams)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct HookParams {
+struct HookParams {
     /// How long a person may take, such as `9m`. Must be less than the `timeout` of the hook.
     wait: Option<String>,
     /// `gate`, or `relay` for PermissionRequest: then no decision leaves it to the person at the terminal.
     mode: Option<String>,
 }
 
-/// Answer a hook of Claude Code: PreToolUse or PermissionRequest, and what follows a call.
-#[utoipa::path(post, path = "/v1/hooks/claude-code", operation_id = "claude_code_hook", tag = "hooks", params(HookParams),
-    request_body(content = Value, description = "what Claude Code sends to its hooks"), responses(
-    (status = 200, description = "a decision in Claude Code's words, whatever went wrong", body = Value),
-))]
-pub(crate) async fn claude_code(AxumState(state): AxumState<State>, request: Request<Body>) -> Response {
+/// The door's one address. Its words are Claude Code's, so it is not part of our own document.
+pub(crate) fn routes() -> Router<State> {
+    Router::new().route("/v1/hooks/claude-code", post(claude_code))
+}
+
+/// Answers a hook of Claude Code: PreToolUse or PermissionRequest, and what follows a call.
+async fn claude_code(AxumState(state): AxumState<State>, request: Request<Body>) -> Response {
     let (mut parts, body) = request.into_parts();
     let refused =
         |mode, problem: &Problem| said(&blocked(AGENT, None, mode, &format!("Placet: {}", problem.detail())));
@@ -108,7 +109,7 @@ impl HookParams {
 /// What the hook's output means over HTTP: the JSON is all there is.
 fn said(output: &Output) -> Response {
     let answer: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|_| serde_json::json!({}));
-    super::json(StatusCode::OK, &answer)
+    crate::v1::json(StatusCode::OK, &answer)
 }
 
 async fn body_of(body: Body, state: &State) -> Result<Vec<u8>, &'static str> {
