@@ -1,6 +1,7 @@
 //! HTTP: the doors through which agents and people come in. A door translates and does nothing else.
 
 mod call;
+mod doors;
 mod guard;
 mod health;
 mod hooks;
@@ -15,6 +16,7 @@ mod state;
 mod strict;
 mod v1;
 
+pub use doors::events::EventsDoor;
 pub use guard::Hosts;
 pub use listener::{Closing, ListenLimits, run};
 pub use openapi::document;
