@@ -6,8 +6,8 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Agent, Directory, Grant, GrantId, GrantKey, Key, KeyId, Role, SessionEnd, SessionId, Time, Via,
-    directory::valid_name,
+    Agent, Directory, Grant, GrantId, GrantKey, Key, KeyId, OPEN_REVIEWER, Role, SessionEnd, SessionId, Time,
+    Via, directory::valid_name,
 };
 
 /// A command about keys, people, policy or standing yeses.
@@ -274,6 +274,9 @@ pub enum AdminRefusal {
     /// Only agents have owners.
     #[error("only an agent key has an owner")]
     OwnerOfPerson,
+    /// Placet uses this name itself.
+    #[error("`{0}` is a name that Placet uses itself: choose another")]
+    Reserved(String),
     /// There is no such key.
     #[error("no such key")]
     NoKey,
@@ -365,6 +368,11 @@ impl Directory {
                 if roles.contains(&Role::Agent) {
                     return Err(AdminRefusal::AgentRole);
                 }
+                // Nobody in particular decides, and does nothing else; nobody can have been a person of that name before.
+                let plain = *roles == BTreeSet::from([Role::Reviewer]) && teams.is_empty();
+                if name == OPEN_REVIEWER && !(plain && self.is_keyless(name)) {
+                    return Err(AdminRefusal::Reserved(name.clone()));
+                }
                 if !roles.contains(&Role::Admin) && self.is_last_admin(name) {
                     return Err(AdminRefusal::LastAdmin);
                 }
@@ -423,6 +431,9 @@ impl Directory {
         if !valid_name(name) {
             return Err(AdminRefusal::BadName { field: "name" });
         }
+        if [Some(name), owner].contains(&Some(OPEN_REVIEWER)) {
+            return Err(AdminRefusal::Reserved(OPEN_REVIEWER.to_owned()));
+        }
         let other_kind =
             if role == Role::Agent { self.people.contains_key(name) } else { self.agents.contains_key(name) };
         if other_kind {
@@ -446,6 +457,14 @@ impl Directory {
             return Err(AdminRefusal::TooMany(MOST));
         }
         Ok(())
+    }
+
+    /// Whether nobody ever proved to be the person of this name: no key, revoked ones included, no password, no session.
+    pub fn is_keyless(&self, name: &str) -> bool {
+        !self.keys.values().any(|key| key.name == name)
+            && !self.passwords.contains_key(name)
+            && !self.links.contains_key(name)
+            && !self.sessions.values().any(|session| session.name == name)
     }
 
     fn live_admin_keys(&self) -> impl Iterator<Item = KeyId> {

@@ -2,8 +2,8 @@
 
 use crate::{
     Action, Actor, AdminEvent, Auth, Body, Cancel, Claim, Command, Created, DecisionWord, Directory, Effect,
-    Escalation, Event, GrantId, Kind, Payload, Reassign, Refusal, Report, Request, Resolve, Revoke, Role,
-    State, Submit, Time, Verdict, Written,
+    Escalation, Event, GrantId, Kind, OPEN_REVIEWER, Payload, Reassign, Refusal, Report, Request, Resolve,
+    Revoke, Role, State, Submit, Time, Verdict, Written,
     decide::decide,
     grant::{granted, may_stand},
 };
@@ -130,6 +130,10 @@ pub(crate) fn may(actor: &Actor, role: Role, cx: &Context<'_>) -> bool {
     if actor.role != role {
         return false;
     }
+    // There is no proof of being nobody in particular.
+    if actor.name == OPEN_REVIEWER && actor.auth != Auth::Open {
+        return false;
+    }
     match (actor.key, actor.session) {
         (Some(key), None) => {
             cx.directory.live_key(key).is_some_and(|key| key.role == role && key.name == actor.name)
@@ -137,9 +141,13 @@ pub(crate) fn may(actor: &Actor, role: Role, cx: &Context<'_>) -> bool {
         (None, Some(_)) => cx.directory.signed_in(actor, cx.now),
         // One credential at a time: whoever brings two has proved neither.
         (Some(_), Some(_)) => false,
-        // With neither there is only the development agent, and a person whom the program itself vouches for.
+        // With neither there is only the development agent, whoever comes through an open door (who exists only while it is
+        // open), and a person whom the program itself vouches for.
         (None, None) => match (role, actor.auth) {
-            (Role::Agent, Auth::Open) => true,
+            (Role::Agent, Auth::Open) => actor.name != OPEN_REVIEWER,
+            (Role::Reviewer, Auth::Open) => {
+                actor.name == OPEN_REVIEWER && cx.directory.person(OPEN_REVIEWER, role).is_some()
+            }
             (Role::Agent, _) | (_, Auth::Open) => false,
             (role, _) => cx.directory.person(&actor.name, role).is_some(),
         },

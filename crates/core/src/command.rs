@@ -39,7 +39,22 @@ pub enum Auth {
     Code,
 }
 
+/// The one person as whom anybody on this machine decides through the doors that never had keys, where the operator opened
+/// them. Nobody can have a key, a link, a password or a team under this name.
+pub const OPEN_REVIEWER: &str = "open-reviewer";
+
 impl Actor {
+    /// Whoever decides without any proof of who it is.
+    pub fn open_reviewer() -> Self {
+        Self {
+            name: OPEN_REVIEWER.to_owned(),
+            role: Role::Reviewer,
+            key: None,
+            session: None,
+            auth: Auth::Open,
+        }
+    }
+
     /// Placet itself: timers, restore, consequences of a revoked key.
     pub fn system() -> Self {
         Self { name: "placet".to_owned(), role: Role::Admin, key: None, session: None, auth: Auth::Token }
@@ -127,8 +142,28 @@ pub struct Decide {
     pub ruling: Option<Box<Ruling>>,
     /// A standing yes to be given with this one.
     pub remember: Option<Box<NewGrant>>,
+    /// What the client of a door said beside it.
+    pub claimed: Option<Claimed>,
     /// Digest of the text that was shown.
     pub display: Option<Digest>,
+}
+
+/// What the client of a door without keys said about a decision: text that somebody typed, never who it was.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Claimed {
+    /// Who it says decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reviewer: Option<String>,
+    /// Whom it says was asked instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub escalated_to: Option<String>,
+}
+
+impl Claimed {
+    /// Longest text of each, in bytes.
+    pub const MOST: usize = 200;
 }
 
 /// What a reviewer adds to prove presence.

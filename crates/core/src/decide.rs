@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::{
     Actor, AdminEvent, Applied, Auth, Body, Context, Decide, DecisionWord, Effect, Event, Invalid, Needs,
-    Payload, ProposalContent, ProposalMeta, Refusal, Request, Role, State, StepDecision, Vote, Written,
+    OPEN_REVIEWER, Payload, ProposalContent, ProposalMeta, Refusal, Request, Role, State, StepDecision, Vote,
+    Written,
     answer::check_answer,
     apply::{may, passed, too_late},
+    event::is_rest,
     plan::check_steps,
 };
 
@@ -39,6 +41,9 @@ fn remembered(
     cx: &Context<'_>,
 ) -> Result<Option<Box<AdminEvent>>, Refusal> {
     let Some(new) = &decide.remember else { return Ok(None) };
+    if actor.auth == Auth::Open {
+        return Err(Invalid::new("/remember", "a standing approval is given by somebody with a name").into());
+    }
     let command = request.remember(new, decide, &actor.name, cx)?;
     let event = cx.directory.apply(&command, cx.now);
     event.map(|event| Some(Box::new(event))).map_err(|no| Invalid::new("/remember", no.to_string()).into())
@@ -53,7 +58,9 @@ fn check(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
         return Err(Refusal::StaleVersion);
     }
     offered(request, decide)?;
-    if !request.needs.eligible(&actor.name, cx.directory) {
+    // An open door decides what came in by doors of its kind, never what an agent with a key asked of the gate itself.
+    let elsewhere = actor.auth == Auth::Open && is_rest(&request.source);
+    if elsewhere || !request.needs.eligible(&actor.name, cx.directory) {
         return Err(Refusal::NotEligible);
     }
     if decide.word == DecisionWord::Deny {
@@ -191,7 +198,9 @@ pub(crate) struct Behind<'a> {
 
 impl Behind<'_> {
     fn bars(&self, name: &str, cx: &Context<'_>) -> bool {
-        cx.directory.owner(self.agent) == Some(name)
+        // Nobody in particular may well be the one who asks.
+        name == OPEN_REVIEWER
+            || cx.directory.owner(self.agent) == Some(name)
             || self.on_behalf_of == Some(name)
             || self.author == Some(name)
     }
@@ -288,5 +297,10 @@ fn approvers<'a>(
 
 fn written(decide: &Decide) -> Written {
     let proposal = decide.proposal.as_ref().map(|(content, _)| content.clone());
-    Written::later(Payload { proposal, reason: decide.reason.clone(), ..Payload::default() })
+    Written::later(Payload {
+        proposal,
+        reason: decide.reason.clone(),
+        claimed: decide.claimed.clone(),
+        ..Payload::default()
+    })
 }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Body, Content, DecisionWord, Digest, Escalation, GrantId, Kind, Needs, ProposalContent, ReportStatus,
-    Risk, State, Time, TrustTerms, Verdict, Vote,
+    Body, Claimed, Content, DecisionWord, Digest, Escalation, GrantId, Kind, Needs, ProposalContent,
+    ReportStatus, Risk, State, Time, TrustTerms, Verdict, Vote,
 };
 
 /// What happened: metadata and digests only, safe to keep for ever.
@@ -212,6 +212,9 @@ pub struct Payload {
     /// An executor's note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// What the client of a door without keys said about a decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed: Option<Claimed>,
 }
 
 /// What comes with an event: the content of a new request (shared, never copied), or anything written later.
@@ -241,6 +244,13 @@ impl Written {
 
     pub(crate) fn later(payload: Payload) -> Self {
         if payload == Payload::default() { Self::Nothing } else { Self::Later(Box::new(payload)) }
+    }
+
+    pub(crate) fn claimed(&self) -> Option<Claimed> {
+        match self {
+            Self::Later(payload) => payload.claimed.clone(),
+            _ => None,
+        }
     }
 
     pub(crate) fn reason(&self) -> Option<String> {

@@ -73,6 +73,7 @@ pub fn evolve(
                 content_version: approved.as_ref().map(|proposal| proposal.version),
                 content: approved.and_then(|proposal| proposal.content),
                 reason: written.reason(),
+                claimed: written.claimed(),
             });
             request.claim_by = *claim_by;
             enter(&mut request, *state);
@@ -236,6 +237,7 @@ fn decided_by_policy(state: State, digest: Digest, at: Time, effect: Effect) -> 
         content_version: None,
         content: None,
         reason: None,
+        claimed: None,
     })
 }
 
@@ -311,6 +313,7 @@ pub fn attach(request: &mut Request, version: u32, written: &Written) {
                 }
                 if decision.version == version {
                     decision.reason.clone_from(&payload.reason);
+                    decision.claimed.clone_from(&payload.claimed);
                 }
             }
             if let Some(outcome) = request.outcome.as_mut().filter(|outcome| outcome.version == version) {

@@ -44,8 +44,8 @@ pub use answer::{FILE_BYTES, check_answer};
 pub use apply::{Applied, Change, Context, apply};
 pub use body::{Action, Body, Confirmation, Input, InputSpec, InputType, Plan, Step};
 pub use command::{
-    Actor, Auth, Cancel, Claim, Command, Decide, Expire, Reassign, Report, ReportStatus, Resolve, Revoke,
-    StepUp, Submit,
+    Actor, Auth, Cancel, Claim, Claimed, Command, Decide, Expire, OPEN_REVIEWER, Reassign, Report,
+    ReportStatus, Resolve, Revoke, StepUp, Submit,
 };
 pub use create::{Create, Limits, Spec, duration};
 pub use digest::Digest;

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Auth, Body, DecisionWord, Digest, Display, InputSpec, Kind, Needs, ReportStatus, Request, RequestId,
-    Risk, State, Step, StepDecision, Time, Verdict, display,
+    Auth, Body, Claimed, DecisionWord, Digest, Display, InputSpec, Kind, Needs, ReportStatus, Request,
+    RequestId, Risk, State, Step, StepDecision, Time, Verdict, display,
 };
 
 /// A request as the wire shows it. Every field the agent set is there, null when empty.
@@ -199,6 +199,9 @@ pub struct DecisionRecord {
     /// When.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub at: Time,
+    /// What the client of a door without keys said about it: untrusted text, never who it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed: Option<Claimed>,
 }
 
 /// The claim of the permit.
@@ -354,6 +357,7 @@ impl Request {
                     answer: content.answer,
                     steps: content.steps,
                     at: decision.at,
+                    claimed: decision.claimed.clone(),
                 })
             }),
             created_at: self.created_at,

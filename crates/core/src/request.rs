@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Auth, Body, DecisionWord, Digest, Effect, Escalation, GrantId, Kind, Needs, ReportStatus, RequestId,
-    Risk, State, StepDecision, Time, TrustTerms,
+    Auth, Body, Claimed, DecisionWord, Digest, Effect, Escalation, GrantId, Kind, Needs, ReportStatus,
+    RequestId, Risk, State, StepDecision, Time, TrustTerms,
     event::{is_rest, rest},
 };
 
@@ -205,6 +205,9 @@ pub struct Decision {
     /// The deciding reviewer's reason.
     #[serde(skip)]
     pub reason: Option<String>,
+    /// What the client of a door without keys said about it.
+    #[serde(skip)]
+    pub claimed: Option<Claimed>,
 }
 
 /// The claim of the permit: secrets only as hashes.

@@ -5,7 +5,8 @@ use std::{sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Actor, AdminCommand, AdminEvent, AdminRefusal, Directory, Role, SessionEnd, SessionId, SignIn, Time, Via,
+    Actor, AdminCommand, AdminEvent, AdminRefusal, Directory, OPEN_REVIEWER, Role, SessionEnd, SessionId,
+    SignIn, Time, Via,
 };
 
 /// How long a one-time link works.
@@ -79,6 +80,9 @@ impl Directory {
             AdminCommand::CreateLink { name, token, lives } => {
                 if !self.people.contains_key(name) {
                     return Err(AdminRefusal::NoPerson);
+                }
+                if name == OPEN_REVIEWER {
+                    return Err(AdminRefusal::Reserved(name.clone()));
                 }
                 if self.by_link.contains_key(token) {
                     return Err(AdminRefusal::SecretInUse);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use placet_core::{
-    Actor, Auth, Body, Command, Decide, DecisionWord, Digest, Invalid, ProposalContent, Reassign, Refusal,
-    ReportStatus, Request, RequestId, Resolve, Revoke, Role, Ruling, State, StepDecision, StepUp,
+    Actor, Auth, Body, Claimed, Command, Decide, DecisionWord, Digest, Invalid, ProposalContent, Reassign,
+    Refusal, ReportStatus, Request, RequestId, Resolve, Revoke, Role, Ruling, State, StepDecision, StepUp,
 };
 use placet_ledger::{edit_digest, proposal_digest};
 use placet_store::{Idempotency, Outcome, Work};
@@ -37,6 +37,8 @@ pub struct Decision {
     pub step_up: Option<StepUp>,
     /// Digest of the text that was shown.
     pub display: Option<Digest>,
+    /// What the client of a door without keys said about it.
+    pub claimed: Option<Claimed>,
     /// Its idempotency key.
     pub idempotency: Option<Idempotency>,
 }
@@ -128,7 +130,17 @@ impl Gate {
         if decision.reason.as_ref().is_some_and(|reason| reason.len() > REASON) {
             return Err(Invalid::new("/reason", format!("the reason is longer than {REASON} bytes")).into());
         }
+        for text in decision.claimed.iter().flat_map(|claimed| [&claimed.reviewer, &claimed.escalated_to]) {
+            if text.as_ref().is_some_and(|text| text.len() > Claimed::MOST) {
+                let most = format!("longer than {} bytes", Claimed::MOST);
+                return Err(Invalid::new("/claimed", most).into());
+            }
+        }
         let mut actor = actor.clone();
+        // Whoever has not said who they are cannot prove that they are there.
+        if decision.step_up.is_some() && actor.auth == Auth::Open {
+            return Err(GateError::Refused { refusal: Refusal::Unauthorized, request: None });
+        }
         if let Some(step_up) = &decision.step_up {
             if !code_matches(&self.store.secret(), decision.digest, &step_up.code) {
                 return Err(
@@ -162,6 +174,7 @@ impl Gate {
             proposal,
             ruling,
             remember,
+            claimed: decision.claimed,
             display: decision.display,
         };
         Ok((actor, Command::Decide(Box::new(decide))))

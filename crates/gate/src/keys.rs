@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use data_encoding::BASE32_DNSSEC;
-use placet_core::{Actor, AdminCommand, AdminRefusal, Auth, Directory, Key, KeyId, Role};
+use placet_core::{Actor, AdminCommand, AdminRefusal, Auth, Directory, Key, KeyId, OPEN_REVIEWER, Role};
 use placet_store::{Done, Idempotency, StoreError, Work};
 use sha2::{Digest as _, Sha256};
 
@@ -135,8 +135,38 @@ impl Gate {
         idempotency: Option<Idempotency>,
     ) -> Result<(), GateError> {
         let actor = &*self.acting(actor, &[Role::Admin])?;
+        if name == OPEN_REVIEWER {
+            return Err(AdminRefusal::Reserved(name).into());
+        }
         let command = AdminCommand::PutPerson { name, roles: person.roles, teams: person.teams };
         self.admin(actor, command, idempotency).await.map(drop)
+    }
+
+    /// Says whether anybody on this machine may decide through the doors that never had keys: puts the person as whom they do
+    /// so in the directory, or takes it away, which also voids its votes on what is still pending. Both are ledgered.
+    pub async fn open_deciding(&self, open: bool) -> Result<(), GateError> {
+        let directory = self.store.refresh_directory().await?;
+        let there = directory.people.contains_key(OPEN_REVIEWER);
+        let command = match (open, there) {
+            (true, false) => AdminCommand::PutPerson {
+                name: OPEN_REVIEWER.to_owned(),
+                roles: [Role::Reviewer].into(),
+                teams: BTreeSet::new(),
+            },
+            // Whoever has a key is somebody, and was here before this name meant anything.
+            (false, true) if directory.is_keyless(OPEN_REVIEWER) => {
+                AdminCommand::RemovePerson { name: OPEN_REVIEWER.to_owned() }
+            }
+            (true, true) if !directory.is_keyless(OPEN_REVIEWER) => {
+                return Err(AdminRefusal::Reserved(OPEN_REVIEWER.to_owned()).into());
+            }
+            _ => return Ok(()),
+        };
+        match self.admin(&Actor::system(), command, None).await {
+            // Another node was quicker.
+            Err(GateError::Admin(AdminRefusal::NoPerson)) => Ok(()),
+            done => done.map(drop),
+        }
     }
 
     /// Removes a person; their keys stop at once.

@@ -1,8 +1,8 @@
 //! Requests as lines of a list: what a queue of thousands needs of each, without drawing everything that was written.
 
-use placet_core::{Actor, DecisionWord, Directory, Request, Role, Row, Tally, Time, show};
+use placet_core::{Actor, DecisionWord, Directory, OPEN_REVIEWER, Request, Role, Row, Tally, Time, show};
 
-use crate::{Gate, preview};
+use crate::{Gate, preview, shape::shape_of};
 
 impl Gate {
     /// The line of a request for this caller.
@@ -28,6 +28,7 @@ fn row(request: &Request, same: Option<String>, directory: &Directory, now: Time
         effect,
         group: request.group.as_deref().map(show),
         same,
+        shape: shape_of(request),
         digest: request.current_digest(),
         votes: tally(request, needs, directory),
         needs_step_up: needs.step_up.is_some(),
@@ -46,9 +47,10 @@ fn tally(request: &Request, needs: &placet_core::Needs, directory: &Directory) -
     let digest = request.current_digest();
     let owner = directory.owner(&request.agent);
     let author = request.proposal.as_ref().map(|proposal| proposal.by.as_str());
-    // With four eyes, a yes of whoever owns, ordered or edited it does not count.
+    // With four eyes, a yes of whoever owns, ordered or edited it does not count, nor one of nobody in particular.
     let behind = |name: &str| {
-        needs.four_eyes && [owner, request.on_behalf_of.as_deref(), author].contains(&Some(name))
+        let ours = [owner, request.on_behalf_of.as_deref(), author, Some(OPEN_REVIEWER)];
+        needs.four_eyes && ours.contains(&Some(name))
     };
     let yes = request
         .votes

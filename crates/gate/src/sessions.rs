@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use data_encoding::BASE32_DNSSEC;
 use placet_core::{
-    Actor, AdminCommand, AdminRefusal, Auth, Directory, Person, Role, SIGN_IN_LINK, Session, SessionEnd,
-    SessionId, SignIn, Time, Via, show, valid_name,
+    Actor, AdminCommand, AdminRefusal, Auth, Directory, OPEN_REVIEWER, Person, Role, SIGN_IN_LINK, Session,
+    SessionEnd, SessionId, SignIn, Time, Via, show, valid_name,
 };
 use placet_store::{StoreError, StoredSession, Work};
 use subtle::ConstantTimeEq as _;
@@ -166,7 +166,7 @@ impl Gate {
     /// A link for the first person, as long as nobody can come in in any other way: no key, no password, no session.
     pub async fn first_link(&self) -> Result<Option<MadeLink>, GateError> {
         let directory = self.store.refresh_directory().await?;
-        let others = directory.people.keys().any(|name| name != FIRST);
+        let others = directory.people.keys().any(|name| ![FIRST, OPEN_REVIEWER].contains(&name.as_str()));
         let comes_in = !directory.passwords.is_empty() || !directory.sessions.is_empty();
         if !directory.keys.is_empty() || others || comes_in || directory.agents.contains_key(FIRST) {
             return Ok(None);
@@ -273,12 +273,27 @@ impl Gate {
                 stored
             }
         };
+        self.store_password(&signed_in.actor, name, known, new).await
+    }
+
+    /// Gives a person a password as the owner of the database does, without knowing the one before; all their sessions
+    /// end. From anybody else the transaction refuses it.
+    pub async fn reset_password(&self, actor: &Actor, name: &str, new: &str) -> Result<(), GateError> {
+        self.store_password(actor, name, None, new).await
+    }
+
+    async fn store_password(
+        &self,
+        actor: &Actor,
+        name: &str,
+        known: Option<Arc<str>>,
+        new: &str,
+    ) -> Result<(), GateError> {
         let mut salt = [0_u8; 16];
         self.entropy.fill(&mut salt);
         let hash = self.passwords.hash(new, salt).await?;
-        let keep = signed_in.actor.session;
-        let command = AdminCommand::SetPassword { name: name.clone(), hash, known, keep };
-        self.admin(&signed_in.actor, command, None).await.map(drop)
+        let command = AdminCommand::SetPassword { name: name.to_owned(), hash, known, keep: actor.session };
+        self.admin(actor, command, None).await.map(drop)
     }
 
     fn random_secret(&self) -> String {

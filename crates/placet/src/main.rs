@@ -13,6 +13,7 @@ mod hook;
 mod offline;
 mod output;
 mod policy;
+mod secret;
 mod serve;
 mod socket;
 mod verbs;
@@ -70,6 +71,7 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Person(PersonCommand::Link(args)) if args.place.is_named() || !verbs::has_token() => {
             offline::person_link(args, &global).await
         }
+        Command::Person(PersonCommand::Password(args)) => offline::person_password(args, json).await,
         Command::Ledger(LedgerCommand::Verify(mut args)) => {
             args.json = json;
             offline::ledger_verify(args).await
@@ -123,6 +125,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         | Command::Demo(_)
         | Command::Policy(_)
         | Command::Key(KeyCommand::New(_))
+        | Command::Person(PersonCommand::Password(_))
         | Command::Ledger(_)
         | Command::Backup(_)
         | Command::Restore(_)

@@ -7,8 +7,10 @@ use std::{net::SocketAddr, path::PathBuf, process::ExitCode, sync::Arc};
 use anyhow::Context as _;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use placet_core::Actor;
+use placet_egress::{Rules, Sockets};
 use placet_gate::{Gate, SystemClock, SystemEntropy};
-use placet_server::{Closing, Hosts, ListenLimits, Settings, State};
+use placet_notify::Callbacks;
+use placet_server::{Closing, EventsDoor, Hosts, ListenLimits, Settings, State};
 use placet_store::{Location, Options, Store};
 pub(crate) use policy::Loaded;
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
@@ -139,12 +141,18 @@ async fn launch(
             )));
         }
     }
+    if config.doors.open_decide && !dev {
+        return Err(usage(
+            "doors.open_decide lets any program on this machine decide without a key, so it is for development only: start with --dev as well, or leave it out and give reviewers keys",
+        ));
+    }
     raise_file_limit();
     let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
     let address = listener.local_addr()?;
     let clock = Arc::new(SystemClock::new());
     let mut options = Options::new(location(config), clock.clone());
     options.checkpoint_pages = config.storage.checkpoint_pages;
+    options.max_mib = config.storage.max_mib;
     let store = Arc::new(Store::open(options).await?);
     let gate = Gate::start(store, clock, Arc::new(SystemEntropy), config.gate()).await?;
     if let Some(token) = bootstrap
@@ -152,6 +160,8 @@ async fn launch(
     {
         tracing::info!("first start: PLACET_BOOTSTRAP_TOKEN is the first admin's key");
     }
+    // Without the switch, whatever it let anybody vote for is no longer counted.
+    gate.open_deciding(config.doors.open_decide).await?;
     // Before the doors open: the first request is judged by it.
     if let Some(policy) = &policy {
         policy::apply(&gate, policy).await?;
@@ -161,6 +171,8 @@ async fn launch(
     if let Some(policy) = policy {
         tasks.spawn(policy::watch(gate.clone(), policy, cancel.clone()));
     }
+    let worker = Callbacks::new(gate.clone(), Sockets::new(callbacks(config)));
+    tasks.spawn(worker.run(cancel.clone()));
     if let Location::Folder(data) = location(config) {
         tasks.spawn(socket::serve(data, gate.clone(), page_url(config, address), cancel.clone()));
     }
@@ -188,6 +200,11 @@ fn page_url(config: &Config, address: SocketAddr) -> String {
     }
 }
 
+/// Where agents may be called back.
+fn callbacks(config: &Config) -> Rules {
+    Rules::new(config.doors.callback_hosts.iter().cloned())
+}
+
 fn settings(config: &Config, dev: bool, address: SocketAddr) -> Settings {
     let own = if address.is_ipv6() { format!("[{}]", address.ip()) } else { address.ip().to_string() };
     Settings {
@@ -198,7 +215,10 @@ fn settings(config: &Config, dev: bool, address: SocketAddr) -> Settings {
         slow_reader: config.limits.slow_reader,
         streams_per_principal: config.limits.streams_per_principal,
         dev,
+        open_decide: config.doors.open_decide,
+        door_origins: config.doors.origins.clone(),
         public_health: config.server.public_health,
+        events: EventsDoor { callbacks: callbacks(config), body_max: config.doors.events.body_max },
     }
 }
 
@@ -259,9 +279,11 @@ async fn say_hello(running: &Running, config: &Config, dev: bool) {
         Err(error) => tracing::error!(%error, "the policy in force cannot be read"),
     }
     if dev {
-        output::to_stderr(
-            "--dev: programs on this machine may ask as the agent `local` without a key. What policy holds still needs a reviewer's key.",
-        );
+        output::to_stderr(if config.doors.open_decide {
+            "--dev with doors.open_decide: ANY program on this machine may ask as the agent `local` AND decide as `open-reviewer`, through the doors of other gateways. For development only."
+        } else {
+            "--dev: programs on this machine may ask as the agent `local` without a key. What policy holds still needs a reviewer's key."
+        });
     }
     match running.gate.first_link().await {
         Ok(Some(link)) => output::to_stderr(&format!(

@@ -117,6 +117,7 @@ fn bad_input_is_2_and_names_the_field_and_the_fix() {
 
     For more information, try '--help'.
     ");
+    insta::assert_snapshot!(failed(&["serve", "--set", "doors.open_decide=true"]), @"2: error: doors.open_decide lets any program on this machine decide without a key, so it is for development only: start with --dev as well, or leave it out and give reviewers keys");
     insta::assert_snapshot!(failed(&["frobnicate"]), @"
     2: error: unrecognized subcommand 'frobnicate'
 

@@ -44,7 +44,7 @@ pub(crate) fn within_rate(state: &State, actor: &Actor) -> Result<(), Problem> {
     Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail).retry_after(1))
 }
 
-async fn authenticate(parts: &Parts, state: &State) -> Result<Actor, Problem> {
+pub(crate) async fn authenticate(parts: &Parts, state: &State) -> Result<Actor, Problem> {
     let (headers, peer) = (&parts.headers, parts.extensions.get::<Peer>().copied());
     let Some(value) = headers.get(header::AUTHORIZATION) else {
         if session::has_cookie(headers) {

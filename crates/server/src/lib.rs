@@ -1,9 +1,9 @@
 //! HTTP: the doors through which agents and people come in. A door translates and does nothing else.
 
 mod call;
+mod doors;
 mod guard;
 mod health;
-mod hooks;
 mod later;
 mod limits;
 mod listener;
@@ -15,6 +15,7 @@ mod state;
 mod strict;
 mod v1;
 
+pub use doors::events::EventsDoor;
 pub use guard::Hosts;
 pub use listener::{Closing, ListenLimits, run};
 pub use openapi::document;

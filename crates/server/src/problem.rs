@@ -102,6 +102,11 @@ impl Problem {
         &self.detail
     }
 
+    /// JSON pointer to what does not fit, if that can be said.
+    pub(crate) fn pointer(&self) -> Option<&str> {
+        self.pointer.as_deref()
+    }
+
     pub(crate) const fn status(&self) -> StatusCode {
         self.status
     }
@@ -172,6 +177,7 @@ impl Problem {
         let detail = refusal.to_string();
         match refusal {
             AdminRefusal::BadName { field } => Self::unprocessable("invalid", format!("/{field}"), detail),
+            AdminRefusal::Reserved(_) => Self::unprocessable("invalid", "/name", detail),
             AdminRefusal::OwnerOfPerson => Self::unprocessable("invalid", "/owner", detail),
             AdminRefusal::NoRoles | AdminRefusal::AgentRole => {
                 Self::unprocessable("invalid", "/roles", detail)
@@ -235,9 +241,16 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         // Writing a problem document cannot fail: it is text and numbers, and a record that was read from JSON.
         let body = serde_json::to_vec(&self.document()).unwrap_or_default();
+        self.told("application/problem+json", body)
+    }
+}
+
+impl Problem {
+    /// The answer, in the words of a door that has its own.
+    pub(crate) fn told(&self, media_type: &'static str, body: Vec<u8>) -> Response {
         let mut response = (self.status, body).into_response();
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }

@@ -70,7 +70,7 @@ pub(crate) async fn signed_in(parts: &Parts, state: &State) -> Result<Option<Sig
 }
 
 fn is_stream(parts: &Parts) -> bool {
-    matches!(parts.uri.path(), "/v1/stream" | "/v1/ws")
+    matches!(parts.uri.path(), "/v1/stream" | "/v1/ws" | "/stream")
 }
 
 /// The header that gives a browser its session. It ends with the browser, or when the server says so.
@@ -96,13 +96,21 @@ pub(crate) fn check_call(parts: &Parts, signed_in: &SignedIn) -> Result<(), Prob
         if !typed_in {
             check_site(&parts.headers)?;
         }
-        return if parts.uri.path() == "/v1/ws" { check_origin(parts) } else { Ok(()) };
+        return if ["/v1/ws", "/stream"].contains(&parts.uri.path()) { check_origin(parts) } else { Ok(()) };
     }
     let mut tokens = parts.headers.get_all(TOKEN).iter();
     let (Some(token), None) = (tokens.next(), tokens.next()) else {
         return Err(forged("send the `csrf` of GET /v1/session in the header `Placet-CSRF`"));
     };
     check_form(parts, signed_in, token.to_str().unwrap_or_default())
+}
+
+/// Whether a call comes from a page of this very origin, or from no page at all as far as one can tell.
+pub(crate) fn is_own_page(parts: &Parts) -> bool {
+    if parts.headers.contains_key(header::ORIGIN) {
+        return check_origin(parts).is_ok();
+    }
+    fetch_site(&parts.headers) != Site::Other
 }
 
 /// Checks a form of ours, whose hidden field `csrf` holds the session's token.

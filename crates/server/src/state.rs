@@ -9,7 +9,9 @@ use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Hosts, guard,
+    EventsDoor, Hosts,
+    doors::events::EventStreams,
+    guard,
     limits::{RateLimit, SignInLimits},
     openapi,
 };
@@ -31,8 +33,14 @@ pub struct Settings {
     pub streams_per_principal: usize,
     /// Whether agents on this machine come in without a key, as `local`.
     pub dev: bool,
+    /// With `dev`: whether anybody on this machine may decide through the doors that never had keys.
+    pub open_decide: bool,
+    /// Pages of other origins that may call those doors.
+    pub door_origins: Vec<String>,
     /// Whether metrics and readiness are open to other machines.
     pub public_health: bool,
+    /// The observability door.
+    pub events: EventsDoor,
 }
 
 impl Default for Settings {
@@ -45,7 +53,10 @@ impl Default for Settings {
             slow_reader: Duration::from_secs(15),
             streams_per_principal: 64,
             dev: false,
+            open_decide: false,
+            door_origins: Vec::new(),
             public_health: false,
+            events: EventsDoor::default(),
         }
     }
 }
@@ -72,7 +83,11 @@ pub struct Inner {
     // A few exports at a time, for the same reason.
     pub(crate) exports: Arc<Semaphore>,
     // Permits of calls that came through the hook door and are running.
-    pub(crate) hooks: crate::hooks::Running,
+    pub(crate) hooks: crate::doors::HookPermits,
+    // What streams of the observability door are told.
+    pub(crate) event_streams: EventStreams,
+    // Kibibytes of large bodies that are being read.
+    pub(crate) event_bytes: Semaphore,
 }
 
 impl std::ops::Deref for State {
@@ -99,7 +114,9 @@ impl State {
             streams,
             simulations: Arc::new(Semaphore::new(1)),
             exports: Arc::new(Semaphore::new(2)),
-            hooks: crate::hooks::Running::default(),
+            hooks: crate::doors::HookPermits::default(),
+            event_streams: EventStreams::default(),
+            event_bytes: Semaphore::new(64 * 1024),
         }))
     }
 
@@ -143,7 +160,7 @@ pub fn router(state: &State) -> Router {
     let (routes, _) = openapi::routes().split_for_parts();
     routes
         .merge(crate::pages::routes())
-        .merge(crate::hooks::routes())
+        .merge(crate::doors::routes(state))
         .fallback(crate::pages::fallback)
         .method_not_allowed_fallback(|| async {
             crate::problem::Problem::new(

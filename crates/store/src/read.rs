@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use placet_core::{Directory, Request, RequestId, Risk, SessionId, State, Time};
 
 use crate::{
-    Figure, GrantUse, PolicyVersion, StoreError, StoredSession, Waiting, postgres::PostgresReaders,
-    rows::uint, sqlite::SqliteReaders, tail::News,
+    EventWords, Figure, GrantUse, PolicyVersion, RecentEvents, SeenEvent, StoreError, StoredEvent,
+    StoredSession, Waiting, postgres::PostgresReaders, rows::uint, sqlite::SqliteReaders, tail::News,
 };
 
 /// Which requests a list shows. Everything given must match.
@@ -34,10 +34,21 @@ pub struct Filter {
     pub by: Option<String>,
     /// Decided: neither pending nor over without a decision.
     pub decided: bool,
+    /// That came in by this door, which is not `rest`.
+    pub source: Option<String>,
+    /// The newest first, also where the nearest deadline would come first.
+    pub newest: bool,
     /// Not older than this entry.
     pub not_before: Option<u64>,
     /// After this place, from an earlier page.
     pub after: Option<Order>,
+}
+
+impl Filter {
+    /// Whether the nearest deadline comes first: in the list of pending requests, unless told otherwise.
+    pub(crate) fn by_deadline(&self) -> bool {
+        self.state == Some(State::Pending) && !self.newest
+    }
 }
 
 /// A place in a list: pending requests are ordered by deadline, others by age.
@@ -227,6 +238,38 @@ impl Readers {
         both!(self, readers => readers.old_sessions(now, idle_since, limit))
     }
 
+    pub(crate) async fn recent_events(&self, limit: u32) -> Result<RecentEvents, StoreError> {
+        both!(self, readers => readers.recent_events(limit))
+    }
+
+    pub(crate) async fn event(&self, id: u64) -> Result<Option<SeenEvent>, StoreError> {
+        both!(self, readers => readers.event(id))
+    }
+
+    pub(crate) async fn event_of(&self, request: RequestId) -> Result<Option<StoredEvent>, StoreError> {
+        both!(self, readers => readers.event_of(request))
+    }
+
+    pub(crate) async fn events_after(&self, id: u64, limit: u32) -> Result<Vec<SeenEvent>, StoreError> {
+        both!(self, readers => readers.events_after(id, limit))
+    }
+
+    pub(crate) async fn last_event(&self) -> Result<u64, StoreError> {
+        both!(self, readers => readers.last_event())
+    }
+
+    pub(crate) async fn event_words(&self) -> Result<EventWords, StoreError> {
+        both!(self, readers => readers.event_words())
+    }
+
+    pub(crate) async fn themes(&self) -> Result<Vec<String>, StoreError> {
+        both!(self, readers => readers.themes())
+    }
+
+    pub(crate) async fn deliveries_due(&self, now: Time) -> Result<bool, StoreError> {
+        both!(self, readers => readers.deliveries_due(now))
+    }
+
     pub(crate) async fn tallies(&self) -> Result<Vec<(String, u64)>, StoreError> {
         both!(self, readers => readers.tallies())
     }
@@ -298,6 +341,12 @@ pub(crate) fn list_sql(
             )
         });
     }
+    if let Some(source) = &filter.source {
+        // In the text, as above. The door of most requests is not written down.
+        let written = put(Bind::Text(format!("\"source\":{}", serde_json::Value::from(source.as_str()))));
+        let find = if mark == '?' { "instr" } else { "strpos" };
+        clauses.push(format!("{find}(meta, {written}) > 0"));
+    }
     if let Some(q) = &filter.q {
         let pattern = format!("%{}%", q.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));
         let any = ["id", "agent", "tool", "session", "grp"].map(|column| {
@@ -306,7 +355,7 @@ pub(crate) fn list_sql(
         });
         clauses.push(format!("({})", any.join(" OR ")));
     }
-    match (filter.after, pending) {
+    match (filter.after, filter.by_deadline()) {
         (Some(Order { deadline: Some(deadline), seq }), true) => {
             let (deadline, seq) = (put(Bind::Int(deadline.micros())), put(Bind::Int(crate::rows::int(seq))));
             clauses.push(format!("(deadline, seq) > ({deadline}, {seq})"));
@@ -317,7 +366,7 @@ pub(crate) fn list_sql(
         _ => {}
     }
     let clauses = if clauses.is_empty() { "TRUE".to_owned() } else { clauses.join(" AND ") };
-    let order = if pending { "deadline, seq" } else { "seq DESC" };
+    let order = if filter.by_deadline() { "deadline, seq" } else { "seq DESC" };
     (format!("SELECT seq, meta FROM requests WHERE {clauses} ORDER BY {order} LIMIT {limit}"), binds)
 }
 

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use placet_core::{Command, DecisionWord, Event, GrantId, Request, State, Time};
+use placet_core::{Command, DecisionWord, Event, GrantId, OPEN_REVIEWER, Request, State, Time};
 
 use crate::{
     StoreError,
@@ -58,8 +58,13 @@ impl Standing {
                 }
                 return Ok(());
             }
-            // As it was asked: an edit says that something was wrong with it.
-            Event::Decided { decision: DecisionWord::Approve, state: State::Approved, .. } => true,
+            // As it was asked: an edit says that something was wrong with it. Nobody in particular teaches nothing.
+            Event::Decided { decision: DecisionWord::Approve, state: State::Approved, by, .. } => {
+                if by.iter().any(|name| name == OPEN_REVIEWER) {
+                    return Ok(());
+                }
+                true
+            }
             Event::Decided { decision: DecisionWord::Deny, .. } | Event::Revoked {} => false,
             _ => return Ok(()),
         };

@@ -331,6 +331,7 @@ fn decision(request: &Request, word: DecisionWord) -> Decision {
         remember: None,
         step_up: None,
         display: None,
+        claimed: None,
         idempotency: None,
     }
 }

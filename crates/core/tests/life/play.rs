@@ -377,6 +377,7 @@ impl Play {
             proposal,
             ruling,
             remember: None,
+            claimed: None,
             display: Some(Digest::new([5; 32])),
         }
     }
@@ -393,6 +394,7 @@ pub(crate) fn vote(request: &Request, word: DecisionWord) -> Decide {
         proposal: None,
         ruling: None,
         remember: None,
+        claimed: None,
         display: None,
     }
 }

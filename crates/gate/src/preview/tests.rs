@@ -107,6 +107,7 @@ fn the_effect_describes_what_will_run_after_an_edit_and_never_what_it_replaced()
         content_version: Some(2),
         content: Some(Arc::new(content)),
         reason: None,
+        claimed: None,
     };
     request.decision = Some(decision.clone());
     assert_eq!(effect(&request), "Delete 2 files: a, b");
@@ -340,6 +341,8 @@ fn call() -> impl Strategy<Value = (String, Value)> {
         "send_message",
         "pay",
         "refund_payment",
+        "bank/transfer",
+        "sepa/credit",
         "frobnicate",
     ];
     let keys = [
@@ -366,6 +369,8 @@ fn call() -> impl Strategy<Value = (String, Value)> {
         "subject",
         "amount",
         "currency",
+        "iban",
+        "account",
         "reference",
         "cwd",
         "edits",

@@ -165,6 +165,7 @@ fn decision(request: &Request, form: &Filled) -> Result<Decision, Problem> {
         remember: None,
         step_up: text("code").filter(|_| word != DecisionWord::Deny).map(|code| StepUp { code }),
         display: display.map_err(|_| wrong("display", "that is not a form of this page"))?,
+        claimed: None,
         idempotency: None,
     })
 }

@@ -71,6 +71,7 @@ impl Decide {
             remember: self.remember,
             step_up: self.step_up,
             display: self.display,
+            claimed: None,
             idempotency,
         }
     }

@@ -5,6 +5,7 @@
 mod bad_calls;
 mod bad_json;
 mod closing;
+mod community;
 mod contract;
 mod doors;
 mod hooks;

@@ -181,6 +181,7 @@ pub(crate) fn decide(request: &Request, word: DecisionWord) -> Command {
         proposal: None,
         ruling: None,
         remember: None,
+        claimed: None,
         display: None,
     }))
 }
