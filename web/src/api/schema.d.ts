@@ -796,6 +796,13 @@ export interface components {
             /** @description By which agent. */
             by: string;
         };
+        /** @description What the client of a door without keys said about a decision: text that somebody typed, never who it was. */
+        Claimed: {
+            /** @description Whom it says was asked instead. */
+            escalated_to?: string | null;
+            /** @description Who it says decided. */
+            reviewer?: string | null;
+        };
         /** @description The right to run exactly this, once. */
         ClaimedPermit: {
             /** @description What may run: the stored arguments, edited ones if there was an edit. */
@@ -958,6 +965,7 @@ export interface components {
             at: string;
             /** @description By whom; empty when policy decided. */
             by: string[];
+            claimed?: components["schemas"]["Claimed"] | null;
             /** @description What was decided. */
             decision: components["schemas"]["DecisionWord"];
             /** @description On what exactly. */

@@ -116,7 +116,7 @@ export const queue = {
   begun: (word: string) =>
     `You had begun (${word.toLowerCase()}) and nothing was sent. What you typed is kept.`,
   goOn: "Continue",
-  armed: "Out of view: press a again to approve the request that is now shown.",
+  armed: "It was out of view. It is shown now: press the key again.",
   decided: "Decided",
   expiresIn: (text: string) => `${text} left to decide`,
   expired: "The time to decide is over",

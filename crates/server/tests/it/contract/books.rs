@@ -300,7 +300,7 @@ fn health_says_what_an_answer_is_worth() {
         shape!(nobody.get("/healthz").await.expect(200), @r#"
         {
           "status": "ok",
-          "version": "0.1.0"
+          "version": "0.2.0"
         }
         "#);
         let mut ready = nobody.get("/readyz").await.expect(200);
