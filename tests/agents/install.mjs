@@ -31,6 +31,8 @@ if (await installed()) {
   }
 }
 
+// Written again when all is well: after a failure everything is installed anew.
+await rm(LIST, { force: true });
 const found = {};
 for (const agent of agents) {
   const version = wanted[agent.package];
