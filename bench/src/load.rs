@@ -6,11 +6,13 @@
 
 pub mod closed;
 pub mod conn;
+pub mod delivery;
 pub mod figures;
 pub mod fill;
 pub mod list;
 pub mod on_postgres;
 pub mod parked;
+pub mod posts;
 pub mod process;
 pub mod rows;
 pub mod subject;

@@ -32,6 +32,8 @@ pub struct NodeOptions {
     pub data: PathBuf,
     /// `--set` values.
     pub settings: Vec<String>,
+    /// Further options of `placet serve`.
+    pub options: Vec<String>,
     /// Further environment variables.
     pub env: Vec<(String, String)>,
     /// A command to run the binary under (a tracer); empty for none.
@@ -47,6 +49,7 @@ impl NodeOptions {
             bin: bin.to_path_buf(),
             data: data.to_path_buf(),
             settings: vec!["limits.requests_per_second=0".into(), "limits.pending_per_agent=1000000".into()],
+            options: Vec::new(),
             env: Vec::new(),
             wrapper: Vec::new(),
             log: data.with_extension("log"),
@@ -80,6 +83,7 @@ impl Node {
             None => Command::new(&options.bin),
         };
         command.arg("serve").arg("--data").arg(&options.data).args(["--listen", "127.0.0.1:0"]);
+        command.args(&options.options);
         for setting in &options.settings {
             command.args(["--set", setting]);
         }

@@ -104,6 +104,7 @@ impl Row {
 
     fn goal_words(&self) -> String {
         match self.goal {
+            Goal::ShareOfBaseline(share) if share > 1.0 => format!(">= {share:.0}x"),
             Goal::ShareOfBaseline(share) => format!(">= {:.0} %", share * 100.0),
             Goal::TimesBaseline(times) => format!("<= {times:.0}x"),
             Goal::AtMost(most) => format!("<= {} {}", figure(most), self.unit),
@@ -115,7 +116,7 @@ impl Row {
     fn ratio_words(&self) -> String {
         match (self.ratio(), self.goal) {
             (None, _) => String::new(),
-            (Some(ratio), Goal::ShareOfBaseline(_)) => format!("{:.1} %", ratio * 100.0),
+            (Some(ratio), Goal::ShareOfBaseline(share)) if share <= 1.0 => format!("{:.1} %", ratio * 100.0),
             (Some(ratio), _) => format!("{ratio:.2}x"),
         }
     }

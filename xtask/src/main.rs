@@ -2,8 +2,10 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks to its user")]
 #![expect(clippy::disallowed_methods, reason = "times what it runs; nothing here decides a deadline")]
 
+mod agents;
 mod check;
 mod cluster;
+mod conformance;
 mod evidence;
 mod install;
 mod leaks;
@@ -62,6 +64,8 @@ enum Command {
     /// Builds the release binary first and starts a private Postgres with fsync on
     /// (`PLACET_BENCH_POSTGRES`). Arguments go to the `bench` program: `cargo xtask bench -- --help` lists them.
     Bench(Passed),
+    /// Run the tests and clients of another project against Placet: `conformance community --checkout DIR`
+    Conformance(conformance::ConformanceArgs),
     /// Write docs/policy-reference.md anew from the code
     Reference,
     /// Write api/openapi.json anew from the code
@@ -115,6 +119,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Crash(Passed { args }) => evidence::run(&workspace, Matrix::Crash, args),
         Command::Powercut(Passed { args }) => evidence::run(&workspace, Matrix::Powercut, args),
         Command::Bench(Passed { args }) => evidence::run(&workspace, Matrix::Bench, args),
+        Command::Conformance(args) => conformance::run(&workspace, &args),
         Command::Reference => {
             note("writing docs/policy-reference.md from the code (a test does it)");
             let mut cargo = workspace.cargo(["test", "-p", "placet", "--test", "policy", "reference"]);

@@ -1,12 +1,13 @@
 //! `bench`: one table of what the real binary reaches, each figure beside its baseline of the same run.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Parser, Subcommand};
 use placet_bench::baseline::bare::{self, Mode};
-use placet_bench::load::rows::{Bench, Part, Sizes};
+use placet_bench::load::rows::{Bench, Part, Peers, Sizes};
 use placet_bench::node::{default_bin, print, say};
 use placet_bench::report::Report;
 use serde_json::json;
@@ -38,6 +39,12 @@ struct Args {
     /// Only these parts, separated by commas.
     #[arg(long, value_delimiter = ',')]
     only: Vec<Part>,
+    /// A running observability server to compare the events door with, such as http://127.0.0.1:4100.
+    #[arg(long, value_name = "URL", value_parser = peer)]
+    events_peer: Option<SocketAddr>,
+    /// A running community gateway to compare the approvals door with, such as http://127.0.0.1:8000.
+    #[arg(long, value_name = "URL", value_parser = peer)]
+    approvals_peer: Option<SocketAddr>,
     /// Tiny counts: checks that every row can be measured, judges no target.
     #[arg(long)]
     short: bool,
@@ -66,6 +73,12 @@ fn main() -> Result<ExitCode> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(run(args))
 }
 
+/// The address of a server of another project.
+fn peer(url: &str) -> Result<SocketAddr, String> {
+    let address = url.strip_prefix("http://").unwrap_or(url).trim_end_matches('/');
+    address.parse().map_err(|_| "expected an address such as http://127.0.0.1:8000".to_owned())
+}
+
 async fn run(args: Args) -> Result<ExitCode> {
     if args.history < 1_000 {
         bail!("--history must be at least 1000: that is the short history it is compared with");
@@ -77,6 +90,7 @@ async fn run(args: Args) -> Result<ExitCode> {
         rounds: if args.short { 1 } else { usize::try_from(args.rounds)? },
         sizes: if args.short { Sizes::short() } else { Sizes::full(args.seconds, args.history) },
         postgres: std::env::var("PLACET_BENCH_POSTGRES").ok().filter(|url| !url.is_empty()),
+        peers: Peers { events: args.events_peer, approvals: args.approvals_peer },
     };
     if args.only.contains(&Part::Postgres) && bench.postgres.is_none() {
         bail!(

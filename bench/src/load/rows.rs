@@ -1,11 +1,13 @@
 //! The rows of the table, each measured round by round with baseline and subject taking turns.
 
+mod doors;
 mod policy;
 mod postgres;
 mod standing;
 mod throughput;
 mod waiting;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -37,11 +39,13 @@ pub enum Part {
     Policy,
     /// Creates on Postgres with one and two nodes.
     Postgres,
+    /// The doors for clients of other gateways.
+    Doors,
 }
 
 impl Part {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Creates,
         Self::Cycles,
         Self::Decide,
@@ -51,6 +55,7 @@ impl Part {
         Self::Listing,
         Self::Policy,
         Self::Postgres,
+        Self::Doors,
     ];
 }
 
@@ -134,6 +139,17 @@ pub struct Bench {
     pub sizes: Sizes,
     /// A Postgres cluster to make databases in.
     pub postgres: Option<String>,
+    /// Servers of other projects to compare the doors with.
+    pub peers: Peers,
+}
+
+/// Servers of other projects, where somebody started them.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Peers {
+    /// The observability server.
+    pub events: Option<SocketAddr>,
+    /// The community gateway.
+    pub approvals: Option<SocketAddr>,
 }
 
 impl Bench {
@@ -157,6 +173,7 @@ impl Bench {
             Part::Listing => standing::listing(self, report).await,
             Part::Policy => policy::policy(self, report).await,
             Part::Postgres => postgres::creates(self, report).await,
+            Part::Doors => doors::doors(self, report).await,
         }
     }
 

@@ -30,9 +30,22 @@ pub(super) const SETTINGS: [&str; 3] =
 impl Subject {
     /// Starts the binary on an empty SQLite folder under `dir` and makes an agent's and a reviewer's key.
     pub fn start(bin: &Path, dir: &Path) -> Result<Self> {
+        Self::with(bin, dir, |_| {})
+    }
+
+    /// The same, for clients without keys that ask and decide.
+    pub fn open(bin: &Path, dir: &Path) -> Result<Self> {
+        Self::with(bin, dir, |options| {
+            options.options.push("--dev".to_owned());
+            options.settings.push("doors.open_decide=true".to_owned());
+        })
+    }
+
+    fn with(bin: &Path, dir: &Path, change: impl FnOnce(&mut NodeOptions)) -> Result<Self> {
         let folder = tempfile::tempdir_in(dir).context("cannot make a data folder")?;
         let mut options = NodeOptions::new(bin, &folder.path().join("data"));
         options.settings = SETTINGS.map(str::to_owned).to_vec();
+        change(&mut options);
         let node = Node::start(&options, START_WITHIN)?;
         let addr = node.addr()?;
         let target = Target {

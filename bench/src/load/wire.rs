@@ -45,7 +45,7 @@ pub fn text_after<'a>(json: &'a [u8], key: &[u8]) -> Option<&'a str> {
     std::str::from_utf8(&json[start..start + length]).ok()
 }
 
-fn number_after(json: &[u8], key: &[u8]) -> Option<u64> {
+pub(crate) fn number_after(json: &[u8], key: &[u8]) -> Option<u64> {
     let start = find(json, key)? + key.len();
     let length = json[start..].iter().position(|byte| !byte.is_ascii_digit())?;
     std::str::from_utf8(&json[start..start + length]).ok()?.parse().ok()

@@ -21,6 +21,7 @@ mod preview;
 mod row;
 mod schema;
 mod sessions;
+mod shape;
 mod simulate;
 mod submit;
 mod timer;

@@ -45,6 +45,7 @@ pub(crate) struct Storage {
     pub(crate) data: std::path::PathBuf,
     pub(crate) database: String,
     pub(crate) checkpoint_pages: u32,
+    pub(crate) max_mib: u32,
 }
 
 /// Bounds.

@@ -152,6 +152,7 @@ async fn launch(
     let clock = Arc::new(SystemClock::new());
     let mut options = Options::new(location(config), clock.clone());
     options.checkpoint_pages = config.storage.checkpoint_pages;
+    options.max_mib = config.storage.max_mib;
     let store = Arc::new(Store::open(options).await?);
     let gate = Gate::start(store, clock, Arc::new(SystemEntropy), config.gate()).await?;
     if let Some(token) = bootstrap

@@ -1,5 +1,5 @@
-//! Doors for the clients of other gateways. Each speaks the words of its own kind, and is not part of the OpenAPI document:
-//! what such a client may send was written down elsewhere, by others.
+//! Doors for the clients of other gateways. Each speaks the words of its own kind and translates, nothing more; none knows
+//! another. They are not part of the OpenAPI document: what such a client may send was written down elsewhere, by others.
 
 mod community;
 pub(crate) mod events;

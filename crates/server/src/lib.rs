@@ -4,6 +4,7 @@ mod call;
 mod doors;
 mod guard;
 mod health;
+mod hooks;
 mod later;
 mod limits;
 mod listener;

@@ -51,7 +51,7 @@ impl Modify for Key {
     }
 }
 
-/// All routes.
+/// All routes of Placet's own interface. The doors for clients of other gateways are not here: see `doors`.
 pub(crate) fn routes() -> OpenApiRouter<State> {
     OpenApiRouter::with_openapi(Document::openapi())
         .routes(routes!(v1::requests::create, v1::requests::list))

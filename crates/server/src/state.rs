@@ -82,6 +82,8 @@ pub struct Inner {
     pub(crate) simulations: Arc<Semaphore>,
     // A few exports at a time, for the same reason.
     pub(crate) exports: Arc<Semaphore>,
+    // Permits of calls that came through the hook door and are running.
+    pub(crate) hooks: crate::hooks::Running,
     // What streams of the observability door are told.
     pub(crate) event_streams: EventStreams,
     // Kibibytes of large bodies that are being read.
@@ -112,6 +114,7 @@ impl State {
             streams,
             simulations: Arc::new(Semaphore::new(1)),
             exports: Arc::new(Semaphore::new(2)),
+            hooks: crate::hooks::Running::default(),
             event_streams: EventStreams::default(),
             event_bytes: Semaphore::new(64 * 1024),
         }))
@@ -158,6 +161,7 @@ pub fn router(state: &State) -> Router {
     routes
         .merge(crate::pages::routes())
         .merge(crate::doors::routes(state))
+        .merge(crate::hooks::routes())
         .fallback(crate::pages::fallback)
         .method_not_allowed_fallback(|| async {
             crate::problem::Problem::new(

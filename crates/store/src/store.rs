@@ -47,12 +47,14 @@ pub struct Options {
     pub channels: Vec<String>,
     /// Pages in the write-ahead log before it is folded into the database file.
     pub checkpoint_pages: u32,
+    /// How large the embedded database may grow, in MiB; 0 for as large as the disk.
+    pub max_mib: u32,
 }
 
 impl Options {
     /// The usual settings.
     pub fn new(location: Location, clock: Arc<dyn Clock>) -> Self {
-        Self { location, clock, channels: Vec::new(), checkpoint_pages: 4000 }
+        Self { location, clock, channels: Vec::new(), checkpoint_pages: 4000, max_mib: 0 }
     }
 }
 
@@ -100,7 +102,7 @@ impl Store {
     async fn open_sqlite(data: &Path, options: Options) -> Result<Self, StoreError> {
         sqlite::make_folder(data)?;
         let lock = sqlite::Lock::take(data)?;
-        let connection = sqlite::open(data, options.checkpoint_pages)?;
+        let connection = sqlite::open(data, options.checkpoint_pages, options.max_mib)?;
         let secret = sqlite_first_start(&connection)?;
         let recent = Arc::new(sqlite::Recent::default());
         let readers = Readers::Sqlite(SqliteReaders::new(&sqlite::database(data), Some(recent.clone())));

@@ -9,6 +9,7 @@ mod community;
 mod contract;
 mod doors;
 mod events;
+mod hooks;
 mod idempotency;
 mod inputs;
 mod limits;

@@ -1,0 +1,82 @@
+//! One call, sent over and over without a key: what a server of another project can be compared by.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::closed::Pace;
+use super::conn::Conn;
+use super::figures::Latencies;
+
+/// What a loop of one call reached.
+#[derive(Debug, Clone)]
+pub struct Posted {
+    /// Good answers a second.
+    pub per_second: f64,
+    /// How long each took.
+    pub latency: Latencies,
+    /// Answers with another status, which do not count.
+    pub failed: usize,
+}
+
+/// The bytes of a JSON POST without a key.
+pub fn post(addr: SocketAddr, path: &str, body: &str) -> Vec<u8> {
+    format!(
+        "POST {path} HTTP/1.1\r\nhost: {addr}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
+}
+
+/// Runs `clients` clients, each with a connection of its own.
+pub async fn run(
+    addr: SocketAddr,
+    path: &str,
+    body: &str,
+    status: u16,
+    clients: usize,
+    pace: Pace,
+) -> Result<Posted> {
+    let begin = Instant::now() + pace.warm_up;
+    let end = begin + pace.measure;
+    let call = post(addr, path, body);
+    let mut tasks: JoinSet<Result<(Vec<Duration>, usize)>> = JoinSet::new();
+    for _ in 0..clients {
+        let call = call.clone();
+        tasks.spawn(async move {
+            let mut conn = Conn::open(addr).await?;
+            let (mut recorded, mut failed) = (Vec::new(), 0);
+            loop {
+                let sent = Instant::now();
+                let good = conn.call(&call).await?.status == status;
+                let answered = Instant::now();
+                match (good, answered >= begin) {
+                    _ if answered >= end => return Ok((recorded, failed)),
+                    (true, true) => recorded.push(answered - sent),
+                    (false, true) => failed += 1,
+                    (_, false) => {}
+                }
+            }
+        });
+    }
+    let (mut recorded, mut failed) = (Vec::new(), 0);
+    let drain = async {
+        while let Some(done) = tasks.join_next().await {
+            let (mut more, wrong) = done??;
+            recorded.append(&mut more);
+            failed += wrong;
+        }
+        anyhow::Ok(())
+    };
+    tokio::time::timeout(pace.warm_up + pace.measure + Duration::from_secs(60), drain)
+        .await
+        .context("a client was still waiting for its answer a minute after the end")??;
+    if recorded.is_empty() {
+        bail!("not one call was answered with {status} in {} ms", pace.measure.as_millis());
+    }
+    let per_second = recorded.len() as f64 / pace.measure.as_secs_f64();
+    Ok(Posted { per_second, latency: Latencies::new(recorded), failed })
+}

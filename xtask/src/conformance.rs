@@ -1,0 +1,98 @@
+//! `cargo xtask conformance`: the tests and clients of other projects, run against Placet. By hand: they need a checkout.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, ensure};
+use clap::{Args, Subcommand};
+
+use crate::evidence::{self, Profile, Variant};
+use crate::process::{Workspace, note, succeed};
+
+#[derive(Args)]
+pub(crate) struct ConformanceArgs {
+    #[command(subcommand)]
+    target: Target,
+}
+
+#[derive(Subcommand)]
+enum Target {
+    /// The API tests and the decorator of google/adk-python-community, against the door for its clients
+    Community(Checkout),
+    /// `hitl.py` and `send_event.py` of disler/claude-code-hooks-multi-agent-observability, against the door for them;
+    /// then 200 answers while the agent's listener is away, and 50 kills between answer and delivery
+    Events(Checkout),
+}
+
+#[derive(Args)]
+struct Checkout {
+    /// A folder with that project's sources; nothing is written there
+    #[arg(long, value_name = "DIR")]
+    checkout: PathBuf,
+}
+
+pub(crate) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<ExitCode> {
+    match &args.target {
+        Target::Community(checkout) => community(workspace, &checkout.checkout)?,
+        Target::Events(checkout) => events(workspace, &checkout.checkout)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Their file as it is, with our fixture and our tests of the decorator after it: the last fixture of a name is the one used.
+fn community(workspace: &Workspace, checkout: &Path) -> Result<()> {
+    let theirs = checkout.join("tests/unittests/services/test_hitl_approval_api.py");
+    let theirs = fs::read_to_string(&theirs).with_context(|| {
+        format!("{} is not a checkout of google/adk-python-community", checkout.display())
+    })?;
+    let placet = evidence::build(workspace, Profile::Dev, Variant::Product)?;
+    let folder = workspace.target.join("conformance/community");
+    fs::create_dir_all(&folder)?;
+    let python = venv(&folder)?;
+    let whole = checkout.canonicalize()?;
+    note("installing that project into a private environment (a minute the first time)");
+    succeed(
+        Command::new(&python)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+            .arg(format!("{}[hitl,test]", whole.display())),
+    )?;
+    let test = folder.join("test_community.py");
+    fs::write(&test, format!("{theirs}\n\n{}", include_str!("conformance/community.py")))?;
+    let mut pytest = Command::new(&python);
+    pytest.args(["-m", "pytest", "-v", "-p", "no:cacheprovider"]).arg(&test).current_dir(&folder);
+    succeed(pytest.env("PLACET_BIN", placet))
+}
+
+/// Their scripts as they are, driven by ours.
+fn events(workspace: &Workspace, checkout: &Path) -> Result<()> {
+    ensure!(
+        checkout.join(".claude/hooks/utils/hitl.py").exists(),
+        "{} is not a checkout of disler/claude-code-hooks-multi-agent-observability",
+        checkout.display()
+    );
+    let placet = evidence::build(workspace, Profile::Dev, Variant::Product)?;
+    let folder = workspace.target.join("conformance/events");
+    fs::create_dir_all(&folder)?;
+    let python = venv(&folder)?;
+    note("installing what those scripts import into a private environment");
+    succeed(
+        Command::new(&python)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+            .args(["websockets>=13", "requests", "python-dotenv", "anthropic"]),
+    )?;
+    let mut driver = Command::new(&python);
+    driver.arg("-c").arg(include_str!("conformance/events.py")).current_dir(&folder);
+    succeed(driver.env("PLACET_BIN", placet).env("CHECKOUT", checkout.canonicalize()?))
+}
+
+/// A private Python environment in this folder.
+fn venv(folder: &Path) -> Result<PathBuf> {
+    let python = folder.join("venv/bin/python");
+    if !python.exists() {
+        succeed(Command::new("python3").args(["-m", "venv"]).arg(folder.join("venv")))
+            .context("Python 3.10 or later with its `venv` module is needed")?;
+    }
+    ensure!(python.exists(), "python3 made no environment in {}", folder.display());
+    Ok(python)
+}
