@@ -74,14 +74,12 @@ fn heard(listener: &TcpListener) -> Value {
     listener.set_nonblocking(true).expect("a listener");
     let mut looks = 0;
     let stream = loop {
-        match listener.accept() {
-            Ok((stream, _)) => break stream,
-            Err(_) => {
-                looks += 1;
-                assert!(looks < 6_000, "the answer never came");
-                std::thread::sleep(Duration::from_millis(5));
-            }
+        if let Ok((stream, _)) = listener.accept() {
+            break stream;
         }
+        looks += 1;
+        assert!(looks < 6_000, "the answer never came");
+        std::thread::sleep(Duration::from_millis(5));
     };
     stream.set_nonblocking(false).expect("a stream");
     let mut socket = tungstenite::accept(stream).expect("a handshake");

@@ -159,7 +159,7 @@ both! {
         assert_eq!(prune(&shop, 2, LONG).await, 1);
         assert_eq!(ids(&shop.store.recent_events(100).await.unwrap().events), [20, 21]);
         // By age everything goes but the newest, so that no number is given twice.
-        shop.clock.advance(Duration::from_secs(60));
+        shop.clock.advance(Duration::from_mins(1));
         assert_eq!(prune(&shop, 100, Duration::from_secs(30)).await, 1);
         assert_eq!(prune(&shop, 100, Duration::from_secs(30)).await, 0);
         assert_eq!(tell(&shop, "noise").await, 22);
@@ -239,7 +239,7 @@ both! {
         assert_eq!((leased[0].id, leased[0].request), (delivery.id, answered.id));
         shop.store.run(Work::Attempt { id: delivery.id, owner: "other".to_owned(), result: AttemptResult::Delivered }).await.unwrap();
         // A deadline is no answer.
-        shop.clock.advance(Duration::from_secs(600));
+        shop.clock.advance(Duration::from_mins(10));
         shop.done(&Actor::system(), crate::shop::expire(expires.id)).await;
         assert_eq!(shop.place.rows("SELECT 1 FROM outbox").await.len(), 1);
         shop.finish().await;
