@@ -122,7 +122,7 @@ pub(crate) fn node(least: u32) -> Result<()> {
     }
     match version() {
         Some(found) if found >= least => Ok(()),
-        Some(found) => bail!("Node {found} is too old for the dashboard's tools: please install {by_hand}"),
+        Some(found) => bail!("Node {found} is too old: please install {by_hand}"),
         None => bail!("`node` does not start: please install {by_hand}"),
     }
 }

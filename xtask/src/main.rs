@@ -2,6 +2,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks to its user")]
 #![expect(clippy::disallowed_methods, reason = "times what it runs; nothing here decides a deadline")]
 
+mod agents;
 mod check;
 mod cluster;
 mod conformance;

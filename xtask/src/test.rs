@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 
+use crate::agents;
 use crate::cluster::{Cluster, Durability};
 use crate::evidence::{self, Matrix, Profile, Variant};
 use crate::install;
@@ -48,6 +49,8 @@ enum Step {
     Doctests,
     /// The dashboard in a real browser against the real binary
     Browser,
+    /// The hook in real coding agents, offline
+    Agents,
     /// The programs of the crash, power-cut and benchmark matrices
     Matrices,
     /// 200 kills under load
@@ -75,8 +78,8 @@ impl Step {
             Self::Browser => &[Self::Tools, Self::Web, Self::Build],
             Self::Tests => &[Self::Tools, Self::Build, Self::Postgres],
             Self::Crash | Self::Powercut | Self::Bench => &[Self::Tools, Self::Build, Self::Matrices],
-            // After `build`: that one's result is copied aside before this one replaces it.
-            Self::Sabotage => &[Self::Build],
+            // `Sabotage` after `build`: that one's result is copied aside before this one replaces it.
+            Self::Agents | Self::Sabotage => &[Self::Build],
             Self::TwinCrashAck | Self::TwinPowercutSync | Self::TwinPowercutAck => {
                 &[Self::Tools, Self::Matrices, Self::Sabotage]
             }
@@ -94,6 +97,7 @@ impl Step {
             Self::Tests => "tests",
             Self::Doctests => "doctests",
             Self::Browser => "browser",
+            Self::Agents => "agents",
             Self::Matrices => "matrices",
             Self::Crash => "crash",
             Self::Powercut => "powercut",
@@ -157,6 +161,7 @@ impl Run<'_> {
                 web::build(workspace)?;
             }
             Step::Browser => web::browser(workspace, &self.binary(Variant::Product))?,
+            Step::Agents => agents::run(workspace, &self.binary(Variant::Product))?,
             Step::Build => drop(evidence::build(workspace, Profile::Dev, Variant::Product)?),
             Step::Postgres => self.cluster = Some(Cluster::start(Durability::Throwaway)?),
             Step::Tests => {

@@ -7,13 +7,14 @@ use std::process::Command;
 use serde_json::Value;
 
 /// From the binary down to the words. A crate may depend on everything below it in this order.
-const ORDER: [(&str, &[&str]); 10] = [
+const ORDER: [(&str, &[&str]); 11] = [
     // The command line speaks to a server through the client like any other program.
-    ("placet", &["placet-server", "placet-notify", "placet-client"]),
-    ("placet-server", &["placet-gate", "placet-egress"]),
+    ("placet", &["placet-server", "placet-notify", "placet-client", "placet-hooks"]),
+    ("placet-server", &["placet-gate", "placet-egress", "placet-hooks"]),
     ("placet-notify", &["placet-gate", "placet-egress"]),
     ("placet-gate", &["placet-store", "placet-policy"]),
     ("placet-store", &["placet-ledger"]),
+    ("placet-hooks", &["placet-ledger"]),
     ("placet-ledger", &["placet-core"]),
     ("placet-policy", &["placet-core"]),
     ("placet-client", &["placet-core"]),
@@ -25,7 +26,7 @@ const ORDER: [(&str, &[&str]); 10] = [
 const OUTSIDE: [&str; 3] = ["placet-testkit", "placet-bench", "xtask"];
 
 /// Pure crates: no I/O, so no runtime for it either, however far down.
-const PURE: [&str; 3] = ["placet-core", "placet-policy", "placet-ledger"];
+const PURE: [&str; 4] = ["placet-core", "placet-policy", "placet-ledger", "placet-hooks"];
 
 /// Package name to the names of its normal dependencies (tests and build scripts are exempt).
 type Graph = BTreeMap<String, BTreeSet<String>>;
@@ -193,6 +194,7 @@ fn a_crate_without_a_place_in_the_order_is_named() {
 fn tokio_behind_another_crate_is_found_with_the_way_to_it() {
     let all = graph(&[
         ("placet-core", &["serde", "clever"]),
+        ("placet-hooks", &["placet-ledger"]),
         ("placet-ledger", &["placet-core"]),
         ("clever", &["tokio"]),
         ("serde", &[]),

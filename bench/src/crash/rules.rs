@@ -33,6 +33,14 @@ pub(super) struct Known {
     pub(super) reported: bool,
 }
 
+impl Known {
+    /// Whether this claimant was given the permit.
+    pub(super) fn holds(&self, claimant: Option<&Value>) -> bool {
+        let claimant = claimant.and_then(Value::as_str);
+        claimant.is_some() && self.effects.iter().any(|effect| effect.claimant.as_deref() == claimant)
+    }
+}
+
 pub(super) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }

@@ -145,6 +145,12 @@ impl Client {
         self.send(&call).await
     }
 
+    /// Whether the server has a dashboard to be opened in a browser.
+    pub async fn has_dashboard(&self) -> Result<bool, Error> {
+        let page = self.text(&Call::get(self.at("/"))).await?;
+        Ok(page.contains("/assets/"))
+    }
+
     /// Whether the server is there and ready.
     pub async fn health(&self) -> Result<Health, Error> {
         let ready = self.send(&Call::get(self.at("/readyz"))).await?;

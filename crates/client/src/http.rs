@@ -130,6 +130,18 @@ impl Client {
         }
     }
 
+    /// A page as text, in one attempt.
+    pub(crate) async fn text(&self, call: &Call) -> Result<String, Error> {
+        let page = async { bounded(self.open(call).await?, self).await };
+        match page.await {
+            Ok(body) => Ok(String::from_utf8_lossy(&body).into_owned()),
+            Err(failure) => Err(self
+                .after(failure, &mut Outage::default())
+                .err()
+                .unwrap_or_else(|| self.protocol("it did not answer with a page"))),
+        }
+    }
+
     /// One attempt.
     pub(crate) async fn attempt<T: DeserializeOwned>(&self, call: &Call) -> Result<T, Failure> {
         let body = bounded(self.open(call).await?, self).await?;

@@ -78,6 +78,9 @@ pub enum Preview {
         currency: String,
         /// Who gets it.
         to: String,
+        /// Further arguments that name an account, by name and value; whose account it is, they do not say.
+        #[serde(default)]
+        accounts: Vec<(String, String)>,
         /// What it is for.
         reference: Option<String>,
     },

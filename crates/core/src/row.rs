@@ -31,6 +31,8 @@ pub struct Row {
     pub group: Option<String>,
     /// Equal on requests that ask for the same call; for reviewers, null for others.
     pub same: Option<String>,
+    /// action: equal on calls of the same tool whose arguments have the same names and types, whoever asks.
+    pub shape: Option<String>,
     /// What a vote must carry now: of the replacement if one is on the table, else of the request.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub digest: Digest,

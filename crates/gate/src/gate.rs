@@ -9,8 +9,9 @@ use tokio::sync::broadcast;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Entropy, Feed, GateError, figures::FiguresTurn, hub, passwords::Passwords, permit, policies::Policies,
-    preview, simulate::ShadowSlot, timer, timer::Timer, verifying::Verifying, waiters::Waiters,
+    Entropy, EventRetention, Feed, GateError, figures::FiguresTurn, hub, passwords::Passwords, permit,
+    policies::Policies, preview, simulate::ShadowSlot, timer, timer::Timer, verifying::Verifying,
+    waiters::Waiters,
 };
 
 /// What can be set.
@@ -32,6 +33,8 @@ pub struct Settings {
     pub waits_per_principal: usize,
     /// How many waits this node holds open.
     pub waits: usize,
+    /// How long events of the observability door are kept.
+    pub events: EventRetention,
     /// How long a session may go unused.
     pub session_idle: Duration,
     /// How long a session lives at most.
@@ -49,6 +52,7 @@ impl Default for Settings {
             policy: placet_policy::preset("default").unwrap_or_default().to_owned(),
             waits_per_principal: 5_000,
             waits: 50_000,
+            events: EventRetention::default(),
             session_idle: Duration::from_hours(12),
             session_absolute: Duration::from_hours(7 * 24),
         }

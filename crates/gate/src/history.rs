@@ -6,9 +6,8 @@ use placet_core::{
 };
 use placet_ledger::{Data, Entry};
 use placet_store::{Filter, StoreError};
-use serde_json::{Map, Value};
 
-use crate::{Gate, GateError};
+use crate::{Gate, GateError, shape::shape};
 
 /// What happened to a request, and what happened to its like.
 #[derive(Debug, Clone)]
@@ -81,6 +80,7 @@ impl Gate {
     async fn similar(&self, actor: &Actor, request: &Request) -> Result<Vec<Similar>, GateError> {
         let arguments = request.content.as_ref().and_then(|content| content.body.arguments());
         let (Some(tool), Some(arguments)) = (&request.tool, arguments) else { return Ok(Vec::new()) };
+        let own = shape(tool, arguments);
         let (_, head) = self.store.head().await?;
         let filter = Filter {
             tool: Some(tool.clone()),
@@ -92,7 +92,7 @@ impl Gate {
         let like = listed.items.iter().filter(|other| other.id != request.id).filter_map(|other| {
             let theirs = other.content.as_ref()?.body.arguments()?;
             let decision = other.decision.as_ref().filter(|decision| !decision.by.is_empty())?;
-            alike(arguments, theirs).then(|| Similar {
+            (shape(tool, theirs) == own).then(|| Similar {
                 id: other.id,
                 at: decision.at,
                 agent: show(&other.agent),
@@ -104,16 +104,6 @@ impl Gate {
         });
         Ok(like.take(TOLD).collect())
     }
-}
-
-/// Whether two calls have the same arguments by name and type.
-fn alike(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
-    one.len() == other.len()
-        && one.iter().all(|(key, value)| {
-            other
-                .get(key)
-                .is_some_and(|theirs| std::mem::discriminant(value) == std::mem::discriminant(theirs))
-        })
 }
 
 fn happened(request: &Request, entry: &Entry) -> Happened {

@@ -1,8 +1,10 @@
 //! The engine: submit, decide, wait, claim, report and the rest. It knows no HTTP; every door calls the same functions.
 
 mod decide;
+mod deliveries;
 mod entropy;
 mod error;
+mod events;
 mod explain;
 mod feed;
 mod figures;
@@ -19,6 +21,7 @@ mod preview;
 mod row;
 mod schema;
 mod sessions;
+mod shape;
 mod simulate;
 mod submit;
 mod timer;
@@ -28,6 +31,7 @@ mod waiters;
 pub use decide::Decision;
 pub use entropy::{Entropy, SystemEntropy};
 pub use error::GateError;
+pub use events::{EventRetention, Told, answer as event_answer, status as event_status};
 pub use explain::{Explained, Preview};
 pub use feed::Feed;
 pub use figures::{Deciders, Decisions, Depth, Figures, Now, ReviewerFigures, Speed, Speeds};
@@ -37,8 +41,9 @@ pub use history::{Happened, History, Similar};
 pub use keys::{MadeKey, NewKey, PersonSpec};
 pub use permit::Claimed;
 pub use placet_store::{
-    Clock, Done, Filter, Idempotency, LedgerRow, Listed, News, Order, Outcome, PolicyVersion, Progress,
-    StoreError, StoredSession, SystemClock,
+    ANSWER_TO, AttemptResult, CALLBACK, Clock, Delivery, Done, EVENTS, EventTail, EventWords, Filter,
+    Idempotency, LedgerRow, Listed, NewEvent, NewTheme, News, Order, Outcome, PolicyVersion, Progress,
+    RecentEvents, SeenEvent, StoreError, StoredEvent, StoredSession, SystemClock, ThemeDone, Work,
 };
 pub use policies::{Checked, PolicyView, Put};
 pub use sessions::{MadeLink, OpenedSession, SignedIn};

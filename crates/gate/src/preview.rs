@@ -97,7 +97,10 @@ fn recognise<'a>(tool: &str, arguments: &'a Map<String, Value>) -> Option<(Known
         Message: out::Message<'a>,
         Http: out::Http<'a>,
     );
-    None
+    // Last, so that nothing that is known by its name is taken for a payment.
+    let mut args = Args::new(arguments);
+    let money = out::Money::read_shape(tool, &mut args)?;
+    Some((Known::Money(money), args.more()))
 }
 
 impl Known<'_> {

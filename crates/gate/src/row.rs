@@ -2,7 +2,7 @@
 
 use placet_core::{Actor, DecisionWord, Directory, OPEN_REVIEWER, Request, Role, Row, Tally, Time, show};
 
-use crate::{Gate, preview};
+use crate::{Gate, preview, shape::shape_of};
 
 impl Gate {
     /// The line of a request for this caller.
@@ -28,6 +28,7 @@ fn row(request: &Request, same: Option<String>, directory: &Directory, now: Time
         effect,
         group: request.group.as_deref().map(show),
         same,
+        shape: shape_of(request),
         digest: request.current_digest(),
         votes: tally(request, needs, directory),
         needs_step_up: needs.step_up.is_some(),

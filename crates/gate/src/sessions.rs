@@ -273,12 +273,27 @@ impl Gate {
                 stored
             }
         };
+        self.store_password(&signed_in.actor, name, known, new).await
+    }
+
+    /// Gives a person a password as the owner of the database does, without knowing the one before; all their sessions
+    /// end. From anybody else the transaction refuses it.
+    pub async fn reset_password(&self, actor: &Actor, name: &str, new: &str) -> Result<(), GateError> {
+        self.store_password(actor, name, None, new).await
+    }
+
+    async fn store_password(
+        &self,
+        actor: &Actor,
+        name: &str,
+        known: Option<Arc<str>>,
+        new: &str,
+    ) -> Result<(), GateError> {
         let mut salt = [0_u8; 16];
         self.entropy.fill(&mut salt);
         let hash = self.passwords.hash(new, salt).await?;
-        let keep = signed_in.actor.session;
-        let command = AdminCommand::SetPassword { name: name.clone(), hash, known, keep };
-        self.admin(&signed_in.actor, command, None).await.map(drop)
+        let command = AdminCommand::SetPassword { name: name.to_owned(), hash, known, keep: actor.session };
+        self.admin(actor, command, None).await.map(drop)
     }
 
     fn random_secret(&self) -> String {

@@ -8,7 +8,7 @@ use placet_core::{
     Role, Spec, Submit, Time,
 };
 use placet_ledger::Parts;
-use placet_store::Idempotency;
+use placet_store::{Idempotency, NewEvent};
 
 use crate::{
     Gate, GateError,
@@ -47,6 +47,18 @@ impl Gate {
         create: Create,
         idempotency: Option<Idempotency>,
     ) -> Result<Submitted, GateError> {
+        Ok(self.submit_with(source, actor, create, None, idempotency).await?.0)
+    }
+
+    /// Asks, and stores the event that asks in the same transaction; returns its number.
+    pub(crate) async fn submit_with(
+        &self,
+        source: &str,
+        actor: &Actor,
+        create: Create,
+        event: Option<NewEvent>,
+        idempotency: Option<Idempotency>,
+    ) -> Result<(Submitted, Option<u64>), GateError> {
         let actor = &*self.acting(actor, &[Role::Agent])?;
         let asked_time = create.expires_in.is_some();
         let spec = create.check(&self.settings.limits)?;
@@ -93,18 +105,23 @@ impl Gate {
         for _ in 0..JUDGED {
             let spec = first.take().unwrap_or_else(|| small.whole(&whole.content));
             let submit = self.judged(actor, spec, &whole).await?;
-            match self.command(actor, Command::Submit(Box::new(submit)), idempotency).await {
+            let command = Command::Submit(Box::new(submit));
+            let done = match &event {
+                None => self.command(actor, command, idempotency).await.map(|outcome| (outcome, None)),
+                Some(event) => self.event_command(actor, event.clone(), command, idempotency).await,
+            };
+            match done {
                 // Another policy came into force between the question and the commit: ask that one.
                 Err(GateError::Refused { refusal: Refusal::PolicyChanged, .. }) => {
                     self.store.refresh_directory().await?;
                 }
                 done => {
-                    let outcome = done?;
+                    let (outcome, event) = done?;
                     let request = outcome.request.ok_or_else(GateError::not_found)?;
                     if !outcome.replayed {
                         self.look_at(&request);
                     }
-                    return Ok(Submitted { request, replayed: outcome.replayed });
+                    return Ok((Submitted { request, replayed: outcome.replayed }, event));
                 }
             }
         }

@@ -55,6 +55,8 @@ impl Timer {
 
 /// Runs until the gate closes.
 pub(crate) async fn run(inner: Arc<Inner>) {
+    // How far the events had come when old ones were last deleted.
+    let mut events = 0;
     let (mut pruned, mut ended) = (tokio::time::Instant::now(), tokio::time::Instant::now());
     loop {
         if let Err(error) = sweep(&inner).await {
@@ -68,6 +70,7 @@ pub(crate) async fn run(inner: Arc<Inner>) {
                 tracing::warn!(%error, "old sessions could not be ended; trying again");
             }
         }
+        prune_events(&inner, &mut events, pruned.elapsed() >= PRUNE_EVERY).await;
         if pruned.elapsed() >= PRUNE_EVERY {
             pruned = tokio::time::Instant::now();
             let before = Time::from_micros(
@@ -88,6 +91,22 @@ pub(crate) async fn run(inner: Arc<Inner>) {
             () = inner.timer.bell.notified() => {}
             () = inner.cancel.cancelled() => return,
         }
+    }
+}
+
+/// Deletes old events when enough new ones came, or when it is time to look.
+async fn prune_events(inner: &Inner, upto: &mut u64, anyway: bool) {
+    let retention = inner.settings.events;
+    let result = async {
+        let last = inner.store.last_event().await?;
+        if anyway || last.saturating_sub(*upto) >= (retention.keep / 10).clamp(1, 10_000) {
+            *upto = last;
+            crate::events::prune(&inner.store, retention, inner.clock.now()).await?;
+        }
+        Ok::<_, StoreError>(())
+    };
+    if let Err(error) = result.await {
+        tracing::warn!(%error, "old events could not be deleted; trying again");
     }
 }
 

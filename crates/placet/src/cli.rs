@@ -6,10 +6,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum, builder::Styles};
 use placet_core::{Kind, Role};
 
 mod agent;
+mod hook;
 mod policy;
 mod reviewer;
 
 pub(crate) use agent::{CancelArgs, RequestArgs};
+pub(crate) use hook::{DoctorArgs, HookArgs, HookCommand, InstallArgs};
 pub(crate) use policy::{
     CheckArgs, ExplainArgs, FailOn, GrantCommand, ImportArgs, PolicyCommand, PutArgs, ShadowArgs,
     SimulateArgs,
@@ -127,6 +129,11 @@ pub(crate) enum Command {
     Backup(BackupArgs),
     /// Put a backup in place, in a new epoch: no old permit lives twice
     Restore(RestoreArgs),
+    /// Gate a coding agent: answer its hooks, or write them into its settings
+    #[command(subcommand)]
+    Hook(HookCommand),
+    /// Check that everything works, and that a no really blocks
+    Doctor(DoctorArgs),
     /// Print completions for a shell
     #[command(
         after_help = "Example: placet completions bash > ~/.local/share/bash-completion/completions/placet"
@@ -234,7 +241,9 @@ Examples:
   placet person set ann --role reviewer --team finance
   placet person set root --role admin,auditor
   placet person link ann                              with an admin's PLACET_TOKEN
-  placet person link ann --data /var/lib/placet       as the owner of the data folder")]
+  placet person link ann --data /var/lib/placet       as the owner of the data folder
+  placet person password ann --data /var/lib/placet   asks for it twice, without showing it
+  pass show placet/ann | placet person password ann   or reads one line of standard input")]
 pub(crate) enum PersonCommand {
     /// List people with their roles and teams
     List,
@@ -251,7 +260,15 @@ pub(crate) enum PersonCommand {
         teams: Vec<String>,
     },
     /// Make a link with which a person signs in once, in a browser, within 15 minutes
-    Link(PersonLinkArgs),
+    Link(PersonPlaceArgs),
+    /// Set a person's password, as the owner of the data; all their sessions end
+    #[command(long_about = "\
+Set a person's password, as the owner of the data; all their sessions end.
+
+The password is asked for on the terminal, or is one line of standard input; it is never an argument, where everybody on
+the machine could read it. It has 12 to 1024 bytes. Nobody else can set it: people change their own in the dashboard, and
+administrators hand out links.")]
+    Password(PersonPlaceArgs),
     /// Remove a person; their keys and sessions stop at once
     Remove {
         /// Who
@@ -260,9 +277,9 @@ pub(crate) enum PersonCommand {
     },
 }
 
-/// Make a link to sign in with.
+/// Somebody, and the database that knows them.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct PersonLinkArgs {
+pub(crate) struct PersonPlaceArgs {
     /// Who
     #[arg(value_name = "NAME")]
     pub(crate) name: String,

@@ -45,6 +45,7 @@ pub(crate) struct Storage {
     pub(crate) data: std::path::PathBuf,
     pub(crate) database: String,
     pub(crate) checkpoint_pages: u32,
+    pub(crate) max_mib: u32,
 }
 
 /// Bounds.
@@ -107,6 +108,18 @@ pub(crate) struct Sessions {
 pub(crate) struct Doors {
     pub(crate) open_decide: bool,
     pub(crate) origins: Vec<String>,
+    pub(crate) callback_hosts: Vec<String>,
+    pub(crate) events: Events,
+}
+
+/// The observability door.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Events {
+    pub(crate) keep: u64,
+    #[serde(deserialize_with = "duration")]
+    pub(crate) keep_for: Duration,
+    pub(crate) body_max: usize,
 }
 
 /// Logs.
@@ -169,6 +182,11 @@ impl Config {
         if self.sessions.idle < Duration::from_mins(5) || self.sessions.absolute < self.sessions.idle {
             return Err(usage("sessions.idle must be at least 5m, and sessions.absolute at least as long"));
         }
+        if self.doors.events.keep == 0 || !(1024..=64 * 1024 * 1024).contains(&self.doors.events.body_max) {
+            return Err(usage(
+                "doors.events.keep must be at least 1, and doors.events.body_max between 1024 and 67108864",
+            ));
+        }
         if self.limits.connections == 0 || self.limits.pending_per_agent == 0 {
             return Err(usage("limits.connections and limits.pending_per_agent must be at least 1"));
         }
@@ -191,6 +209,10 @@ impl Config {
                 any: vec![AllOf { all: vec![seat] }],
                 four_eyes: self.hold.four_eyes,
                 step_up: text(&self.hold.step_up),
+            },
+            events: placet_gate::EventRetention {
+                keep: self.doors.events.keep,
+                keep_for: self.doors.events.keep_for,
             },
             waits_per_principal: self.limits.waits_per_principal,
             waits: self.limits.waits,
@@ -303,6 +325,9 @@ mod tests {
             ("hold.step_up=retina", "hold.step_up"),
             ("requests.expires_in=soon", "duration"),
             ("sessions.idle=1m", "sessions.idle"),
+            ("doors.events.keep=0", "doors.events.keep"),
+            ("doors.events.body_max=1", "doors.events.body_max"),
+            ("doors.events=1", "section"),
             ("sessions.absolute=1h", "sessions.absolute"),
         ] {
             let error = set(&[pair]).unwrap_err();

@@ -7,10 +7,13 @@ use clap::{CommandFactory, Parser};
 mod cli;
 mod config;
 mod demo;
+mod doctor;
 mod exit;
+mod hook;
 mod offline;
 mod output;
 mod policy;
+mod secret;
 mod serve;
 mod socket;
 mod verbs;
@@ -24,7 +27,15 @@ use verbs::Context;
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let arguments: Vec<String> = std::env::args().collect();
+            // To an agent, a hook that was called wrongly must not look like one that has nothing against the call.
+            let misused = error.use_stderr().then(|| hook::misused(&arguments, &error.to_string())).flatten();
+            return misused.unwrap_or_else(|| error.exit());
+        }
+    };
     match cli.global.color {
         Colour::Auto => {}
         Colour::Always => anstream::ColorChoice::Always.write_global(),
@@ -36,7 +47,10 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime.block_on(run(cli)),
         Err(error) => Err(error.into()),
     };
-    result.unwrap_or_else(|error| exit::failed(&error, json))
+    result.unwrap_or_else(|error| {
+        let arguments: Vec<String> = std::env::args().collect();
+        hook::misused(&arguments, &format!("{error:#}")).unwrap_or_else(|| exit::failed(&error, json))
+    })
 }
 
 async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
@@ -57,6 +71,7 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Person(PersonCommand::Link(args)) if args.place.is_named() || !verbs::has_token() => {
             offline::person_link(args, &global).await
         }
+        Command::Person(PersonCommand::Password(args)) => offline::person_password(args, json).await,
         Command::Ledger(LedgerCommand::Verify(mut args)) => {
             args.json = json;
             offline::ledger_verify(args).await
@@ -71,6 +86,8 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         }
         // Half of these work without a server.
         Command::Policy(command) => Ok(ExitCode::from(policy::run(command, &global).await?)),
+        Command::Hook(command) => hook::run(command, &global).await,
+        Command::Doctor(args) => doctor::run(&args, &global).await,
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "placet", &mut std::io::stdout());
             Ok(ExitCode::SUCCESS)
@@ -108,9 +125,12 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         | Command::Demo(_)
         | Command::Policy(_)
         | Command::Key(KeyCommand::New(_))
+        | Command::Person(PersonCommand::Password(_))
         | Command::Ledger(_)
         | Command::Backup(_)
         | Command::Restore(_)
+        | Command::Hook(_)
+        | Command::Doctor(_)
         | Command::Completions { .. } => anyhow::bail!("this command does not speak to a server"),
     };
     Ok(ExitCode::from(code))

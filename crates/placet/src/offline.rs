@@ -15,12 +15,12 @@ use placet_store::{Location, Options, Progress, Store, StoreError, Verified, Ver
 use serde_json::{json, value::RawValue};
 
 use crate::{
-    cli::{BackupArgs, Global, KeyNewArgs, LedgerVerifyArgs, PersonLinkArgs, Place, RestoreArgs},
+    cli::{BackupArgs, Global, KeyNewArgs, LedgerVerifyArgs, PersonPlaceArgs, Place, RestoreArgs},
     config::Config,
     exit::usage,
     output::{self, json_line, safe},
-    serve,
-    socket::{self, Asked, KeyAnswer, KeyRequest, LinkRequest},
+    secret, serve,
+    socket::{self, Asked, KeyAnswer, KeyRequest, LinkRequest, PasswordRequest},
     verbs::people::say_link,
 };
 
@@ -59,41 +59,68 @@ pub(crate) async fn key_new(args: KeyNewArgs) -> anyhow::Result<ExitCode> {
             ));
             Ok(ExitCode::SUCCESS)
         }
-        KeyAnswer::Link { .. } => bail!("the running server answered something else"),
+        KeyAnswer::Link { .. } | KeyAnswer::Set => bail!("the running server answered something else"),
     }
 }
 
 /// `placet person link`, as the owner of the data.
-pub(crate) async fn person_link(args: PersonLinkArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    let location = location(args.place)?;
+pub(crate) async fn person_link(args: PersonPlaceArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let request = Asked::Link(LinkRequest { link: args.name.clone() });
-    let asked = match &location {
-        Location::Folder(data) => socket::ask(data, &request).await?,
-        Location::Postgres(_) => None,
-    };
-    let (answer, base) = if let Some(answer) = asked {
-        (answer, String::new())
-    } else {
-        if let Location::Folder(data) = &location
-            && !data.is_dir()
-        {
-            return Err(usage(format!(
-                "there is no data in {}: name it with --data or --database, or set PLACET_TOKEN to an admin's key",
-                data.display()
-            )));
-        }
-        let base = global.url.as_deref().filter(|url| !url.is_empty()).unwrap_or(placet_client::DEFAULT_URL);
-        (alone(location, request).await?, base.trim_end_matches('/').to_owned())
-    };
+    let (answer, running) = ask_or_open(args.place, request).await?;
     match answer {
         KeyAnswer::Link { url, expires_at } => {
+            let base = match global.url.as_deref().filter(|url| !url.is_empty()) {
+                _ if running => "",
+                Some(url) => url.trim_end_matches('/'),
+                None => placet_client::DEFAULT_URL,
+            };
             let link = SignInLink { url: format!("{base}{url}"), expires_at };
             say_link(&args.name, &link, global.json)?;
             Ok(ExitCode::SUCCESS)
         }
         KeyAnswer::Refused(why) => Err(usage(why)),
-        KeyAnswer::Made { .. } => bail!("the running server answered something else"),
+        KeyAnswer::Made { .. } | KeyAnswer::Set => bail!("the running server answered something else"),
     }
+}
+
+/// `placet person password`, as the owner of the data.
+pub(crate) async fn person_password(args: PersonPlaceArgs, json: bool) -> anyhow::Result<ExitCode> {
+    let password = secret::read(&format!("New password of {}", safe(&args.name)))?;
+    let request = Asked::Password(PasswordRequest { person: args.name.clone(), password });
+    match ask_or_open(args.place, request).await?.0 {
+        KeyAnswer::Set if json => {
+            output::line(&json_line(&json!({"name": args.name, "password_set": true})))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        KeyAnswer::Set => {
+            output::line(&format!(
+                "{} signs in with the new password; all their sessions have ended",
+                safe(&args.name)
+            ))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        KeyAnswer::Refused(why) => Err(usage(why)),
+        KeyAnswer::Made { .. } | KeyAnswer::Link { .. } => {
+            bail!("the running server answered something else")
+        }
+    }
+}
+
+/// Asks the server that runs on the data, or opens the data itself; says which.
+async fn ask_or_open(place: Place, request: Asked) -> anyhow::Result<(KeyAnswer, bool)> {
+    let location = location(place)?;
+    if let Location::Folder(data) = &location {
+        if let Some(answer) = socket::ask(data, &request).await? {
+            return Ok((answer, true));
+        }
+        if !data.is_dir() {
+            return Err(usage(format!(
+                "there is no data in {}: name it with --data or --database, or set PLACET_TOKEN to an admin's key",
+                data.display()
+            )));
+        }
+    }
+    Ok((alone(location, request).await?, false))
 }
 
 /// Opens the database just for this.

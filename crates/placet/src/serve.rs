@@ -8,7 +8,9 @@ use anyhow::Context as _;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use placet_core::Actor;
 use placet_gate::{Gate, SystemClock, SystemEntropy};
-use placet_server::{Closing, Hosts, ListenLimits, Settings, State};
+use placet_egress::{Rules, Sockets};
+use placet_notify::Callbacks;
+use placet_server::{Closing, EventsDoor, Hosts, ListenLimits, Settings, State};
 use placet_store::{Location, Options, Store};
 pub(crate) use policy::Loaded;
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
@@ -150,6 +152,7 @@ async fn launch(
     let clock = Arc::new(SystemClock::new());
     let mut options = Options::new(location(config), clock.clone());
     options.checkpoint_pages = config.storage.checkpoint_pages;
+    options.max_mib = config.storage.max_mib;
     let store = Arc::new(Store::open(options).await?);
     let gate = Gate::start(store, clock, Arc::new(SystemEntropy), config.gate()).await?;
     if let Some(token) = bootstrap
@@ -168,6 +171,8 @@ async fn launch(
     if let Some(policy) = policy {
         tasks.spawn(policy::watch(gate.clone(), policy, cancel.clone()));
     }
+    let worker = Callbacks::new(gate.clone(), Sockets::new(callbacks(config)));
+    tasks.spawn(worker.run(cancel.clone()));
     if let Location::Folder(data) = location(config) {
         tasks.spawn(socket::serve(data, gate.clone(), page_url(config, address), cancel.clone()));
     }
@@ -195,6 +200,11 @@ fn page_url(config: &Config, address: SocketAddr) -> String {
     }
 }
 
+/// Where agents may be called back.
+fn callbacks(config: &Config) -> Rules {
+    Rules::new(config.doors.callback_hosts.iter().cloned())
+}
+
 fn settings(config: &Config, dev: bool, address: SocketAddr) -> Settings {
     let own = if address.is_ipv6() { format!("[{}]", address.ip()) } else { address.ip().to_string() };
     Settings {
@@ -208,6 +218,7 @@ fn settings(config: &Config, dev: bool, address: SocketAddr) -> Settings {
         open_decide: config.doors.open_decide,
         door_origins: config.doors.origins.clone(),
         public_health: config.server.public_health,
+        events: EventsDoor { callbacks: callbacks(config), body_max: config.doors.events.body_max },
     }
 }
 

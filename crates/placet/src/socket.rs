@@ -1,7 +1,8 @@
-//! The owner's socket in the data folder: keys and sign-in links can be made while a server has the database, by whoever
-//! owns the folder.
+//! The owner's socket in the data folder: keys, sign-in links and passwords can be made while a server has the database,
+//! by whoever owns the folder.
 
 use std::{
+    fmt,
     os::{fd::AsRawFd as _, unix::fs::PermissionsExt as _},
     path::{Path, PathBuf},
     time::Duration,
@@ -25,6 +26,23 @@ pub(crate) enum Asked {
     Key(KeyRequest),
     /// A link to sign in with.
     Link(LinkRequest),
+    /// A password to sign in with.
+    Password(PasswordRequest),
+}
+
+/// A password to sign in with.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct PasswordRequest {
+    /// Whose.
+    pub(crate) person: String,
+    /// The new one.
+    pub(crate) password: String,
+}
+
+impl fmt::Debug for PasswordRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PasswordRequest").field("person", &self.person).finish_non_exhaustive()
+    }
 }
 
 /// A link to sign in with.
@@ -49,6 +67,8 @@ pub(crate) enum KeyAnswer {
     Made { id: String, key: String },
     /// The link, shown once: its whole address, or its path where nobody knows the rest.
     Link { url: String, expires_at: Time },
+    /// The password is set.
+    Set,
     /// Why not.
     Refused(String),
 }
@@ -106,7 +126,8 @@ fn listen(data: &Path) -> std::io::Result<UnixListener> {
 async fn answer(stream: UnixStream, gate: &Gate, url: &str) {
     let (read, mut write) = stream.into_split();
     let mut line = String::new();
-    if BufReader::new(read.take(4096)).read_line(&mut line).await.is_err() {
+    // A password of 1,024 control characters takes six bytes for each.
+    if BufReader::new(read.take(8192)).read_line(&mut line).await.is_err() {
         return;
     }
     let answer = match serde_json::from_str::<Asked>(&line) {
@@ -119,7 +140,7 @@ async fn answer(stream: UnixStream, gate: &Gate, url: &str) {
     }
 }
 
-/// Makes a key or a link on the owner's behalf.
+/// Makes a key or a link, or sets a password, on the owner's behalf.
 pub(crate) async fn make(gate: &Gate, url: &str, request: Asked) -> KeyAnswer {
     let request = match request {
         Asked::Key(request) => request,
@@ -129,6 +150,12 @@ pub(crate) async fn make(gate: &Gate, url: &str, request: Asked) -> KeyAnswer {
                     url: format!("{url}/sign-in/{}", made.token),
                     expires_at: made.expires_at,
                 },
+                Err(error) => KeyAnswer::Refused(error.to_string()),
+            };
+        }
+        Asked::Password(PasswordRequest { person, password }) => {
+            return match gate.reset_password(&Actor::system(), &person, &password).await {
+                Ok(()) => KeyAnswer::Set,
                 Err(error) => KeyAnswer::Refused(error.to_string()),
             };
         }

@@ -1,4 +1,4 @@
-//! Signing in as an operator sets it up: the link of a first start, `placet person link`, and the demo's link.
+//! Signing in as an operator sets it up: the link of a first start, `placet person link` and `password`, and the demo's link.
 
 use std::{
     cell::RefCell,
@@ -185,6 +185,71 @@ fn person_link_asks_the_running_server_or_opens_the_data_itself() {
     assert!(use_link(&format!("{url}/sign-in/{token}")).is_some());
     let nowhere = run(&["person", "link", "admin", "--data", "/nonexistent/placet"]);
     assert_eq!(nowhere.status.code(), Some(2), "{}", text(&nowhere.stderr));
+}
+
+/// Runs with one line of standard input.
+fn typing(args: &[&str], line: &str) -> Output {
+    let mut child = placet(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    // It may have refused its arguments and gone.
+    let _ = child.stdin.take().expect("a pipe").write_all(line.as_bytes());
+    child.wait_with_output().expect("it ends")
+}
+
+fn signs_in(url: &str, name: &str, password: &str) -> u16 {
+    call(url, "POST", "/v1/session", "", &json!({"name": name, "password": password})).0
+}
+
+#[test]
+fn person_password_is_read_from_standard_input_and_ends_every_session() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let place = data.to_str().expect("a path");
+    let (server, url) = serve(&data);
+    let link = server.line("/sign-in/");
+    let (_, token) = link.trim().split_once("/sign-in/").expect("a link");
+    let (_, head, _) = call(&url, "POST", "/v1/session/link", "", &json!({ "token": token }));
+    let cookie = head.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect("a cookie");
+    let cookie = format!("Cookie: {}\r\n", cookie.split(';').next().expect("a cookie"));
+    assert_eq!(call(&url, "GET", "/v1/session", &cookie, &Value::Null).0, 200);
+
+    let set = typing(&["person", "password", "admin", "--data", place], "correct horse battery\n");
+    assert!(set.status.success(), "{}", text(&set.stderr));
+    for said in [&set.stdout, &set.stderr] {
+        assert!(!text(said).contains("correct horse"), "{}", text(said));
+    }
+    assert_eq!(call(&url, "GET", "/v1/session", &cookie, &Value::Null).0, 401, "its sessions have ended");
+    assert_eq!(signs_in(&url, "admin", "correct horse battery"), 200);
+    assert_eq!(signs_in(&url, "admin", "correct horse batter"), 401);
+
+    // Refused, each with a sentence, and the password stays as it was.
+    for (name, line, word) in [
+        ("admin", "short\n", "12 to 1024"),
+        ("admin", "\n", "no password"),
+        ("nobody", "correct horse battery\n", "no such person"),
+    ] {
+        let refused = typing(&["person", "password", name, "--data", place], line);
+        assert_eq!(refused.status.code(), Some(2), "{word}: {}", text(&refused.stderr));
+        assert!(text(&refused.stderr).contains(word), "{word}: {}", text(&refused.stderr));
+    }
+    let argument = run(&["person", "password", "admin", "hunter2hunter2", "--data", place]);
+    assert_eq!(argument.status.code(), Some(2), "never from an argument");
+    assert_eq!(signs_in(&url, "admin", "correct horse battery"), 200);
+
+    // Without a server, on the data itself.
+    drop(server);
+    let set = typing(&["--json", "person", "password", "admin", "--data", place], "another good one");
+    assert_eq!(
+        serde_json::from_slice::<Value>(&set.stdout).expect("JSON"),
+        json!({"name": "admin", "password_set": true})
+    );
+    let (_server, url) = serve(&data);
+    assert_eq!(signs_in(&url, "admin", "another good one"), 200);
+    assert_eq!(signs_in(&url, "admin", "correct horse battery"), 401);
 }
 
 #[test]

@@ -1,7 +1,8 @@
-//! Doors for the clients of other gateways. Each speaks the words of its own kind, and is not part of the OpenAPI document:
-//! what such a client may send was written down elsewhere, by others.
+//! Doors for the clients of other gateways. Each speaks the words of its own kind and translates, nothing more; none knows
+//! another. They are not part of the OpenAPI document: what such a client may send was written down elsewhere, by others.
 
 mod community;
+pub(crate) mod events;
 mod open;
 
 use axum::Router;
@@ -9,6 +10,6 @@ use axum::Router;
 use crate::State;
 
 /// The routes of all of them.
-pub(crate) fn routes() -> Router<State> {
-    community::routes()
+pub(crate) fn routes(state: &State) -> Router<State> {
+    community::routes().merge(events::routes(state))
 }

@@ -11,7 +11,9 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use tokio::time::Instant;
 
 use crate::{
-    State, later,
+    State,
+    doors::events,
+    later,
     problem::{Problem, ProblemCode},
     session::Renewal,
 };
@@ -126,11 +128,15 @@ fn allowed(state: &State, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem>
             "this server is not called by that name: use a name listed in `server.hosts`",
         ));
     }
-    if !headers
-        .get_all(header::ORIGIN)
-        .iter()
-        .all(|origin| origin.to_str().is_ok_and(|origin| hosts.allows_origin(origin)))
-    {
+    // A door for other people's pages says itself which ones; everything else is for our own.
+    let host = uri.authority().map(http::uri::Authority::as_str);
+    let host = host.or_else(|| headers.get(header::HOST)?.to_str().ok());
+    let door = events::is_ours(uri.path());
+    let welcome = |origin: &str| match door {
+        true => events::allows_origin(state, origin, host),
+        false => hosts.allows_origin(origin),
+    };
+    if !headers.get_all(header::ORIGIN).iter().all(|origin| origin.to_str().is_ok_and(welcome)) {
         return Err(Problem::new(
             StatusCode::FORBIDDEN,
             "foreign_origin",

@@ -4,6 +4,7 @@ mod call;
 mod doors;
 mod guard;
 mod health;
+mod hooks;
 mod later;
 mod limits;
 mod listener;
@@ -15,6 +16,7 @@ mod state;
 mod strict;
 mod v1;
 
+pub use doors::events::EventsDoor;
 pub use guard::Hosts;
 pub use listener::{Closing, ListenLimits, run};
 pub use openapi::document;

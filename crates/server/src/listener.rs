@@ -82,6 +82,7 @@ pub async fn run(
         let state = state.clone();
         async move { state.tidy().await }
     });
+    tasks.spawn(crate::doors::events::follow(state.clone()));
     loop {
         let seat = connections.clone().acquire_owned();
         let (seat, accepted) = tokio::select! {

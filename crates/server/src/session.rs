@@ -70,7 +70,7 @@ pub(crate) async fn signed_in(parts: &Parts, state: &State) -> Result<Option<Sig
 }
 
 fn is_stream(parts: &Parts) -> bool {
-    matches!(parts.uri.path(), "/v1/stream" | "/v1/ws")
+    matches!(parts.uri.path(), "/v1/stream" | "/v1/ws" | "/stream")
 }
 
 /// The header that gives a browser its session. It ends with the browser, or when the server says so.
@@ -96,7 +96,7 @@ pub(crate) fn check_call(parts: &Parts, signed_in: &SignedIn) -> Result<(), Prob
         if !typed_in {
             check_site(&parts.headers)?;
         }
-        return if parts.uri.path() == "/v1/ws" { check_origin(parts) } else { Ok(()) };
+        return if ["/v1/ws", "/stream"].contains(&parts.uri.path()) { check_origin(parts) } else { Ok(()) };
     }
     let mut tokens = parts.headers.get_all(TOKEN).iter();
     let (Some(token), None) = (tokens.next(), tokens.next()) else {

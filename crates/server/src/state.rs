@@ -9,7 +9,9 @@ use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Hosts, guard,
+    EventsDoor, Hosts,
+    doors::events::EventStreams,
+    guard,
     limits::{RateLimit, SignInLimits},
     openapi,
 };
@@ -37,6 +39,8 @@ pub struct Settings {
     pub door_origins: Vec<String>,
     /// Whether metrics and readiness are open to other machines.
     pub public_health: bool,
+    /// The observability door.
+    pub events: EventsDoor,
 }
 
 impl Default for Settings {
@@ -52,6 +56,7 @@ impl Default for Settings {
             open_decide: false,
             door_origins: Vec::new(),
             public_health: false,
+            events: EventsDoor::default(),
         }
     }
 }
@@ -77,6 +82,12 @@ pub struct Inner {
     pub(crate) simulations: Arc<Semaphore>,
     // A few exports at a time, for the same reason.
     pub(crate) exports: Arc<Semaphore>,
+    // Permits of calls that came through the hook door and are running.
+    pub(crate) hooks: crate::hooks::Running,
+    // What streams of the observability door are told.
+    pub(crate) event_streams: EventStreams,
+    // Kibibytes of large bodies that are being read.
+    pub(crate) event_bytes: Semaphore,
 }
 
 impl std::ops::Deref for State {
@@ -103,6 +114,9 @@ impl State {
             streams,
             simulations: Arc::new(Semaphore::new(1)),
             exports: Arc::new(Semaphore::new(2)),
+            hooks: crate::hooks::Running::default(),
+            event_streams: EventStreams::default(),
+            event_bytes: Semaphore::new(64 * 1024),
         }))
     }
 
@@ -146,7 +160,8 @@ pub fn router(state: &State) -> Router {
     let (routes, _) = openapi::routes().split_for_parts();
     routes
         .merge(crate::pages::routes())
-        .merge(crate::doors::routes())
+        .merge(crate::doors::routes(state))
+        .merge(crate::hooks::routes())
         .fallback(crate::pages::fallback)
         .method_not_allowed_fallback(|| async {
             crate::problem::Problem::new(

@@ -6,7 +6,8 @@ use placet_core::{Directory, GrantId, OutboxId, Request, RequestId, SessionId, T
 use placet_ledger::Head;
 
 use crate::{
-    AttemptResult, Delivery, StoreError,
+    AttemptResult, Delivery, NewTheme, StoreError, ThemeDone,
+    events::{EventRow, WordRow},
     policies::{GrantRow, PolicyRow, TrustChange, TrustRow},
     rows::{AnswerRow, EntryRow, KeyRow, OutboxRow, PayloadRow, PrincipalRow, RequestRow},
     sessions::SignIns,
@@ -20,6 +21,8 @@ pub(crate) struct Want {
     pub(crate) agents: Vec<String>,
     pub(crate) grants: Vec<GrantId>,
     pub(crate) trust: Vec<[u8; 32]>,
+    /// The number of the newest event.
+    pub(crate) last_event: bool,
 }
 
 /// What it sees, under the lock that makes it the only writer.
@@ -32,6 +35,7 @@ pub(crate) struct Loaded {
     pub(crate) tallies: HashMap<String, u64>,
     pub(crate) used: HashMap<GrantId, u32>,
     pub(crate) trust: HashMap<[u8; 32], TrustRow>,
+    pub(crate) last_event: u64,
 }
 
 /// Where the ledger ends, and the last entry that changed keys or people.
@@ -66,6 +70,9 @@ pub(crate) struct Changes {
     pub(crate) trust: Vec<([u8; 32], TrustChange)>,
     /// Whatever was trusted is not any more: a new epoch begins.
     pub(crate) no_trust: bool,
+    /// Events, and the words they can be filtered by.
+    pub(crate) events: Vec<EventRow>,
+    pub(crate) words: Vec<WordRow>,
 }
 
 /// A commit that did not go well.
@@ -118,4 +125,16 @@ pub(crate) trait Backend: Send + 'static {
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
     /// Forgets old answers, a bounded number at a time.
     fn prune(&mut self, before: Time) -> impl Future<Output = Result<(), StoreError>> + Send;
+    /// Deletes old events, a bounded number at a time, and says how many.
+    fn prune_events(
+        &mut self,
+        keep: u64,
+        before: Time,
+    ) -> impl Future<Output = Result<u64, StoreError>> + Send;
+    /// Stores a theme, unless there is one of that name or there are too many.
+    fn put_theme(
+        &mut self,
+        theme: &NewTheme,
+        most: u32,
+    ) -> impl Future<Output = Result<ThemeDone, StoreError>> + Send;
 }

@@ -1,6 +1,7 @@
 //! Applying a batch in memory: commands in order on loaded rows, so that later ones see what earlier ones did.
 
 mod admin;
+mod event;
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -16,7 +17,8 @@ use placet_ledger::{By, Data, Entry, canonical_string, payload_digest};
 use crate::{
     Done, Idempotency, Outcome, StoreError,
     backend::{Changes, HeadRow, Loaded, Want},
-    outbox::deliveries,
+    events::EventRow,
+    outbox::{Telling, deliveries},
     policies::PolicyRow,
     rows::{AnswerRow, EntryRow, KeyRow, PayloadRow, PrincipalData, PrincipalRow, RequestRow},
     sessions::SignIns,
@@ -29,6 +31,7 @@ use crate::{
 pub(crate) fn want<'a>(works: impl Iterator<Item = &'a Work>) -> Want {
     let (mut requests, mut scopes, mut agents) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let (mut grants, mut trust) = (BTreeSet::new(), BTreeSet::new());
+    let mut last_event = false;
     for work in works {
         match work {
             Work::Commands { actor, commands, .. } => {
@@ -45,6 +48,15 @@ pub(crate) fn want<'a>(works: impl Iterator<Item = &'a Work>) -> Want {
                     }
                 }
             }
+            Work::Event(work) => {
+                last_event = true;
+                scopes.extend(work.idempotency.map(|idempotency| idempotency.scope));
+                if let Some(Command::Submit(submit)) = &work.ask {
+                    agents.insert(work.actor.name.as_str());
+                    grants.extend(&submit.grants);
+                    trust.extend(submit.trust.as_ref().map(|offer| offer.key));
+                }
+            }
             Work::Admin { idempotency: Some(idempotency), .. } => {
                 scopes.insert(idempotency.scope);
             }
@@ -57,6 +69,7 @@ pub(crate) fn want<'a>(works: impl Iterator<Item = &'a Work>) -> Want {
         agents: agents.into_iter().map(str::to_owned).collect(),
         grants: grants.into_iter().copied().collect(),
         trust: trust.into_iter().collect(),
+        last_event,
     }
 }
 
@@ -79,7 +92,10 @@ pub(crate) struct Batch {
     sign_ins: SignIns,
     standing: Standing,
     no_trust: bool,
-    channels: Arc<[String]>,
+    last_event: u64,
+    events: Vec<EventRow>,
+    // Who is told of what.
+    telling: Telling,
     // Keys what is said to be the same call.
     secret: Arc<[u8]>,
 }
@@ -114,7 +130,7 @@ impl Batch {
     pub(crate) fn new(
         loaded: Loaded,
         directory: Arc<Directory>,
-        channels: Arc<[String]>,
+        telling: Telling,
         secret: Arc<[u8]>,
     ) -> Self {
         let slot = |request: Arc<Request>| (request.id, Slot { request, new: false, dirty: false });
@@ -135,14 +151,16 @@ impl Batch {
             sign_ins: SignIns::default(),
             standing: Standing::new(loaded.used, loaded.trust),
             no_trust: false,
-            channels,
+            last_event: loaded.last_event,
+            events: Vec::new(),
+            telling,
             secret,
         }
     }
 
     /// Whether there is anything to commit.
     pub(crate) fn is_empty(&self) -> bool {
-        self.entries.is_empty() && self.new_answers.is_empty()
+        self.entries.is_empty() && self.new_answers.is_empty() && self.events.is_empty()
     }
 
     /// Applies one unit of commands. An error is this unit's alone: whatever it did is taken back.
@@ -361,8 +379,8 @@ impl Batch {
                 text: sealed.text,
                 hash: sealed.hash,
             });
-            let item = News::new(entry, unsealed.request);
-            outbox.extend(deliveries(&item, &self.channels));
+            let item = News::new(entry, unsealed.request, true);
+            outbox.extend(deliveries(&item, &self.telling));
             news.push(item);
         }
         let requests = self
@@ -408,6 +426,8 @@ impl Batch {
             ended,
             trust,
             no_trust: self.no_trust,
+            events: self.events,
+            words: Vec::new(),
         };
         Ok((changes, news))
     }

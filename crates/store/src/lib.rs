@@ -8,6 +8,7 @@ mod backend;
 mod batch;
 mod clock;
 mod error;
+mod events;
 mod figures;
 mod keyed;
 mod migrations;
@@ -30,9 +31,13 @@ mod writer;
 
 pub use clock::{Clock, SystemClock};
 pub use error::StoreError;
+pub use events::{
+    EventDone, EventTail, EventWords, EventWork, NewEvent, NewTheme, RecentEvents, SeenEvent, StoredEvent,
+    ThemeDone,
+};
 pub use figures::{Counted, Figure, Said, Settled, Waiting};
 pub use keyed::{grant_key, same_key, trust_key};
-pub use outbox::{AttemptResult, Delivery};
+pub use outbox::{ANSWER_TO, AttemptResult, CALLBACK, Delivery, EVENTS};
 pub use policies::{GrantUse, PolicyVersion};
 pub use read::{Filter, LedgerRow, Listed, Order};
 pub use restore::{RestoreReport, backup, restore, verify_file, verify_postgres};

@@ -8,16 +8,18 @@ pub(crate) const SQLITE: &[Migration] = &[
     (2, include_str!("../migrations/sqlite/0002_policy.sql")),
     (3, include_str!("../migrations/sqlite/0003_sign_in.sql")),
     (4, include_str!("../migrations/sqlite/0004_reads.sql")),
+    (5, include_str!("../migrations/sqlite/0005_events.sql")),
 ];
 pub(crate) const POSTGRES: &[Migration] = &[
     (1, include_str!("../migrations/postgres/0001_gate.sql")),
     (2, include_str!("../migrations/postgres/0002_policy.sql")),
     (3, include_str!("../migrations/postgres/0003_sign_in.sql")),
     (4, include_str!("../migrations/postgres/0004_reads.sql")),
+    (5, include_str!("../migrations/postgres/0005_events.sql")),
 ];
 
 /// The newest format that this program knows; both databases are always at the same.
-pub(crate) const KNOWN: i64 = 4;
+pub(crate) const KNOWN: i64 = 5;
 
 /// The first format with policies, standing yeses and trust.
 pub(crate) const POLICY: i64 = 2;

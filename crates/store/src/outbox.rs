@@ -1,6 +1,6 @@
 //! Deliveries to channels: written in the transaction of the change they tell of, leased, retried, given up in the end.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use placet_core::{OutboxId, RequestId, State, Time};
 
@@ -45,31 +45,76 @@ pub(crate) fn gap(attempts: u32) -> Duration {
 /// How long news about something final is worth telling.
 const FINAL_NEWS: Duration = Duration::from_hours(24);
 
+/// The door whose agents wait for a call back.
+pub const EVENTS: &str = "events";
+/// Where in the context of such a request it says where the answer goes.
+pub const ANSWER_TO: &str = "answer_to";
+/// The channel of those answers.
+pub const CALLBACK: &str = "callback";
+
+/// How long after the deadline an answer is still worth calling back with: the agent's clock began a little later.
+const LATE: Duration = Duration::from_secs(5);
+/// How long whoever wrote a delivery has for its first attempt before others may try.
+const FIRST_ATTEMPT: Duration = Duration::from_secs(5);
+
+/// Who is told of what.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Telling {
+    /// Channels that are told of every change of a request.
+    pub(crate) channels: Arc<[String]>,
+    /// Under which name this node takes deliveries.
+    pub(crate) owner: Arc<str>,
+}
+
+impl Delivery {
+    /// The delivery of the answer that this news is, if its agent waits for a call. The node that wrote the news has
+    /// it from the start, and need not lease it.
+    pub fn of_answer(news: &News) -> Option<Self> {
+        let request = news.request.as_ref()?;
+        let decided = matches!(request.state, State::Approved | State::Denied | State::Answered);
+        let now = request.decision.as_ref().is_some_and(|decision| decision.version == request.version);
+        let asked = request.content.as_ref().is_some_and(|content| content.context.contains_key(ANSWER_TO));
+        (request.source == EVENTS && request.is_final() && decided && now && asked).then(|| Self {
+            id: outbox_id(news, u16::MAX),
+            seq: news.seq,
+            request: request.id,
+            channel: CALLBACK.to_owned(),
+            attempts: 0,
+        })
+    }
+}
+
+/// Unique without randomness: the entry's number and the channel's place.
+fn outbox_id(news: &News, place: u16) -> OutboxId {
+    let mut unique = [0_u8; 10];
+    unique[..8].copy_from_slice(&news.seq.to_be_bytes());
+    unique[8..].copy_from_slice(&place.to_be_bytes());
+    OutboxId::new(news.at.millis(), unique)
+}
+
 /// The deliveries of one piece of news.
-pub(crate) fn deliveries(news: &News, channels: &[String]) -> Vec<OutboxRow> {
+pub(crate) fn deliveries(news: &News, telling: &Telling) -> Vec<OutboxRow> {
     let Some(request) = &news.request else { return Vec::new() };
     let give_up_at = match (request.state, request.deadline()) {
         (State::Pending, Some(deadline)) => deadline,
         _ => news.at.plus(FINAL_NEWS),
     };
-    channels
-        .iter()
-        .zip(0_u16..)
-        .map(|(channel, index)| {
-            // Unique without randomness: the entry's number and the channel's place.
-            let mut unique = [0_u8; 10];
-            unique[..8].copy_from_slice(&news.seq.to_be_bytes());
-            unique[8..].copy_from_slice(&index.to_be_bytes());
-            OutboxRow {
-                id: OutboxId::new(news.at.millis(), unique),
-                seq: news.seq,
-                request: request.id,
-                channel: channel.clone(),
-                next_at: news.at,
-                give_up_at,
-            }
-        })
-        .collect()
+    let row = |id, channel, give_up_at, lease| OutboxRow {
+        id,
+        seq: news.seq,
+        request: request.id,
+        channel,
+        next_at: news.at,
+        give_up_at,
+        lease,
+    };
+    let told = telling.channels.iter().zip(0_u16..);
+    let told = told.map(|(channel, place)| row(outbox_id(news, place), channel.clone(), give_up_at, None));
+    let answer = Delivery::of_answer(news).map(|delivery| {
+        let lease = Some((telling.owner.clone(), news.at.plus(FIRST_ATTEMPT)));
+        row(delivery.id, delivery.channel, request.expires_at.plus(LATE), lease)
+    });
+    told.chain(answer).collect()
 }
 
 /// What an attempt makes of a waiting delivery: its state, and when to try again.

@@ -1,6 +1,7 @@
 //! The shared database: several servers, one Postgres, and nothing else between them.
 
 mod copy;
+mod events;
 mod listen;
 mod readers;
 mod session;

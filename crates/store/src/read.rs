@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use placet_core::{Directory, Request, RequestId, Risk, SessionId, State, Time};
 
 use crate::{
-    Figure, GrantUse, PolicyVersion, StoreError, StoredSession, Waiting, postgres::PostgresReaders,
-    rows::uint, sqlite::SqliteReaders, tail::News,
+    EventWords, Figure, GrantUse, PolicyVersion, RecentEvents, SeenEvent, StoreError, StoredEvent,
+    StoredSession, Waiting, postgres::PostgresReaders, rows::uint, sqlite::SqliteReaders, tail::News,
 };
 
 /// Which requests a list shows. Everything given must match.
@@ -236,6 +236,38 @@ impl Readers {
         limit: u32,
     ) -> Result<Vec<SessionId>, StoreError> {
         both!(self, readers => readers.old_sessions(now, idle_since, limit))
+    }
+
+    pub(crate) async fn recent_events(&self, limit: u32) -> Result<RecentEvents, StoreError> {
+        both!(self, readers => readers.recent_events(limit))
+    }
+
+    pub(crate) async fn event(&self, id: u64) -> Result<Option<SeenEvent>, StoreError> {
+        both!(self, readers => readers.event(id))
+    }
+
+    pub(crate) async fn event_of(&self, request: RequestId) -> Result<Option<StoredEvent>, StoreError> {
+        both!(self, readers => readers.event_of(request))
+    }
+
+    pub(crate) async fn events_after(&self, id: u64, limit: u32) -> Result<Vec<SeenEvent>, StoreError> {
+        both!(self, readers => readers.events_after(id, limit))
+    }
+
+    pub(crate) async fn last_event(&self) -> Result<u64, StoreError> {
+        both!(self, readers => readers.last_event())
+    }
+
+    pub(crate) async fn event_words(&self) -> Result<EventWords, StoreError> {
+        both!(self, readers => readers.event_words())
+    }
+
+    pub(crate) async fn themes(&self) -> Result<Vec<String>, StoreError> {
+        both!(self, readers => readers.themes())
+    }
+
+    pub(crate) async fn deliveries_due(&self, now: Time) -> Result<bool, StoreError> {
+        both!(self, readers => readers.deliveries_due(now))
     }
 
     pub(crate) async fn tallies(&self) -> Result<Vec<(String, u64)>, StoreError> {

@@ -8,6 +8,7 @@ use crate::{
     Clock, Location, StoreError,
     backend::Backend,
     batch::{Batch, want},
+    outbox::Telling,
     postgres::{self, PostgresWriter},
     read::Readers,
     sqlite::{self, SqliteReaders, SqliteWriter},
@@ -134,6 +135,22 @@ pub(crate) const TABLES: &[(&str, &[(&str, Column)])] = {
         ),
         ("links", &[("name", Text), ("token", Bytes), ("expires_at", Int)]),
         ("passwords", &[("name", Text), ("hash", Text)]),
+        (
+            "events",
+            &[
+                ("id", Int),
+                ("received_at", Int),
+                ("agent", Text),
+                ("request", Text),
+                ("source_app", Text),
+                ("session_id", Text),
+                ("hook_event_type", Text),
+                ("timestamp", Int),
+                ("body", Text),
+            ],
+        ),
+        ("event_words", &[("kind", Int), ("word", Text), ("seen", Int)]),
+        ("themes", &[("id", Text), ("name", Text), ("created_at", Int), ("body", Text)]),
     ]
 };
 
@@ -321,7 +338,7 @@ async fn begin_epoch<B: Backend>(backend: &mut B) -> Result<(String, usize), Sto
     }
     let closed = live.len();
     let epoch = new_epoch()?;
-    let mut batch = Batch::new(loaded, directory, Arc::default(), Arc::default());
+    let mut batch = Batch::new(loaded, directory, Telling::default(), Arc::default());
     batch.new_epoch(epoch.clone(), live)?;
     commit_alone(backend, batch).await?;
     Ok((epoch, closed))

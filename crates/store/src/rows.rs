@@ -100,6 +100,8 @@ pub(crate) struct OutboxRow {
     pub(crate) channel: String,
     pub(crate) next_at: Time,
     pub(crate) give_up_at: Time,
+    /// Who has it from the start, and until when.
+    pub(crate) lease: Option<(Arc<str>, Time)>,
 }
 
 /// Puts a stored request and its payloads together again.

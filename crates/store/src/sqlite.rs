@@ -1,5 +1,6 @@
 //! The embedded database: one file, one writer, several readers, one server at a time.
 
+mod events;
 mod readers;
 mod recent;
 mod writer;
@@ -63,7 +64,7 @@ pub(crate) fn make_folder(data: &Path) -> Result<(), StoreError> {
 }
 
 /// Opens the database for writing, makes or upgrades its tables, and returns the connection.
-pub(crate) fn open(data: &Path, checkpoint_pages: u32) -> Result<Connection, StoreError> {
+pub(crate) fn open(data: &Path, checkpoint_pages: u32, max_mib: u32) -> Result<Connection, StoreError> {
     let path = database(data);
     let connection = Connection::open(&path)
         .map_err(|error| StoreError::File(format!("cannot open {}: {error}", path.display())))?;
@@ -85,6 +86,12 @@ pub(crate) fn open(data: &Path, checkpoint_pages: u32) -> Result<Connection, Sto
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     connection.set_prepared_statement_cache_capacity(64);
     migrate(&connection)?;
+    if max_mib > 0 {
+        let page: u32 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+        let pages = i64::from(max_mib) * 1024 * 1024 / i64::from(page.max(1));
+        // Beyond it SQLite says what it says of a full disk, and undoes what it began.
+        connection.pragma_update(None, "max_page_count", pages)?;
+    }
     Ok(connection)
 }
 

@@ -16,6 +16,8 @@ use crate::{
     Clock, Done, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError, StoredSession, Tail, Work,
     backend::Backend,
     batch::{Batch, want},
+    events::EventHandover,
+    outbox::Telling,
     postgres::{self, PostgresReaders, PostgresWriter},
     queue::{Bounds, Queue},
     read::Readers,
@@ -45,12 +47,14 @@ pub struct Options {
     pub channels: Vec<String>,
     /// Pages in the write-ahead log before it is folded into the database file.
     pub checkpoint_pages: u32,
+    /// How large the embedded database may grow, in MiB; 0 for as large as the disk.
+    pub max_mib: u32,
 }
 
 impl Options {
     /// The usual settings.
     pub fn new(location: Location, clock: Arc<dyn Clock>) -> Self {
-        Self { location, clock, channels: Vec::new(), checkpoint_pages: 4000 }
+        Self { location, clock, channels: Vec::new(), checkpoint_pages: 4000, max_mib: 0 }
     }
 }
 
@@ -65,6 +69,8 @@ pub struct Durability {
 
 /// How many batches a tail may lag behind before it reads the database instead.
 const HANDOVER: usize = 1024;
+/// The same for batches of events, each of which may be megabytes.
+const EVENT_HANDOVER: usize = 32;
 /// How often a tail looks by itself, in case a hint was lost.
 const SAFETY_POLL: Duration = Duration::from_secs(1);
 
@@ -96,7 +102,7 @@ impl Store {
     async fn open_sqlite(data: &Path, options: Options) -> Result<Self, StoreError> {
         sqlite::make_folder(data)?;
         let lock = sqlite::Lock::take(data)?;
-        let connection = sqlite::open(data, options.checkpoint_pages)?;
+        let connection = sqlite::open(data, options.checkpoint_pages, options.max_mib)?;
         let secret = sqlite_first_start(&connection)?;
         let recent = Arc::new(sqlite::Recent::default());
         let readers = Readers::Sqlite(SqliteReaders::new(&sqlite::database(data), Some(recent.clone())));
@@ -134,9 +140,11 @@ impl Store {
         let shared = Arc::new(Shared {
             queue: Queue::new(Bounds::default()),
             committed: broadcast::channel(HANDOVER).0,
+            events: broadcast::channel(EVENT_HANDOVER).0,
+            words: Mutex::default(),
             directory: watch::channel((principals_seq, Arc::new(directory))).0,
             stopped: watch::channel(None).0,
-            channels: options.channels.into(),
+            telling: Telling { channels: options.channels.into(), owner: owner()? },
             secret: secret.into_bytes().into(),
         });
         let runtime = tokio::runtime::Handle::current();
@@ -327,6 +335,28 @@ impl Store {
         Ok(Tail::new(cursor, own, hint, self.readers.clone(), self.poll))
     }
 
+    /// Whether a delivery is due that nobody has.
+    pub async fn deliveries_due(&self, now: Time) -> Result<bool, StoreError> {
+        self.readers.deliveries_due(now).await
+    }
+
+    /// The name under which this node takes deliveries; another one with every start.
+    pub fn owner(&self) -> &str {
+        &self.shared.telling.owner
+    }
+
+    pub(crate) fn event_handover(&self) -> EventHandover {
+        (self.shared.events.subscribe(), self.hint.subscribe())
+    }
+
+    pub(crate) fn shared_readers(&self) -> Arc<Readers> {
+        self.readers.clone()
+    }
+
+    pub(crate) fn safety_poll(&self) -> Option<Duration> {
+        self.poll
+    }
+
     pub(crate) fn readers(&self) -> &Readers {
         &self.readers
     }
@@ -353,6 +383,12 @@ pub(crate) fn new_epoch() -> Result<String, StoreError> {
     Ok(format!("e{}", BASE32_DNSSEC.encode(&bytes)))
 }
 
+fn owner() -> Result<Arc<str>, StoreError> {
+    let mut bytes = [0_u8; 8];
+    random(&mut bytes)?;
+    Ok(HEXLOWER.encode(&bytes).into())
+}
+
 fn new_secret() -> Result<String, StoreError> {
     let mut bytes = [0_u8; 32];
     random(&mut bytes)?;
@@ -370,6 +406,11 @@ fn sqlite_first_start(connection: &rusqlite::Connection) -> Result<String, Store
         "INSERT INTO meta (name, value) VALUES ('secret', ?1) ON CONFLICT DO NOTHING",
         [new_secret()?],
     )?;
+    // Whoever had a delivery is gone: one server at a time has this file.
+    connection.execute(
+        "UPDATE outbox SET lease_until = 0, lease_owner = NULL WHERE state = 'waiting' AND lease_until > 0",
+        [],
+    )?;
     let secret =
         connection.query_row("SELECT value FROM meta WHERE name = 'secret'", [], |row| row.get(0))?;
     connection.execute_batch("COMMIT")?;
@@ -383,7 +424,7 @@ async fn open_ledger<B: Backend>(backend: &mut B) -> Result<(), StoreError> {
         backend.rollback().await;
         return Ok(());
     }
-    let mut batch = Batch::new(loaded, Arc::default(), Arc::default(), Arc::default());
+    let mut batch = Batch::new(loaded, Arc::default(), Telling::default(), Arc::default());
     batch.admin_event(&Actor::system(), AdminEvent::Opened {});
     commit_alone(backend, batch).await
 }

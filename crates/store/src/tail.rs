@@ -23,16 +23,18 @@ pub struct News {
     pub request: Option<Arc<Request>>,
     /// What happened to keys and people.
     pub admin: Option<AdminEvent>,
+    /// Whether this node committed it and tells it for the first time.
+    pub own: bool,
 }
 
 impl News {
-    pub(crate) fn new(entry: Entry, request: Option<Arc<Request>>) -> Self {
+    pub(crate) fn new(entry: Entry, request: Option<Arc<Request>>, own: bool) -> Self {
         let name = entry.data.name();
         let admin = match entry.data {
             Data::Admin(event) => Some(event),
             Data::Request(_) => None,
         };
-        Self { epoch: entry.epoch.into(), seq: entry.seq, at: entry.at, name, request, admin }
+        Self { epoch: entry.epoch.into(), seq: entry.seq, at: entry.at, name, request, admin, own }
     }
 }
 
@@ -62,6 +64,8 @@ pub struct Tail {
 pub(crate) struct Hint {
     /// There are entries up to this one.
     pub(crate) upto: u64,
+    /// There are events up to this one.
+    pub(crate) events: u64,
     /// One more with every new connection: something may have been missed before it.
     pub(crate) connections: u64,
 }

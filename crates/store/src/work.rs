@@ -5,7 +5,10 @@ use std::sync::Arc;
 use placet_core::{Actor, AdminCommand, AdminRefusal, Command, KeyId, Refusal, Request, SessionId, Time};
 use tokio::sync::oneshot;
 
-use crate::{AttemptResult, Delivery, StoreError};
+use crate::{
+    AttemptResult, Delivery, EventDone, StoreError,
+    events::{EventWork, NewTheme, ThemeDone},
+};
 
 /// Scope and body of an idempotency key, both as hashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +31,8 @@ pub enum Work {
         /// All or none.
         atomic: bool,
     },
+    /// An event of the observability door, and the request it may make.
+    Event(Box<EventWork>),
     /// A command about keys or people.
     Admin {
         /// Who gives it.
@@ -69,6 +74,20 @@ pub enum Work {
         /// Older than this.
         before: Time,
     },
+    /// Delete old events, a bounded number at a time. The newest stays, and so do those whose requests wait.
+    PruneEvents {
+        /// More than so many.
+        keep: u64,
+        /// Or older than this.
+        before: Time,
+    },
+    /// Store a colour theme.
+    Theme {
+        /// The theme.
+        theme: NewTheme,
+        /// How many there may be.
+        most: u32,
+    },
 }
 
 /// How a unit of work came out.
@@ -80,6 +99,12 @@ pub enum Done {
     Admin(Result<(), AdminRefusal>),
     /// The same admin command was done before, and made this key.
     Replayed(Option<KeyId>),
+    /// What became of an event.
+    Event(EventDone),
+    /// How many events were deleted.
+    Pruned(u64),
+    /// What became of a theme.
+    Theme(ThemeDone),
     /// Leased deliveries.
     Leased(Vec<Delivery>),
     /// Nothing to tell.
@@ -129,6 +154,7 @@ impl Work {
             {
                 (Lane::Submit, &actor.name)
             }
+            Self::Event(work) => (Lane::Submit, &work.actor.name),
             Self::Commands { actor, .. } | Self::Admin { actor, .. } => (Lane::Urgent, &actor.name),
             _ => (Lane::Urgent, ""),
         }
@@ -144,12 +170,19 @@ impl Work {
                     _ => 4096,
                 })
                 .sum(),
+            Self::Event(work) => {
+                let ask = match &work.ask {
+                    Some(Command::Submit(submit)) => 4096 + submit.stored.len() * 2,
+                    _ => 0,
+                };
+                512 + work.event.body.len() + ask
+            }
             _ => 4096,
         }
     }
 
     /// Whether it must have a batch of its own: it changes what other commands are checked against.
     pub(crate) fn alone(&self) -> bool {
-        !matches!(self, Self::Commands { .. })
+        !matches!(self, Self::Commands { .. } | Self::Event(_))
     }
 }

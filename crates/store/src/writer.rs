@@ -1,6 +1,9 @@
 //! The group-commit writer: takes everything that queued, commits it in one transaction, and only then answers.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use placet_core::Directory;
 use tokio::sync::{broadcast, watch};
@@ -9,6 +12,8 @@ use crate::{
     Done, StoreError,
     backend::{Backend, CommitError},
     batch::{Batch, want},
+    events::{EventRow, EventsCommitted, SeenEvent, Words},
+    outbox::Telling,
     queue::Queue,
     sabotage::planted,
     tail::{Committed, News},
@@ -25,7 +30,12 @@ pub(crate) struct Shared {
     pub(crate) directory: watch::Sender<(u64, Arc<Directory>)>,
     // Why the store has stopped, once it has.
     pub(crate) stopped: watch::Sender<Option<String>>,
-    pub(crate) channels: Arc<[String]>,
+    // The same for events, whose batches are larger.
+    pub(crate) events: broadcast::Sender<EventsCommitted>,
+    // Which words of events are in their table. Only the writer looks at it.
+    pub(crate) words: Mutex<Words>,
+    // Who is told of what.
+    pub(crate) telling: Telling,
     // Keys what is said to be the same call.
     pub(crate) secret: Arc<[u8]>,
 }
@@ -115,8 +125,8 @@ async fn early<B: Backend>(backend: &mut B, shared: &Shared, jobs: Vec<Job>) -> 
     };
     answer_each(jobs, answers);
     tokio::time::sleep(Duration::from_millis(5)).await;
-    if let Ok(news) = commit(backend, shared, batch).await {
-        tell(shared, news);
+    if let Ok((news, events)) = commit(backend, shared, batch).await {
+        tell(shared, news, events);
     }
     Ok(())
 }
@@ -125,6 +135,7 @@ async fn early<B: Backend>(backend: &mut B, shared: &Shared, jobs: Vec<Job>) -> 
 struct Written {
     answers: Vec<Answer>,
     news: Vec<News>,
+    events: Vec<SeenEvent>,
 }
 
 impl Written {
@@ -132,7 +143,7 @@ impl Written {
     /// queue behind the work that the news makes.
     fn announce(self, shared: &Shared, jobs: Vec<Job>) {
         answer_each(jobs, self.answers);
-        tell(shared, self.news);
+        tell(shared, self.news, self.events);
     }
 }
 
@@ -141,7 +152,7 @@ async fn attempt<B: Backend>(backend: &mut B, shared: &Shared, jobs: &[Job]) -> 
     if let [Job { work, .. }] = jobs
         && let Some(done) = alone(backend, work).await
     {
-        return done.map(|done| Written { answers: vec![Ok(done)], news: Vec::new() });
+        return done.map(|done| Written { answers: vec![Ok(done)], news: Vec::new(), events: Vec::new() });
     }
     let applied = apply(backend, shared, jobs).await;
     let (batch, answers) = match applied {
@@ -151,8 +162,8 @@ async fn attempt<B: Backend>(backend: &mut B, shared: &Shared, jobs: &[Job]) -> 
             return Err(error);
         }
     };
-    let news = commit(backend, shared, batch).await?;
-    Ok(Written { answers, news })
+    let (news, events) = commit(backend, shared, batch).await?;
+    Ok(Written { answers, news, events })
 }
 
 /// Work that is a transaction of its own and makes no ledger entry.
@@ -168,7 +179,11 @@ async fn alone<B: Backend>(backend: &mut B, work: &Work) -> Option<Result<Done, 
             Some(backend.seen(*id, *secret, *next).await.map(|()| Done::Nothing))
         }
         Work::Prune { before } => Some(backend.prune(*before).await.map(|()| Done::Nothing)),
-        Work::Commands { .. } | Work::Admin { .. } => None,
+        Work::PruneEvents { keep, before } => {
+            Some(backend.prune_events(*keep, *before).await.map(Done::Pruned))
+        }
+        Work::Theme { theme, most } => Some(backend.put_theme(theme, *most).await.map(Done::Theme)),
+        Work::Commands { .. } | Work::Event(_) | Work::Admin { .. } => None,
     }
 }
 
@@ -184,11 +199,15 @@ async fn apply<B: Backend>(
         directory = Arc::new(backend.directory().await?);
         shared.directory.send_replace((loaded.head.principals_seq, directory.clone()));
     }
-    let mut batch = Batch::new(loaded, directory, shared.channels.clone(), shared.secret.clone());
+    let mut batch = Batch::new(loaded, directory, shared.telling.clone(), shared.secret.clone());
     let mut answers = Vec::with_capacity(jobs.len());
     for job in jobs {
         answers.push(match &job.work {
             Work::Commands { actor, commands, atomic } => match batch.commands(actor, commands, *atomic) {
+                Err(error) if !matches!(error, StoreError::KeyReused) => return Err(error),
+                answer => answer,
+            },
+            Work::Event(work) => match batch.event(work) {
                 Err(error) if !matches!(error, StoreError::KeyReused) => return Err(error),
                 answer => answer,
             },
@@ -211,21 +230,26 @@ async fn apply<B: Backend>(
 }
 
 /// Commits what was applied, and says what the tails are to be told. An unknown outcome is looked up, never guessed.
-async fn commit<B: Backend>(backend: &mut B, shared: &Shared, batch: Batch) -> Result<Vec<News>, StoreError> {
+async fn commit<B: Backend>(
+    backend: &mut B,
+    shared: &Shared,
+    batch: Batch,
+) -> Result<(Vec<News>, Vec<SeenEvent>), StoreError> {
     if batch.is_empty() {
         backend.rollback().await;
-        return Ok(Vec::new());
+        return Ok((Vec::new(), Vec::new()));
     }
     let directory = batch.directory.clone();
     let mut id = [0_u8; 16];
     random(&mut id)?;
-    let (changes, news) = match batch.finish(id) {
+    let (mut changes, news) = match batch.finish(id) {
         Ok(finished) => finished,
         Err(error) => {
             backend.rollback().await;
             return Err(error);
         }
     };
+    changes.words = words(shared).missing(&changes.events);
     let head = changes.head.clone();
     match backend.commit(&changes).await {
         Ok(()) => {}
@@ -238,15 +262,26 @@ async fn commit<B: Backend>(backend: &mut B, shared: &Shared, batch: Batch) -> R
     if shared.directory.borrow().0 != head.principals_seq {
         shared.directory.send_replace((head.principals_seq, directory));
     }
-    Ok(news)
+    words(shared).written(changes.words);
+    // What nobody follows need not be laid out.
+    let followed = shared.events.receiver_count() > 0;
+    let events = if followed { changes.events.iter().map(EventRow::seen).collect() } else { Vec::new() };
+    Ok((news, events))
 }
 
-fn tell(shared: &Shared, news: Vec<News>) {
-    if news.is_empty() {
-        return;
-    }
+fn words(shared: &Shared) -> std::sync::MutexGuard<'_, Words> {
+    // Held for a few lookups, never across an await; a panic leaves a plain map behind.
+    shared.words.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn tell(shared: &Shared, news: Vec<News>, events: Vec<SeenEvent>) {
     // No tail is listening before the gate starts; that is fine, it begins at the head.
-    let _ = shared.committed.send(news.into());
+    if !news.is_empty() {
+        let _ = shared.committed.send(news.into());
+    }
+    if !events.is_empty() {
+        let _ = shared.events.send(events.into());
+    }
 }
 
 async fn look_up<B: Backend>(backend: &mut B, batch: [u8; 16], error: StoreError) -> Result<(), StoreError> {

@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use placet_core::Actor;
+use placet_egress::Sockets;
+use placet_notify::Callbacks;
 use placet_server::{Closing, ListenLimits, Settings, State};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinSet};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{Backend, Http, Kit};
 
@@ -16,7 +19,7 @@ pub struct Server {
     authority: String,
     state: State,
     settings: Settings,
-    running: Option<(oneshot::Sender<()>, JoinSet<()>)>,
+    running: Option<(oneshot::Sender<()>, DropGuard, JoinSet<()>)>,
 }
 
 impl Server {
@@ -48,7 +51,10 @@ impl Server {
             },
         );
         task.spawn(async move { serving.await.expect("the server runs") });
-        Self { kit, authority, state, settings, running: Some((stop, task)) }
+        let cancel = CancellationToken::new();
+        let sockets = Sockets::new(settings.events.callbacks.clone());
+        task.spawn(Callbacks::new(kit.gate().clone(), sockets).run(cancel.clone()));
+        Self { kit, authority, state, settings, running: Some((stop, cancel.drop_guard(), task)) }
     }
 
     /// Where it listens, as `host:port`.
@@ -103,8 +109,9 @@ impl Server {
 
     /// Shuts the server down as a signal would, and waits until it has closed its doors.
     pub async fn stop(&mut self) {
-        if let Some((stop, mut task)) = self.running.take() {
+        if let Some((stop, cancel, mut task)) = self.running.take() {
             let _ = stop.send(());
+            drop(cancel);
             while let Some(ended) = task.join_next().await {
                 ended.expect("the server ends well");
             }

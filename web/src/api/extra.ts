@@ -67,7 +67,14 @@ export type Preview =
       body?: string | null;
     }
   | { type: "email"; to: string[]; cc: string[]; bcc: string[]; subject: string; body: string }
-  | { type: "money"; amount: string; currency: string; to: string; reference?: string | null }
+  | {
+      type: "money";
+      amount: string;
+      currency: string;
+      to: string;
+      accounts?: string[][];
+      reference?: string | null;
+    }
   | {
       type: "plan";
       steps: { id: string; action: string; description: string; effect: string; optional: boolean }[];
@@ -207,6 +214,8 @@ export interface Row {
   effect: string;
   group: string | null;
   same: string | null;
+  /** Equal on calls of one tool with arguments of the same names and types. */
+  shape: string | null;
   digest: string;
   votes: { have: number; need: number };
   needs_step_up: boolean;

@@ -5,6 +5,7 @@ import { address } from "./client";
 import type { RequestRecord, Row } from "./extra";
 import { keys } from "./keys";
 import {
+  addPage,
   patchQueue,
   pendingPage,
   type QueueData,
@@ -28,9 +29,14 @@ export interface LiveEvent {
 
 /** Longest silence before the connection counts as dead; the server speaks every 10 s. */
 const SILENCE = 25_000;
-/** Events are put into the cache together, this often. */
-const FLUSH = 30;
+/** A lone event is put into the cache at once; in a burst they are put there together, this often. */
+const FLUSH = 50;
 const BACKOFF = [500, 1000, 2000, 4000, 8000, 15_000];
+
+/** How long to wait after so many failures, never exactly as long as everybody else. */
+function pauseAfter(failures: number): number {
+  return (BACKOFF[Math.min(failures, BACKOFF.length) - 1] ?? 15_000) * (0.8 + Math.random() * 0.4);
+}
 
 let state: LiveState = { status: "off", retryAt: null };
 const watchers = new Set<() => void>();
@@ -77,6 +83,9 @@ export function startLive(client: QueryClient, signedOut: () => void): () => voi
   let waiting: LiveEvent[] = [];
   let lastId: string | null = null;
   let timer: ReturnType<typeof setTimeout> | null = null;
+  let flushed = Number.NEGATIVE_INFINITY;
+  /** Ends the reading of further pages when the list is begun anew. */
+  let pages = new AbortController();
   let stale: ReturnType<typeof setTimeout> | null = null;
 
   again = () => {
@@ -86,6 +95,7 @@ export function startLive(client: QueryClient, signedOut: () => void): () => voi
 
   function flush(): void {
     timer = null;
+    flushed = performance.now();
     const events = waiting;
     waiting = [];
     const rows = events.map((event) => event.row);
@@ -113,29 +123,37 @@ export function startLive(client: QueryClient, signedOut: () => void): () => voi
     if (id) lastId = id;
     if (events.length === 0) return;
     waiting.push(...events);
-    timer ??= setTimeout(flush, FLUSH);
+    if (timer !== null) return;
+    const wait = flushed + FLUSH - performance.now();
+    if (wait <= 0) flush();
+    else timer = setTimeout(flush, wait);
   }
 
   async function load(): Promise<string> {
+    pages.abort();
+    pages = new AbortController();
     const first = await pendingPage(null, abort.signal);
     client.setQueryData<QueueData>(keys.queue, (before) => replaceQueue(before, first));
-    void rest(first.next_cursor ?? null);
+    void rest(first.next_cursor ?? null, pages.signal);
     return first.event_id;
   }
 
-  async function rest(cursor: string | null): Promise<void> {
+  /**
+   * Reads the further pages beside the stream, which began where the first page was read: what happens in between comes
+   * by it. A page that fails is asked for again, so the list does not stay short.
+   */
+  async function rest(cursor: string | null, signal: AbortSignal): Promise<void> {
     let next = cursor;
-    try {
-      while (next && !stopped) {
-        const page = await pendingPage(next, abort.signal);
+    for (let attempt = 0; next && !signal.aborted; ) {
+      try {
+        const page = await pendingPage(next, signal);
+        if (signal.aborted) return;
         next = page.next_cursor ?? null;
-        client.setQueryData<QueueData>(
-          keys.queue,
-          (data) => data && { ...patchQueue(data, page.items), complete: !next },
-        );
+        attempt = 0;
+        client.setQueryData<QueueData>(keys.queue, (data) => data && addPage(data, page.items, !next));
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, pauseAfter(++attempt)));
       }
-    } catch {
-      // The stream reports a lost connection; the list is read again with the next one.
     }
   }
 
@@ -201,7 +219,7 @@ export function startLive(client: QueryClient, signedOut: () => void): () => voi
         failures += 1;
       }
       if (failures === 0) continue;
-      const pause = (BACKOFF[Math.min(failures, BACKOFF.length) - 1] ?? 15_000) * (0.8 + Math.random() * 0.4);
+      const pause = pauseAfter(failures);
       // The first attempt to come back is silent: a restart of the server is not worth a warning.
       if (failures > 1) set({ status: "lost", retryAt: Date.now() + pause });
       await new Promise<void>((resolve) => {
@@ -232,6 +250,7 @@ export function startLive(client: QueryClient, signedOut: () => void): () => voi
   return () => {
     stopped = true;
     abort.abort();
+    pages.abort();
     wake?.();
     if (timer !== null) clearTimeout(timer);
     if (stale !== null) clearTimeout(stale);

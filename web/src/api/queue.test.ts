@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
-import type { RequestRecord, Row } from "./extra";
+import type { Row } from "./extra";
+import { record, row } from "./fixtures";
 import {
+  addPage,
   effectOf,
   KEPT,
   patchQueue,
@@ -11,32 +13,6 @@ import {
   withoutDecided,
 } from "./queue";
 
-function row(id: string, more: Partial<Row> = {}): Row {
-  return {
-    id,
-    version: 1,
-    kind: "action",
-    state: "pending",
-    agent: "bot",
-    session: "s",
-    tool: "t",
-    risk: "low",
-    effect: "Call t",
-    group: null,
-    same: null,
-    digest: "d",
-    votes: { have: 0, need: 1 },
-    needs_step_up: false,
-    warnings: 0,
-    created_at: "2026-11-15T10:00:00Z",
-    expires_at: "2026-11-15T11:00:00Z",
-    decided_at: null,
-    decided_by: [],
-    decision: null,
-    lineage: [],
-    ...more,
-  };
-}
 function queue(...rows: Row[]): QueueData {
   return replaceQueue(undefined, { items: rows, next_cursor: null, seq: 1, event_id: "e.1" });
 }
@@ -76,6 +52,29 @@ test("only so many decided rows are kept, the newest ones", () => {
   expect(after.rows.has(`r${KEPT + 4}`)).toBe(true);
 });
 
+test("a request that was decided before its page came is not pending again", () => {
+  const first = replaceQueue(undefined, { items: [row("a")], next_cursor: "x", seq: 1, event_id: "e.1" });
+  // The stream says that b was decided; the page that lists it was read before that.
+  const told = patchQueue(first, [row("b", { version: 2, state: "denied" })], "e.2");
+  const more = addPage(told, [row("b"), row("c")], false);
+  expect([...more.rows.keys()]).toEqual(["a", "c"]);
+  expect([more.pending, more.complete, more.eventId]).toEqual([2, false, "e.2"]);
+  const all = addPage(more, [row("b"), row("d")], true);
+  expect([...all.rows.keys()]).toEqual(["a", "c", "d"]);
+  expect([all.complete, all.gone.size]).toEqual([true, 0]);
+  // Once everything is there, strangers that were decided are of no interest.
+  expect(patchQueue(all, [row("z", { version: 2, state: "denied" })])).toBe(all);
+});
+
+test("what the stream said of a row counts more than a page that was read before", () => {
+  const first = replaceQueue(undefined, { items: [], next_cursor: "x", seq: 1, event_id: "e.1" });
+  const told = patchQueue(first, [row("b", { version: 3, risk: "high" })]);
+  expect(addPage(told, [row("b", { version: 2 })], true).rows.get("b")).toMatchObject({
+    version: 3,
+    risk: "high",
+  });
+});
+
 test("a list that is read again keeps decided rows and drops pending ones that are gone", () => {
   const before = patchQueue(queue(row("a"), row("b")), [row("a", { version: 2, state: "denied" })]);
   const after = replaceQueue(before, { items: [row("c")], next_cursor: "x", seq: 2, event_id: "e.2" });
@@ -83,43 +82,6 @@ test("a list that is read again keeps decided rows and drops pending ones that a
   expect(after.complete).toBe(false);
   expect([...withoutDecided(after).rows.keys()]).toEqual(["c"]);
 });
-
-function record(more: Partial<RequestRecord> = {}): RequestRecord {
-  return {
-    id: "req_1",
-    version: 1,
-    kind: "action",
-    state: "pending",
-    agent: "bot",
-    session: "s",
-    tool: "delete_files",
-    arguments: { files: ["a"] },
-    arguments_schema: null,
-    context: { lineage: ["planner"] },
-    summary: "trust me",
-    on_behalf_of: null,
-    group: null,
-    nonce: null,
-    digest: "d",
-    risk: "high",
-    allowed: ["approve", "deny"],
-    claimable: true,
-    verdict: { effect: "hold", rule: "r", policy: "p", reasons: [] },
-    needs: { any: [{ all: [{ people: 2, team: null }] }], four_eyes: false, step_up: "code" },
-    votes: [{ by: "ann", vote: "approve", digest: "d", at: "", auth: "token" }],
-    proposal: null,
-    asked: [],
-    decision: null,
-    created_at: "2026-11-15T10:00:00Z",
-    expires_at: "2026-11-15T11:00:00Z",
-    claim_by: null,
-    report_by: null,
-    claim: null,
-    outcome: null,
-    url: "/r/req_1",
-    ...more,
-  };
-}
 
 test("a record becomes a row without the agent's words", () => {
   const made = toRow(record());
@@ -132,29 +94,21 @@ test("a record becomes a row without the agent's words", () => {
   expect(JSON.stringify(made)).not.toContain("trust me");
 });
 
+const proposal = {
+  by: "ann",
+  decision: "edit" as const,
+  digest: "e",
+  at: "",
+  arguments: {},
+  answer: null,
+  steps: null,
+};
+
 test("votes on another digest do not count", () => {
-  const proposal = {
-    by: "bob",
-    decision: "edit" as const,
-    digest: "e",
-    at: "",
-    arguments: {},
-    answer: null,
-    steps: null,
-  };
-  expect(votesOf(record({ proposal })).have).toBe(0);
+  expect(votesOf(record({ proposal: { ...proposal, by: "bob" } })).have).toBe(0);
 });
 
 test("with four eyes the author of a replacement does not count", () => {
-  const proposal = {
-    by: "ann",
-    decision: "edit" as const,
-    digest: "e",
-    at: "",
-    arguments: {},
-    answer: null,
-    steps: null,
-  };
   const votes = ["ann", "bob"].map((by) => ({
     by,
     vote: "approve" as const,

@@ -12,7 +12,14 @@ export interface QueueData {
   eventId: string;
   /** Whether every pending request is here; false while further pages are on their way. */
   complete: boolean;
+  /**
+   * Requests that were decided before the page that lists them came, with their version: a page that was read earlier
+   * must not bring them back as pending. Empty once the list is complete.
+   */
+  gone: ReadonlyMap<string, number>;
 }
+
+const NOBODY: ReadonlyMap<string, number> = new Map();
 
 /** Decided rows that are kept, dimmed, so that nothing vanishes under the cursor. */
 export const KEPT = 300;
@@ -20,19 +27,38 @@ export const KEPT = 300;
 /** Puts newer rows in place of older ones. New requests are added, decided ones stay. */
 export function patchQueue(data: QueueData, news: readonly Row[], eventId?: string): QueueData {
   let rows: Map<string, Row> | null = null;
+  let gone: Map<string, number> | null = null;
   for (const row of news) {
-    const before = (rows ?? data.rows).get(row.id);
-    if (before ? before.version >= row.version : row.state !== "pending") continue;
+    const known = (rows ?? data.rows).get(row.id)?.version;
+    if ((known ?? (gone ?? data.gone).get(row.id) ?? -1) >= row.version) continue;
+    if (known === undefined && row.state !== "pending") {
+      if (data.complete) continue;
+      gone ??= new Map(data.gone);
+      gone.set(row.id, row.version);
+      continue;
+    }
     rows ??= new Map(data.rows);
     rows.set(row.id, row);
   }
-  if (!rows) return eventId && eventId !== data.eventId ? { ...data, eventId } : data;
+  if (!rows && !gone) return eventId && eventId !== data.eventId ? { ...data, eventId } : data;
+  const next = { ...data, gone: gone ?? data.gone, eventId: eventId ?? data.eventId };
+  return rows ? { ...next, rows: trimmed(rows), pending: countPending(rows) } : next;
+}
+
+/** Adds a further page; `last` says that it was the last one. */
+export function addPage(data: QueueData, page: readonly Row[], last: boolean): QueueData {
+  const next = patchQueue(data, page);
+  return last ? { ...next, complete: true, gone: NOBODY } : next;
+}
+
+/** Drops the oldest of the decided rows where there are too many. */
+function trimmed(rows: Map<string, Row>): Map<string, Row> {
   const decided = [...rows.values()].filter((row) => row.state !== "pending");
   if (decided.length > KEPT) {
     decided.sort((a, b) => when(a) - when(b));
     for (const row of decided.slice(0, decided.length - KEPT)) rows.delete(row.id);
   }
-  return { ...data, rows, pending: countPending(rows), eventId: eventId ?? data.eventId };
+  return rows;
 }
 
 /** Forgets decided rows. */
@@ -56,7 +82,13 @@ export function replaceQueue(before: QueueData | undefined, page: RowPage): Queu
   const rows = new Map<string, Row>();
   for (const row of before?.rows.values() ?? []) if (row.state !== "pending") rows.set(row.id, row);
   for (const row of page.items) rows.set(row.id, row);
-  return { rows, pending: countPending(rows), eventId: page.event_id, complete: !page.next_cursor };
+  return {
+    rows,
+    pending: countPending(rows),
+    eventId: page.event_id,
+    complete: !page.next_cursor,
+    gone: NOBODY,
+  };
 }
 
 let rowsOffered = true;
@@ -69,16 +101,20 @@ export function serverHasNoRows(): void {
   rowsOffered = false;
 }
 
+/** The first page is short, so that the first rows are there soon; the others are as long as the server allows. */
+const FIRST = 200;
+const FURTHER = 1000;
+
 export async function pendingPage(cursor: string | null, signal?: AbortSignal): Promise<RowPage> {
   if (rowsOffered) {
     try {
-      return await page({ state: "pending", view: "row", limit: 1000, cursor }, signal);
+      return await page({ state: "pending", view: "row", limit: cursor ? FURTHER : FIRST, cursor }, signal);
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 422) throw error;
       rowsOffered = false;
     }
   }
-  return page({ state: "pending", limit: 500, cursor }, signal);
+  return page({ state: "pending", limit: cursor ? FURTHER / 2 : FIRST, cursor }, signal);
 }
 
 async function page(query: Record<string, string | number | null>, signal?: AbortSignal): Promise<RowPage> {
@@ -104,6 +140,7 @@ export function toRow(item: Row | RequestRecord): Row {
     effect: effectOf(item),
     group: item.group,
     same: item.same ?? null,
+    shape: null,
     digest: item.digest,
     votes: votesOf(item),
     needs_step_up: item.needs.step_up !== null,

@@ -1008,13 +1008,13 @@ export interface components {
              * @description What will happen, in one sentence of at most 200 characters. Made from the tool and the arguments that will run,
              *     never from the agent's words.
              */
-            effect?: string;
+            effect: string;
             /** @description Every value the agent wrote, in a fixed order. */
             fields: components["schemas"]["DisplayField"][];
             /** @description The same in the form that suits it. It adds to the fields and never replaces them. */
-            preview?: components["schemas"]["Preview"];
+            preview: components["schemas"]["Preview"];
             /** @description What to look at twice. */
-            warnings?: components["schemas"]["Warning"][];
+            warnings: components["schemas"]["Warning"][];
         };
         /** @description One value the agent wrote. */
         DisplayField: {
@@ -1439,6 +1439,11 @@ export interface components {
             /** @enum {string} */
             type: "email";
         } | {
+            /** @description Further arguments that name an account, by name and value; whose account it is, they do not say. */
+            accounts?: [
+                string,
+                string
+            ][];
             /** @description How much, digit for digit as it will be sent. */
             amount: string;
             /** @description Of what. */
@@ -1718,6 +1723,8 @@ export interface components {
             same?: string | null;
             /** @description The agent's session. */
             session: string;
+            /** @description action: equal on calls of the same tool whose arguments have the same names and types, whoever asks. */
+            shape?: string | null;
             /** @description Where it stands. */
             state: components["schemas"]["State"];
             /** @description action: the tool. */

@@ -1,5 +1,6 @@
 /** Who is signed in. */
 import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
+import { drafts } from "@/lib/drafts";
 import { ApiError, call, setCsrf } from "./client";
 import type { Role, Session } from "./extra";
 import { keys } from "./keys";
@@ -71,6 +72,7 @@ export function useSignOut(): () => Promise<void> {
   return async () => {
     await call("/v1/session", { method: "DELETE" });
     setCsrf(null);
+    drafts.clear();
     // The session's own query stays: whoever watches it must learn that it is over.
     client.setQueryData(keys.session, null);
     client.removeQueries({ predicate: (query) => query.queryKey[0] !== keys.session[0] });

@@ -5,7 +5,7 @@ import { modKey } from "./keys";
 import css from "./shell.module.css";
 
 const s = strings.keys;
-const LISTS: [string[], string][] = [
+export const IN_LISTS: [string[], string][] = [
   [["j", "k"], s.move],
   [["J", "K"], s.extend],
   [["x"], s.select],
@@ -20,37 +20,37 @@ const LISTS: [string[], string][] = [
   [["/"], s.search],
   [["Esc"], s.escape],
 ];
-const EVERYWHERE: [string[], string][] = [
+export const EVERYWHERE: [string[], string][] = [
   [[modKey("K")], s.palette],
   [["?"], s.help],
   [["g q", "g h", "g l", "g p", "g i", "g e", "g s"], s.goTo],
 ];
 
-function Keys({ title, list }: { title: string; list: [string[], string][] }) {
+/** Keys and what they do. */
+export function KeyList({ list }: { list: [string[], string][] }) {
   return (
-    <section>
-      <h3 className={css.helpHead}>{title}</h3>
-      <dl className={css.help}>
-        {list.map(([keys, text]) => (
-          <div key={text}>
-            <dt>
-              {keys.map((key) => (
-                <Kbd key={key}>{key}</Kbd>
-              ))}
-            </dt>
-            <dd>{text}</dd>
-          </div>
-        ))}
-      </dl>
-    </section>
+    <dl className={css.help}>
+      {list.map(([keys, text]) => (
+        <div key={text}>
+          <dt>
+            {keys.map((key) => (
+              <Kbd key={key}>{key}</Kbd>
+            ))}
+          </dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 
 export function Help({ open, onClose }: { open: boolean; onClose(): void }) {
   return (
     <Dialog open={open} title={s.title} onClose={onClose}>
-      <Keys title={s.lists} list={LISTS} />
-      <Keys title={s.everywhere} list={EVERYWHERE} />
+      <h3 className={css.helpHead}>{s.lists}</h3>
+      <KeyList list={IN_LISTS} />
+      <h3 className={css.helpHead}>{s.everywhere}</h3>
+      <KeyList list={EVERYWHERE} />
     </Dialog>
   );
 }

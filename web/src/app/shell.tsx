@@ -8,6 +8,7 @@ import { retryNow, startLive, useLive } from "@/api/live";
 import type { QueueData } from "@/api/queue";
 import { useMe, useSession, useSignOut } from "@/api/session";
 import { cx } from "@/lib/cx";
+import { drafts } from "@/lib/drafts";
 import { strings } from "@/strings";
 import { Button, EmptyState, ErrorState, Icon, type IconName, Loading, useToast } from "@/ui";
 import { useTabBadge } from "./badge";
@@ -89,6 +90,9 @@ function Frame() {
       onSignedOut(() => {});
     };
   }, [client, toast]);
+
+  const { name } = useMe();
+  useEffect(() => drafts.keepOnly(name), [name]);
 
   useKeys({ "mod+k": () => setPalette((open) => !open) }, { inDialog: true });
   useKeys({

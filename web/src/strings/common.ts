@@ -92,7 +92,7 @@ export const common = {
     reassign: "Ask someone else",
     undo: "Undo within five seconds",
     search: "Search",
-    help: "This help",
+    help: "All keys",
     palette: "Commands",
     escape: "Close, or clear the selection",
     lists: "In the queue",

@@ -528,31 +528,46 @@ export function Table<T>({
   rowKey,
   label,
   empty,
+  cards,
 }: {
   columns: Column<T>[];
   items: T[];
   rowKey(item: T): string;
   label: string;
   empty?: ReactNode;
+  /** On a phone every row is a card, so that nothing has to be scrolled sideways. */
+  cards?: boolean;
 }) {
   if (items.length === 0 && empty) return <>{empty}</>;
+  // A table that is laid out as something else is only one to a screen reader if it says so.
+  const role = (name: string) => (cards ? name : undefined);
   return (
-    <section className={css.tableWrap} tabIndex={0} aria-label={label}>
-      <table className={css.table}>
-        <thead>
-          <tr>
+    <section className={cx(css.tableWrap, cards && css.cards)} tabIndex={0} aria-label={label}>
+      <table className={css.table} role={role("table")}>
+        <thead role={role("rowgroup")}>
+          <tr role={role("row")}>
             {columns.map((column) => (
-              <th key={column.key} scope="col" className={column.number ? css.num : undefined}>
+              <th
+                key={column.key}
+                scope="col"
+                role={role("columnheader")}
+                className={column.number ? css.num : undefined}
+              >
                 {column.head}
               </th>
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody role={role("rowgroup")}>
           {items.map((item) => (
-            <tr key={rowKey(item)}>
+            <tr key={rowKey(item)} role={role("row")}>
               {columns.map((column) => (
-                <td key={column.key} className={column.number ? css.num : undefined}>
+                <td
+                  key={column.key}
+                  role={role("cell")}
+                  className={column.number ? css.num : undefined}
+                  data-head={typeof column.head === "string" ? column.head : undefined}
+                >
                   {column.cell(item)}
                 </td>
               ))}
@@ -578,6 +593,7 @@ export function Verbatim({
 }
 
 const PATHS = {
+  grip: "M9 6v.5M15 6v.5M9 12v.5M15 12v.5M9 18v.5M15 18v.5",
   close: "M6 6l12 12M18 6L6 18",
   inbox: "M3 13l3-8h12l3 8v6H3zM3 13h5a4 4 0 0 0 8 0h5",
   warning: "M12 4l9 16H3zM12 10v4M12 17v.5",

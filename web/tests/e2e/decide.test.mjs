@@ -282,6 +282,61 @@ test("every kind takes every decision by keyboard", async (suite) => {
   await context.close();
 });
 
+test("steps of a plan are put in another order by dragging them, or with their buttons", async () => {
+  const record = await ask(bot, plan());
+  const { context, page, seen } = await signedIn(browser, server, "ann");
+  await openByKeyboard(page, record);
+  const step = (id) => detail(page).locator(`[data-step="${id}"]`);
+  const order = () =>
+    detail(page)
+      .locator("[data-step]")
+      .evaluateAll((all) => all.map((each) => each.dataset.step));
+  const drag = async (id, to, below) => {
+    const grip = await step(id).getByTitle("Drag to another place").boundingBox();
+    const box = await step(to).boundingBox();
+    const [x, y] = [grip.x + grip.width / 2, grip.y + grip.height / 2];
+    await page.mouse.move(x, y);
+    await page.mouse.down();
+    await page.mouse.move(x, y + 5);
+    await page.mouse.move(x, below ? box.y + box.height - 2 : box.y + 2, { steps: 6 });
+    await page.mouse.up();
+  };
+  assert.deepEqual(await order(), ["backup", "switch", "verify"]);
+  await drag("verify", "backup", false);
+  assert.deepEqual(await order(), ["verify", "backup", "switch"]);
+  await drag("verify", "backup", true);
+  assert.deepEqual(await order(), ["backup", "verify", "switch"]);
+  await tabTo(page, detail(page).getByRole("button", { name: "Step 2: Move up" }));
+  await page.keyboard.press("Enter");
+  assert.deepEqual(await order(), ["verify", "backup", "switch"]);
+  await sleep(SETTLE);
+  await page.keyboard.press("a");
+  const done = await until(rita, record.id, ({ state }) => state === "approved");
+  assert.deepEqual(
+    done.decision.steps.map(({ id, decision }) => `${id} ${decision}`),
+    ["verify approve", "backup approve", "switch approve"],
+  );
+  clean(seen);
+  await context.close();
+});
+
+test("calls of one tool are grouped by the shape of their arguments", async () => {
+  const session = "shapes";
+  for (const args of [
+    { to: "a", amount: 1 },
+    { to: "b", amount: 2 },
+    { to: ["c"], amount: 3 },
+  ])
+    await ask(bot, action("reports.share", args, { session }));
+  const { context, page } = await signedIn(browser, server, "ann");
+  await page.goto(`${server.url}/queue?session=${session}&group=same`);
+  await page.locator("[role=option][data-id]").nth(2).waitFor();
+  const heads = await page.locator("[role=option]:not([data-id])").allTextContents();
+  assert.equal(heads.length, 2, heads.join("\n"));
+  assert.deepEqual(heads.map((head) => /(\d) pending/.exec(head)?.[1]).sort(), ["1", "2"]);
+  await context.close();
+});
+
 test("an undone decision is never sent", async () => {
   const record = await ask(bot, low());
   const { context, page } = await signedIn(browser, server, "ann");

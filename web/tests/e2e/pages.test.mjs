@@ -41,7 +41,7 @@ test("history: filters are in the address, the list has no end, a request opens 
   });
   await page.goto(`${server.url}/history?agent=mass-bot`);
   await page.getByText(/200 requests, more below/).waitFor();
-  const scroller = page.getByTestId("history-list");
+  const scroller = page.getByRole("table").getByRole("rowgroup").nth(1);
   for (let turn = 0; turn < 30; turn += 1) {
     await scroller.evaluate((element) => element.scrollBy(0, 4_000));
     if (await page.getByText("450 requests").count()) break;
@@ -277,6 +277,30 @@ test("people: a person, a link and a key are made; the key is shown once", async
   await dialog(page).getByRole("button", { name: "Remove" }).click();
   await toasts(page).getByText("carl was removed.").waitFor();
   clean(seen);
+  await context.close();
+});
+
+test("people: on a phone nothing is scrolled sideways, and every action is in reach", async () => {
+  const { context, page } = await signedIn(browser, server, "ann", { phone: true });
+  await page.goto(`${server.url}/people`);
+  await page.getByRole("button", { name: "Sign-in link: bob" }).waitFor();
+  const tables = await page.evaluate(() =>
+    [...document.querySelectorAll("table")].map((table) => ({
+      wide: table.parentElement.scrollWidth - table.parentElement.clientWidth,
+      out: [...table.querySelectorAll("button")].filter((button) => {
+        const { left, right } = button.getBoundingClientRect();
+        return left < 0 || right > window.innerWidth;
+      }).length,
+    })),
+  );
+  assert.deepEqual(tables, [
+    { wide: 0, out: 0 },
+    { wide: 0, out: 0 },
+  ]);
+  await page.getByRole("button", { name: "Edit: bob" }).click();
+  await dialog(page)
+    .getByRole("heading", { name: /Change bob|bob/ })
+    .waitFor();
   await context.close();
 });
 

@@ -208,7 +208,7 @@ fn hostile(bench: &Bench) -> Result<Vec<Row>> {
         worst.push(slowest);
     }
     Ok(vec![
-        Row::new("policy", "hostile rule with hostile arguments, slowest of fourteen, p99", "ms", &worst)
+        Row::new("policy", "hostile rule with hostile arguments, the slowest case, p99", "ms", &worst)
             .goal(Goal::AtMost(1.0))
             .note(format!("the slowest was: {which}")),
     ])
@@ -234,11 +234,12 @@ fn hostile_cases() -> Vec<(&'static str, &'static str, String, Map<String, Value
         ("texts in a comprehension", "allow", "when = \"args.t.all(e, e.matches('^[a-h]*$') && e.size() == 800)\"".to_owned(), large),
         ("nested lists compared", "allow", "when = 'args.l == args.m'".to_owned(), nested),
         ("9 KB of substitutions", "allow", "[rule.args]\ns = { shell = { allow = [ { exact = ['ls'] } ] } }".to_owned(), shell("ls $(cat x | sort); ".repeat(450))),
-        ("a long command line", "allow", "[rule.args]\ns = { shell = { allow = [ { program = 'ls', operands = 'any' } ] } }".to_owned(), shell("ls ".repeat(3_000))),
+        ("a long command line", "allow", "[rule.args]\ns = { shell = { allow = [ { program = 'ls', operands = 'any' } ] } }".to_owned(), shell("ls ".repeat(2_000))),
         ("9,500 keys", "allow", "when = 'args.all(k, k != \"x\")'".to_owned(), wide),
         ("deep arguments", "allow", "[rule.args]\n'a.a.a.a.a' = { equals = 1 }".to_owned(), deep),
         ("9 KB of substitutions, looked through", "hold", "[rule.args]\ns = { shell = { mention = [ { program = 'rm', flags = ['-r'] }, { words = ['/etc/passwd'] } ] } }".to_owned(), shell("ls $(cat x | sort); ".repeat(450))),
-        ("a long command line, looked through", "hold", "[rule.args]\ns = { shell = { mention = [ { program = 'rm', flags = ['-r'] }, { words = ['/etc/passwd'] } ] } }".to_owned(), shell("ls ".repeat(3_000))),
+        ("a long command line, looked through", "hold", "[rule.args]\ns = { shell = { mention = [ { program = 'rm', flags = ['-r'] }, { words = ['/etc/passwd'] } ] } }".to_owned(), shell("ls ".repeat(2_000))),
+        ("a command line too long to look through", "hold", "[rule.args]\ns = { shell = { mention = [ { program = 'rm', flags = ['-r'] }, { words = ['/etc/passwd'] } ] } }".to_owned(), shell("ls ".repeat(3_000))),
     ]
 }
 

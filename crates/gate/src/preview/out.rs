@@ -155,14 +155,32 @@ impl<'a> Message<'a> {
 
 /// Money changes hands.
 pub(super) struct Money<'a> {
-    verb: &'static str,
+    /// What the tool's name says it does; none where only the arguments look like a payment.
+    verb: Option<&'static str>,
+    tool: String,
     amount: String,
     currency: Option<&'a str>,
     to: &'a str,
+    /// Further arguments that name an account: whose it is, they do not say.
+    accounts: Vec<(&'a str, &'a str)>,
     reference: Option<&'a str>,
 }
 
+/// Names under which a payment says who gets it, and names of accounts, which say so where nothing else does.
+const PAYEE: &[&str] =
+    &["to", "recipient", "payee", "beneficiary", "destination", "customer", "supplier", "vendor"];
+const ACCOUNTS: &[&str] = &[
+    "iban",
+    "account",
+    "account_number",
+    "to_account",
+    "to_iban",
+    "destination_account",
+    "beneficiary_account",
+];
+
 impl<'a> Money<'a> {
+    /// A payment by the name of its tool and by its arguments.
     pub(super) fn read(name: &Name, args: &mut Args<'a>) -> Option<Self> {
         let verb = match () {
             () if name.has(&["refund"]) => "Refund",
@@ -171,6 +189,16 @@ impl<'a> Money<'a> {
             () if name.has(&["pay", "payment", "payments", "payout", "payouts", "wire", "remit"]) => "Pay",
             () => return None,
         };
+        Self::of(Some(verb), String::new(), args)
+    }
+
+    /// A payment by its arguments alone: an amount, what kind of money, and who gets it. What the tool does with them
+    /// is not known, so the sentence only says that it is called with them.
+    pub(super) fn read_shape(tool: &str, args: &mut Args<'a>) -> Option<Self> {
+        Self::of(None, clip(tool, 60), args).filter(|money| money.currency.is_some_and(is_currency))
+    }
+
+    fn of(verb: Option<&'static str>, tool: String, args: &mut Args<'a>) -> Option<Self> {
         let (_, amount) = args.maybe(&["amount"])??;
         let amount = match amount {
             Value::Number(number) => number.to_string(),
@@ -178,21 +206,21 @@ impl<'a> Money<'a> {
             _ => return None,
         };
         let currency = args.maybe_text(&["currency", "currency_code"])?;
-        let to = args.text(&[
-            "to",
-            "recipient",
-            "payee",
-            "beneficiary",
-            "destination",
-            "iban",
-            "account",
-            "customer",
-            "supplier",
-            "vendor",
-            "to_account",
-        ])?;
+        let payee = args.maybe_text(PAYEE)?;
+        let mut accounts = Vec::new();
+        for name in ACCOUNTS {
+            if let Some((name, value)) = args.maybe(&[name])? {
+                accounts.push((name, value.as_str()?));
+            }
+        }
+        let to = match payee {
+            Some(payee) => payee,
+            // One account and nobody else: that is where it goes. Of two, who knows?
+            None if accounts.len() == 1 => accounts.pop()?.1,
+            None => return None,
+        };
         let reference = args.maybe_text(&["reference", "memo", "purpose", "note", "description"])?;
-        Some(Self { verb, amount, currency, to, reference })
+        Some(Self { verb, tool, amount, currency, to, accounts, reference })
     }
 
     pub(super) fn effect(&self) -> String {
@@ -200,7 +228,16 @@ impl<'a> Money<'a> {
             Some(currency) => format!(" {}", value(currency, 20)),
             None => " (no currency given)".to_owned(),
         };
-        format!("{} {}{currency} to {}", self.verb, grouped(&self.amount), value(self.to, 90))
+        let does = match self.verb {
+            Some(verb) => verb.to_owned(),
+            None => format!("Call {} with", self.tool),
+        };
+        let mut out = format!("{does} {}{currency} to {}", grouped(&self.amount), value(self.to, 70));
+        for (name, account) in &self.accounts {
+            // Writing to a string cannot fail.
+            let _ = write!(out, ", {name} {}", value(account, 40));
+        }
+        out
     }
 
     pub(super) fn preview(&self) -> Preview {
@@ -209,9 +246,15 @@ impl<'a> Money<'a> {
             amount: show(&self.amount),
             currency: show(currency),
             to: show(self.to),
+            accounts: self.accounts.iter().map(|(name, account)| (show(name), show(account))).collect(),
             reference: self.reference.map(show),
         }
     }
+}
+
+/// The letters of a kind of money: `EUR`, `usd`, `USDC`.
+fn is_currency(text: &str) -> bool {
+    (3..=5).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
 /// Digits, perhaps with a sign and one point: what every reader takes for the same number.

@@ -341,6 +341,8 @@ fn call() -> impl Strategy<Value = (String, Value)> {
         "send_message",
         "pay",
         "refund_payment",
+        "bank/transfer",
+        "sepa/credit",
         "frobnicate",
     ];
     let keys = [
@@ -367,6 +369,8 @@ fn call() -> impl Strategy<Value = (String, Value)> {
         "subject",
         "amount",
         "currency",
+        "iban",
+        "account",
         "reference",
         "cwd",
         "edits",

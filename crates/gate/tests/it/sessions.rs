@@ -74,6 +74,23 @@ both! {
         assert_eq!(story(kit).await, ["link.created", "session.opened link"]);
     }
 
+    async fn a_password_is_set_by_its_person_or_by_the_owner_of_the_data_and_by_nobody_else(kit) {
+        person(kit, "ann", &[Role::Reviewer]).await;
+        let opened = open(kit, "ann").await;
+        let (bot, bob) = (kit.agent("bot").await, kit.reviewer("bob").await);
+        for actor in [&bot, &bob, kit.admin()] {
+            let refused = kit.gate().reset_password(actor, "ann", "correct horse battery").await;
+            assert_eq!(admin_refusal(refused), AdminRefusal::NoSession);
+        }
+        assert!(kit.gate().sign_in_with_password("ann", "correct horse battery", "").await.is_err());
+        assert!(signed_in(kit, &opened).await.is_some());
+        kit.gate().reset_password(&Actor::system(), "ann", "correct horse battery").await.unwrap();
+        assert!(signed_in(kit, &opened).await.is_none(), "all sessions end");
+        kit.gate().sign_in_with_password("ann", "correct horse battery", "").await.unwrap();
+        let nobody = kit.gate().reset_password(&Actor::system(), "nobody", "correct horse battery").await;
+        assert_eq!(admin_refusal(nobody), AdminRefusal::NoPerson);
+    }
+
     async fn only_admins_make_links_and_only_for_people(kit) {
         let (bot, ann, eve) = (kit.agent("bot").await, kit.reviewer("ann").await, kit.auditor("eve").await);
         for actor in [&bot, &ann, &eve] {

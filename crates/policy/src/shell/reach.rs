@@ -12,7 +12,7 @@ const MAX_SEARCHED: usize = 16 * 1024;
 const MAX_SCANNED: usize = 48 * 1024;
 /// Most commands and words that are kept.
 const MAX_FOUND: usize = 512;
-const MAX_WORDS: usize = 3_072;
+const MAX_WORDS: usize = 2_048;
 /// How many words are looked at for a flag that runs something. A command with more counts as having one.
 const MAX_FLAGS_SEEN: usize = 256;
 /// How deep scripts inside arguments are followed.

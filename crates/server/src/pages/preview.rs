@@ -51,10 +51,11 @@ pub(super) fn draw(preview: &Preview) -> Markup {
             }
             pre { (body) }
         },
-        Preview::Money { amount, currency, to, reference } => html! {
+        Preview::Money { amount, currency, to, accounts, reference } => html! {
             p.amount.exact { (amount) " " (currency) }
             dl {
                 dt { "To" } dd.exact { (to) }
+                @for (name, account) in accounts { dt.exact { (name) } dd.exact { (account) } }
                 @if let Some(reference) = reference { dt { "Reference" } dd.exact { (reference) } }
             }
         },

@@ -138,7 +138,7 @@ impl StreamSeats {
         Self { taken: Arc::default(), per_principal }
     }
 
-    fn take(&self, principal: &str) -> Result<Seat, Problem> {
+    pub(crate) fn take(&self, principal: &str) -> Result<Seat, Problem> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let mine = taken.entry(principal.to_owned()).or_default();
         if *mine >= self.per_principal {
@@ -155,7 +155,7 @@ impl StreamSeats {
 }
 
 /// One open stream; given back when dropped.
-struct Seat {
+pub(crate) struct Seat {
     taken: Arc<Mutex<HashMap<String, usize>>>,
     principal: String,
 }

@@ -146,6 +146,7 @@ fn a_row_has_exactly_the_fields_of_the_contract() {
             "effect",
             "group",
             "same",
+            "shape",
             "digest",
             "votes",
             "needs_step_up",

@@ -53,9 +53,14 @@ async fn hear(
             }
             message = poll_fn(|context| connection.poll_message(context)) => match message {
                 Some(Ok(AsyncMessage::Notification(said))) => {
-                    // The payload is the number of the last entry; anything else means: look.
-                    let upto = said.payload().parse().unwrap_or(u64::MAX >> 1);
-                    hint.send_modify(|hint| hint.upto = hint.upto.max(upto));
+                    // The payload is the number of the last entry, and of the last event if there are new ones;
+                    // anything else means: look.
+                    let mut numbers = said.payload().split(' ').map(|number| number.parse().unwrap_or(u64::MAX >> 1));
+                    let (upto, events) = (numbers.next().unwrap_or(u64::MAX >> 1), numbers.next().unwrap_or(0));
+                    hint.send_modify(|hint| {
+                        hint.upto = hint.upto.max(upto);
+                        hint.events = hint.events.max(events);
+                    });
                 }
                 Some(Ok(_)) => {}
                 Some(Err(error)) => return Err(error.into()),

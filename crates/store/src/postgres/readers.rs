@@ -79,12 +79,16 @@ impl PostgresReaders {
         Ok(Self { pool })
     }
 
-    async fn client(&self) -> Result<Pooled, StoreError> {
+    pub(super) async fn client(&self) -> Result<Pooled, StoreError> {
         Ok(self.pool.get().await?)
     }
 
     /// One prepared statement.
-    async fn query(&self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, StoreError> {
+    pub(super) async fn query(
+        &self,
+        sql: &str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, StoreError> {
         let client = self.client().await?;
         within(async {
             let statement = client.prepare_cached(sql).await?;
@@ -274,7 +278,7 @@ impl PostgresReaders {
             .map(|row| {
                 let entry: Entry = serde_json::from_str(read(row, 0)?)?;
                 let request = entry.request.and_then(|id| requests.get(&id).cloned());
-                Ok(News::new(entry, request))
+                Ok(News::new(entry, request, false))
             })
             .collect()
     }
@@ -409,7 +413,7 @@ pub(super) fn typed<'a>(client: &'a Client, sql: &'a str, params: Vec<(Param<'a>
 
 /// Several reads of one moment, in one round trip. They are sent together with the end of their transaction, so a
 /// reader that goes away half-way leaves a clean connection.
-async fn snapshot<const N: usize>(
+pub(super) async fn snapshot<const N: usize>(
     client: &Client,
     reads: Vec<Statement<'_>>,
 ) -> Result<[Vec<Row>; N], StoreError> {

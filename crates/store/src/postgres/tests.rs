@@ -184,7 +184,7 @@ async fn begun(writer: &mut PostgresWriter, command: Command, batch: [u8; 16]) -
     let unit: Unit = work(command, None);
     let loaded = writer.begin(&want(std::iter::once(&unit))).await.unwrap();
     let Unit::Commands { actor, commands, .. } = &unit else { unreachable!() };
-    let mut applied = Batch::new(loaded, Arc::default(), Arc::default(), Arc::default());
+    let mut applied = Batch::new(loaded, Arc::default(), crate::outbox::Telling::default(), Arc::default());
     applied.commands(actor, commands, false).unwrap();
     applied.finish(batch).unwrap().0
 }

@@ -71,10 +71,10 @@ statements! {
     put_principals = "INSERT INTO principals (name, kind, data) SELECT * FROM unnest($1::text[], $2::text[], $3::text[])
                       ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, data = excluded.data";
     cut_principals = "DELETE FROM principals WHERE name = ANY ($1)";
-    put_outbox = "INSERT INTO outbox (id, seq, request, channel, state, attempts, next_at, lease_until, give_up_at)
-                  SELECT n.id, n.seq, n.request, n.channel, 'waiting', 0, n.next_at, 0, n.give_up_at
-                  FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
-                      AS n (id, seq, request, channel, next_at, give_up_at)";
+    put_outbox = "INSERT INTO outbox (id, seq, request, channel, state, attempts, next_at, lease_until, give_up_at, lease_owner)
+                  SELECT n.id, n.seq, n.request, n.channel, 'waiting', 0, n.next_at, n.lease_until, n.give_up_at, n.lease_owner
+                  FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[])
+                      AS n (id, seq, request, channel, next_at, give_up_at, lease_until, lease_owner)";
     put_policies = "INSERT INTO policies (seq, hash, source, who, at, text)
                     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[])";
     put_grants = "INSERT INTO grants (id, data, digest, pattern, used)
@@ -97,6 +97,24 @@ statements! {
     put_password = "INSERT INTO passwords (name, hash) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET hash = excluded.hash";
     seen_session = "UPDATE sessions SET last_seen_at = greatest(last_seen_at, $2) WHERE id = $1";
     turn_session = "UPDATE sessions SET secret = $3, previous = secret, rotated_at = $4 WHERE id = $1 AND secret = $2";
+    /// Events of the observability door.
+    last_event = "SELECT coalesce(max(id), 0) FROM events";
+    put_events = "INSERT INTO events (id, received_at, agent, request, source_app, session_id, hook_event_type, timestamp, body)
+                  SELECT n.id, $2, n.agent, n.request, n.source_app, n.session_id, n.hook_event_type, n.timestamp, n.body
+                  FROM unnest($1::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[])
+                      AS n (id, agent, request, source_app, session_id, hook_event_type, timestamp, body)";
+    put_words = "INSERT INTO event_words (kind, word, seen) SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[])
+                 ON CONFLICT (kind, word) DO UPDATE SET seen = greatest(event_words.seen, excluded.seen)";
+    prune_events = "WITH old AS MATERIALIZED (
+                        SELECT o.id FROM (SELECT id, received_at, request FROM events ORDER BY id LIMIT $3) o
+                        LEFT JOIN requests r ON r.id = o.request
+                        WHERE o.id < (SELECT max(id) FROM events) AND (o.id <= (SELECT max(id) FROM events) - $1 OR o.received_at < $2)
+                        AND (r.state IS NULL OR r.state <> 'pending')),
+                    gone AS (DELETE FROM events e USING old WHERE e.id = old.id RETURNING 1)
+                    SELECT count(*) FROM gone";
+    prune_words = "DELETE FROM event_words WHERE seen < (SELECT id FROM events WHERE request IS NULL ORDER BY id LIMIT 1) - $1";
+    themes = "SELECT count(*), count(*) FILTER (WHERE name = $1) FROM themes";
+    put_theme = "INSERT INTO themes (id, name, created_at, body) VALUES ($1, $2, $3, $4)";
     /// Only from where this batch began: nothing can have come in between. With it goes the batch's name, by which
     /// its commit can be looked up, and the hint to the other nodes.
     set_head = "WITH mine AS (
@@ -198,11 +216,18 @@ impl Statements {
         if !changes.sign_ins.is_empty() {
             self.sign_ins(client, changes, &mut all);
         }
+        if !changes.events.is_empty() {
+            self.events(client, changes, &mut all);
+        }
         if changes.head.head.epoch != begun.epoch {
             all.push(send!(client, &self.end_restore,));
         }
         let (head, principals_seq) = (&changes.head.head, int(changes.head.principals_seq));
-        let (seq, from, news) = (int(head.seq), int(begun.seq), head.seq.to_string());
+        let (seq, from) = (int(head.seq), int(begun.seq));
+        let news = match changes.events.last() {
+            Some(event) => format!("{} {}", head.seq, event.id),
+            None => head.seq.to_string(),
+        };
         let (hash, batch) = (&head.hash.as_bytes()[..], &changes.batch[..]);
         all.push(send!(
             client,
@@ -218,6 +243,40 @@ impl Statements {
         ));
         all.push(simple(client, "COMMIT"));
         Ok(all)
+    }
+
+    /// Events, and the words they can be filtered by.
+    fn events<'a>(&'a self, client: &'a Client, changes: &'a Changes, all: &mut Vec<Statement<'a>>) {
+        let rows = &changes.events;
+        let ids: Vec<i64> = rows.iter().map(|row| int(row.id)).collect();
+        let agents: Vec<_> = rows.iter().map(|row| plain(&row.agent)).collect();
+        let requests: Vec<Option<String>> =
+            rows.iter().map(|row| row.request.as_ref().map(|request| request.id.to_string())).collect();
+        let apps: Vec<_> = rows.iter().map(|row| plain(&row.source_app)).collect();
+        let sessions: Vec<_> = rows.iter().map(|row| plain(&row.session_id)).collect();
+        let kinds: Vec<_> = rows.iter().map(|row| plain(&row.hook_event_type)).collect();
+        let times: Vec<i64> = rows.iter().map(|row| row.timestamp).collect();
+        let bodies: Vec<&str> = rows.iter().map(|row| &*row.body).collect();
+        let now = changes.now.micros();
+        all.push(send!(
+            client,
+            &self.put_events,
+            ids,
+            now,
+            agents,
+            requests,
+            apps,
+            sessions,
+            kinds,
+            times,
+            bodies
+        ));
+        if !changes.words.is_empty() {
+            let kinds: Vec<i64> = changes.words.iter().map(|row| i64::from(row.kind)).collect();
+            let words: Vec<_> = changes.words.iter().map(|row| plain(&row.word)).collect();
+            let seen: Vec<i64> = changes.words.iter().map(|row| int(row.seen)).collect();
+            all.push(send!(client, &self.put_words, kinds, words, seen));
+        }
     }
 
     fn requests<'a>(&'a self, client: &'a Client, changes: &'a Changes, all: &mut Vec<Statement<'a>>) {
@@ -417,7 +476,22 @@ impl Statements {
             let channels: Vec<_> = rows.iter().map(|row| plain(&row.channel)).collect();
             let next: Vec<i64> = rows.iter().map(|row| row.next_at.micros()).collect();
             let give_up: Vec<i64> = rows.iter().map(|row| row.give_up_at.micros()).collect();
-            all.push(send!(client, &self.put_outbox, ids, seqs, requests, channels, next, give_up));
+            let until: Vec<i64> =
+                rows.iter().map(|row| row.lease.as_ref().map_or(0, |(_, until)| until.micros())).collect();
+            let owners: Vec<Option<&str>> =
+                rows.iter().map(|row| row.lease.as_ref().map(|(owner, _)| &**owner)).collect();
+            all.push(send!(
+                client,
+                &self.put_outbox,
+                ids,
+                seqs,
+                requests,
+                channels,
+                next,
+                give_up,
+                until,
+                owners
+            ));
         }
         Ok(())
     }

@@ -15,11 +15,12 @@ use super::{
     write::{Begun, Statements, send},
 };
 use crate::{
-    AttemptResult, Clock, Delivery, StoreError,
+    AttemptResult, Clock, Delivery, NewTheme, StoreError, ThemeDone,
     backend::{Backend, Changes, CommitError, Loaded, Want},
+    events::{MARK_EVERY, PRUNED},
     outbox,
     policies::{TrustRow, idle_before},
-    rows::{AnswerRow, bytes32, parse, uint},
+    rows::{AnswerRow, bytes32, int, parse, uint},
 };
 
 /// A node that stops in the middle of a batch holds the lock for at most as long as the server lets it idle; the
@@ -165,12 +166,17 @@ impl PostgresWriter {
         if !keys.is_empty() {
             all.push(send!(client, &statements.trust, keys));
         }
+        if want.last_event {
+            all.push(send!(client, &statements.last_event,));
+        }
         let sent = timeout(ROUND_TRIP, pipeline(all)).await;
         let mut rows = self.settle(sent)?.into_iter().skip(1);
         let mut next = |asked: bool| if asked { rows.next().unwrap_or_default() } else { Vec::new() };
         let (heads, clock) = (next(true), next(true));
         let (answers, requests, tallies) = (next(find_answers), next(find_requests), next(find_tallies));
         let (uses, trusted) = (next(!grants.is_empty()), next(!keys.is_empty()));
+        let last_event =
+            next(want.last_event).first().map(|row| read::<i64>(row, 0)).transpose()?.map_or(0, uint);
 
         let head = session::head(
             heads
@@ -201,7 +207,7 @@ impl PostgresWriter {
             let found = TrustRow { count: small(read(row, 1)?), at: Time::from_micros(read(row, 2)?) };
             trust.insert(bytes32(read(row, 0)?)?, found);
         }
-        Ok(Loaded { head, now, requests, answers, tallies: counts, used, trust })
+        Ok(Loaded { head, now, requests, answers, tallies: counts, used, trust, last_event })
     }
 
     /// The database's clock, which tests may move.
@@ -456,6 +462,49 @@ impl Backend for PostgresWriter {
         })
         .await?;
         Ok(())
+    }
+
+    async fn prune_events(&mut self, keep: u64, before: Time) -> Result<u64, StoreError> {
+        let (keep, before, limit) = (int(keep), before.micros(), i64::from(PRUNED));
+        // Under the lock of the writers: the newest event must stay the newest until this is over.
+        self.small(|Session { client, statements, .. }| vec![send!(client, &statements.head,)]).await?;
+        let rows = self
+            .finish(move |Session { client, statements, .. }| {
+                let marks = int(MARK_EVERY);
+                vec![
+                    send!(client, &statements.prune_events, keep, before, limit),
+                    send!(client, &statements.prune_words, marks),
+                ]
+            })
+            .await?;
+        let deleted =
+            rows.first().and_then(|rows| rows.first()).map(|row| read::<i64>(row, 0)).transpose()?;
+        Ok(deleted.map_or(0, uint))
+    }
+
+    async fn put_theme(&mut self, theme: &NewTheme, most: u32) -> Result<ThemeDone, StoreError> {
+        let name = theme.name.clone();
+        let (now, found) = self
+            .small(move |Session { client, statements, .. }| {
+                // The lock of the writers: two nodes must not both find room for the last one.
+                vec![send!(client, &statements.head,), send!(client, &statements.themes, name)]
+            })
+            .await?;
+        let counts = found
+            .get(1)
+            .and_then(|rows| rows.first())
+            .map(|row| Ok((read::<i64>(row, 0)?, read::<i64>(row, 1)?)));
+        let (there, same) = counts.unwrap_or_else(|| Err(lost()))?;
+        if same > 0 || there >= i64::from(most) {
+            self.rollback().await;
+            return Ok(if same > 0 { ThemeDone::NameTaken } else { ThemeDone::TooMany });
+        }
+        let (id, name, body, now) = (theme.id.clone(), theme.name.clone(), theme.body.clone(), now.micros());
+        self.finish(move |Session { client, statements, .. }| {
+            vec![send!(client, &statements.put_theme, id, name, now, &*body)]
+        })
+        .await?;
+        Ok(ThemeDone::Stored)
     }
 
     async fn prune(&mut self, before: Time) -> Result<(), StoreError> {

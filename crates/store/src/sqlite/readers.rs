@@ -64,7 +64,7 @@ impl SqliteReaders {
     }
 
     /// A short read, a few pages at most: cheaper in place than on another thread.
-    async fn short<T>(
+    pub(super) async fn short<T>(
         &self,
         body: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
@@ -73,7 +73,7 @@ impl SqliteReaders {
     }
 
     /// A long read, on a thread that may wait for the disk.
-    async fn long<T: Send + 'static>(
+    pub(super) async fn long<T: Send + 'static>(
         &self,
         body: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -238,7 +238,7 @@ impl SqliteReaders {
                         let entry: Entry = serde_json::from_str(&row.text)?;
                         let request =
                             entry.request.map(|id| get(db, id)).transpose()?.flatten().map(Arc::new);
-                        Ok(News::new(entry, request))
+                        Ok(News::new(entry, request, false))
                     })
                     .collect()
             })
@@ -409,7 +409,7 @@ impl SqliteReaders {
 const LIVE: [State; 3] = [State::Pending, State::Approved, State::Claimed];
 
 /// Several reads of one moment.
-fn snapshot<T>(
+pub(super) fn snapshot<T>(
     db: &Connection,
     body: impl FnOnce(&Connection) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {

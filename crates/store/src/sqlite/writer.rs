@@ -5,9 +5,9 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use placet_core::{Directory, OutboxId, Request, RequestId, SessionId, Time};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::{Recent, readers};
+use super::{Recent, events, readers};
 use crate::{
-    AttemptResult, Clock, Delivery, StoreError,
+    AttemptResult, Clock, Delivery, NewTheme, StoreError, ThemeDone,
     backend::{Backend, Changes, CommitError, Loaded, Want},
     outbox,
     policies::{PolicyRow, TrustRow, idle_before},
@@ -88,9 +88,10 @@ impl SqliteWriter {
             let none = TrustRow { count: 0, at: Time::default() };
             trust.insert(*key, row.optional()?.unwrap_or(none));
         }
+        let last_event = if want.last_event { events::last(db)? } else { 0 };
         // Read after the lock is held, so that nothing is decided on an old time.
         let now = self.clock.now();
-        Ok(Loaded { head, now, requests, answers, tallies, used, trust })
+        Ok(Loaded { head, now, requests, answers, tallies, used, trust, last_event })
     }
 
     fn write(&self, changes: &Changes) -> Result<(), StoreError> {
@@ -149,6 +150,11 @@ impl SqliteWriter {
         self.write_rare(changes)?;
         self.write_standing(changes)?;
         self.write_sign_ins(changes)?;
+        events::write(db, changes)?;
+        if changes.entries.is_empty() {
+            // The ledger ends where it ended.
+            return Ok(());
+        }
         db.prepare_cached(
             "UPDATE head SET epoch = ?1, seq = ?2, hash = ?3, principals_seq = ?4 WHERE one = 1",
         )?
@@ -187,8 +193,8 @@ impl SqliteWriter {
         }
         for row in &changes.outbox {
             db.prepare_cached(
-                "INSERT INTO outbox (id, seq, request, channel, state, attempts, next_at, lease_until, give_up_at)
-                 VALUES (?1, ?2, ?3, ?4, 'waiting', 0, ?5, 0, ?6)",
+                "INSERT INTO outbox (id, seq, request, channel, state, attempts, next_at, lease_until, give_up_at, lease_owner)
+                 VALUES (?1, ?2, ?3, ?4, 'waiting', 0, ?5, ?7, ?6, ?8)",
             )?
             .execute(params![
                 row.id.to_string(),
@@ -197,6 +203,8 @@ impl SqliteWriter {
                 row.channel,
                 row.next_at.micros(),
                 row.give_up_at.micros(),
+                row.lease.as_ref().map_or(0, |(_, until)| until.micros()),
+                row.lease.as_ref().map(|(owner, _)| &**owner),
             ])?;
         }
         Ok(())
@@ -416,6 +424,15 @@ impl Backend for SqliteWriter {
             }
             Ok(())
         })
+    }
+
+    async fn prune_events(&mut self, keep: u64, before: Time) -> Result<u64, StoreError> {
+        self.within(|db| events::prune(db, keep, before))
+    }
+
+    async fn put_theme(&mut self, theme: &NewTheme, most: u32) -> Result<ThemeDone, StoreError> {
+        let now = self.clock.now();
+        self.within(|db| events::put_theme(db, theme, most, now))
     }
 
     async fn prune(&mut self, before: Time) -> Result<(), StoreError> {

@@ -1,8 +1,6 @@
-// biome-ignore-all lint/a11y/useFocusableInteractive: rows of a table only sort and read; what acts is a link or button inside
 /** Every past request: filters in the address, a list without end, export. */
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { call } from "@/api/client";
 import type { Row, RowPage } from "@/api/extra";
@@ -23,6 +21,7 @@ import {
   Verbatim,
 } from "@/ui";
 import { StateBadge, When } from "../shared/bits";
+import { LongRow, LongTable, useLongList } from "../shared/long-table";
 import { visible } from "../shared/visible";
 import { exportAddress, type Filters, RISKS, readFilters, STATES } from "./filters";
 import css from "./history.module.css";
@@ -83,6 +82,37 @@ function TextFilter({
   );
 }
 
+/** One of a few words, or any. */
+function ChoiceFilter<T extends string>({
+  label,
+  value,
+  words,
+  names,
+  onChange,
+}: {
+  label: string;
+  value: T | undefined;
+  words: readonly T[];
+  names: Record<T, string>;
+  onChange(value: T | undefined): void;
+}) {
+  return (
+    <Field label={label}>
+      <Select
+        value={value ?? ""}
+        onChange={(event) => onChange((event.target.value || undefined) as T | undefined)}
+      >
+        <option value="">{text.any}</option>
+        {words.map((word) => (
+          <option key={word} value={word}>
+            {names[word]}
+          </option>
+        ))}
+      </Select>
+    </Field>
+  );
+}
+
 function FilterBar({ filters, change }: { filters: Filters; change(next: Partial<Filters>): void }) {
   const active = Object.keys(filters).length > 0;
   const [more, setMore] = useState(Boolean(filters.agent || filters.tool || filters.session));
@@ -96,32 +126,20 @@ function FilterBar({ filters, change }: { filters: Filters; change(next: Partial
           onChange={(q) => change({ q })}
         />
       </div>
-      <Field label={text.state}>
-        <Select
-          value={filters.state ?? ""}
-          onChange={(event) => change({ state: (event.target.value || undefined) as Filters["state"] })}
-        >
-          <option value="">{text.any}</option>
-          {STATES.map((state) => (
-            <option key={state} value={state}>
-              {strings.state[state]}
-            </option>
-          ))}
-        </Select>
-      </Field>
-      <Field label={text.risk}>
-        <Select
-          value={filters.risk ?? ""}
-          onChange={(event) => change({ risk: (event.target.value || undefined) as Filters["risk"] })}
-        >
-          <option value="">{text.any}</option>
-          {RISKS.map((risk) => (
-            <option key={risk} value={risk}>
-              {strings.risk[risk]}
-            </option>
-          ))}
-        </Select>
-      </Field>
+      <ChoiceFilter
+        label={text.state}
+        value={filters.state}
+        words={STATES}
+        names={strings.state}
+        onChange={(state) => change({ state })}
+      />
+      <ChoiceFilter
+        label={text.risk}
+        value={filters.risk}
+        words={RISKS}
+        names={strings.risk}
+        onChange={(risk) => change({ risk })}
+      />
       <Button className={css.toggle} aria-expanded={more} onClick={() => setMore(!more)}>
         <Icon name="filter" />
         {text.moreFilters}
@@ -166,18 +184,19 @@ function decidedBy(row: Row): string {
   return row.decision ? text.byPolicy : "–";
 }
 
-function HistoryRow({ row, selected, open }: { row: Row; selected: boolean; open(id: string): void }) {
+function HistoryRow({
+  row,
+  index,
+  selected,
+  open,
+}: {
+  row: Row;
+  index: number;
+  selected: boolean;
+  open(id: string): void;
+}) {
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the link inside does the same by keyboard
-    <div
-      role="row"
-      tabIndex={-1}
-      className={cx(css.row, selected && css.selected)}
-      onClick={(event) => {
-        if (event.target instanceof Element && event.target.closest("a")) return;
-        open(row.id);
-      }}
-    >
+    <LongRow index={index} className={cx(css.row, selected && css.selected)} open={() => open(row.id)}>
       <div role="cell" className={css.when}>
         <When time={row.created_at} />
       </div>
@@ -215,7 +234,7 @@ function HistoryRow({ row, selected, open }: { row: Row; selected: boolean; open
       <div role="cell" className={css.who}>
         {decidedBy(row)}
       </div>
-    </div>
+    </LongRow>
   );
 }
 
@@ -234,70 +253,38 @@ function List({
   selected: string | null;
   open(id: string): void;
 }) {
-  const scroller = useRef<HTMLDivElement>(null);
-  const list = useVirtualizer({
-    count: rows.length + (more ? 1 : 0),
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW,
-    overscan: 12,
-  });
-  const shown = list.getVirtualItems();
-  const last = shown.at(-1)?.index ?? 0;
+  const long = useLongList(rows.length + (more ? 1 : 0), ROW);
+  const last = long.shown.at(-1)?.index ?? 0;
   useEffect(() => {
     if (more && !loading && last >= rows.length - 40) loadMore();
   }, [more, loading, last, rows.length, loadMore]);
   return (
-    <div
-      role="table"
-      aria-label={text.list}
-      aria-rowcount={more ? -1 : rows.length + 1}
+    <LongTable
+      label={text.list}
+      rowCount={more ? -1 : rows.length + 1}
+      long={long}
+      rowClass={css.row}
       className={css.table}
+      columns={[
+        { head: text.when, className: css.when },
+        { head: text.state, className: css.state },
+        { head: text.what, className: css.what },
+        { head: text.risk, className: css.risk },
+        { head: text.who, className: css.who },
+      ]}
     >
-      <div role="rowgroup" className={css.head}>
-        <div role="row" className={css.row}>
-          <div role="columnheader" className={css.when}>
-            {text.when}
-          </div>
-          <div role="columnheader" className={css.state}>
-            {text.state}
-          </div>
-          <div role="columnheader" className={css.what}>
-            {text.what}
-          </div>
-          <div role="columnheader" className={css.risk}>
-            {text.risk}
-          </div>
-          <div role="columnheader" className={css.who}>
-            {text.who}
-          </div>
-        </div>
-      </div>
-      <div role="rowgroup" className={css.scroll} ref={scroller} data-testid="history-list">
-        <div role="presentation" className={css.inner} style={{ height: list.getTotalSize() }}>
-          {shown.map((item) => {
-            const row = rows[item.index];
-            return (
-              <div
-                key={row?.id ?? "more"}
-                role="presentation"
-                className={css.place}
-                style={{ transform: `translateY(${item.start}px)`, height: item.size }}
-              >
-                {row ? (
-                  <HistoryRow row={row} selected={row.id === selected} open={open} />
-                ) : (
-                  <div role="row" className={css.row}>
-                    <div role="cell" className={css.more}>
-                      {text.more}
-                    </div>
-                  </div>
-                )}
-              </div>
-            );
-          })}
-        </div>
-      </div>
-    </div>
+      {(index) => {
+        const row = rows[index];
+        if (row) return <HistoryRow row={row} index={index} selected={row.id === selected} open={open} />;
+        return (
+          <LongRow index={index} className={css.row}>
+            <div role="cell" className={css.more}>
+              {text.more}
+            </div>
+          </LongRow>
+        );
+      }}
+    </LongTable>
   );
 }
 

@@ -1,5 +1,5 @@
 /** The plots themselves; loaded with the chart library when the page is first opened. */
-import { useMemo } from "react";
+import { type ComponentProps, type ReactNode, useMemo } from "react";
 import type { Stats } from "@/api/extra";
 import { exact, span } from "@/lib/time";
 import { strings } from "@/strings";
@@ -12,33 +12,81 @@ import { decisions, depth, heat, SHARES, shares, times, WORDS } from "./plots";
 
 const text = strings.insights;
 
+type Figures<T> = [head: string, cell: (item: T) => ReactNode];
+
+/** A plot, and the same figures as a table. */
+function Plotted<T>({
+  title,
+  about,
+  build,
+  height,
+  items,
+  rowKey,
+  first,
+  figures,
+  empty = false,
+  controls,
+  wide,
+}: {
+  title: string;
+  about: string;
+  build: ComponentProps<typeof Plot>["build"];
+  height: number;
+  items: T[];
+  rowKey(item: T): string;
+  /** The head and the cells of the first column. */
+  first: Figures<T>;
+  figures: Figures<T>[];
+  /** There is nothing to draw yet. */
+  empty?: boolean;
+  controls?: ReactNode;
+  wide?: boolean;
+}) {
+  return (
+    <Panel title={title} about={about} controls={controls} wide={wide}>
+      {empty ? (
+        <p className={css.noData}>{text.noData}</p>
+      ) : (
+        <Plot
+          build={build}
+          label={about}
+          height={height}
+          table={
+            <Table
+              label={title}
+              items={items}
+              rowKey={rowKey}
+              columns={[first, ...figures].map(([head, cell], at) => ({
+                key: head,
+                head,
+                cell,
+                number: at > 0,
+              }))}
+            />
+          }
+        />
+      )}
+    </Panel>
+  );
+}
+
 function Depth({ stats, days }: { stats: Stats; days: number }) {
   const build = useMemo(() => depth(stats, days), [stats, days]);
   return (
-    <Panel title={text.depth} about={text.depthText} wide>
-      <Plot
-        build={build}
-        label={text.depthText}
-        height={280}
-        table={
-          <Table
-            label={text.depth}
-            items={stats.depth}
-            rowKey={(point) => point.at}
-            columns={[
-              { key: "at", head: text.at, cell: (point) => exact(point.at) },
-              { key: "pending", head: text.depthPending, number: true, cell: (point) => point.pending },
-              {
-                key: "oldest",
-                head: text.oldest,
-                number: true,
-                cell: (point) => (point.oldest_age_seconds === null ? "–" : span(point.oldest_age_seconds)),
-              },
-            ]}
-          />
-        }
-      />
-    </Panel>
+    <Plotted
+      title={text.depth}
+      about={text.depthText}
+      wide
+      build={build}
+      height={280}
+      items={stats.depth}
+      rowKey={(point) => point.at}
+      first={[text.at, (point) => exact(point.at)]}
+      figures={[
+        [text.depthPending, (point) => point.pending],
+        [text.oldest, ({ oldest_age_seconds: age }) => (age === null ? "–" : span(age))],
+      ]}
+    />
   );
 }
 
@@ -57,30 +105,22 @@ function Times({ stats }: { stats: Stats }) {
   );
   const build = useMemo(() => times(items), [items]);
   return (
-    <Panel title={text.time} about={text.timeText} controls={tabs}>
-      {items.length === 0 ? (
-        <p className={css.noData}>{text.noData}</p>
-      ) : (
-        <Plot
-          build={build}
-          label={text.timeText}
-          height={Math.max(180, 70 + items.length * 34)}
-          table={
-            <Table
-              label={text.time}
-              items={items}
-              rowKey={(item) => item.name}
-              columns={[
-                { key: "name", head: text.name, cell: (item) => item.name },
-                { key: "count", head: text.count, number: true, cell: (item) => item.count.toLocaleString() },
-                { key: "p50", head: "p50", number: true, cell: (item) => span(item.p50) },
-                { key: "p90", head: "p90", number: true, cell: (item) => span(item.p90) },
-              ]}
-            />
-          }
-        />
-      )}
-    </Panel>
+    <Plotted
+      title={text.time}
+      about={text.timeText}
+      controls={tabs}
+      empty={items.length === 0}
+      build={build}
+      height={Math.max(180, 70 + items.length * 34)}
+      items={items}
+      rowKey={(item) => item.name}
+      first={[text.name, (item) => item.name]}
+      figures={[
+        [text.count, (item) => item.count.toLocaleString()],
+        ["p50", (item) => span(item.p50)],
+        ["p90", (item) => span(item.p90)],
+      ]}
+    />
   );
 }
 
@@ -102,33 +142,21 @@ function Decisions({ stats }: { stats: Stats }) {
   );
   const build = useMemo(() => decisions(items, (item) => item.name), [items]);
   return (
-    <Panel title={text.decisions} about={text.decisionsText} controls={tabs}>
-      {items.length === 0 ? (
-        <p className={css.noData}>{text.noData}</p>
-      ) : (
-        <Plot
-          build={build}
-          label={text.decisionsText}
-          height={Math.max(180, 80 + items.length * 30)}
-          table={
-            <Table
-              label={text.decisions}
-              items={items}
-              rowKey={(item) => item.name}
-              columns={[
-                { key: "name", head: text.name, cell: (item) => item.name },
-                ...WORDS.map((word) => ({
-                  key: word,
-                  head: text.words[word],
-                  number: true,
-                  cell: (item: (typeof items)[number]) => item[word].toLocaleString(),
-                })),
-              ]}
-            />
-          }
-        />
-      )}
-    </Panel>
+    <Plotted
+      title={text.decisions}
+      about={text.decisionsText}
+      controls={tabs}
+      empty={items.length === 0}
+      build={build}
+      height={Math.max(180, 80 + items.length * 30)}
+      items={items}
+      rowKey={(item) => item.name}
+      first={[text.name, (item) => item.name]}
+      figures={WORDS.map((word) => [
+        text.words[word],
+        (item: (typeof items)[number]) => item[word].toLocaleString(),
+      ])}
+    />
   );
 }
 
@@ -136,68 +164,39 @@ function Shares({ stats }: { stats: Stats }) {
   const build = useMemo(() => shares(stats), [stats]);
   const total = SHARES.reduce((sum, name) => sum + stats.decided_by[name], 0);
   return (
-    <Panel title={text.shares} about={text.sharesText}>
-      {total === 0 ? (
-        <p className={css.noData}>{text.noData}</p>
-      ) : (
-        <Plot
-          build={build}
-          label={text.sharesText}
-          height={220}
-          table={
-            <Table
-              label={text.shares}
-              items={[...SHARES]}
-              rowKey={(name) => name}
-              columns={[
-                { key: "name", head: text.outcome, cell: (name) => text.share[name] },
-                {
-                  key: "count",
-                  head: text.total,
-                  number: true,
-                  cell: (name) => stats.decided_by[name].toLocaleString(),
-                },
-                {
-                  key: "share",
-                  head: "%",
-                  number: true,
-                  cell: (name) => `${Math.round((100 * stats.decided_by[name]) / total)} %`,
-                },
-              ]}
-            />
-          }
-        />
-      )}
-    </Panel>
+    <Plotted
+      title={text.shares}
+      about={text.sharesText}
+      empty={total === 0}
+      build={build}
+      height={220}
+      items={[...SHARES]}
+      rowKey={(name) => name}
+      first={[text.outcome, (name) => text.share[name]]}
+      figures={[
+        [text.total, (name) => stats.decided_by[name].toLocaleString()],
+        ["%", (name) => `${Math.round((100 * stats.decided_by[name]) / total)} %`],
+      ]}
+    />
   );
 }
 
 function Heat({ stats }: { stats: Stats }) {
   const build = useMemo(() => heat(stats), [stats]);
   return (
-    <Panel title={text.heat} about={text.heatText}>
-      <Plot
-        build={build}
-        label={text.heatText}
-        height={240}
-        table={
-          <Table
-            label={text.heat}
-            items={stats.heat.map((hours, at) => ({ hours, name: text.weekdays[at] ?? "" }))}
-            rowKey={(item) => item.name}
-            columns={[
-              { key: "day", head: "", cell: (item) => item.name },
-              ...Array.from({ length: 24 }, (_, at) => ({
-                key: String(at),
-                head: String(at),
-                number: true,
-                cell: (item: { hours: number[]; name: string }) => item.hours[at] ?? 0,
-              })),
-            ]}
-          />
-        }
-      />
-    </Panel>
+    <Plotted
+      title={text.heat}
+      about={text.heatText}
+      build={build}
+      height={240}
+      items={stats.heat.map((hours, at) => ({ hours, name: text.weekdays[at] ?? "" }))}
+      rowKey={(item) => item.name}
+      first={["", (item) => item.name]}
+      figures={Array.from({ length: 24 }, (_, at) => [
+        String(at),
+        (item: { hours: number[] }) => item.hours[at] ?? 0,
+      ])}
+    />
   );
 }
 

@@ -1,8 +1,6 @@
-// biome-ignore-all lint/a11y/useFocusableInteractive: rows of a table only sort and read; what acts is a link or button inside
 /** The ledger: whether the chain is whole, a way to check it again, and every entry. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { ApiError, call, send } from "@/api/client";
 import type { LedgerStatus, VerifyLine } from "@/api/extra";
@@ -11,8 +9,10 @@ import { useLiveEvents } from "@/api/live";
 import { cx } from "@/lib/cx";
 import { ago, exact } from "@/lib/time";
 import { strings } from "@/strings";
-import { Badge, Banner, Button, Dialog, EmptyState, ErrorState, Icon, Input, Loading, Page } from "@/ui";
+import { Badge, Banner, Button, Dialog, EmptyState, Icon, Input, Page } from "@/ui";
 import { CopyButton, Hash, Section, When } from "../shared/bits";
+import { Loaded } from "../shared/loaded";
+import { LongRow, LongTable, useLongList } from "../shared/long-table";
 import { ndjson } from "../shared/ndjson";
 import { visible, visibleJson } from "../shared/visible";
 import { type LedgerItem, pageOf, subject, useEntries } from "./ledger";
@@ -193,16 +193,10 @@ function EntryDialog({
 }
 
 function Entries({ head }: { head: number }) {
-  const scroller = useRef<HTMLDivElement>(null);
   const [open, setOpen] = useState<number | null>(null);
   const [jump, setJump] = useState("");
-  const list = useVirtualizer({
-    count: head,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW,
-    overscan: 12,
-  });
-  const shown = list.getVirtualItems();
+  const long = useLongList(head, ROW);
+  const { list, shown } = long;
   const pages = useMemo(() => {
     const wanted = new Set(shown.map((item) => pageOf(head - item.index)));
     if (open !== null) wanted.add(pageOf(open));
@@ -240,85 +234,63 @@ function Entries({ head }: { head: number }) {
       }
     >
       {error ? <Banner tone="bad">{(error as Error).message}</Banner> : null}
-      <div role="table" aria-label={text.list} aria-rowcount={head + 1} className={css.table}>
-        <div role="rowgroup" className={css.head}>
-          <div role="row" className={css.row}>
-            <div role="columnheader" className={css.seq}>
-              {text.number}
-            </div>
-            <div role="columnheader">{text.event}</div>
-            <div role="columnheader">{text.by}</div>
-            <div role="columnheader" className={css.about}>
-              {text.about_}
-            </div>
-            <div role="columnheader" className={css.when}>
-              {text.when}
-            </div>
-            <div role="columnheader" className={css.hash}>
-              {text.hash}
-            </div>
-          </div>
-        </div>
-        <div role="rowgroup" className={css.scroll} ref={scroller}>
-          <div role="presentation" className={css.inner} style={{ height: list.getTotalSize() }}>
-            {shown.map((row) => {
-              const seq = head - row.index;
-              const item = find(seq);
-              return (
-                <div
-                  key={seq}
-                  role="presentation"
-                  className={css.place}
-                  style={{ transform: `translateY(${row.start}px)`, height: row.size }}
+      <LongTable
+        label={text.list}
+        rowCount={head + 1}
+        long={long}
+        rowClass={css.row}
+        className={css.table}
+        columns={[
+          { head: text.number, className: css.seq },
+          { head: text.event },
+          { head: text.by, className: css.by },
+          { head: text.about_, className: css.about },
+          { head: text.when, className: css.when },
+          { head: text.hash, className: css.hash },
+        ]}
+      >
+        {(index) => {
+          const seq = head - index;
+          const item = find(seq);
+          return (
+            <LongRow key={seq} index={index} className={css.row} open={() => item && setOpen(seq)}>
+              <div role="cell" className={css.seq}>
+                <button
+                  type="button"
+                  disabled={!item}
+                  aria-label={text.entry(seq)}
+                  onClick={() => setOpen(seq)}
                 >
-                  {/* biome-ignore lint/a11y/useKeyWithClickEvents: the button inside does the same by keyboard */}
-                  <div
-                    role="row"
-                    tabIndex={-1}
-                    aria-rowindex={row.index + 2}
-                    className={css.row}
-                    onClick={() => item && setOpen(seq)}
-                  >
-                    <div role="cell" className={css.seq}>
-                      <button
-                        type="button"
-                        disabled={!item}
-                        aria-label={text.entry(seq)}
-                        onClick={() => setOpen(seq)}
-                      >
-                        {seq.toLocaleString()}
-                      </button>
-                    </div>
-                    {item ? (
-                      <>
-                        <div role="cell" className={css.cut}>
-                          <code>{item.entry.data.type}</code>
-                        </div>
-                        <div role="cell" className={css.cut}>
-                          {visible(item.entry.by.name)}
-                        </div>
-                        <div role="cell" className={cx(css.cut, css.about)}>
-                          {visible(subject(item.entry))}
-                        </div>
-                        <div role="cell" className={css.when}>
-                          <When time={item.entry.at} />
-                        </div>
-                        <div role="cell" className={css.hash}>
-                          <Hash value={item.hash} length={10} />
-                        </div>
-                      </>
-                    ) : (
-                      <div role="cell" className={css.wait}>
-                        {item === null ? text.missing : "…"}
-                      </div>
-                    )}
+                  {seq.toLocaleString()}
+                </button>
+              </div>
+              {item ? (
+                <>
+                  <div role="cell" className={css.cut}>
+                    <code>{item.entry.data.type}</code>
                   </div>
+                  <div role="cell" className={cx(css.cut, css.by)}>
+                    {visible(item.entry.by.name)}
+                  </div>
+                  <div role="cell" className={cx(css.cut, css.about)}>
+                    {visible(subject(item.entry))}
+                  </div>
+                  <div role="cell" className={css.when}>
+                    <When time={item.entry.at} />
+                  </div>
+                  <div role="cell" className={css.hash}>
+                    <Hash value={item.hash} length={10} />
+                  </div>
+                </>
+              ) : (
+                <div role="cell" className={css.wait}>
+                  {item === null ? text.missing : "…"}
                 </div>
-              );
-            })}
-          </div>
-        </div>
-      </div>
+              )}
+            </LongRow>
+          );
+        }}
+      </LongTable>
       {opened ? <EntryDialog item={opened} head={head} go={go} close={() => setOpen(null)} /> : null}
     </Section>
   );
@@ -350,20 +322,18 @@ export default function LedgerPage() {
   );
   return (
     <Page title={text.title} about={text.about}>
-      {status.isPending ? (
-        <Loading />
-      ) : !status.data ? (
-        <ErrorState error={status.error} retry={() => void status.refetch()} />
-      ) : (
-        <>
-          <Seal status={status.data} />
-          {status.data.entries === 0 ? (
-            <EmptyState icon="ledger" title={text.empty} />
-          ) : (
-            <Entries head={status.data.entries} />
-          )}
-        </>
-      )}
+      <Loaded query={status}>
+        {(data) => (
+          <>
+            <Seal status={data} />
+            {data.entries === 0 ? (
+              <EmptyState icon="ledger" title={text.empty} />
+            ) : (
+              <Entries head={data.entries} />
+            )}
+          </>
+        )}
+      </Loaded>
     </Page>
   );
 }

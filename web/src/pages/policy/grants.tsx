@@ -47,6 +47,7 @@ export function Grants({ policy }: { policy: string }) {
     <Section title={text.grants} text={text.grantsText}>
       <Table
         label={text.grants}
+        cards
         items={query.data.items}
         rowKey={(grant) => grant.id}
         empty={

@@ -88,7 +88,7 @@ export function WhatIf({ report }: { report: Report }) {
         <Figure value={report.prompts_saved.toLocaleString()} label={text.saved_} />
         <Figure value={report.prompts_added.toLocaleString()} label={text.added} />
         <Figure
-          value={minutes === null ? "–" : (Math.round(minutes * 10) / 10).toLocaleString()}
+          value={minutes === null ? "–" : (Math.round(minutes * 10) / 10 || 0).toLocaleString()}
           label={text.minutes}
         />
       </Figures>
@@ -136,6 +136,7 @@ export function WhatIf({ report }: { report: Report }) {
           </div>
           <h3>{text.changed}</h3>
           <Table
+            cards
             label={text.changed}
             items={items}
             rowKey={(item) => item.id}

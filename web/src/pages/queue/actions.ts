@@ -6,6 +6,7 @@ import type { Decide, RequestRecord, Word } from "@/api/extra";
 import { keys } from "@/api/keys";
 import { effectOf, votesOf } from "@/api/queue";
 import { decide } from "@/api/requests";
+import { drafts } from "@/lib/drafts";
 import { ago } from "@/lib/time";
 import { strings } from "@/strings";
 import { useToast } from "@/ui";
@@ -71,6 +72,8 @@ export function useSubmit(): Submit {
       const send = async () => {
         try {
           const after = await decide(record.id, body, key);
+          // Only now is it not needed any more: a session that has ended loses nothing that was typed.
+          drafts.drop(record.id);
           const open = after.state === "pending";
           const votes = votesOf(after);
           toast({

@@ -4,10 +4,13 @@ import { useMemo, useRef, useState } from "react";
 import type { BatchResults, Row } from "@/api/extra";
 import { effectOf } from "@/api/queue";
 import { decideMany, requestQuery } from "@/api/requests";
+import { drafts } from "@/lib/drafts";
 import { strings } from "@/strings";
 import { Badge, Banner, Button, Checkbox, Dialog, Field, Loading, RiskMark, TextArea } from "@/ui";
+import { FormDialog } from "@/ui/form-dialog";
 import { decisionOn, happened, refusal } from "./actions";
 import css from "./detail.module.css";
+import { useBatchDraft } from "./drafts";
 import { highest, splitBatch } from "./model";
 import { Fields, leftOver, PreviewBody } from "./previews";
 import { FoldsProvider, useSeen } from "./seen";
@@ -33,7 +36,7 @@ export default function BatchDialog({
   const loaded = queries.every((query) => !query.isPending);
   const records = queries.flatMap((query) => (query.data ? [query.data] : []));
   const open = records.filter((record) => record.state === "pending");
-  const [reason, setReason] = useState("");
+  const [reason, setReason] = useBatchDraft(word, rows);
   const [atomic, setAtomic] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
@@ -53,7 +56,10 @@ export default function BatchDialog({
       open.map((record) => ({ id: record.id, ...decisionOn(record, word, more) })),
       atomic,
     )
-      .then(setResults)
+      .then((answer) => {
+        drafts.drop("batch", word);
+        setResults(answer);
+      })
       .catch((problem: unknown) => setError(refusal(problem)))
       .finally(() => setBusy(false));
   };
@@ -98,27 +104,29 @@ export default function BatchDialog({
   }
 
   return (
-    <Dialog
-      open
+    <FormDialog
       wide
       title={word === "approve" ? s.batch.approveTitle(open.length) : s.batch.denyTitle(open.length)}
-      onClose={onClose}
-      onSubmit={send}
-      footer={
-        <>
-          {word === "approve" && loaded && open.length > 0 && !seen.all ? (
-            <p className={css.hint} role="status">
-              {s.batch.scroll}
-            </p>
-          ) : null}
-          <Button onClick={onClose}>{strings.common.cancel}</Button>
-          <Button type="submit" look={word === "approve" ? "good" : "bad"} disabled={!ready}>
-            {word === "approve"
-              ? s.batch.approve(open.length, tools, strings.risk[highest(together)])
-              : s.batch.deny(open.length)}
-          </Button>
-        </>
+      submit={
+        word === "approve"
+          ? s.batch.approve(open.length, tools, strings.risk[highest(together)])
+          : s.batch.deny(open.length)
       }
+      look={word === "approve" ? "good" : "bad"}
+      ready={ready}
+      hint={
+        word === "approve" && loaded && open.length > 0 && !seen.all ? (
+          <p className={css.hint} role="status">
+            {s.batch.scroll}
+          </p>
+        ) : null
+      }
+      error={error}
+      onSubmit={send}
+      onClose={() => {
+        drafts.drop("batch", word);
+        onClose();
+      }}
     >
       {alone.length > 0 ? <Banner tone="warn">{s.batch.alone(alone.length)}</Banner> : null}
       {loaded ? (
@@ -168,11 +176,6 @@ export default function BatchDialog({
       <Checkbox checked={atomic} onChange={(event) => setAtomic(event.target.checked)}>
         {s.batch.atomic} <span className={css.muted}>{s.batch.atomicHint}</span>
       </Checkbox>
-      {error ? (
-        <Banner tone="bad" role="alert">
-          {error}
-        </Banner>
-      ) : null}
-    </Dialog>
+    </FormDialog>
   );
 }

@@ -5,7 +5,7 @@ import { leftOver } from "./previews";
 import { formFields, numberFrom } from "./schema-form";
 import { seatsOf, simple } from "./seats";
 import { cover } from "./seen";
-import { decisionsOf, draftOf, shift, toHere, unchanged, update } from "./steps";
+import { decisionsOf, draftOf, landing, place, shift, toHere, unchanged, update } from "./steps";
 import { undoQueue, WINDOW } from "./undo";
 
 beforeEach(() => {
@@ -179,4 +179,21 @@ test("seats are filled in order, and one free seat for anyone is simple", () => 
   ]);
   expect(simple(needs)).toBe(true);
   expect(simple(two)).toBe(false);
+});
+
+test("a step that is dragged lands after every step whose middle is above it", () => {
+  const draft = draftOf(["a", "b", "c"].map((id) => ({ id, action: id, description: "" })));
+  const boxes = [
+    { id: "a", top: 0, height: 100 },
+    { id: "b", top: 110, height: 300 },
+    { id: "c", top: 420, height: 50 },
+  ];
+  const after = (id: string, y: number) => place(draft, id, landing(boxes, id, y)).map((step) => step.id);
+  expect(after("a", 20)).toEqual(["a", "b", "c"]);
+  expect(after("a", 259)).toEqual(["a", "b", "c"]);
+  expect(after("a", 261)).toEqual(["b", "a", "c"]);
+  expect(after("a", 9999)).toEqual(["b", "c", "a"]);
+  expect(after("c", -50)).toEqual(["c", "a", "b"]);
+  expect(after("b", 40)).toEqual(["b", "a", "c"]);
+  expect(after("b", 130)).toEqual(["a", "b", "c"]);
 });

@@ -1,15 +1,17 @@
-/** The dialogs of a decision: approve, deny, answer, ask others, settle. */
-import { useEffect, useMemo, useState } from "react";
-import type { Decide, Json, Remember, RequestRecord } from "@/api/extra";
+/** The dialogs of a decision: approve, deny, ask others, settle. */
+import { useState } from "react";
+import type { Decide, RequestRecord } from "@/api/extra";
 import { effectOf } from "@/api/queue";
-import { dryRun, reassign, resolve } from "@/api/requests";
+import { reassign, resolve } from "@/api/requests";
 import { modKey } from "@/app/keys";
 import { strings } from "@/strings";
-import { Banner, Button, Checkbox, Dialog, Field, Input, RiskMark, Select, Spinner, TextArea } from "@/ui";
+import { Banner, Checkbox, Field, Input, RiskMark, TextArea } from "@/ui";
+import { FormDialog } from "@/ui/form-dialog";
 import { decisionOn, refusal, type Submit, viewKey } from "./actions";
 import css from "./detail.module.css";
+import { useDraft } from "./drafts";
 import { type Friction, frictionOf } from "./friction";
-import { Long } from "./previews";
+import { useRemember } from "./remember";
 
 const s = strings.queue;
 
@@ -39,24 +41,25 @@ export function useSend(onDone: () => void) {
   return { busy, error, run };
 }
 
-export function isStale({ record, current }: Pick<DialogProps, "record" | "current">): boolean {
-  return viewKey(record) !== viewKey(current);
-}
-
-export function Trouble({ error, stale }: { error: string | null; stale: boolean }) {
-  if (stale) {
-    return (
+/** Sending a decision on what was seen when the dialog was opened, and what keeps it from being sent. */
+export function useDecision(props: Pick<DialogProps, "record" | "current" | "onDone">) {
+  const { busy, error, run } = useSend(props.onDone);
+  const stale = viewKey(props.record) !== viewKey(props.current);
+  return {
+    /** Whether nothing is being sent and what is shown is what was opened. */
+    free: !busy && !stale,
+    stale,
+    run,
+    trouble: stale ? (
       <Banner tone="warn" role="alert">
         {s.stale}
       </Banner>
-    );
-  }
-  if (!error) return null;
-  return (
-    <Banner tone="bad" role="alert">
-      {error}
-    </Banner>
-  );
+    ) : error ? (
+      <Banner tone="bad" role="alert">
+        {error}
+      </Banner>
+    ) : null,
+  };
 }
 
 /** What must be typed before a yes counts. */
@@ -68,212 +71,56 @@ export function useProof(record: RequestRecord, friction: Friction) {
     (friction.type === null || name.trim() === friction.type) &&
     (!friction.code || (wanted !== null && code.trim().toLowerCase() === wanted.toLowerCase()));
   const body: Partial<Decide> = friction.code ? { step_up: { code: code.trim() } } : {};
+  const typed = (label: string, hint: string, value: string, change: (value: string) => void) => (
+    <Field label={label} hint={hint}>
+      <Input
+        autoFocus
+        mono
+        autoComplete="off"
+        autoCapitalize="off"
+        spellCheck={false}
+        value={value}
+        onChange={(event) => change(event.target.value)}
+      />
+    </Field>
+  );
   const fields = (
     <>
-      {friction.type !== null ? (
-        <Field label={s.typeTool(friction.type)} hint={s.typeToolHint}>
-          <Input
-            autoFocus
-            mono
-            autoComplete="off"
-            autoCapitalize="off"
-            spellCheck={false}
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-          />
-        </Field>
-      ) : null}
+      {friction.type !== null ? typed(s.typeTool(friction.type), s.typeToolHint, name, setName) : null}
       {friction.code && wanted === null ? <Banner tone="bad">{s.noCode}</Banner> : null}
-      {friction.code && wanted !== null ? (
-        <Field label={s.codeLabel} hint={s.codeHint(wanted)}>
-          <Input
-            autoFocus
-            mono
-            autoComplete="off"
-            autoCapitalize="off"
-            spellCheck={false}
-            value={code}
-            onChange={(event) => setCode(event.target.value)}
-          />
-        </Field>
-      ) : null}
+      {friction.code && wanted !== null ? typed(s.codeLabel, s.codeHint(wanted), code, setCode) : null}
     </>
   );
   return { enough, body, fields };
 }
 
-const HOURS = [1, 8, 24, 168];
-
-function useRemember(record: RequestRecord, base: Decide) {
-  const [scope, setScope] = useState<"none" | Remember["scope"]>("none");
-  const [hours, setHours] = useState(8);
-  const [uses, setUses] = useState(10);
-  const [at, setAt] = useState<ReadonlySet<string>>(() => new Set());
-  const [answer, setAnswer] = useState<{ covers: string | null; error: string | null } | null>(null);
-  // Where a code is asked for each time, nothing is remembered.
-  const possible =
-    record.kind === "action" &&
-    record.proposal === null &&
-    record.tool !== null &&
-    record.needs.step_up === null;
-
-  const remember = useMemo<Remember | undefined>(() => {
-    if (scope === "none") return undefined;
-    const out: Remember = { scope, expires_in: `${hours}h`, uses };
-    if (scope === "pattern") {
-      out.arguments = Object.fromEntries(
-        [...at].map((name) => [name, { equals: record.arguments?.[name] ?? null } as Json]),
-      );
-    }
-    return out;
-  }, [scope, hours, uses, at, record.arguments]);
-
-  const text = JSON.stringify(remember);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: asked again when the scope changes, as text
-  useEffect(() => {
-    setAnswer(null);
-    if (!remember || (remember.scope === "pattern" && at.size === 0)) return;
-    const abort = new AbortController();
-    const timer = setTimeout(() => {
-      dryRun(record.id, { ...base, remember }, abort.signal)
-        .then((dry) => setAnswer({ covers: dry.covers, error: null }))
-        .catch((error: unknown) => {
-          if (!abort.signal.aborted) setAnswer({ covers: null, error: refusal(error) });
-        });
-    }, 250);
-    return () => {
-      clearTimeout(timer);
-      abort.abort();
-    };
-  }, [text]);
-
-  const names = Object.entries(record.arguments ?? {})
-    .filter(([name, value]) => /^[\w-]+$/.test(name) && (value === null || typeof value !== "object"))
-    .map(([name]) => name)
-    .slice(0, 12);
-  const choice = (value: "none" | Remember["scope"], label: string) => (
-    <Checkbox type="radio" name="remember" checked={scope === value} onChange={() => setScope(value)}>
-      {label}
-    </Checkbox>
-  );
-  const fields = possible ? (
-    <fieldset className={css.plainFieldset}>
-      <legend>{s.remember}</legend>
-      <div className={css.choices}>
-        {choice("none", s.rememberNo)}
-        {choice("exact", s.rememberExact)}
-        {names.length > 0 ? choice("pattern", s.rememberPattern) : null}
-        {choice("session", s.rememberSession(record.tool ?? "", record.session))}
-      </div>
-      {scope === "pattern" ? (
-        <div className={css.chips} role="group" aria-label={s.rememberWhich}>
-          {names.map((name) => (
-            <Checkbox
-              key={name}
-              checked={at.has(name)}
-              onChange={(event) => {
-                const next = new Set(at);
-                if (event.target.checked) next.add(name);
-                else next.delete(name);
-                setAt(next);
-              }}
-            >
-              <code className="verbatim">{name}</code>
-            </Checkbox>
-          ))}
-        </div>
-      ) : null}
-      {scope !== "none" ? (
-        <>
-          <div className={css.inlineFields}>
-            <Field label={s.rememberFor}>
-              <Select value={hours} onChange={(event) => setHours(Number(event.target.value))}>
-                {HOURS.map((one) => (
-                  <option key={one} value={one}>
-                    {s.rememberHours(one)}
-                  </option>
-                ))}
-              </Select>
-            </Field>
-            <Field label={s.rememberUses}>
-              <Input
-                type="number"
-                min={1}
-                max={1000}
-                value={uses}
-                onChange={(event) => setUses(Math.max(1, Math.floor(Number(event.target.value) || 1)))}
-              />
-            </Field>
-          </div>
-          {answer === null ? (
-            scope === "pattern" && at.size === 0 ? null : (
-              <p className={css.muted}>
-                <Spinner label={s.rememberChecking} /> {s.rememberChecking}
-              </p>
-            )
-          ) : (
-            <Banner tone={answer.error ? "bad" : "accent"} role="status">
-              {answer.error ?? (
-                <span>
-                  {s.rememberCovers}: <span className="verbatim">{answer.covers ?? ""}</span>
-                </span>
-              )}
-            </Banner>
-          )}
-        </>
-      ) : null}
-    </fieldset>
-  ) : null;
-  const ready = scope === "none" || (answer !== null && answer.error === null);
-  return { fields, remember, ready };
-}
-
 /** Yes, as hard as the risk asks for. `extra` carries decided steps. */
-export function ApproveDialog(
-  props: DialogProps & { extra?: Partial<Decide>; label?: string; options: boolean },
-) {
-  const { record, submit, onDone, onClose, extra } = props;
+export function ApproveDialog(props: DialogProps & { extra?: Partial<Decide>; label: string }) {
+  const { record, submit, onClose, extra, label } = props;
   const friction = frictionOf(record, "approve");
   const proof = useProof(record, friction);
-  const [note, setNote] = useState("");
-  const base = decisionOn(
-    record,
-    extra?.steps?.some((step) => step.decision === "edit") ? "edit" : "approve",
-    {
-      ...extra,
-      ...proof.body,
-    },
-  );
+  const [note, setNote] = useDraft(record, "approve", () => "");
+  const edited = extra?.steps?.some((step) => step.decision === "edit");
+  const base = decisionOn(record, edited ? "edit" : "approve", { ...extra, ...proof.body });
   const remember = useRemember(record, base);
-  const { busy, error, run } = useSend(onDone);
-  const stale = isStale(props);
-  const ready = proof.enough && remember.ready && !stale && !busy;
+  const { free, trouble, run } = useDecision(props);
+  const ready = proof.enough && remember.ready && free;
   const send = () => {
     if (!ready) return;
     const body: Decide = { ...base };
     if (note.trim()) body.reason = note.trim();
     if (remember.remember) body.remember = remember.remember;
-    run(() => submit(record, body, { undo: friction.undo, label: props.label ?? s.approve }));
+    run(() => submit(record, body, { undo: friction.undo, label }));
   };
   return (
-    <Dialog
-      open
+    <FormDialog
       title={s.approveTitle}
-      onClose={onClose}
+      submit={label}
+      look="good"
+      ready={ready}
+      focusSubmit={friction.type === null && !friction.code}
       onSubmit={send}
-      footer={
-        <>
-          <Button onClick={onClose}>{strings.common.cancel}</Button>
-          <Button
-            type="submit"
-            look="good"
-            disabled={!ready}
-            autoFocus={friction.type === null && !friction.code}
-          >
-            {props.label ?? s.approve}
-          </Button>
-        </>
-      }
+      onClose={onClose}
     >
       <div>
         <RiskMark risk={record.risk} />
@@ -285,40 +132,30 @@ export function ApproveDialog(
         <Input value={note} maxLength={8000} onChange={(event) => setNote(event.target.value)} />
       </Field>
       {remember.fields}
-      <Trouble error={error} stale={stale} />
-    </Dialog>
+      {trouble}
+    </FormDialog>
   );
 }
 
-export function DenyDialog(props: DialogProps & { label?: string }) {
-  const { record, submit, onDone, onClose } = props;
-  const [reason, setReason] = useState("");
-  const { busy, error, run } = useSend(onDone);
-  const stale = isStale(props);
+export function DenyDialog(props: DialogProps & { label: string }) {
+  const { record, submit, onClose } = props;
+  const [reason, setReason] = useDraft(record, "deny", () => "");
+  const { free, trouble, run } = useDecision(props);
   const send = () => {
-    if (busy || stale) return;
+    if (!free) return;
     const more = reason.trim() ? { reason: reason.trim() } : {};
-    run(() =>
-      submit(record, decisionOn(record, "deny", more), {
-        undo: frictionOf(record, "deny").undo,
-        label: s.deny,
-      }),
-    );
+    const { undo } = frictionOf(record, "deny");
+    run(() => submit(record, decisionOn(record, "deny", more), { undo, label: s.deny }));
   };
   return (
-    <Dialog
-      open
+    <FormDialog
       title={s.denyTitle}
-      onClose={onClose}
+      submit={props.label}
+      look="bad"
+      ready={free}
+      hotkey={modKey("↵")}
       onSubmit={send}
-      footer={
-        <>
-          <Button onClick={onClose}>{strings.common.cancel}</Button>
-          <Button type="submit" look="bad" disabled={busy || stale} hotkey={modKey("↵")}>
-            {props.label ?? s.denyButton}
-          </Button>
-        </>
-      }
+      onClose={onClose}
     >
       <p className={`${css.confirmEffect} verbatim`}>{effectOf(record)}</p>
       <Field label={s.denyReason} hint={s.denyHint}>
@@ -330,251 +167,28 @@ export function DenyDialog(props: DialogProps & { label?: string }) {
           onChange={(event) => setReason(event.target.value)}
         />
       </Field>
-      <Trouble error={error} stale={stale} />
-    </Dialog>
+      {trouble}
+    </FormDialog>
   );
 }
 
-const FILE = 128 * 1024;
+type PlainProps = Pick<DialogProps, "record" | "onDone" | "onClose">;
 
-function useAnswer(record: RequestRecord) {
-  const spec = record.input ?? { type: "text" as const };
-  const options = spec.options ?? [];
-  const shown = (index: number) =>
-    record.display?.fields.find((field) => field.pointer === `/input/options/${index}`)?.text ?? "";
-  const preset = record.default ?? null;
-  const [text, setText] = useState(
-    typeof preset === "string" || typeof preset === "number" ? String(preset) : "",
-  );
-  const [many, setMany] = useState<readonly string[]>(
-    Array.isArray(preset) ? preset.filter((one): one is string => typeof one === "string") : [],
-  );
-  const [file, setFile] = useState<{ name: string; size: number; answer: Json } | null>(null);
-  const [fileError, setFileError] = useState<string | null>(null);
-  const required = record.required !== false;
-
-  let answer: Json = null;
-  let problem: string | null = null;
-  switch (spec.type) {
-    case "number": {
-      const number = Number(text);
-      if (text.trim() === "") break;
-      if (!Number.isFinite(number)) problem = s.respondNumber("", "");
-      else if ((spec.min != null && number < spec.min) || (spec.max != null && number > spec.max)) {
-        problem = s.respondNumber(String(spec.min ?? ""), String(spec.max ?? ""));
-      } else answer = number;
-      break;
-    }
-    case "multi_choice":
-      answer = many.length > 0 || !required ? [...many] : null;
-      break;
-    case "file":
-      answer = file?.answer ?? null;
-      problem = fileError;
-      break;
-    default:
-      answer = text === "" ? null : text;
-  }
-  const empty = answer === null || (Array.isArray(answer) && answer.length === 0);
-  const ready = problem === null && !(required && empty);
-
-  const label = s.answer;
-  let field: React.ReactNode;
-  switch (spec.type) {
-    case "number":
-      field = (
-        <Field
-          label={label}
-          hint={s.respondNumber(String(spec.min ?? ""), String(spec.max ?? ""))}
-          error={problem}
-        >
-          <Input
-            autoFocus
-            inputMode="decimal"
-            value={text}
-            autoComplete="off"
-            onChange={(event) => setText(event.target.value)}
-          />
-        </Field>
-      );
-      break;
-    case "date":
-      field = (
-        <Field label={label}>
-          <Input autoFocus type="date" value={text} onChange={(event) => setText(event.target.value)} />
-        </Field>
-      );
-      break;
-    case "choice":
-      field = (
-        <fieldset className={css.plainFieldset}>
-          <legend>{label}</legend>
-          <div className={css.choices}>
-            {options.map((option, index) => (
-              <Checkbox
-                key={option}
-                type="radio"
-                name="answer"
-                autoFocus={index === 0}
-                checked={text === option}
-                onChange={() => setText(option)}
-              >
-                <span className="verbatim">{shown(index)}</span>
-              </Checkbox>
-            ))}
-          </div>
-        </fieldset>
-      );
-      break;
-    case "multi_choice":
-      field = (
-        <fieldset className={css.plainFieldset}>
-          <legend>{label}</legend>
-          <div className={css.choices}>
-            {options.map((option, index) => (
-              <Checkbox
-                key={option}
-                autoFocus={index === 0}
-                checked={many.includes(option)}
-                onChange={(event) =>
-                  setMany(event.target.checked ? [...many, option] : many.filter((one) => one !== option))
-                }
-              >
-                <span className="verbatim">{shown(index)}</span>
-              </Checkbox>
-            ))}
-          </div>
-        </fieldset>
-      );
-      break;
-    case "file":
-      field = (
-        <Field
-          label={label}
-          hint={file ? s.respondFileChosen(file.name, `${file.size} B`) : s.respondFile("128 KiB")}
-          error={fileError}
-        >
-          <Input
-            autoFocus
-            type="file"
-            onChange={(event) => {
-              const chosen = event.target.files?.[0];
-              setFile(null);
-              setFileError(null);
-              if (!chosen) return;
-              if (chosen.size > FILE) {
-                setFileError(s.respondFileTooBig("128 KiB"));
-                return;
-              }
-              void chosen.arrayBuffer().then((bytes) => {
-                setFile({
-                  name: chosen.name,
-                  size: chosen.size,
-                  answer: {
-                    name: chosen.name,
-                    media_type: chosen.type || "application/octet-stream",
-                    content_base64: base64(new Uint8Array(bytes)),
-                  },
-                });
-              });
-            }}
-          />
-        </Field>
-      );
-      break;
-    default:
-      field = (
-        <Field label={label}>
-          <TextArea
-            autoFocus
-            rows={4}
-            value={text}
-            maxLength={16_384}
-            onChange={(event) => setText(event.target.value)}
-          />
-        </Field>
-      );
-  }
-  return { answer, ready, field, required };
-}
-
-/** Bytes as padded standard base64. */
-export function base64(bytes: Uint8Array): string {
-  let text = "";
-  for (const byte of bytes) text += String.fromCharCode(byte);
-  return btoa(text);
-}
-
-export function RespondDialog(props: DialogProps) {
-  const { record, submit, onDone, onClose } = props;
-  const friction = frictionOf(record, "respond");
-  const proof = useProof(record, friction.code ? friction : { ...friction, type: null });
-  const { answer, ready, field } = useAnswer(record);
-  const { busy, error, run } = useSend(onDone);
-  const stale = isStale(props);
-  const can = ready && proof.enough && !busy && !stale;
-  const question = record.display?.fields.find((one) => one.pointer === "/question")?.text;
-  const send = () => {
-    if (!can) return;
-    run(() =>
-      submit(record, decisionOn(record, "respond", { answer, ...proof.body }), {
-        undo: friction.undo,
-        label: s.sent.respond,
-      }),
-    );
-  };
-  return (
-    <Dialog
-      open
-      title={s.respondTitle}
-      onClose={onClose}
-      onSubmit={send}
-      footer={
-        <>
-          <Button onClick={onClose}>{strings.common.cancel}</Button>
-          <Button type="submit" look="primary" disabled={!can}>
-            {s.respondButton}
-          </Button>
-        </>
-      }
-    >
-      {question ? (
-        <Long text={question} className={css.letter} />
-      ) : (
-        <p className="verbatim">{effectOf(record)}</p>
-      )}
-      {field}
-      {proof.fields}
-      <Trouble error={error} stale={stale} />
-    </Dialog>
-  );
-}
-
-export function ReassignDialog({
-  record,
-  onDone,
-  onClose,
-}: Pick<DialogProps, "record" | "onDone" | "onClose">) {
+export function ReassignDialog({ record, onDone, onClose }: PlainProps) {
   const [to, setTo] = useState(record.asked.join(" "));
   const [reason, setReason] = useState("");
   const { busy, error, run } = useSend(onDone);
   const names = to.split(/[\s,]+/).filter(Boolean);
   return (
-    <Dialog
-      open
+    <FormDialog
       title={s.reassignTitle}
-      onClose={onClose}
+      submit={s.reassignButton}
+      ready={!busy && names.length > 0}
+      error={error}
       onSubmit={() => {
         if (names.length > 0) run(() => reassign(record.id, names, reason.trim() || undefined));
       }}
-      footer={
-        <>
-          <Button onClick={onClose}>{strings.common.cancel}</Button>
-          <Button type="submit" look="primary" disabled={busy || names.length === 0}>
-            {s.reassignButton}
-          </Button>
-        </>
-      }
+      onClose={onClose}
     >
       <Field label={s.reassignTo} hint={s.reassignHint}>
         <Input autoFocus value={to} autoComplete="off" onChange={(event) => setTo(event.target.value)} />
@@ -582,35 +196,24 @@ export function ReassignDialog({
       <Field label={s.note}>
         <Input value={reason} onChange={(event) => setReason(event.target.value)} />
       </Field>
-      <Trouble error={error} stale={false} />
-    </Dialog>
+    </FormDialog>
   );
 }
 
-export function ResolveDialog({
-  record,
-  onDone,
-  onClose,
-}: Pick<DialogProps, "record" | "onDone" | "onClose">) {
+export function ResolveDialog({ record, onDone, onClose }: PlainProps) {
   const [status, setStatus] = useState<"succeeded" | "failed">("failed");
   const [reason, setReason] = useState("");
   const { busy, error, run } = useSend(onDone);
   return (
-    <Dialog
-      open
+    <FormDialog
       title={s.resolveTitle}
-      onClose={onClose}
+      submit={strings.common.save}
+      ready={!busy && reason.trim() !== ""}
+      error={error}
       onSubmit={() => {
         if (reason.trim()) run(() => resolve(record.id, status, reason.trim()));
       }}
-      footer={
-        <>
-          <Button onClick={onClose}>{strings.common.cancel}</Button>
-          <Button type="submit" look="primary" disabled={busy || !reason.trim()}>
-            {strings.common.save}
-          </Button>
-        </>
-      }
+      onClose={onClose}
     >
       <p className={css.muted}>{s.resolveHint}</p>
       <div className={css.choices}>
@@ -629,7 +232,6 @@ export function ResolveDialog({
       <Field label={s.reason}>
         <TextArea autoFocus value={reason} onChange={(event) => setReason(event.target.value)} />
       </Field>
-      <Trouble error={error} stale={false} />
-    </Dialog>
+    </FormDialog>
   );
 }

@@ -5,21 +5,32 @@ import { dryRun } from "@/api/requests";
 import { cx } from "@/lib/cx";
 import { parseObject, parseStrict, sameJson } from "@/lib/strict-json";
 import { strings } from "@/strings";
-import { Banner, Button, Checkbox, Dialog, Field, Input, Select, Spinner, Tabs, TextArea } from "@/ui";
+import { Banner, Checkbox, Field, Input, Select, Spinner, Tabs, TextArea } from "@/ui";
+import { FormDialog } from "@/ui/form-dialog";
 import { decisionOn, refusal } from "./actions";
 import css from "./detail.module.css";
-import { type DialogProps, isStale, Trouble, useProof, useSend } from "./dialogs";
+import { type DialogProps, useDecision, useProof } from "./dialogs";
+import { useDraft } from "./drafts";
 import { type Friction, frictionOf } from "./friction";
 import { type FormField, formFields, numberFrom } from "./schema-form";
 
 const s = strings.queue;
 
+/** What was typed so far, in the form or as text. */
+interface Edited {
+  tab: string;
+  values: JsonObject;
+  raw: string;
+}
+
 export function EditDialog(props: DialogProps) {
-  const { record, submit, onDone, onClose } = props;
+  const { record, submit, onClose } = props;
   const before = useMemo<JsonObject>(() => record.proposal?.arguments ?? record.arguments ?? {}, [record]);
-  const [tab, setTab] = useState("form");
-  const [values, setValues] = useState<JsonObject>(before);
-  const [raw, setRaw] = useState(() => JSON.stringify(before, null, 2));
+  const [{ tab, values, raw }, keep] = useDraft<Edited>(record, "edit", () => ({
+    tab: "form",
+    values: before,
+    raw: JSON.stringify(before, null, 2),
+  }));
   const [bad, setBad] = useState<ReadonlyMap<string, string>>(new Map());
   const panel = useId();
   const fields = useMemo(() => formFields(record.arguments_schema as Json, before), [record, before]);
@@ -27,7 +38,7 @@ export function EditDialog(props: DialogProps) {
   const parsed = tab === "raw" ? parseObject(raw) : null;
   const next = parsed ? (parsed.ok ? parsed.value : null) : bad.size === 0 ? values : null;
   const changed = next !== null && !sameJson(next, before);
-  const stale = isStale(props);
+  const { free, stale, trouble, run } = useDecision(props);
 
   const [dry, setDry] = useState<{ for: string; answer: DryRun | null; error: string | null } | null>(null);
   const text = next && changed ? JSON.stringify(next) : null;
@@ -57,8 +68,7 @@ export function EditDialog(props: DialogProps) {
     "edit",
   );
   const proof = useProof(record, friction);
-  const { busy, error, run } = useSend(onDone);
-  const ready = changed && answer?.answer != null && proof.enough && !busy && !stale;
+  const ready = changed && answer?.answer != null && proof.enough && free;
   const send = () => {
     if (!ready || next === null) return;
     run(() =>
@@ -76,41 +86,33 @@ export function EditDialog(props: DialogProps) {
       return out;
     });
     if (problem) return;
-    setValues((all) => {
-      const out = { ...all };
-      if (value === undefined) delete out[name];
-      else out[name] = value;
-      return out;
-    });
+    const next = { ...values };
+    if (value === undefined) delete next[name];
+    else next[name] = value;
+    keep({ tab, values: next, raw });
   };
 
   return (
-    <Dialog
-      open
+    <FormDialog
       wide
       title={s.editTitle}
-      onClose={onClose}
+      submit={s.editButton}
+      look="good"
+      ready={ready}
       onSubmit={send}
-      footer={
-        <>
-          <Button onClick={onClose}>{strings.common.cancel}</Button>
-          <Button type="submit" look="good" disabled={!ready}>
-            {s.editButton}
-          </Button>
-        </>
-      }
+      onClose={onClose}
     >
       <Tabs
         label={s.editTitle}
         panelId={panel}
         value={tab}
         onChange={(id) => {
-          if (id === "raw") setRaw(JSON.stringify(values, null, 2));
+          if (id === tab) return;
+          if (id === "raw") keep({ tab: id, values, raw: JSON.stringify(values, null, 2) });
           else if (parsed?.ok) {
-            setValues(parsed.value);
+            keep({ tab: id, values: parsed.value, raw });
             setBad(new Map());
-          } else return;
-          setTab(id);
+          }
         }}
         items={[
           { id: "form", label: s.editForm },
@@ -149,7 +151,7 @@ export function EditDialog(props: DialogProps) {
               rows={12}
               spellCheck={false}
               value={raw}
-              onChange={(event) => setRaw(event.target.value)}
+              onChange={(event) => keep({ tab, values, raw: event.target.value })}
             />
           </Field>
         )}
@@ -173,8 +175,8 @@ export function EditDialog(props: DialogProps) {
           {answer?.answer ? proof.fields : null}
         </>
       )}
-      <Trouble error={error} stale={stale} />
-    </Dialog>
+      {trouble}
+    </FormDialog>
   );
 }
 

@@ -162,7 +162,8 @@ export default function QueuePage() {
   /** A decision on a row that is out of view first shows it; the second press decides. */
   const decide = (what: keyof DetailActions) => {
     if (cursor === null || shown === null) return;
-    if (current && list.current?.reveal(cursor) && armed.current !== cursor) {
+    // On a phone the request covers the list: what is decided is what is shown.
+    if (!phone && current && list.current?.reveal(cursor) && armed.current !== cursor) {
       armed.current = cursor;
       toast({ text: s.armed, tone: "warn", milliseconds: 2500 });
       return;

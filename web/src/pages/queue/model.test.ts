@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { Row } from "@/api/extra";
+import { row } from "@/api/fixtures";
 import {
   arrange,
   byUrgency,
@@ -13,32 +14,6 @@ import {
   splitBatch,
 } from "./model";
 
-function row(id: string, more: Partial<Row> = {}): Row {
-  return {
-    id,
-    version: 1,
-    kind: "action",
-    state: "pending",
-    agent: "bot",
-    session: "s1",
-    tool: "delete_files",
-    risk: "low",
-    effect: "Delete 1 file: a.md",
-    group: null,
-    same: null,
-    digest: "sha256:0",
-    votes: { have: 0, need: 1 },
-    needs_step_up: false,
-    warnings: 0,
-    created_at: "2026-11-15T10:00:00Z",
-    expires_at: "2026-11-15T11:00:00Z",
-    decided_at: null,
-    decided_by: [],
-    decision: null,
-    lineage: [],
-    ...more,
-  };
-}
 const ids = (rows: Row[]) => rows.map((one) => one.id);
 const none = new Set<string>();
 
@@ -82,6 +57,30 @@ test("groups stand in the order of their most urgent row and count what is pendi
     "session:bot\nx",
     "session:bot\ny",
     "b",
+  ]);
+});
+
+test("calls of one tool stand together only where their arguments have the same shape", () => {
+  const rows = [
+    row("a", { tool: "pay", shape: "one", effect: "Pay 1 EUR to x" }),
+    row("b", { tool: "pay", shape: "two", effect: "Pay 2 EUR to y, with 1 more argument" }),
+    row("c", { tool: "pay", shape: "one", effect: "Pay 3 EUR to z" }),
+    row("d", { tool: "mail", shape: "three" }),
+    row("e", { tool: null, kind: "plan", shape: null }),
+    row("f", { tool: null, kind: "plan", shape: null }),
+  ];
+  const items = arrange(rows, "same", none);
+  expect(items.map((item) => (item.type === "row" ? item.key : item.label))).toEqual([
+    "pay · Pay 1 EUR to x",
+    "a",
+    "c",
+    "pay · Pay 2 EUR to y, with 1 more argument",
+    "b",
+    "mail",
+    "d",
+    "plan",
+    "e",
+    "f",
   ]);
 });
 

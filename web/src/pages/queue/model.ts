@@ -81,7 +81,10 @@ export type Item = GroupItem | RowItem;
 function groupOf(row: Row, by: Grouping): { key: string; label: string } {
   if (by === "session")
     return { key: `session:${row.agent}\n${row.session}`, label: `${row.agent} · ${row.session}` };
-  return { key: `same:${row.kind}\n${row.tool ?? ""}`, label: row.tool ?? row.kind };
+  return {
+    key: `same:${row.kind}\n${row.tool ?? ""}\n${row.shape ?? ""}`,
+    label: row.tool ?? row.kind,
+  };
 }
 
 /** Rows in order, under group heads where asked; groups in the order of their most urgent row. */
@@ -101,12 +104,22 @@ export function arrange(rows: readonly Row[], by: Grouping, folded: ReadonlySet<
       if (riskLevel(row.risk) > riskLevel(group.risk)) group.risk = row.risk;
     }
   }
+  if (by === "same") tellApart([...groups.values()]);
   const out: Item[] = [];
   for (const group of groups.values()) {
     out.push(group);
     if (!group.folded) for (const row of group.rows) out.push({ type: "row", key: row.id, row });
   }
   return out;
+}
+
+/** Names groups of one tool with different shapes by what their first row does as well. */
+function tellApart(groups: readonly GroupItem[]): void {
+  const times = new Map<string, number>();
+  for (const { label } of groups) times.set(label, (times.get(label) ?? 0) + 1);
+  for (const group of groups) {
+    if ((times.get(group.label) ?? 0) > 1) group.label = `${group.label} · ${group.rows[0]?.effect ?? ""}`;
+  }
 }
 
 /**

@@ -1,13 +1,15 @@
 /** A plan, step by step. */
-import { useState } from "react";
+import { type HTMLAttributes, type PointerEvent, useRef, useState } from "react";
 import type { DisplayField, JsonObject, RequestRecord, Step } from "@/api/extra";
 import { cx } from "@/lib/cx";
+import { drafts } from "@/lib/drafts";
 import { parseObject } from "@/lib/strict-json";
 import { strings } from "@/strings";
 import { Badge, Button, Field, Icon, TextArea } from "@/ui";
 import css from "./detail.module.css";
+import { useDraft } from "./drafts";
 import { Fields, Long } from "./previews";
-import { type StepDraft, shift, toHere, update } from "./steps";
+import { landing, place, type StepDraft, shift, toHere, update } from "./steps";
 
 const s = strings.queue.plan;
 
@@ -28,10 +30,11 @@ export function PlanSteps({
   const effects = new Map(preview?.type === "plan" ? preview.steps.map((step) => [step.id, step]) : []);
   const modify = record.can_modify === true && canDecide;
   const editing = modify && record.allowed.includes("edit");
+  const { list, dragged, mark, grip } = useDrag(draft, setDraft);
   return (
     <>
-      <ol className={css.steps}>
-        {draft.map((one, place) => {
+      <ol className={css.steps} ref={list}>
+        {draft.map((one, at_) => {
           const index = steps.findIndex((step) => step.id === one.id);
           const step = steps[index];
           if (!step) return null;
@@ -44,10 +47,13 @@ export function PlanSteps({
           return (
             <StepItem
               key={one.id}
-              number={place + 1}
-              last={place === draft.length - 1}
+              number={at_ + 1}
+              last={at_ === draft.length - 1}
+              record={record}
               step={step}
               draft={one}
+              grip={modify && draft.length > 1 ? grip(one.id) : undefined}
+              className={cx(one.id === dragged && css.dragged, mark(one.id, at_))}
               effect={effects.get(one.id)?.effect ?? at("action") ?? one.id}
               action={at("action")}
               description={at("description")}
@@ -68,11 +74,59 @@ export function PlanSteps({
   );
 }
 
+type Grip = Pick<
+  HTMLAttributes<HTMLElement>,
+  "onPointerDown" | "onPointerMove" | "onPointerUp" | "onPointerCancel"
+>;
+
+/** Steps follow a finger or a mouse by their handle. Nothing moves until it is let go; the buttons do the same. */
+function useDrag(draft: StepDraft[], setDraft: (draft: StepDraft[]) => void) {
+  const list = useRef<HTMLOListElement>(null);
+  const [drag, setDrag] = useState<{ id: string; to: number } | null>(null);
+  const from = drag ? draft.findIndex((step) => step.id === drag.id) : -1;
+  const target = (id: string, y: number) => {
+    const items = [...(list.current?.children ?? [])] as HTMLElement[];
+    const boxes = items.map((item) => {
+      const { top, height } = item.getBoundingClientRect();
+      return { id: item.dataset.step ?? "", top, height };
+    });
+    return landing(boxes, id, y);
+  };
+  const grip = (id: string): Grip => ({
+    onPointerDown: (event: PointerEvent<HTMLElement>) => {
+      if (event.button !== 0) return;
+      event.preventDefault();
+      event.currentTarget.setPointerCapture(event.pointerId);
+      setDrag({ id, to: draft.findIndex((step) => step.id === id) });
+    },
+    onPointerMove: (event: PointerEvent<HTMLElement>) => {
+      if (drag?.id === id) setDrag({ id, to: target(id, event.clientY) });
+    },
+    onPointerUp: (event: PointerEvent<HTMLElement>) => {
+      if (drag?.id === id) setDraft(place(draft, id, target(id, event.clientY)));
+      setDrag(null);
+    },
+    onPointerCancel: () => setDrag(null),
+  });
+  /** The line that says where it would land. */
+  const mark = (id: string, at: number) => {
+    if (!drag || drag.to === from || id === drag.id) return undefined;
+    const place_ = at < from ? at : at - 1;
+    if (drag.to < from) return place_ === drag.to ? css.dropAbove : undefined;
+    return place_ === drag.to - 1 ? css.dropBelow : undefined;
+  };
+  return { list, dragged: drag?.id, mark, grip };
+}
+
 function StepItem(props: {
   number: number;
   last: boolean;
+  record: RequestRecord;
   step: Step;
   draft: StepDraft;
+  /** What makes the handle drag; none where the order is fixed. */
+  grip?: Grip;
+  className?: string;
   effect: string;
   action: string | undefined;
   description: string | undefined;
@@ -89,9 +143,14 @@ function StepItem(props: {
   const [open, setOpen] = useState(false);
   const name = s.step(number);
   return (
-    <li className={cx(css.step, !draft.run && css.stepOut)}>
-      <span className={css.stepNumber} aria-hidden>
-        {number}
+    <li data-step={step.id} className={cx(css.step, !draft.run && css.stepOut, props.className)}>
+      <span className={css.stepSide} aria-hidden>
+        <span className={css.stepNumber}>{number}</span>
+        {props.grip ? (
+          <span className={css.grip} title={s.drag} {...props.grip}>
+            <Icon name="grip" size={16} />
+          </span>
+        ) : null}
       </span>
       <div className={css.stepBody}>
         <div className={css.stepHead}>
@@ -172,8 +231,11 @@ function StepItem(props: {
         ) : null}
         {open ? (
           <StepEdit
+            record={props.record}
+            id={step.id}
             value={draft.arguments ?? step.arguments ?? {}}
             onSave={(value) => {
+              drafts.drop(props.record.id, `step.${step.id}`);
               props.change({ arguments: value, run: true });
               setOpen(false);
             }}
@@ -184,8 +246,18 @@ function StepItem(props: {
   );
 }
 
-function StepEdit({ value, onSave }: { value: JsonObject; onSave(value: JsonObject): void }) {
-  const [text, setText] = useState(() => JSON.stringify(value, null, 2));
+function StepEdit({
+  record,
+  id,
+  value,
+  onSave,
+}: {
+  record: RequestRecord;
+  id: string;
+  value: JsonObject;
+  onSave(value: JsonObject): void;
+}) {
+  const [text, setText] = useDraft(record, `step.${id}`, () => JSON.stringify(value, null, 2));
   const parsed = parseObject(text);
   return (
     <>

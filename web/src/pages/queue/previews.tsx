@@ -238,6 +238,11 @@ export function PreviewBody({
                 <Text>{preview.to}</Text>
               </strong>
             </Pair>
+            {preview.accounts?.map(([name = "", account = ""]) => (
+              <Pair key={name} name={name}>
+                <Text mono>{account}</Text>
+              </Pair>
+            ))}
             {preview.reference ? (
               <Pair name={s.reference}>
                 <Text>{preview.reference}</Text>

@@ -12,15 +12,27 @@ export function draftOf(steps: readonly Step[]): StepDraft[] {
   return steps.map((step) => ({ id: step.id, run: true, arguments: null }));
 }
 
+/** Puts one step at a place, counted without it; out of bounds nothing moves. */
+export function place(draft: readonly StepDraft[], id: string, to: number): StepDraft[] {
+  const step = draft.find((one) => one.id === id);
+  if (!step || to < 0 || to >= draft.length) return [...draft];
+  const out = draft.filter((one) => one !== step);
+  out.splice(to, 0, step);
+  return out;
+}
+
 /** Moves one step by one place. */
 export function shift(draft: readonly StepDraft[], id: string, by: 1 | -1): StepDraft[] {
-  const at = draft.findIndex((step) => step.id === id);
-  const to = at + by;
-  if (at < 0 || to < 0 || to >= draft.length) return [...draft];
-  const out = [...draft];
-  const [step] = out.splice(at, 1);
-  if (step) out.splice(to, 0, step);
-  return out;
+  return place(draft, id, draft.findIndex((step) => step.id === id) + by);
+}
+
+/** Where a step lands that is let go at a height: after every other step whose middle is above it. */
+export function landing(
+  boxes: readonly { id: string; top: number; height: number }[],
+  id: string,
+  y: number,
+): number {
+  return boxes.filter((box) => box.id !== id && box.top + box.height / 2 < y).length;
 }
 
 /** Runs everything up to and with this step, and nothing after it. */

@@ -6,26 +6,14 @@ import { ApiError, call } from "@/api/client";
 import type { SessionItem } from "@/api/extra";
 import { keys } from "@/api/keys";
 import { useHasRole, useMe, useSignOut } from "@/api/session";
-import { modKey } from "@/app/keys";
+import { EVERYWHERE, IN_LISTS, KeyList } from "@/app/help";
 import { type Theme, useTheme } from "@/app/theme";
 import { cx } from "@/lib/cx";
 import { moment } from "@/lib/time";
 import { strings } from "@/strings";
-import {
-  Badge,
-  Button,
-  Card,
-  ErrorState,
-  Field,
-  Icon,
-  type IconName,
-  Input,
-  Kbd,
-  Loading,
-  Page,
-  useToast,
-} from "@/ui";
+import { Badge, Button, Card, Field, Icon, type IconName, Input, Page, useToast } from "@/ui";
 import { Section, When } from "../shared/bits";
+import { Loaded } from "../shared/loaded";
 import { visible } from "../shared/visible";
 import { browserOf } from "./browser";
 import css from "./settings.module.css";
@@ -119,48 +107,75 @@ function Sessions() {
   });
   return (
     <Section title={text.sessions} text={text.sessionsText}>
-      {query.isPending ? (
-        <Loading />
-      ) : !query.data ? (
-        <ErrorState error={query.error} retry={() => void query.refetch()} />
-      ) : (
-        <ul className={css.sessions}>
-          {query.data.items.map((session) => (
-            <li key={session.id}>
-              <Icon name="screen" size={22} />
-              <div className={css.device}>
-                <strong title={session.user_agent}>{visible(browserOf(session.user_agent))}</strong>{" "}
-                {session.current ? <Badge tone="good">{text.current}</Badge> : null}
-                <div className={css.quiet}>
-                  {text.via[session.via as "link" | "password"] ?? session.via} · {text.since.toLowerCase()}{" "}
-                  {moment(session.created_at)} · {text.seen.toLowerCase()}{" "}
-                  <When time={session.last_seen_at} /> · {text.ends.toLowerCase()}{" "}
-                  {moment(session.expires_at)}
+      <Loaded query={query}>
+        {({ items }) => (
+          <ul className={css.sessions}>
+            {items.map((session) => (
+              <li key={session.id}>
+                <Icon name="screen" size={22} />
+                <div className={css.device}>
+                  <strong title={session.user_agent}>{visible(browserOf(session.user_agent))}</strong>{" "}
+                  {session.current ? <Badge tone="good">{text.current}</Badge> : null}
+                  <div className={css.quiet}>
+                    {text.via[session.via as "link" | "password"] ?? session.via} · {text.since.toLowerCase()}{" "}
+                    {moment(session.created_at)} · {text.seen.toLowerCase()}{" "}
+                    <When time={session.last_seen_at} /> · {text.ends.toLowerCase()}{" "}
+                    {moment(session.expires_at)}
+                  </div>
                 </div>
-              </div>
-              {session.current ? (
-                <Button
-                  onClick={() =>
-                    void signOut().catch((error: Error) => toast({ text: error.message, tone: "bad" }))
-                  }
-                >
-                  {text.signOut}
-                </Button>
-              ) : (
-                <Button
-                  look="bad"
-                  disabled={end.isPending}
-                  aria-label={`${text.end}: ${browserOf(session.user_agent)}`}
-                  onClick={() => end.mutate(session.id)}
-                >
-                  {text.end}
-                </Button>
-              )}
-            </li>
-          ))}
-        </ul>
-      )}
+                {session.current ? (
+                  <Button
+                    onClick={() =>
+                      void signOut().catch((error: Error) => toast({ text: error.message, tone: "bad" }))
+                    }
+                  >
+                    {text.signOut}
+                  </Button>
+                ) : (
+                  <Button
+                    look="bad"
+                    disabled={end.isPending}
+                    aria-label={`${text.end}: ${browserOf(session.user_agent)}`}
+                    onClick={() => end.mutate(session.id)}
+                  >
+                    {text.end}
+                  </Button>
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Loaded>
     </Section>
+  );
+}
+
+/** A password, as the browser's own keeper of passwords understands it. */
+function Secret({
+  label,
+  hint,
+  kind,
+  error,
+  value,
+  onChange,
+}: {
+  label: string;
+  hint?: string;
+  kind: "current" | "new";
+  error: string | null;
+  value: string;
+  onChange(value: string): void;
+}) {
+  return (
+    <Field label={label} hint={hint} error={error}>
+      <Input
+        type="password"
+        autoComplete={`${kind}-password`}
+        required
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    </Field>
   );
 }
 
@@ -210,34 +225,29 @@ function Password() {
             readOnly
           />
           {me.has_password ? (
-            <Field label={text.current_} error={refused}>
-              <Input
-                type="password"
-                autoComplete="current-password"
-                required
-                value={current}
-                onChange={(event) => setCurrent(event.target.value)}
-              />
-            </Field>
+            <Secret
+              label={text.current_}
+              kind="current"
+              error={refused}
+              value={current}
+              onChange={setCurrent}
+            />
           ) : null}
-          <Field label={text.new_} hint={text.newHint} error={tried ? short : null}>
-            <Input
-              type="password"
-              autoComplete="new-password"
-              required
-              value={fresh}
-              onChange={(event) => setFresh(event.target.value)}
-            />
-          </Field>
-          <Field label={text.repeat} error={tried ? differ : null}>
-            <Input
-              type="password"
-              autoComplete="new-password"
-              required
-              value={again}
-              onChange={(event) => setAgain(event.target.value)}
-            />
-          </Field>
+          <Secret
+            label={text.new_}
+            hint={text.newHint}
+            kind="new"
+            error={tried ? short : null}
+            value={fresh}
+            onChange={setFresh}
+          />
+          <Secret
+            label={text.repeat}
+            kind="new"
+            error={tried ? differ : null}
+            value={again}
+            onChange={setAgain}
+          />
           {save.error && !refused ? (
             <p className={css.error} role="alert">
               {save.error.message}
@@ -254,37 +264,12 @@ function Password() {
   );
 }
 
-const KEYS: [string[], string][] = [
-  [["j", "k"], strings.keys.move],
-  [["x"], strings.keys.select],
-  [["J", "K"], strings.keys.extend],
-  [["a"], strings.keys.approve],
-  [["d"], strings.keys.deny],
-  [["e"], strings.keys.edit],
-  [["r"], strings.keys.respond],
-  [["s"], strings.keys.reassign],
-  [["u"], strings.keys.undo],
-  [["/"], strings.keys.search],
-  [[modKey("K")], strings.keys.palette],
-  [["?"], strings.keys.help],
-];
-
 function Keys() {
   return (
     <Section title={text.keys} text={text.keysText}>
       <Card>
-        <dl className={css.keys}>
-          {KEYS.map(([names, what]) => (
-            <div key={what}>
-              <dt>
-                {names.map((name) => (
-                  <Kbd key={name}>{name}</Kbd>
-                ))}
-              </dt>
-              <dd>{what}</dd>
-            </div>
-          ))}
-        </dl>
+        <KeyList list={IN_LISTS} />
+        <KeyList list={EVERYWHERE} />
       </Card>
     </Section>
   );

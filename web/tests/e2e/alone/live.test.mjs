@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ask, askMany, low } from "../../lib/ask.mjs";
+import { ask, askMany, editable, low, questions } from "../../lib/ask.mjs";
 import { LONG, launch, signedIn, signIn } from "../../lib/browser.mjs";
-import { dialog, openByKeyboard, row, toasts, UNDO, until } from "../../lib/screen.mjs";
+import { detail, dialog, openByKeyboard, row, toasts, UNDO, until } from "../../lib/screen.mjs";
 import { program, Server } from "../../lib/server.mjs";
 
 let server;
@@ -15,6 +15,7 @@ let rita;
 before(async () => {
   server = await Server.start();
   await server.person("ann", ["reviewer", "admin"]);
+  await server.person("bob");
   bot = await server.agent();
   rita = await server.reviewer();
   browser = await launch();
@@ -76,8 +77,7 @@ test("an event is on screen within 100 ms of its commit", async (t) => {
   const text = `from the server's own time of creation to the frame: median ${quantile(all, 0.5).toFixed(0)} ms, p90 ${quantile(all, 0.9).toFixed(0)} ms, worst ${Math.max(...all).toFixed(0)} ms`;
   t.diagnostic(text);
   console.log(`# ${text}`);
-  assert.ok(quantile(all, 0.5) < 100, text);
-  assert.ok(quantile(all, 0.9) < 250, text);
+  assert.ok(quantile(all, 0.9) < 100, text);
   await context.close();
 });
 
@@ -162,31 +162,114 @@ async function endSessions(page) {
   await server.admin.ok("DELETE", `/v1/sessions/${session.id}`);
 }
 
-test("a session that ends in the middle of a decision decides nothing, says so, and the way leads back", async () => {
+const KEPT = /What you typed is kept/;
+const signedOut = (page) =>
+  page.getByRole("heading", { name: "Sign in" }).waitFor({ timeout: UNDO + 15_000 });
+
+test("a session that ends in the middle of a decision decides nothing, and what was typed is there again", async () => {
+  const reason = "a long and thoughtful reason";
   const record = await ask(bot, low({ report: "expiry" }));
   const { context, page } = await signedIn(browser, server, "ann");
   await openByKeyboard(page, record);
   await page.keyboard.press("d");
   await dialog(page).waitFor();
-  await page.keyboard.type("a long and thoughtful reason");
+  await page.keyboard.type(reason);
   await endSessions(page);
   await page.keyboard.press("Control+Enter");
-  await page.getByRole("heading", { name: "Sign in" }).waitFor({ timeout: UNDO + 15_000 });
+  await signedOut(page);
   await page
     .getByText(/session has ended/i)
     .first()
     .waitFor();
   await sleep(UNDO);
-  const after_ = await rita.get(`/v1/requests/${record.id}`);
-  assert.equal(after_.state, "pending");
-  assert.equal(after_.version, record.version);
-  // Whoever signs in again finds it where it was, and can decide it.
+  const untouched = async (when) => {
+    const now = await rita.get(`/v1/requests/${record.id}`);
+    assert.deepEqual([now.state, now.version, now.votes], ["pending", record.version, []], when);
+  };
+  await untouched("the session had ended");
+  // Whoever signs in again finds it where it was; nothing is sent by that.
   await signIn(page, server, "ann");
   await openByKeyboard(page, record);
-  await page.keyboard.press("d");
-  await dialog(page).waitFor();
+  await detail(page).getByText(KEPT).waitFor();
+  await sleep(UNDO + 500);
+  await untouched("signing in again decided something");
+  await detail(page).getByRole("button", { name: "Continue" }).click();
+  assert.equal(await dialog(page).getByLabel("Reason").inputValue(), reason);
   await page.keyboard.press("Control+Enter");
-  await until(rita, record.id, ({ state }) => state === "denied");
+  const after_ = await until(rita, record.id, ({ state }) => state === "denied");
+  assert.deepEqual([after_.decision.reason, after_.decision.by], [reason, ["ann"]]);
+  await context.close();
+});
+
+test("an edit and an answer that were begun are there again after the session ended by itself", async () => {
+  const record = await ask(bot, editable());
+  const asked = await ask(bot, questions.text());
+  const { context, page } = await signedIn(browser, server, "ann");
+  await openByKeyboard(page, asked);
+  await page.keyboard.press("r");
+  await dialog(page).waitFor();
+  await page.keyboard.type("Falc");
+  await endSessions(page);
+  await signedOut(page);
+  await signIn(page, server, "ann");
+  await openByKeyboard(page, asked);
+  await page.keyboard.press("r");
+  assert.equal(await dialog(page).getByRole("textbox", { name: "Answer" }).inputValue(), "Falc");
+  // Who closes the dialog has thought better of it.
+  await page.keyboard.press("Escape");
+  await dialog(page).waitFor({ state: "detached" });
+  assert.equal(await detail(page).getByText(KEPT).count(), 0);
+
+  await openByKeyboard(page, record);
+  await page.keyboard.press("e");
+  await dialog(page).waitFor();
+  await dialog(page).getByLabel(/^to/).fill("Somebody else");
+  await endSessions(page);
+  await signedOut(page);
+  await signIn(page, server, "ann");
+  await openByKeyboard(page, record);
+  await page.keyboard.press("e");
+  assert.equal(await dialog(page).getByLabel(/^to/).inputValue(), "Somebody else");
+  assert.equal(
+    await dialog(page)
+      .getByLabel(/^amount/)
+      .inputValue(),
+    "420",
+  );
+  await context.close();
+});
+
+test("what was typed is not shown to another person, nor on another version", async () => {
+  const record = await ask(bot, low({ report: "mine alone" }));
+  const { context, page } = await signedIn(browser, server, "ann");
+  const type = async (text) => {
+    await openByKeyboard(page, record);
+    await page.keyboard.press("d");
+    await dialog(page).waitFor();
+    await page.keyboard.type(text);
+    await endSessions(page);
+    await signedOut(page);
+  };
+  const empty = async (who) => {
+    await openByKeyboard(page, record);
+    assert.equal(await detail(page).getByText(KEPT).count(), 0, who);
+    await page.keyboard.press("d");
+    assert.equal(await dialog(page).getByLabel("Reason").inputValue(), "", who);
+    await page.keyboard.press("Escape");
+    await dialog(page).waitFor({ state: "detached" });
+  };
+  await type("for my eyes");
+  await signIn(page, server, "bob");
+  await empty("bob");
+  await endSessions(page);
+  await signedOut(page);
+  // Ann's words went when somebody else came in.
+  await signIn(page, server, "ann");
+  await empty("ann, after bob");
+  await type("about version one");
+  await rita.post(`/v1/requests/${record.id}/reassign`, { to: ["rita"] });
+  await signIn(page, server, "ann");
+  await empty("ann, on another version");
   await context.close();
 });
 

@@ -311,8 +311,64 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "pay",
             json!({"amount": 1, "currency": "EUR", "to": "x", "account": "y"}),
+            "Pay 1 EUR to x, account y",
+            "money",
+        ),
+        (
+            "pay",
+            json!({"amount": 1, "currency": "EUR", "to": "x", "payee": "y"}),
             "Call pay with 4 arguments",
             "json",
+        ),
+        (
+            "bank/transfer",
+            json!({"amount": "25000.00", "currency": "EUR", "to": "ACME GmbH", "iban": "DE89370400440532013000"}),
+            "Transfer 25,000.00 EUR to ACME GmbH, iban DE89370400440532013000",
+            "money",
+        ),
+        (
+            "bank/transfer",
+            json!({"amount": 5, "currency": "EUR", "iban": "DE89", "execute_at": "now", "from": "main"}),
+            "Transfer 5 EUR to DE89, with 2 more arguments",
+            "money",
+        ),
+        (
+            "bank/transfer",
+            json!({"amount": 5, "currency": "EUR", "iban": "DE89", "account": "DE90"}),
+            "Call bank/transfer with 4 arguments",
+            "json",
+        ),
+        (
+            "bank/transfer",
+            json!({"amount": 5, "currency": "EUR", "to": "x", "iban": 7}),
+            "Call bank/transfer with 4 arguments",
+            "json",
+        ),
+        // By the arguments alone: what the tool does is not said.
+        (
+            "sepa/credit",
+            json!({"amount": "99.90", "currency": "EUR", "iban": "DE89", "memo": "rent"}),
+            "Call sepa/credit with 99.90 EUR to DE89",
+            "money",
+        ),
+        (
+            "ledger.book",
+            json!({"amount": 12, "currency": "usd", "account": "4711", "urgent": true}),
+            "Call ledger.book with 12 usd to 4711, with 1 more argument",
+            "money",
+        ),
+        ("set_budget", json!({"amount": 12, "to": "ann"}), "Call set_budget with 2 arguments", "json"),
+        (
+            "convert",
+            json!({"amount": 12, "currency": "all of it", "to": "ann"}),
+            "Call convert with 3 arguments",
+            "json",
+        ),
+        (
+            "send_email",
+            json!({"to": "ann@x.org", "subject": "s", "amount": 1, "currency": "EUR"}),
+            "Send an e-mail to ann@x.org, with 2 more arguments",
+            "email",
         ),
         (
             "pay",

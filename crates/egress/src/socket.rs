@@ -1,0 +1,244 @@
+//! Sending one text over a WebSocket to an address that was checked.
+
+use std::{
+    future::Future,
+    io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    pin::Pin,
+    sync::Arc,
+    time::Duration,
+};
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use tokio::{net::TcpStream, time::timeout};
+use tokio_tungstenite::{
+    WebSocketStream, client_async_with_config,
+    tungstenite::{self, Message, client::IntoClientRequest as _, protocol::WebSocketConfig},
+};
+
+use crate::{BadUrl, Forbidden, Rules, Target};
+
+/// Why nothing was sent, or why it is not known whether it arrived.
+#[derive(Debug, thiserror::Error)]
+pub enum EgressError {
+    /// The address cannot be called.
+    #[error(transparent)]
+    BadUrl(#[from] BadUrl),
+    /// The address must not be called.
+    #[error(transparent)]
+    Forbidden(#[from] Forbidden),
+    /// The name has no address.
+    #[error("`{host}` has no address: {error}")]
+    Unresolved {
+        /// The name.
+        host: String,
+        /// What the resolver says.
+        error: io::Error,
+    },
+    /// Nobody answers there.
+    #[error("cannot connect to {address}: {error}")]
+    Connect {
+        /// Where.
+        address: SocketAddr,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// Somebody answers, and does not speak WebSocket. A redirect ends here: it is never followed.
+    #[error("{address} does not speak WebSocket: {error}")]
+    Handshake {
+        /// Where.
+        address: SocketAddr,
+        /// What went wrong.
+        error: String,
+    },
+    /// The connection broke while the text was on its way.
+    #[error("the connection to {address} broke: {error}")]
+    Broken {
+        /// Where.
+        address: SocketAddr,
+        /// What went wrong.
+        error: String,
+    },
+}
+
+impl EgressError {
+    /// Whether trying again cannot help.
+    pub fn is_final(&self) -> bool {
+        matches!(self, Self::BadUrl(_) | Self::Forbidden(_))
+    }
+}
+
+/// How long each part may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// To look up a name.
+    pub resolve: Duration,
+    /// To connect.
+    pub connect: Duration,
+    /// To shake hands.
+    pub handshake: Duration,
+    /// To write.
+    pub write: Duration,
+    /// To wait for the other side to close, which says that it has read.
+    pub close: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            resolve: Duration::from_secs(3),
+            connect: Duration::from_secs(2),
+            handshake: Duration::from_secs(3),
+            write: Duration::from_secs(3),
+            close: Duration::from_millis(500),
+        }
+    }
+}
+
+/// What the addresses of a name are.
+pub type Resolved<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
+
+/// How names are looked up; tests bring their own.
+pub trait Resolve: std::fmt::Debug + Send + Sync {
+    /// Every address of a name.
+    fn resolve<'a>(&'a self, host: &'a str) -> Resolved<'a>;
+}
+
+/// The system's resolver.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemResolver;
+
+impl Resolve for SystemResolver {
+    fn resolve<'a>(&'a self, host: &'a str) -> Resolved<'a> {
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((host, 0)).await?;
+            Ok(found.map(|address| address.ip()).collect())
+        })
+    }
+}
+
+/// WebSocket clients within rules and limits. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Sockets {
+    rules: Arc<Rules>,
+    limits: Limits,
+    resolver: Arc<dyn Resolve>,
+}
+
+impl Sockets {
+    /// With the system's resolver.
+    pub fn new(rules: Rules) -> Self {
+        Self::with(rules, Limits::default(), Arc::new(SystemResolver))
+    }
+
+    /// With limits and a resolver of one's own.
+    pub fn with(rules: Rules, limits: Limits, resolver: Arc<dyn Resolve>) -> Self {
+        Self { rules: Arc::new(rules), limits, resolver }
+    }
+
+    /// The rules, for whoever wants to say no early. Every connection checks again.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Connects, sends one text, waits for the other side to close or a moment, and closes. Each address of the host is
+    /// tried in turn until one has taken the text.
+    pub async fn send_text(&self, url: &str, text: &str) -> Result<(), EgressError> {
+        let target = Target::parse(url)?;
+        self.rules.check_host(&target)?;
+        let addresses = self.addresses(&target).await?;
+        let mut last = None;
+        for address in addresses {
+            match self.send_to(address, &target, text).await {
+                Ok(()) => return Ok(()),
+                // It may have arrived: the next address could only be somebody else.
+                Err(error @ EgressError::Broken { .. }) => return Err(error),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.unwrap_or_else(|| EgressError::Unresolved {
+            host: target.host().to_owned(),
+            error: io::Error::from(io::ErrorKind::NotFound),
+        }))
+    }
+
+    /// Every address of the host, all of them checked. One bad one spoils them all: a name that leads to this machine and
+    /// somewhere else is a trap.
+    async fn addresses(&self, target: &Target) -> Result<Vec<SocketAddr>, EgressError> {
+        let found = match target.literal() {
+            Some(address) => vec![address],
+            // Agents listen on one of the two or on both. No resolver is asked what this machine is.
+            None if target.host() == "localhost" => {
+                vec![IpAddr::V6(Ipv6Addr::LOCALHOST), IpAddr::V4(Ipv4Addr::LOCALHOST)]
+            }
+            None => {
+                let wrong = |error| EgressError::Unresolved { host: target.host().to_owned(), error };
+                let resolved = timeout(self.limits.resolve, self.resolver.resolve(target.host())).await;
+                resolved.map_err(|_| wrong(io::ErrorKind::TimedOut.into()))?.map_err(wrong)?
+            }
+        };
+        for address in &found {
+            self.rules.check_address(target, *address)?;
+        }
+        Ok(found.into_iter().map(|address| SocketAddr::new(address, target.port())).collect())
+    }
+
+    /// One attempt at exactly this address.
+    async fn send_to(&self, address: SocketAddr, target: &Target, text: &str) -> Result<(), EgressError> {
+        let refused = |error| EgressError::Connect { address, error };
+        let stream = timeout(self.limits.connect, TcpStream::connect(address)).await;
+        let stream = stream.map_err(|_| refused(io::ErrorKind::TimedOut.into()))?.map_err(refused)?;
+        let _ = stream.set_nodelay(true);
+        let strange = |error: String| EgressError::Handshake { address, error };
+        let request = target.uri().into_client_request().map_err(|error| strange(error.to_string()))?;
+        // Nothing is expected from the other side but a close.
+        let small =
+            WebSocketConfig::default().max_message_size(Some(64 * 1024)).max_frame_size(Some(64 * 1024));
+        let shaken =
+            timeout(self.limits.handshake, client_async_with_config(request, stream, Some(small))).await;
+        let (mut socket, _) = shaken
+            .map_err(|_| strange("no answer in time".to_owned()))?
+            .map_err(|error| strange(handshake(error)))?;
+        let broken = |error: String| EgressError::Broken { address, error };
+        let sent = timeout(self.limits.write, socket.send(Message::text(text))).await;
+        sent.map_err(|_| broken("not written in time".to_owned()))?
+            .map_err(|error| broken(error.to_string()))?;
+        self.closed(socket).await.map_err(broken)
+    }
+
+    /// Waits until the other side has closed, which says that it has read; a side that stays open has had its time.
+    async fn closed(&self, mut socket: WebSocketStream<TcpStream>) -> Result<(), String> {
+        let read = async {
+            loop {
+                match socket.next().await {
+                    Some(Ok(Message::Close(_))) => return Ok(()),
+                    Some(Ok(_)) => {}
+                    Some(Err(tungstenite::Error::ConnectionClosed)) => return Ok(()),
+                    Some(Err(error)) => return Err(error.to_string()),
+                    None => return Err("closed without a word".to_owned()),
+                }
+            }
+        };
+        match timeout(self.limits.close, read).await {
+            Ok(done) => {
+                // Answers the close, so that the other side ends cleanly too.
+                let _ = timeout(self.limits.close, socket.close(None)).await;
+                done
+            }
+            Err(_) => {
+                let _ = timeout(self.limits.close, socket.close(None)).await;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What went wrong, without what the other side wrote.
+fn handshake(error: tungstenite::Error) -> String {
+    match error {
+        tungstenite::Error::Http(response) => {
+            format!("it answers with status {}", response.status().as_u16())
+        }
+        other => other.to_string(),
+    }
+}

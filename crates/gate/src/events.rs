@@ -1,0 +1,218 @@
+//! Events of the observability door: telling them, asking with them, reading them, and what an answer looks like to the
+//! agent that asked.
+
+use std::sync::Arc;
+
+use placet_core::{Actor, Auth, Body, Command, Create, DecisionWord, Refusal, Request, Role, State, Time};
+use placet_store::{
+    Done, EVENTS, EventDone, EventTail, EventWords, EventWork, Idempotency, NewEvent, NewTheme, Outcome,
+    RecentEvents, SeenEvent, StoreError, StoredEvent, ThemeDone, Work,
+};
+use serde_json::{Map, Value, json};
+
+use crate::{Gate, GateError};
+
+/// How long events are kept.
+#[derive(Debug, Clone, Copy)]
+pub struct EventRetention {
+    /// At most so many.
+    pub keep: u64,
+    /// At most so long.
+    pub keep_for: std::time::Duration,
+}
+
+impl Default for EventRetention {
+    fn default() -> Self {
+        Self { keep: 100_000, keep_for: std::time::Duration::from_hours(30 * 24) }
+    }
+}
+
+/// An event that is stored, and the request it made.
+#[derive(Debug, Clone)]
+pub struct Told {
+    /// Its number.
+    pub id: u64,
+    /// The request it made.
+    pub request: Option<Arc<Request>>,
+    /// Whether an idempotency key answered: it was stored before.
+    pub replayed: bool,
+}
+
+impl Gate {
+    /// Stores an event. Answers when it is durable.
+    pub async fn tell(
+        &self,
+        actor: &Actor,
+        event: NewEvent,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Told, GateError> {
+        let actor = self.acting(actor, &[Role::Agent])?.into_owned();
+        let done = self.event_work(EventWork { actor, event, ask: None, idempotency }).await?;
+        let id = done.id.ok_or_else(|| GateError::refused(Refusal::Unauthorized))?;
+        Ok(Told { id, request: None, replayed: done.replayed })
+    }
+
+    /// Stores an event that asks a person, and the request it makes, in one transaction.
+    pub async fn tell_and_ask(
+        &self,
+        actor: &Actor,
+        create: Create,
+        event: NewEvent,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Told, GateError> {
+        let (submitted, id) = self.submit_with(EVENTS, actor, create, Some(event), idempotency).await?;
+        let id = match id {
+            Some(id) => id,
+            // Made before with the same key: the event is there, unless it is so old that it was deleted.
+            None => self.store.event_of(submitted.request.id).await?.ok_or_else(GateError::not_found)?.id,
+        };
+        Ok(Told { id, request: Some(submitted.request), replayed: submitted.replayed })
+    }
+
+    /// The command of a new request together with its event.
+    pub(crate) async fn event_command(
+        &self,
+        actor: &Actor,
+        event: NewEvent,
+        command: Command,
+        idempotency: Option<Idempotency>,
+    ) -> Result<(Outcome, Option<u64>), GateError> {
+        let work = EventWork { actor: actor.clone(), event, ask: Some(command), idempotency };
+        let EventDone { id, outcome, .. } = self.event_work(work).await?;
+        let outcome = outcome.ok_or(StoreError::Unknown)?;
+        match outcome.answer {
+            Ok(()) => Ok((outcome, id)),
+            Err(refusal) => Err(GateError::Refused { refusal, request: outcome.request }),
+        }
+    }
+
+    async fn event_work(&self, work: EventWork) -> Result<EventDone, GateError> {
+        match self.store.run(Work::Event(Box::new(work))).await? {
+            Done::Event(done) => Ok(done),
+            _ => Err(StoreError::Unknown.into()),
+        }
+    }
+
+    /// Whether this caller may read all events: people who review or audit, and programs on this machine where agents
+    /// need no key.
+    pub fn reads_events(&self, actor: &Actor) -> Result<(), GateError> {
+        if actor.auth == Auth::Open {
+            return Ok(());
+        }
+        self.acting(actor, &[Role::Reviewer, Role::Auditor]).map(|_| ())
+    }
+
+    /// The newest events, and all whose requests wait.
+    pub async fn recent_events(&self, actor: &Actor, limit: u32) -> Result<RecentEvents, GateError> {
+        self.reads_events(actor)?;
+        Ok(self.store.recent_events(limit).await?)
+    }
+
+    /// One event. An agent sees its own; unknown and foreign numbers answer alike.
+    pub async fn event(&self, actor: &Actor, id: u64) -> Result<SeenEvent, GateError> {
+        let own = actor.role == Role::Agent && actor.session.is_none();
+        if !own {
+            self.reads_events(actor)?;
+        }
+        let all = actor.auth == Auth::Open || !own;
+        let found = self.store.event(id).await?;
+        found.filter(|seen| all || seen.event.agent == actor.name).ok_or_else(GateError::not_found)
+    }
+
+    /// The event that made a request.
+    pub async fn event_of(&self, request: &Request) -> Result<Option<StoredEvent>, GateError> {
+        Ok(self.store.event_of(request.id).await?)
+    }
+
+    /// What events can be filtered by.
+    pub async fn event_words(&self, actor: &Actor) -> Result<EventWords, GateError> {
+        self.reads_events(actor)?;
+        Ok(self.store.event_words().await?)
+    }
+
+    /// Follows events from now on.
+    pub async fn event_tail(&self) -> Result<EventTail, GateError> {
+        Ok(self.store.event_tail().await?)
+    }
+
+    /// Every colour theme, as JSON.
+    pub async fn themes(&self, actor: &Actor) -> Result<Vec<String>, GateError> {
+        self.reads_events(actor)?;
+        Ok(self.store.themes().await?)
+    }
+
+    /// Stores a colour theme, unless there are as many as there may be.
+    pub async fn put_theme(&self, actor: &Actor, theme: NewTheme, most: u32) -> Result<ThemeDone, GateError> {
+        self.reads_events(actor)?;
+        match self.store.run(Work::Theme { theme, most }).await? {
+            Done::Theme(done) => Ok(done),
+            _ => Err(StoreError::Unknown.into()),
+        }
+    }
+
+    /// Deletes old events until those that are left may stay. Returns how many went.
+    pub async fn prune_events(&self) -> Result<u64, GateError> {
+        Ok(prune(&self.store, self.settings.events, self.now()).await?)
+    }
+}
+
+/// Deletes old events, a bounded number in each transaction.
+pub(crate) async fn prune(
+    store: &placet_store::Store,
+    retention: EventRetention,
+    now: Time,
+) -> Result<u64, StoreError> {
+    let age = i64::try_from(retention.keep_for.as_micros()).unwrap_or(i64::MAX);
+    let before = Time::from_micros(now.micros().saturating_sub(age));
+    let mut all = 0;
+    loop {
+        match store.run(Work::PruneEvents { keep: retention.keep, before }).await? {
+            Done::Pruned(0) => return Ok(all),
+            Done::Pruned(some) => all += some,
+            _ => return Err(StoreError::Unknown),
+        }
+    }
+}
+
+/// What a person said, in the words of the agent that asked: `permission`, `response` or `choice`, when and who. `None`
+/// as long as nobody, and no policy, has said anything.
+pub fn answer(request: &Request) -> Option<Map<String, Value>> {
+    let decision = request.decision.as_ref()?;
+    let body = &request.content.as_ref()?.body;
+    let said = decision.content.as_ref().and_then(|content| content.answer.clone());
+    let (name, value) = match (body, request.state) {
+        (Body::Confirmation(_), State::Approved) => ("permission", Value::Bool(true)),
+        (Body::Confirmation(_), State::Denied) => ("permission", Value::Bool(false)),
+        (Body::Input(input), State::Answered | State::Denied) => {
+            let name = if input.input.options.is_some() { "choice" } else { "response" };
+            (name, said.filter(|_| request.state == State::Answered).unwrap_or(Value::Null))
+        }
+        _ => return None,
+    };
+    let mut answer = Map::new();
+    answer.insert(name.to_owned(), value);
+    answer.insert("respondedAt".to_owned(), decision.at.millis().into());
+    let by = if decision.by.is_empty() { "policy".to_owned() } else { decision.by.join(", ") };
+    answer.insert("respondedBy".to_owned(), by.into());
+    if decision.word == DecisionWord::Deny {
+        answer.insert("denied".to_owned(), true.into());
+        if let Some(reason) = &decision.reason {
+            answer.insert("reason".to_owned(), reason.as_str().into());
+        }
+    }
+    Some(answer)
+}
+
+/// Where a request stands, in the words of the observability dashboard.
+pub fn status(request: &Request, now: Time) -> Value {
+    match request.state_at(now) {
+        State::Pending => json!({"status": "pending"}),
+        State::Expired => json!({"status": "timeout"}),
+        state => match answer(request) {
+            Some(answer) => {
+                json!({"status": "responded", "respondedAt": answer["respondedAt"], "response": answer})
+            }
+            None => json!({"status": "error", "reason": state.as_str()}),
+        },
+    }
+}

@@ -1,0 +1,154 @@
+//! One call of an agent as a request to the gate, and the key that makes asking twice the same as asking once.
+
+use data_encoding::HEXLOWER;
+use placet_core::{Create, DecisionWord, Kind};
+use placet_ledger::canonical;
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::{Edits, Event};
+
+/// A call that an agent wants to make.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// Which hook asks, and so in which dialect it is answered.
+    pub event: Event,
+    /// The agent's session.
+    pub session: String,
+    /// The tool, as the agent names it.
+    pub tool: String,
+    /// What it is called with.
+    pub input: Map<String, Value>,
+    /// The agent's id of this call, the same if the agent asks again.
+    pub call_id: Option<String>,
+    /// The turn it belongs to, where there is no id.
+    pub turn: Option<String>,
+    /// How the agent treats calls without an answer, where it says so.
+    pub permission_mode: Option<String>,
+    /// Where it comes from. Only what stays the same when the same call is asked for again: it is part of the request.
+    pub context: Map<String, Value>,
+}
+
+/// What whoever installed the hook adds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// How long deciding may take, such as `540s`.
+    pub expires_in: Option<String>,
+    /// The person on whose behalf the agent works.
+    pub on_behalf_of: Option<String>,
+}
+
+/// A call, ready to be asked for.
+#[derive(Debug, Clone)]
+pub struct Asking<'a> {
+    call: &'a Call,
+    options: &'a Options,
+}
+
+/// The longest session name a request takes.
+const SESSION: usize = 200;
+
+impl Call {
+    /// With what whoever installed the hook adds.
+    pub fn asking<'a>(&'a self, options: &'a Options) -> Asking<'a> {
+        Asking { call: self, options }
+    }
+
+    /// The session as requests name it.
+    pub fn session_name(&self) -> String {
+        session_name(&self.session)
+    }
+
+    /// The same for every call of this tool with these arguments.
+    pub fn same(&self) -> String {
+        same(&self.tool, &self.input)
+    }
+}
+
+/// The session as requests name it: itself, or its hash when it is too long.
+pub(crate) fn session_name(session: &str) -> String {
+    if session.len() <= SESSION {
+        session.to_owned()
+    } else {
+        format!("sha256:{}", hash(&[session.as_bytes()]))
+    }
+}
+
+/// The same for every call of one tool with one set of arguments.
+pub(crate) fn same(tool: &str, input: &Map<String, Value>) -> String {
+    // What was read strictly always has a canonical form; if it ever had none, no two calls would count as one.
+    let input = canonical(input).unwrap_or_default();
+    hash(&[tool.as_bytes(), &input])
+}
+
+impl crate::Ran {
+    /// The same for every call of this tool with these arguments.
+    pub fn same(&self) -> String {
+        same(&self.tool, &self.input)
+    }
+}
+
+/// Each part with its length in front, so that no two lists of parts share a hash.
+fn hash(parts: &[&[u8]]) -> String {
+    let mut digest = Sha256::new();
+    for part in parts {
+        digest.update((part.len() as u64).to_be_bytes());
+        digest.update(part);
+    }
+    HEXLOWER.encode(&digest.finalize())
+}
+
+impl Asking<'_> {
+    /// The body of the create call.
+    pub fn create(&self) -> Create {
+        let Self { call, options } = self;
+        let mut create = Create::new(Kind::Action, call.session_name());
+        create.tool = Some(call.tool.clone());
+        create.arguments = Some(call.input.clone());
+        create.context = Some(self.context());
+        create.expires_in.clone_from(&options.expires_in);
+        create.on_behalf_of.clone_from(&options.on_behalf_of);
+        // What the agent cannot take is not offered to reviewers.
+        create.allowed = Some(match call.event.edits() {
+            Edits::Replace | Edits::Merge => {
+                vec![DecisionWord::Approve, DecisionWord::Edit, DecisionWord::Deny]
+            }
+            Edits::Never => vec![DecisionWord::Approve, DecisionWord::Deny],
+        });
+        create
+    }
+
+    /// Where the call comes from.
+    pub(crate) fn context(&self) -> Map<String, Value> {
+        let mut context = self.call.context.clone();
+        context.insert("agent".to_owned(), json!(self.call.event.agent().as_str()));
+        context.insert("hook".to_owned(), json!(self.call.event.as_str()));
+        if let Some(id) = &self.call.call_id {
+            context.insert("call_id".to_owned(), json!(id));
+        }
+        context
+    }
+
+    /// The idempotency key. With an id of the call it is the same however often the agent asks; without one, calls that
+    /// look the same are told apart by how many of them came before.
+    pub fn key(&self, occurrence: u32) -> String {
+        let Self { call, .. } = self;
+        let (agent, event) = (call.event.agent().as_str(), call.event.as_str());
+        let occurrence = occurrence.to_be_bytes();
+        let hash = match &call.call_id {
+            Some(id) => {
+                hash(&[b"id", agent.as_bytes(), event.as_bytes(), call.session.as_bytes(), id.as_bytes()])
+            }
+            None => hash(&[
+                b"same",
+                agent.as_bytes(),
+                event.as_bytes(),
+                call.session.as_bytes(),
+                call.turn.as_deref().unwrap_or_default().as_bytes(),
+                call.same().as_bytes(),
+                &occurrence,
+            ]),
+        };
+        format!("hook-{hash}")
+    }
+}

@@ -1,0 +1,106 @@
+//! Whatever is not an approved, claimed request for this very call blocks, in every dialect.
+
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::{call, record};
+use crate::{Agent, Answer, Approved, Effect, Event, Mode, blocked, effect, render};
+
+#[test]
+fn a_refusal_and_a_failure_block_in_every_dialect() {
+    for event in Event::ALL {
+        for answer in [
+            Answer::Deny("no".to_owned()),
+            Answer::Deny(String::new()),
+            Answer::Block("cannot reach the server".to_owned()),
+            Answer::Block(" ".to_owned()),
+            Answer::Pass(None),
+            Answer::Pass(Some("why".to_owned())),
+        ] {
+            let output = render(&call(event), Mode::Gate, &answer);
+            assert_eq!(effect(event, &output), Effect::Blocked, "{event:?} {answer:?} {output:?}");
+            assert!(!output.stderr.trim().is_empty(), "{event:?}: silence is taken for consent");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_even_a_call_blocks_whichever_event_it_was() {
+    for event in Event::ALL {
+        // The installed hook says which event it is for where it must.
+        let hint = (event == Event::ClaudePermissionRequest).then_some(event.as_str());
+        let output = blocked(event.agent(), hint, Mode::Gate, "not JSON");
+        assert_eq!(effect(event, &output), Effect::Blocked, "{event:?} {output:?}");
+    }
+}
+
+#[test]
+fn a_relay_leaves_failures_to_the_person_at_the_terminal_and_never_says_yes() {
+    for event in [Event::ClaudePermissionRequest, Event::CodexPermissionRequest] {
+        for why in [None, Some("cannot reach the server".to_owned())] {
+            let output = render(&call(event), Mode::Relay, &Answer::Pass(why));
+            assert_eq!(effect(event, &output), Effect::Undecided, "{event:?}");
+        }
+        assert_eq!(effect(event, &blocked(event.agent(), None, Mode::Relay, "junk")), Effect::Undecided);
+        let output = render(&call(event), Mode::Relay, &Answer::Deny("no".to_owned()));
+        assert_eq!(effect(event, &output), Effect::Blocked);
+    }
+    // Nobody is asked at the terminal there, so nothing is left to anybody.
+    let output = render(&call(Event::ClaudePreToolUse), Mode::Relay, &Answer::Pass(None));
+    assert_eq!(effect(Event::ClaudePreToolUse, &output), Effect::Blocked);
+}
+
+#[test]
+fn copilot_is_never_sent_an_exit_code_that_lets_the_call_through() {
+    for event in Event::ALL.into_iter().filter(|event| event.agent() == Agent::Copilot) {
+        assert_eq!(render(&call(event), Mode::Gate, &Answer::Block("no".to_owned())).code, 0);
+    }
+    assert_eq!(blocked(Agent::Copilot, None, Mode::Gate, "no").code, 0);
+}
+
+#[test]
+fn a_yes_needs_a_claimed_record_of_exactly_this_call() {
+    let call = call(Event::ClaudePreToolUse);
+    let good = record(&call, json!({}));
+    let check = |record: &placet_core::Record, permit, claimed: &Map<String, Value>| {
+        Approved::check(&call, record, permit, claimed, Some(good.digest))
+    };
+    let permit = Some("prm_1");
+    assert!(check(&good, permit, &call.input).is_ok());
+    assert!(check(&good, None, &call.input).is_err(), "not claimed");
+    assert!(check(&good, Some(""), &call.input).is_err(), "not claimed");
+    let other = Map::from_iter([("command".to_owned(), json!("rm -rf /"))]);
+    assert!(check(&good, permit, &other).is_err(), "other arguments than those approved");
+    let wrong = [
+        json!({"tool": "Read"}),
+        json!({"arguments": other}),
+        json!({"arguments": null}),
+        json!({"kind": "confirmation"}),
+        json!({"decision": null}),
+        json!({"decision": {"decision": "deny", "by": ["ann"], "reason": null, "arguments": null,
+            "digest": good.digest, "answer": null, "steps": null, "at": "2026-11-15T12:00:01Z"}}),
+        json!({"decision": {"decision": "approve", "by": ["ann"], "reason": null, "arguments": null,
+            "digest": format!("sha256:{}", "c".repeat(64)), "answer": null, "steps": null,
+            "at": "2026-11-15T12:00:01Z"}}),
+    ];
+    for changes in wrong {
+        assert!(check(&record(&call, changes.clone()), permit, &call.input).is_err(), "{changes}");
+    }
+    for state in placet_core::State::ALL {
+        let yes = check(&record(&call, json!({ "state": state })), permit, &call.input).is_ok();
+        let expected = matches!(state, placet_core::State::Approved | placet_core::State::Claimed);
+        assert_eq!(yes, expected, "{state}");
+    }
+}
+
+proptest! {
+    /// Whatever text a reason has, it does not turn a no into anything else.
+    #[test]
+    fn no_reason_makes_a_no_a_yes(which in 0..Event::ALL.len(), reason in "\\PC{0,200}|[\\x00-\\x7f]{0,200}", failed: bool) {
+        let event = Event::ALL[which];
+        let answer = if failed { Answer::Block(reason.clone()) } else { Answer::Deny(reason.clone()) };
+        prop_assert_eq!(effect(event, &render(&call(event), Mode::Gate, &answer)), Effect::Blocked);
+        let hint = (event == Event::ClaudePermissionRequest).then_some("PermissionRequest");
+        prop_assert_eq!(effect(event, &blocked(event.agent(), hint, Mode::Gate, &reason)), Effect::Blocked);
+    }
+}

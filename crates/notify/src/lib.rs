@@ -1,0 +1,6 @@
+//! Channels: workers that take deliveries from the outbox and see that they arrive.
+
+mod callbacks;
+mod frame;
+
+pub use callbacks::Callbacks;

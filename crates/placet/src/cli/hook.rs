@@ -1,0 +1,149 @@
+//! What an agent's settings call, and what a person types to get there.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::{Args, Subcommand, ValueEnum};
+use placet_hooks::{Agent, Mode};
+
+use super::duration;
+
+/// Hooks of coding agents.
+#[derive(Debug, Clone, Subcommand)]
+#[command(after_help = "\
+Examples:
+  placet hook install claude-code             every tool call of Claude Code in this project goes through Placet
+  placet hook install codex --user --dry-run  show what would be written
+  placet hook install gemini --uninstall
+  placet doctor                               prove that a no really blocks
+
+The agent's settings call `placet hook AGENT` with the call as JSON on standard input. It asks the server, waits for a
+person if policy holds the call, and answers the way that agent understands. Whatever goes wrong blocks the call: no
+server, no key, no answer in time, or input it does not understand. See docs/hooks.md.")]
+pub(crate) enum HookCommand {
+    /// Answer a hook of Claude Code
+    #[command(name = "claude-code")]
+    ClaudeCode(HookArgs),
+    /// Answer a hook of Codex CLI
+    Codex(HookArgs),
+    /// Answer a hook of Gemini CLI
+    Gemini(HookArgs),
+    /// Answer a hook of Cursor
+    Cursor(HookArgs),
+    /// Answer a hook of GitHub Copilot CLI
+    Copilot(HookArgs),
+    /// Answer the plugin in OpenCode
+    #[command(name = "opencode")]
+    OpenCode(HookArgs),
+    /// Write the hook into an agent's settings, or take it out
+    Install(InstallArgs),
+}
+
+/// Whose fault a failure is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HookMode {
+    /// Whatever is not approved is blocked.
+    Gate,
+    /// The person at the terminal is asked as well, and the first answer counts.
+    Relay,
+}
+
+impl From<HookMode> for Mode {
+    fn from(mode: HookMode) -> Self {
+        match mode {
+            HookMode::Gate => Self::Gate,
+            HookMode::Relay => Self::Relay,
+        }
+    }
+}
+
+/// Answer a hook.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct HookArgs {
+    /// gate: whatever is not approved is blocked. relay: the person at the terminal is asked as well, the first answer
+    /// counts (PermissionRequest of Claude Code and Codex)
+    #[arg(long, value_name = "MODE", default_value = "gate", hide_possible_values = true)]
+    pub(crate) mode: HookMode,
+    /// How long to wait for a person; must be less than the agent's own timeout for hooks [default: below the timeout that
+    /// the agent has by default]
+    #[arg(long, value_parser = duration, value_name = "DURATION")]
+    pub(crate) wait: Option<Duration>,
+    /// How long deciding may take [default: as long as the hook waits; 24h with --defer]
+    #[arg(long, value_parser = duration, value_name = "DURATION")]
+    pub(crate) expires_in: Option<Duration>,
+    /// If nobody decided in time, let `claude -p` end and ask again when it is resumed
+    #[arg(long)]
+    pub(crate) defer: bool,
+    /// The event this hook is installed for, for agents that do not say
+    #[arg(long, value_name = "EVENT")]
+    pub(crate) event: Option<String>,
+    /// The person on whose behalf the agent works
+    #[arg(long, value_name = "PERSON")]
+    pub(crate) on_behalf_of: Option<String>,
+    /// File with the agent's key, instead of PLACET_TOKEN
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Give an unreachable server up sooner than after 10 s; never later
+    #[arg(long, value_parser = duration, value_name = "DURATION", hide = true)]
+    pub(crate) give_up: Option<Duration>,
+}
+
+/// An agent by name.
+fn agent(text: &str) -> Result<Agent, String> {
+    text.parse()
+}
+
+/// Write the hook into an agent's settings.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  placet hook install claude-code                      .claude/settings.json of this project
+  placet hook install claude-code --user               ~/.claude/settings.json
+  placet hook install claude-code --mode relay         ask the person at the terminal and Placet, the first answer counts
+  placet hook install gemini --wait 30m --dry-run      print what would change, write nothing
+  placet hook install cursor --uninstall               take out what was put in, and nothing else
+
+What is there already stays. The file as it was is kept beside it as FILE.placet-backup.")]
+pub(crate) struct InstallArgs {
+    /// Which agent: claude-code, codex, gemini, cursor, copilot or opencode
+    #[arg(value_parser = agent, value_name = "AGENT")]
+    pub(crate) agent: Agent,
+    /// For this project: the current folder [default]
+    #[arg(long, conflicts_with = "user")]
+    pub(crate) project: bool,
+    /// For every project of this user
+    #[arg(long)]
+    pub(crate) user: bool,
+    /// gate: block what is not approved. relay: race with the person at the terminal (claude-code and codex)
+    #[arg(long, value_name = "MODE", default_value = "gate", hide_possible_values = true)]
+    pub(crate) mode: HookMode,
+    /// How long each call waits for a person; the agent's timeout is set to fit
+    #[arg(long, value_parser = duration, value_name = "DURATION", default_value = "10m")]
+    pub(crate) wait: Duration,
+    /// For `claude -p`: end when nobody decided in time, and ask again when resumed
+    #[arg(long)]
+    pub(crate) defer: bool,
+    /// File with the agent's key, instead of PLACET_TOKEN
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Print what would change, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Take out what was put in, and nothing else
+    #[arg(long)]
+    pub(crate) uninstall: bool,
+}
+
+/// Check that everything works, and that a no really blocks.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Uses PLACET_URL and PLACET_TOKEN as the hooks do: run it with the agent's key, in the project's folder.
+
+Exit codes: 0 everything is well, or only warnings; 1 something is wrong.")]
+pub(crate) struct DoctorArgs {
+    /// Only this agent's hook
+    #[arg(long, value_parser = agent, value_name = "AGENT")]
+    pub(crate) agent: Option<Agent>,
+    /// File with the agent's key, instead of PLACET_TOKEN
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+}

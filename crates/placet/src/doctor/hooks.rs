@@ -1,0 +1,107 @@
+//! Which agents have the hook in their settings, and whether what is written there can run.
+
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
+
+use placet_hooks::Agent;
+
+use super::{Check, Verdict};
+use crate::hook::install::{
+    document::Json,
+    place,
+    settings::{installed as commands, is_our_command},
+};
+
+/// One check for each place where a hook is installed, or one that there is none.
+pub(super) fn installed(agents: &[Agent]) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for agent in agents {
+        for user in [false, true] {
+            checks.extend(at(*agent, user));
+        }
+    }
+    if checks.is_empty() {
+        let detail = "none in this folder or for this user; `placet hook install AGENT` writes one";
+        checks.push(Check::new("hooks", Verdict::Warning, detail));
+    }
+    checks
+}
+
+fn at(agent: Agent, user: bool) -> Option<Check> {
+    let path = place(agent, user).ok()?;
+    let text = fs::read_to_string(&path).ok()?;
+    let name = format!("hook {agent}");
+    let shown = path.display();
+    if agent == Agent::OpenCode {
+        let line = text.lines().find_map(|line| line.strip_prefix("const COMMAND = "))?;
+        let words: Vec<String> = serde_json::from_str(line).ok()?;
+        let program = words.first().cloned().unwrap_or_default();
+        return Some(runs(&name, &shown.to_string(), &program));
+    }
+    let document: Json = match serde_json::from_str(&text) {
+        Ok(document) => document,
+        Err(error) if text.contains("placet") => {
+            let detail = format!("{shown} is not plain JSON ({error}); the agent may not read it either");
+            return Some(Check::new(name, Verdict::Warning, detail));
+        }
+        Err(_) => return None,
+    };
+    let found = commands(&document, agent);
+    let (event, command) = found.first()?;
+    let deciding = ["PreToolUse", "PermissionRequest", "BeforeTool", "preToolUse", "permissionRequest"];
+    if !found.iter().any(|(event, _)| deciding.contains(&event.as_str())) {
+        let detail = format!("{shown} has it for `{event}` only, which decides nothing; install it again");
+        return Some(Check::new(name, Verdict::Bad, detail));
+    }
+    if document.get("disableAllHooks") == Some(&Json::Bool(true)) {
+        let detail = format!("{shown} has `disableAllHooks`: nothing is gated");
+        return Some(Check::new(name, Verdict::Bad, detail));
+    }
+    let check = runs(&name, &shown.to_string(), &program(command, agent)?);
+    if agent == Agent::Codex && check.verdict == Verdict::Good && !trusted(&path) {
+        let detail =
+            format!("{shown} has it, but Codex runs only what you trusted: open `codex`, then /hooks");
+        return Some(Check::new(name, Verdict::Warning, detail));
+    }
+    Some(check)
+}
+
+/// The program of a command of ours.
+fn program(command: &str, agent: Agent) -> Option<String> {
+    if !is_our_command(command, agent) {
+        return None;
+    }
+    let end = command.find(&format!(" hook {agent}"))?;
+    let before = command.get(..end)?.trim_end();
+    let unquoted = match before.strip_suffix('\'') {
+        Some(quoted) => quoted.rsplit(" '").next()?.trim_start_matches('\'').to_owned(),
+        None => before.rsplit(' ').next()?.to_owned(),
+    };
+    Some(unquoted)
+}
+
+fn runs(name: &str, shown: &str, program: &str) -> Check {
+    let executable = fs::metadata(Path::new(program))
+        .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0);
+    // A bare name is looked up when the agent runs it.
+    if executable || !program.contains('/') {
+        return Check::new(name, Verdict::Good, format!("{shown} runs {program}"));
+    }
+    let detail =
+        format!("{shown} runs {program}, which cannot be run: every call is blocked. Install it again");
+    Check::new(name, Verdict::Bad, detail)
+}
+
+/// Whether Codex remembers that somebody reviewed a hook of this file.
+fn trusted(path: &Path) -> bool {
+    let home = std::env::var_os("CODEX_HOME").map(std::path::PathBuf::from);
+    let home = home.or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".codex")));
+    let Some(config) = home.and_then(|home| fs::read_to_string(home.join("config.toml")).ok()) else {
+        return false;
+    };
+    let Ok(config) = config.parse::<toml::Table>() else { return false };
+    let whole = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()).display().to_string();
+    let states = config.get("hooks").and_then(|hooks| hooks.get("state")?.as_table());
+    states.is_some_and(|states| {
+        states.iter().any(|(key, state)| key.contains(&whole) && state.get("trusted_hash").is_some())
+    })
+}

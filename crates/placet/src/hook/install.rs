@@ -1,0 +1,247 @@
+//! `placet hook install`: puts the hook into an agent's settings, keeps the rest as it is, and takes it out again.
+
+use std::{
+    fs, io,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use placet_hooks::{Agent, Mode};
+use serde_json::json;
+
+pub(crate) mod document;
+pub(crate) mod settings;
+
+use document::{Json, diff};
+use settings::{Wanted, add, installed, remove};
+
+use crate::{
+    cli::{Global, InstallArgs},
+    exit::usage,
+    output::{self, paint},
+};
+
+/// Installs, or takes out.
+pub(crate) fn run(args: &InstallArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    let mode = Mode::from(args.mode);
+    if mode == Mode::Relay && !matches!(args.agent, Agent::ClaudeCode | Agent::Codex) {
+        return Err(usage(format!(
+            "`--mode relay` is for claude-code and codex: {} does not ask at the terminal while a hook runs",
+            args.agent
+        )));
+    }
+    if args.defer && args.agent != Agent::ClaudeCode {
+        return Err(usage("`--defer` is for claude-code: no other agent can put a call off"));
+    }
+    if args.wait.as_secs() == 0 {
+        return Err(usage("`--wait` must be at least 1s"));
+    }
+    let path = place(args.agent, args.user)?;
+    let before = match fs::read_to_string(&path) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(usage(format!("cannot read {}: {error}", path.display()))),
+    };
+    let wanted = Wanted {
+        agent: args.agent,
+        mode,
+        program: program()?,
+        url: global.url.clone().filter(|url| !url.is_empty()),
+        wait: args.wait,
+        defer: args.defer,
+        token_file: args.token_file.as_deref().map(std::path::absolute).transpose()?,
+    };
+    let after = changed(before.as_deref(), &wanted, args.uninstall)
+        .map_err(|why| usage(format!("{} is left as it is: {why}", path.display())))?;
+    let changes = before != after;
+    if changes && !args.dry_run {
+        write(&path, before.as_deref(), after.as_deref(), args.agent)?;
+    }
+    told(args, global, &path, before.as_deref(), after.as_deref())
+}
+
+/// The program that the hook runs: this one, wherever the agent is started from.
+fn program() -> anyhow::Result<String> {
+    let path = std::env::current_exe()?;
+    let path = path.to_str().ok_or_else(|| usage("the path of `placet` is not UTF-8"))?;
+    Ok(path.to_owned())
+}
+
+/// The file that an agent reads its hooks from.
+pub(crate) fn place(agent: Agent, user: bool) -> anyhow::Result<PathBuf> {
+    let folder =
+        |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = || folder("HOME").ok_or_else(|| usage("HOME is not set: where are your settings?"));
+    Ok(match (agent, user) {
+        (Agent::ClaudeCode, false) => PathBuf::from(".claude/settings.json"),
+        (Agent::ClaudeCode, true) => match folder("CLAUDE_CONFIG_DIR") {
+            Some(folder) => folder.join("settings.json"),
+            None => home()?.join(".claude/settings.json"),
+        },
+        (Agent::Codex, false) => PathBuf::from(".codex/hooks.json"),
+        (Agent::Codex, true) => match folder("CODEX_HOME") {
+            Some(folder) => folder.join("hooks.json"),
+            None => home()?.join(".codex/hooks.json"),
+        },
+        (Agent::Gemini, false) => PathBuf::from(".gemini/settings.json"),
+        (Agent::Gemini, true) => home()?.join(".gemini/settings.json"),
+        (Agent::Cursor, false) => PathBuf::from(".cursor/hooks.json"),
+        (Agent::Cursor, true) => home()?.join(".cursor/hooks.json"),
+        (Agent::Copilot, false) => PathBuf::from(".github/hooks/placet.json"),
+        (Agent::Copilot, true) => match folder("COPILOT_HOME") {
+            Some(folder) => folder.join("hooks/placet.json"),
+            None => home()?.join(".copilot/hooks/placet.json"),
+        },
+        (Agent::OpenCode, false) => PathBuf::from(".opencode/plugin/placet.js"),
+        (Agent::OpenCode, true) => match folder("XDG_CONFIG_HOME") {
+            Some(folder) => folder.join("opencode/plugin/placet.js"),
+            None => home()?.join(".config/opencode/plugin/placet.js"),
+        },
+    })
+}
+
+/// The whole file as it is to be; nothing if it is not to be there.
+fn changed(before: Option<&str>, wanted: &Wanted, uninstall: bool) -> Result<Option<String>, String> {
+    if wanted.agent == Agent::OpenCode {
+        let foreign = before.is_some_and(|text| !text.contains("placet hook install opencode"));
+        if foreign {
+            return Err("it is not the plugin that Placet writes".to_owned());
+        }
+        return Ok((!uninstall).then(|| wanted.plugin()));
+    }
+    let text = before.unwrap_or_default();
+    let mut document = match text.trim() {
+        "" if uninstall => return Ok(before.map(str::to_owned)),
+        "" => Json::Object(Vec::new()),
+        _ => serde_json::from_str::<Json>(text)
+            .map_err(|error| format!("it is not plain JSON ({error}); mend it, or take comments out"))?,
+    };
+    let original = document.clone();
+    if uninstall {
+        remove(&mut document, wanted.agent)?;
+        let only_ours = matches!(wanted.agent, Agent::Copilot | Agent::Cursor | Agent::Codex)
+            && document != original
+            && matches!(&document, Json::Object(left) if left.iter().all(|(name, _)| name == "version"));
+        if only_ours {
+            return Ok(None);
+        }
+    } else {
+        add(&mut document, wanted)?;
+    }
+    // Not a byte is touched when nothing changes.
+    Ok(if document == original && before.is_some() {
+        before.map(str::to_owned)
+    } else {
+        Some(document.pretty(text))
+    })
+}
+
+/// Writes the file whole or not at all, and keeps what was there before us beside it.
+fn write(path: &Path, before: Option<&str>, after: Option<&str>, agent: Agent) -> anyhow::Result<()> {
+    // Settings are often links into a folder of their own: the link stays.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let Some(after) = after else { return Ok(fs::remove_file(path)?) };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let document = before.and_then(|text| serde_json::from_str::<Json>(text).ok());
+    let untouched = document.is_some_and(|document| installed(&document, agent).is_empty());
+    if let Some(before) = before.filter(|_| untouched) {
+        replace(&backup(path), folder, before, path)?;
+    }
+    replace(path, folder, after, path)
+}
+
+fn backup(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".placet-backup");
+    path.with_file_name(name)
+}
+
+fn replace(path: &Path, folder: &Path, text: &str, like: &Path) -> anyhow::Result<()> {
+    let mut file = tempfile::Builder::new().prefix(".placet-").tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    if let Ok(data) = fs::metadata(like) {
+        file.as_file().set_permissions(data.permissions())?;
+    } else {
+        use std::os::unix::fs::PermissionsExt as _;
+        file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// Says what was done, or would be.
+fn told(
+    args: &InstallArgs,
+    global: &Global,
+    path: &Path,
+    before: Option<&str>,
+    after: Option<&str>,
+) -> anyhow::Result<ExitCode> {
+    let changes = before != after;
+    let notes = if args.uninstall { Vec::new() } else { notes(args) };
+    if global.json {
+        output::json(&json!({
+            "agent": args.agent.as_str(), "file": path, "changed": changes, "dry_run": args.dry_run,
+            "uninstall": args.uninstall, "diff": diff(before.unwrap_or_default(), after.unwrap_or_default()),
+            "notes": notes,
+        }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let done = match (changes, args.dry_run, args.uninstall) {
+        (false, _, true) => "nothing of Placet is in there",
+        (false, _, false) => "is as it should be",
+        (true, true, _) => "would change",
+        (true, false, true) => "no longer runs Placet",
+        (true, false, false) => "now runs Placet",
+    };
+    output::line(&format!("{} {done}", paint(output::NAME, &path.display().to_string())))?;
+    if changes && args.dry_run {
+        for line in diff(before.unwrap_or_default(), after.unwrap_or_default()) {
+            let style = match line.chars().next() {
+                Some('+') => output::GOOD,
+                Some('-') => output::BAD,
+                _ => output::DIM,
+            };
+            output::line(&paint(style, &output::safe(&line)))?;
+        }
+    }
+    for note in notes {
+        output::line(&note)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the person has to know or do.
+fn notes(args: &InstallArgs) -> Vec<String> {
+    let mut notes = Vec::new();
+    if args.token_file.is_none() {
+        notes.push(
+            "The agent's environment needs PLACET_TOKEN with an agent's key, and PLACET_URL if the server is elsewhere."
+                .to_owned(),
+        );
+    }
+    match args.agent {
+        Agent::Codex => notes.push(
+            "Codex does not run a hook that you have not reviewed: start `codex`, open /hooks and trust the ones of Placet. \
+             Do so again after every change."
+                .to_owned(),
+        ),
+        Agent::Gemini => notes.push(
+            "Gemini CLI asks its own policy as well: let it allow tools, and this hook decides. Project hooks run only in \
+             trusted folders."
+                .to_owned(),
+        ),
+        Agent::Cursor => notes.push("Restart Cursor; it needs a version with `preToolUse` and `failClosed`.".to_owned()),
+        Agent::ClaudeCode if args.defer => notes.push(
+            "--defer works for `claude -p` and single calls only; where Claude Code ignores it, its own rules decide. Keep \
+             allow rules and permission modes that accept calls out of such runs."
+                .to_owned(),
+        ),
+        Agent::ClaudeCode | Agent::Copilot | Agent::OpenCode => {}
+    }
+    notes.push(format!("Prove that a no blocks: placet doctor --agent {}", args.agent));
+    notes
+}

@@ -1,0 +1,62 @@
+//! After the fact: reporting what became of a call, and taking back what was answered elsewhere.
+
+use std::time::Duration;
+
+use placet_client::{Client, Permit, Report};
+use placet_hooks::{Output, Ran};
+
+use super::{
+    memory::{Memory, Note},
+    noted,
+};
+
+/// Nobody should wait long for this.
+const OUTAGE: Duration = Duration::from_secs(3);
+
+/// A call ran: its outcome is reported, or, if a person at the terminal allowed it, the question is taken back.
+pub(super) async fn ran(client: &Client, memory: &Memory, ran: &Ran) -> Output {
+    let notes = memory.notes();
+    let by_id = |note: &&Note| note.call_id.is_some() && note.call_id == ran.call_id;
+    let same = ran.same();
+    let by_arguments = |note: &&Note| note.call_id.is_none() && note.same == same;
+    let Some(note) = notes.iter().find(by_id).or_else(|| notes.iter().find(by_arguments)) else {
+        return Output::default();
+    };
+    let client = client.clone().with_outage_budget(OUTAGE);
+    memory.forget(note.request);
+    let Some(permit) = &note.permit else {
+        return withdraw(&client, note, "answered at the terminal").await;
+    };
+    let report =
+        if ran.worked { Report::succeeded() } else { Report::failed("the agent says that it failed") };
+    match bounded(client.report(note.request, &Permit::from(permit.clone()), &report)).await {
+        Ok(_) => Output::default(),
+        Err(reason) => noted(&format!("Placet: the outcome of {} was not reported: {reason}", note.request)),
+    }
+}
+
+/// The turn is over: nobody waits for what was asked beside the person at the terminal.
+pub(super) async fn stopped(client: &Client, memory: &Memory) -> Output {
+    let client = client.clone().with_outage_budget(OUTAGE);
+    let mut output = Output::default();
+    for note in memory.notes().iter().filter(|note| note.relay && !note.subagent && note.permit.is_none()) {
+        memory.forget(note.request);
+        output = withdraw(&client, note, "the agent's turn is over").await;
+    }
+    output
+}
+
+async fn withdraw(client: &Client, note: &Note, reason: &str) -> Output {
+    match bounded(client.cancel(note.request, Some(reason))).await {
+        Ok(_) => Output::default(),
+        Err(why) => noted(&format!("Placet: {} was not withdrawn: {why}", note.request)),
+    }
+}
+
+async fn bounded<T>(call: impl Future<Output = Result<T, placet_client::Error>>) -> Result<T, String> {
+    match tokio::time::timeout(2 * OUTAGE, call).await {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err("the server did not answer".to_owned()),
+    }
+}

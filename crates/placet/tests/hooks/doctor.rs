@@ -1,0 +1,65 @@
+//! `placet doctor` says what is right and wrong, and ends with it.
+
+use std::process::Command;
+
+use placet_core::State;
+use serde_json::Value;
+
+use crate::world::World;
+
+fn doctor(world: &World, key: &str, args: &[&str]) -> (Option<i32>, Value) {
+    let output = Command::new(env!("CARGO_BIN_EXE_placet"))
+        .args(["--json", "doctor", "--url", &world.url])
+        .args(args)
+        .current_dir(world.folder.path())
+        .env("HOME", world.folder.path())
+        .env("PLACET_TOKEN", key)
+        .env_remove("PLACET_URL")
+        .env_remove("CODEX_HOME")
+        .output()
+        .expect("it runs");
+    let document = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| {
+        panic!("{}", String::from_utf8_lossy(&output.stderr));
+    });
+    (output.status.code(), document)
+}
+
+fn verdict<'a>(document: &'a Value, name: &str) -> &'a str {
+    let checks = document["checks"].as_array().expect("a list");
+    let check =
+        checks.iter().find(|check| check["name"] == name).unwrap_or_else(|| panic!("{name}: {document}"));
+    check["verdict"].as_str().expect("a word")
+}
+
+#[test]
+fn a_healthy_place_is_good_and_a_no_is_proved_to_block_for_every_agent() {
+    let world = World::new();
+    let (code, document) = doctor(&world, &world.agent, &[]);
+    assert_eq!(code, Some(0), "{document}");
+    for name in ["server", "durability", "key", "policy", "clock"] {
+        assert_eq!(verdict(&document, name), "good", "{name}: {document}");
+    }
+    for agent in ["claude-code", "codex", "gemini", "cursor", "copilot", "opencode"] {
+        assert_eq!(verdict(&document, &format!("proof {agent}")), "good", "{document}");
+    }
+    assert_eq!(verdict(&document, "hooks"), "warning", "none is installed");
+    assert!(
+        world.requests().iter().all(|record| matches!(record.state, State::Cancelled | State::Denied)),
+        "nothing is left behind"
+    );
+}
+
+#[test]
+fn a_wrong_key_and_a_server_that_is_not_there_are_bad() {
+    let world = World::new();
+    let (code, document) = doctor(&world, "plk_agent_wrong", &["--agent", "codex"]);
+    assert_eq!((code, verdict(&document, "key")), (Some(1), "bad"));
+    let nowhere = World::at("http://127.0.0.1:9".to_owned());
+    let (code, document) = doctor(&nowhere, "", &["--agent", "codex"]);
+    assert_eq!((code, verdict(&document, "server")), (Some(1), "bad"));
+    assert_eq!(
+        verdict(&document, "proof codex"),
+        "good",
+        "a missing server is no reason to let anything through"
+    );
+}

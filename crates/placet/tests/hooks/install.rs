@@ -1,0 +1,221 @@
+//! `placet hook install`: what it writes runs, what was there stays, and it goes away without a trace.
+
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Command, Output, Stdio},
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const FILES: [(&str, &str); 6] = [
+    ("claude-code", ".claude/settings.json"),
+    ("codex", ".codex/hooks.json"),
+    ("gemini", ".gemini/settings.json"),
+    ("cursor", ".cursor/hooks.json"),
+    ("copilot", ".github/hooks/placet.json"),
+    ("opencode", ".opencode/plugin/placet.js"),
+];
+
+struct Project(TempDir);
+
+impl Project {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn install(&self, args: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_placet"))
+            .args(["hook", "install"])
+            .args(args)
+            .current_dir(self.0.path())
+            .env("HOME", self.0.path().join("home"))
+            .env("NO_COLOR", "1")
+            .env_remove("PLACET_URL")
+            .env_remove("XDG_CONFIG_HOME")
+            .env_remove("CODEX_HOME")
+            .env_remove("COPILOT_HOME")
+            .env_remove("CLAUDE_CONFIG_DIR")
+            .output()
+            .expect("it runs")
+    }
+
+    #[track_caller]
+    fn installed(&self, args: &[&str]) -> String {
+        let output = self.install(args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn path(&self, file: &str) -> PathBuf {
+        self.0.path().join(file)
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        let path = self.path(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn read(&self, file: &str) -> String {
+        fs::read_to_string(self.path(file)).unwrap()
+    }
+
+    fn json(&self, file: &str) -> Value {
+        serde_json::from_str(&self.read(file)).unwrap()
+    }
+}
+
+#[test]
+fn installing_twice_is_installing_once_and_uninstalling_leaves_nothing() {
+    for (agent, file) in FILES {
+        let project = Project::new();
+        project.installed(&[agent]);
+        let once = project.read(file);
+        assert!(project.installed(&[agent]).contains("is as it should be"), "{agent}");
+        assert_eq!(project.read(file), once, "{agent}");
+        project.installed(&[agent, "--uninstall"]);
+        let left = fs::read_to_string(project.path(file)).unwrap_or_default();
+        assert!(!left.contains("placet"), "{agent}: {left}");
+        assert!(project.installed(&[agent, "--uninstall"]).contains("nothing of Placet"), "{agent}");
+    }
+}
+
+#[test]
+fn what_was_there_stays_in_its_order_and_comes_back_to_the_letter() {
+    let settings = "{\n    \"zebra\": 1,\n    \"permissions\": {\n        \"deny\": [\n            \"Bash(rm:*)\"\n        ]\n    },\n    \"hooks\": {\n        \"PreToolUse\": [\n            {\n                \"matcher\": \"Bash\",\n                \"hooks\": [\n                    {\n                        \"type\": \"command\",\n                        \"command\": \"./mine.sh\"\n                    }\n                ]\n            }\n        ]\n    },\n    \"alpha\": true\n}\n";
+    let project = Project::new();
+    project.write(".claude/settings.json", settings);
+    project.installed(&["claude-code"]);
+    let now = project.read(".claude/settings.json");
+    assert!(now.starts_with("{\n    \"zebra\": 1,\n    \"permissions\""), "{now}");
+    let json = project.json(".claude/settings.json");
+    assert_eq!(json["hooks"]["PreToolUse"][0]["hooks"][0]["command"], json!("./mine.sh"));
+    assert_eq!(json["hooks"]["PreToolUse"][1]["matcher"], json!("*"));
+    assert_eq!(project.read(".claude/settings.json.placet-backup"), settings);
+    project.installed(&["claude-code", "--uninstall"]);
+    assert_eq!(project.read(".claude/settings.json"), settings);
+}
+
+#[test]
+fn a_dry_run_shows_the_change_and_writes_nothing() {
+    let project = Project::new();
+    project.write(".gemini/settings.json", "{\"theme\": \"x\"}");
+    let said = project.installed(&["gemini", "--dry-run"]);
+    assert!(said.contains("would change") && said.contains('+') && said.contains("BeforeTool"), "{said}");
+    assert_eq!(project.read(".gemini/settings.json"), "{\"theme\": \"x\"}");
+    assert!(!project.path(".gemini/settings.json.placet-backup").exists());
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_left_alone() {
+    for (agent, file) in FILES {
+        for text in ["{ // comments\n}", "{\"hooks\": [1]}", "[]", "{\"a\":1,\"a\":2}"] {
+            let project = Project::new();
+            project.write(file, text);
+            let output = project.install(&[agent]);
+            assert_eq!(output.status.code(), Some(2), "{agent} {text}");
+            assert!(String::from_utf8_lossy(&output.stderr).contains("left as it is"), "{agent} {text}");
+            assert_eq!(project.read(file), text);
+        }
+    }
+}
+
+#[test]
+fn every_agent_waits_longer_for_the_hook_than_the_hook_waits_for_a_person() {
+    let project = Project::new();
+    for (agent, _) in FILES {
+        project.installed(&[agent, "--wait", "30m"]);
+    }
+    let claude = project.json(".claude/settings.json");
+    assert_eq!(claude["hooks"]["PreToolUse"][0]["hooks"][0]["timeout"], json!(1_860), "seconds");
+    assert_eq!(
+        project.json(".codex/hooks.json")["hooks"]["PreToolUse"][0]["hooks"][0]["timeout"],
+        json!(1_860)
+    );
+    let gemini = project.json(".gemini/settings.json");
+    assert_eq!(gemini["hooks"]["BeforeTool"][0]["hooks"][0]["timeout"], json!(1_860_000), "milliseconds");
+    let cursor = project.json(".cursor/hooks.json");
+    assert_eq!(cursor["hooks"]["preToolUse"][0]["timeout"], json!(1_860));
+    assert_eq!(cursor["hooks"]["preToolUse"][0]["failClosed"], json!(true));
+    assert_eq!(cursor["version"], json!(1));
+    let copilot = project.json(".github/hooks/placet.json");
+    assert_eq!(copilot["hooks"]["preToolUse"][0]["timeoutSec"], json!(1_860));
+    assert!(project.read(".opencode/plugin/placet.js").contains("const PATIENCE = 1860000"));
+    for command in [
+        &claude["hooks"]["PreToolUse"][0]["hooks"][0]["command"],
+        &gemini["hooks"]["BeforeTool"][0]["hooks"][0]["command"],
+        &copilot["hooks"]["preToolUse"][0]["bash"],
+    ] {
+        assert!(command.as_str().unwrap().contains("--wait 1800s"), "{command}");
+    }
+}
+
+#[test]
+fn a_command_whose_program_is_gone_or_dies_blocks() {
+    let project = Project::new();
+    for agent in ["claude-code", "codex", "gemini", "cursor", "copilot"] {
+        project.installed(&[agent]);
+    }
+    let claude = project.json(".claude/settings.json");
+    let copilot = project.json(".github/hooks/placet.json");
+    let run = |command: &Value, program: &str| {
+        let command = command.as_str().unwrap().replace(env!("CARGO_BIN_EXE_placet"), program);
+        Command::new("sh").args(["-c", &command]).stdin(Stdio::null()).output().unwrap()
+    };
+    let dies = project.path("dies");
+    fs::write(&dies, "#!/bin/sh\nkill -9 $$\n").unwrap();
+    Command::new("chmod").arg("+x").arg(&dies).status().unwrap();
+    for program in ["/nowhere/placet", dies.to_str().unwrap(), "false"] {
+        let output = run(&claude["hooks"]["PreToolUse"][0]["hooks"][0]["command"], program);
+        assert_eq!(output.status.code(), Some(2), "{program}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("could not run"), "{program}");
+        let output = run(&copilot["hooks"]["preToolUse"][0]["bash"], program);
+        let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(
+            (output.status.code(), &said["permissionDecision"]),
+            (Some(0), &json!("deny")),
+            "{program}"
+        );
+    }
+    // With the program in place its own reason is passed on, and nothing is added to it.
+    let output = run(&claude["hooks"]["PreToolUse"][0]["hooks"][0]["command"], env!("CARGO_BIN_EXE_placet"));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains("standard input is empty"), "{said}");
+    assert!(!said.contains("could not run"), "{said}");
+}
+
+#[test]
+fn a_relay_is_installed_where_the_agent_asks_at_the_terminal_and_nowhere_else() {
+    let project = Project::new();
+    project.installed(&["claude-code", "--mode", "relay"]);
+    let hooks = project.json(".claude/settings.json")["hooks"].clone();
+    assert!(hooks.get("PermissionRequest").is_some() && hooks.get("PreToolUse").is_none(), "{hooks}");
+    for event in ["PostToolUse", "PostToolUseFailure", "Stop", "UserPromptSubmit", "SessionEnd"] {
+        assert!(hooks.get(event).is_some(), "{event}");
+    }
+    assert_eq!(project.install(&["gemini", "--mode", "relay"]).status.code(), Some(2));
+    // From one to the other without leftovers.
+    project.installed(&["claude-code"]);
+    let hooks = project.json(".claude/settings.json")["hooks"].clone();
+    assert!(hooks.get("PermissionRequest").is_none() && hooks.get("Stop").is_none(), "{hooks}");
+}
+
+#[test]
+fn a_link_to_settings_elsewhere_stays_a_link() {
+    let project = Project::new();
+    project.write("dotfiles/settings.json", "{}\n");
+    fs::create_dir_all(project.path(".claude")).unwrap();
+    std::os::unix::fs::symlink(project.path("dotfiles/settings.json"), project.path(".claude/settings.json"))
+        .unwrap();
+    project.installed(&["claude-code"]);
+    assert!(fs::symlink_metadata(project.path(".claude/settings.json")).unwrap().is_symlink());
+    assert!(project.read("dotfiles/settings.json").contains("PreToolUse"));
+}
+
+#[test]
+fn codex_users_are_told_that_a_hook_must_be_trusted() {
+    let said = Project::new().installed(&["codex"]);
+    assert!(said.contains("/hooks") && said.contains("trust"), "{said}");
+}

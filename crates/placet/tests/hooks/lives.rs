@@ -1,0 +1,244 @@
+//! Calls from the agent's question to what became of them.
+
+use std::time::Duration;
+
+use placet_client::Decide;
+use placet_core::State;
+use placet_hooks::{Effect, Event, Output, effect};
+use serde_json::{Map, Value, json};
+
+use crate::world::{World, blocks, ended, message, start};
+
+const CLAUDE: Event = Event::ClaudePreToolUse;
+const LONG: [&str; 2] = ["--wait", "60s"];
+
+fn bytes(message: &Value) -> Vec<u8> {
+    message.to_string().into_bytes()
+}
+
+fn runs(event: Event, output: &Output) -> Option<Map<String, Value>> {
+    match effect(event, output) {
+        Effect::Runs(input) => input,
+        other => panic!("{other:?}: {output:?}"),
+    }
+}
+
+/// The message of what follows a call.
+fn after(event: &str, mut message: Value) -> Value {
+    message["hook_event_name"] = json!(event);
+    message["tool_response"] = json!({"stdout": "ok"});
+    message
+}
+
+#[test]
+fn an_approved_call_runs_once_and_its_outcome_is_reported() {
+    let world = World::new();
+    let call = message(CLAUDE, "toolu_1", "rm -rf dist");
+    let child = world.start(CLAUDE, &LONG, &bytes(&call));
+    let record = world.pending();
+    assert_eq!(record.tool.as_deref(), Some("Bash"));
+    let context = record.context.clone().unwrap_or_default();
+    assert_eq!(
+        (&context["agent"], &context["call_id"], &context["cwd"]),
+        (&json!("claude-code"), &json!("toolu_1"), &json!("/"))
+    );
+    world.approve(&record);
+    assert_eq!(runs(CLAUDE, &ended(child)), None);
+    world.becomes(&record, State::Claimed);
+
+    blocks(CLAUDE, "the same call again", &world.hook(CLAUDE, &LONG, &call));
+    let mut other = call.clone();
+    other["tool_input"] = json!({"command": "rm -rf /"});
+    blocks(CLAUDE, "the same id with other arguments", &world.hook(CLAUDE, &LONG, &other));
+    assert_eq!(world.requests().len(), 1, "neither was asked for anew");
+
+    let output = world.hook(CLAUDE, &[], &after("PostToolUse", call));
+    assert_eq!(output, Output::default());
+    world.becomes(&record, State::Succeeded);
+}
+
+#[test]
+fn a_call_that_failed_is_reported_as_failed() {
+    let world = World::new();
+    let call = message(CLAUDE, "toolu_1", "allowed");
+    runs(CLAUDE, &world.hook(CLAUDE, &[], &call));
+    world.hook(CLAUDE, &[], &after("PostToolUseFailure", call));
+    assert_eq!(world.requests()[0].state, State::Failed);
+}
+
+#[test]
+fn an_edited_call_runs_as_edited() {
+    let world = World::new();
+    for event in [CLAUDE, Event::CodexPreToolUse, Event::GeminiBeforeTool, Event::OpenCodeBefore] {
+        let child = world.start(event, &LONG, &bytes(&message(event, "call_1", "rm -rf /")));
+        let record = world.pending();
+        let safer = Map::from_iter([("command".to_owned(), json!("rm -rf dist"))]);
+        world.edit(&record, safer.clone());
+        assert_eq!(runs(event, &ended(child)), Some(safer), "{event:?}");
+    }
+}
+
+#[test]
+fn calls_without_an_id_that_look_the_same_are_each_asked_for() {
+    let world = World::new();
+    let event = Event::GeminiBeforeTool;
+    for _ in 0..3 {
+        let child = world.start(event, &LONG, &bytes(&message(event, "", "make")));
+        let record = world.pending();
+        world.approve(&record);
+        runs(event, &ended(child));
+    }
+    assert_eq!(world.requests().len(), 3);
+    // A hook that died while it waited left its request behind: asking again goes on with that one.
+    let mut child = world.start(event, &LONG, &bytes(&message(event, "", "make")));
+    let record = world.pending();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let child = world.start(event, &LONG, &bytes(&message(event, "", "make")));
+    world.approve(&record);
+    runs(event, &ended(child));
+    assert_eq!(world.requests().len(), 4);
+}
+
+#[test]
+fn without_a_place_to_remember_a_used_approval_is_not_used_again() {
+    let world = World::new();
+    let event = Event::GeminiBeforeTool;
+    for _ in 0..2 {
+        let mut command = world.command(event, &LONG);
+        command.env("PLACET_STATE_DIR", "/proc/nowhere");
+        runs(event, &ended(start(command, &bytes(&message(event, "", "allowed")))));
+    }
+    assert_eq!(world.requests().len(), 2, "each run has a request of its own");
+}
+
+#[test]
+fn a_call_that_outlives_claude_code_is_put_off_and_taken_up_again_once() {
+    let world = World::new();
+    let call = message(CLAUDE, "toolu_9", "deploy");
+    let hook = |wait: &str| {
+        let mut command = world.command(CLAUDE, &["--defer", "--wait", wait]);
+        command.env("CLAUDE_CODE_ENTRYPOINT", "sdk-cli");
+        ended(start(command, &bytes(&call)))
+    };
+    assert_eq!(effect(CLAUDE, &hook("1s")), Effect::Deferred);
+    let record = world.pending();
+    // The process ends, and says so; that is not the end of the question.
+    world.hook(CLAUDE, &[], &after("SessionEnd", call.clone()));
+    world.approve(&world.pending());
+    assert_eq!(runs(CLAUDE, &hook("30s")), None);
+    world.becomes(&record, State::Claimed);
+    blocks(CLAUDE, "resumed twice", &hook("1s"));
+    assert_eq!(world.requests().len(), 1);
+}
+
+#[test]
+fn a_call_is_not_put_off_where_claude_code_would_run_it_instead() {
+    let world = World::new();
+    let hook = |entry: Option<&str>, mode: &str| {
+        let mut call = message(CLAUDE, mode, "deploy");
+        call["permission_mode"] = json!(mode);
+        let mut command = world.command(CLAUDE, &["--defer", "--wait", "1s"]);
+        if let Some(entry) = entry {
+            command.env("CLAUDE_CODE_ENTRYPOINT", entry);
+        }
+        ended(start(command, &bytes(&call)))
+    };
+    blocks(CLAUDE, "at a terminal", &hook(Some("cli"), "default"));
+    blocks(CLAUDE, "nobody knows where", &hook(None, "plan"));
+    blocks(CLAUDE, "bypass", &hook(Some("sdk-cli"), "bypassPermissions"));
+    blocks(CLAUDE, "edits accepted", &hook(Some("sdk-cli"), "acceptEdits"));
+}
+
+#[test]
+fn a_relay_and_the_person_at_the_terminal_race_and_the_first_answer_counts() {
+    let world = World::new();
+    let relay = ["--mode", "relay", "--wait", "60s"];
+    for event in [Event::ClaudePermissionRequest, Event::CodexPermissionRequest] {
+        // Placet first.
+        let child = world.start(event, &relay, &bytes(&message(event, "1", "make")));
+        world.approve(&world.pending());
+        assert_eq!(runs(event, &ended(child)), None);
+        let child = world.start(event, &relay, &bytes(&message(event, "2", "make")));
+        world.decide(&world.pending(), Decide::deny(&world.pending(), "no"));
+        blocks(event, "denied", &ended(child));
+
+        // The terminal first: the call has run while Placet was still asking.
+        let child = world.start(event, &relay, &bytes(&message(event, "3", "make test")));
+        let record = world.pending();
+        let mut ran = after("PostToolUse", message(event, "3", "make test"));
+        ran["tool_use_id"] = json!("toolu_3");
+        assert_eq!(world.hook(event, &["--mode", "relay"], &ran), Output::default());
+        world.becomes(&record, State::Cancelled);
+        assert_eq!(ended(child), Output::default(), "no opinion");
+
+        // The terminal said no, and the turn went on.
+        let child = world.start(event, &relay, &bytes(&message(event, "4", "make")));
+        let record = world.pending();
+        let stop = json!({"hook_event_name": "Stop", "session_id": "s-1"});
+        world.hook(event, &["--mode", "relay"], &stop);
+        world.becomes(&record, State::Cancelled);
+        assert_eq!(ended(child), Output::default());
+    }
+}
+
+#[test]
+fn a_relay_that_fails_leaves_it_to_the_person_at_the_terminal() {
+    let world = World::at("http://127.0.0.1:9".to_owned());
+    let relay = ["--mode", "relay", "--give-up", "1s", "--wait", "2s"];
+    for event in [Event::ClaudePermissionRequest, Event::CodexPermissionRequest] {
+        for input in [bytes(&message(event, "1", "allowed")), b"{".to_vec()] {
+            let output = ended(world.start(event, &relay, &input));
+            assert_eq!(effect(event, &output), Effect::Undecided, "{output:?}");
+            assert!(output.stderr.contains("Placet: "), "{output:?}");
+        }
+    }
+    // Nobody is asked at the terminal before a tool is used, so there a relay is no relay.
+    let output = ended(world.start(CLAUDE, &relay, &bytes(&message(CLAUDE, "1", "allowed"))));
+    blocks(CLAUDE, "relay before a tool", &output);
+}
+
+#[test]
+fn a_hook_that_is_stopped_takes_its_question_back() {
+    let world = World::new();
+    let child = world.start(CLAUDE, &LONG, &bytes(&message(CLAUDE, "toolu_1", "make")));
+    let record = world.pending();
+    // Its signal handler is in place once it waits; the record is there a moment before that.
+    std::thread::sleep(Duration::from_millis(300));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    world.becomes(&record, State::Cancelled);
+    blocks(CLAUDE, "stopped", &ended(child));
+}
+
+#[test]
+fn a_hook_that_nobody_listens_to_takes_its_question_back() {
+    let world = World::new();
+    let mut child = world.start(CLAUDE, &LONG, &bytes(&message(CLAUDE, "toolu_1", "make")));
+    let record = world.pending();
+    drop(child.stdout.take());
+    world.becomes(&record, State::Cancelled);
+    child.wait().unwrap();
+}
+
+#[test]
+fn questions_to_a_person_are_answered_by_a_person() {
+    let world = World::new();
+    let mut call = message(CLAUDE, "toolu_1", "");
+    call["tool_name"] = json!("AskUserQuestion");
+    call["tool_input"] = json!({"questions": [{"question": "Which framework?", "header": "F",
+        "options": [{"label": "React"}, {"label": "Vue"}], "multiSelect": false}]});
+    let child = world.start(CLAUDE, &LONG, &bytes(&call));
+    let record = world.pending();
+    assert_eq!(record.question.as_deref(), Some("Which framework?"));
+    world.decide(&record, Decide::respond(&record, json!("Vue")));
+    let input = runs(CLAUDE, &ended(child)).expect("the answer travels in the input");
+    assert_eq!(input["answers"], json!({"Which framework?": "Vue"}));
+    assert_eq!(input["questions"], call["tool_input"]["questions"]);
+
+    call["tool_use_id"] = json!("toolu_2");
+    let child = world.start(CLAUDE, &LONG, &bytes(&call));
+    let record = world.pending();
+    world.decide(&record, Decide::deny(&record, "ask somebody else"));
+    blocks(CLAUDE, "no answer", &ended(child));
+}

@@ -1,0 +1,8 @@
+//! `placet hook`, `placet hook install` and `placet doctor` as agents and people call them: the real program, a real server,
+//! and servers that misbehave.
+
+mod blocking;
+mod doctor;
+mod install;
+mod lives;
+mod world;

@@ -1,0 +1,269 @@
+//! A server, a person, agents that call their hooks, and what each agent makes of the answer.
+
+use std::{
+    fs::File,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use placet_client::{Client, Decide, ListQuery};
+use placet_core::{Record, Role, State};
+use placet_hooks::{Effect, Event, Output, effect};
+use serde_json::{Map, Value, json};
+use tempfile::TempDir;
+
+const BOOTSTRAP: &str = "bootstrap-bootstrap-bootstrap-bootstrap";
+
+/// What passes and what does not is said by the command itself; everything else waits for a person.
+const POLICY: &str = r#"
+version = 1
+[[rule]]
+name = "allowed"
+effect = "allow"
+[rule.args]
+command = { equals = "allowed" }
+[[rule]]
+name = "denied"
+effect = "deny"
+reason = "the policy says no"
+[rule.args]
+command = { equals = "denied" }
+"#;
+
+/// Every event whose calls have a command.
+pub(crate) const EVENTS: [Event; 11] = [
+    Event::ClaudePreToolUse,
+    Event::ClaudePermissionRequest,
+    Event::CodexPreToolUse,
+    Event::CodexPermissionRequest,
+    Event::GeminiBeforeTool,
+    Event::CursorPreToolUse,
+    Event::CursorBeforeShell,
+    Event::CopilotPreToolUse,
+    Event::CopilotPreToolUseCompatible,
+    Event::CopilotPermissionRequest,
+    Event::OpenCodeBefore,
+];
+
+/// What the agent of this event sends before it runs a command.
+pub(crate) fn message(event: Event, id: &str, command: &str) -> Value {
+    let input = json!({ "command": command });
+    let name = event.as_str();
+    match event {
+        Event::CursorPreToolUse => {
+            json!({"hook_event_name": name, "conversation_id": "s-1", "generation_id": id,
+            "tool_name": "Shell", "tool_input": input, "tool_use_id": id})
+        }
+        Event::CursorBeforeShell | Event::CursorBeforeMcp | Event::CursorBeforeRead => {
+            json!({"hook_event_name": name, "conversation_id": "s-1", "generation_id": id, "command": command})
+        }
+        Event::CopilotPreToolUse => {
+            json!({"sessionId": "s-1", "timestamp": 1, "cwd": "/", "toolName": "bash", "toolArgs": input})
+        }
+        Event::CopilotPermissionRequest => {
+            json!({"hook_event_name": name, "sessionId": "s-1", "timestamp": 1,
+            "cwd": "/", "toolName": "bash", "toolInput": input})
+        }
+        Event::OpenCodeBefore => json!({"hook_event_name": name, "session_id": "s-1", "call_id": id,
+            "tool_name": "bash", "tool_input": input}),
+        Event::ClaudePreToolUse | Event::CodexPreToolUse => {
+            json!({"hook_event_name": name, "session_id": "s-1",
+            "turn_id": "u-1", "permission_mode": "default", "tool_name": "Bash", "tool_input": input,
+            "tool_use_id": id, "cwd": "/"})
+        }
+        Event::ClaudePermissionRequest
+        | Event::CodexPermissionRequest
+        | Event::GeminiBeforeTool
+        | Event::CopilotPreToolUseCompatible => json!({"hook_event_name": name, "session_id": "s-1",
+            "turn_id": id, "prompt_id": id, "tool_name": "Bash", "tool_input": input, "cwd": "/"}),
+    }
+}
+
+/// A folder of one's own, and perhaps a server.
+pub(crate) struct World {
+    pub(crate) folder: TempDir,
+    pub(crate) url: String,
+    pub(crate) agent: String,
+    reviewer: String,
+    server: Option<Child>,
+}
+
+impl World {
+    /// With a server.
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let policy = folder.path().join("policy.toml");
+        std::fs::write(&policy, POLICY).expect("written");
+        let mut server = Command::new(env!("CARGO_BIN_EXE_placet"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+            .arg(folder.path().join("data"))
+            .arg("--policy")
+            .arg(policy)
+            .env("PLACET_BOOTSTRAP_TOKEN", BOOTSTRAP)
+            .env_remove("PLACET_DATABASE")
+            .stdout(Stdio::piped())
+            .stderr(File::create(folder.path().join("log")).expect("a log"))
+            .spawn()
+            .expect("the server starts");
+        let mut line = String::new();
+        BufReader::new(server.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
+        let url = line.trim().strip_prefix("listening on ").expect("it listens").to_owned();
+        let admin = Client::new(&url, BOOTSTRAP).expect("an address");
+        let key = |role, name: &str| block_on(admin.create_key(role, name, None)).expect("a key").key;
+        let (agent, reviewer) = (key(Role::Agent, "coder"), key(Role::Reviewer, "ann"));
+        Self { folder, url, agent, reviewer, server: Some(server) }
+    }
+
+    /// With an address where something else answers.
+    pub(crate) fn at(url: String) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        Self { folder, url, agent: "plk_agent_x".to_owned(), reviewer: String::new(), server: None }
+    }
+
+    /// A hook as the agent's settings would call it.
+    pub(crate) fn command(&self, event: Event, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_placet"));
+        command
+            .args(["hook", event.agent().as_str(), "--url", &self.url])
+            .args(args)
+            .env("PLACET_TOKEN", &self.agent)
+            .env("PLACET_STATE_DIR", self.folder.path().join("state"))
+            .env_remove("PLACET_URL")
+            .env_remove("CLAUDE_CODE_ENTRYPOINT")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Starts a hook and gives it its input.
+    pub(crate) fn start(&self, event: Event, args: &[&str], input: &[u8]) -> Child {
+        start(self.command(event, args), input)
+    }
+
+    /// What a hook leaves behind.
+    pub(crate) fn hook(&self, event: Event, args: &[&str], input: &Value) -> Output {
+        ended(self.start(event, args, input.to_string().as_bytes()))
+    }
+
+    pub(crate) fn reviewer(&self) -> Client {
+        Client::new(&self.url, &self.reviewer).expect("an address")
+    }
+
+    /// All requests, newest first.
+    pub(crate) fn requests(&self) -> Vec<Record> {
+        block_on(self.reviewer().list(&ListQuery::default())).expect("a list").items
+    }
+
+    /// The one request that is pending, once it is there.
+    pub(crate) fn pending(&self) -> Record {
+        for _ in 0..400 {
+            let found = self.requests().into_iter().find(|record| record.state == State::Pending);
+            if let Some(record) = found {
+                return record;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("nothing is pending");
+    }
+
+    /// The request in this state, once it is.
+    pub(crate) fn becomes(&self, record: &Record, state: State) -> Record {
+        for _ in 0..400 {
+            let now = block_on(self.reviewer().get(record.id)).expect("a record");
+            if now.state == state {
+                return now;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("{} does not become {state}", record.id);
+    }
+
+    pub(crate) fn decide(&self, record: &Record, decide: Decide) {
+        block_on(self.reviewer().decide(record.id, &decide)).expect("decided");
+    }
+
+    pub(crate) fn approve(&self, record: &Record) {
+        self.decide(record, Decide::approve(record));
+    }
+
+    pub(crate) fn edit(&self, record: &Record, arguments: Map<String, Value>) {
+        self.decide(record, Decide::edit(record, arguments));
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if let Some(server) = &mut self.server {
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+    }
+}
+
+pub(crate) fn start(mut command: Command, input: &[u8]) -> Child {
+    let mut child = command.spawn().expect("it starts");
+    // It may end without having read everything.
+    let _ = child.stdin.take().expect("its input").write_all(input);
+    child
+}
+
+pub(crate) fn ended(child: Child) -> Output {
+    let output = child.wait_with_output().expect("it ends");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let code = output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX);
+    Output { stdout: text(output.stdout), stderr: text(output.stderr), code }
+}
+
+/// What the agent does, which must be to block; and that a person is told why.
+#[track_caller]
+pub(crate) fn blocks(event: Event, what: &str, output: &Output) {
+    assert_eq!(effect(event, output), Effect::Blocked, "{event:?}, {what}: {output:?}");
+    assert!(output.stderr.contains("Placet: "), "{event:?}, {what}: nobody is told why: {output:?}");
+}
+
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(future)
+}
+
+/// Something that answers every call in its own way; `None` never answers.
+pub(crate) fn fake(answer: Option<&'static str>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("its address"));
+    std::thread::Builder::new()
+        .name("a server that misbehaves".to_owned())
+        .spawn(move || {
+            let mut kept = Vec::new();
+            for stream in listener.incoming().flatten() {
+                match answer {
+                    Some(answer) => answered(stream, answer),
+                    None => kept.push(stream),
+                }
+            }
+        })
+        .expect("a thread");
+    url
+}
+
+fn answered(mut stream: TcpStream, answer: &str) {
+    let _ = stream.set_read_timeout(Some(Duration::from_millis(500)));
+    let mut head = Vec::new();
+    let mut buffer = [0_u8; 4096];
+    // The head and whatever of the body came with it: enough to be polite.
+    while let Ok(count) = stream.read(&mut buffer) {
+        head.extend_from_slice(&buffer[..count]);
+        let whole = head.windows(4).position(|four| four == b"\r\n\r\n").is_some_and(|end| {
+            let text = String::from_utf8_lossy(&head[..end]).to_lowercase();
+            let length =
+                text.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
+            head.len() >= end + 4 + length.unwrap_or(0)
+        });
+        if count == 0 || whole {
+            break;
+        }
+    }
+    let _ = stream.write_all(answer.as_bytes());
+}

@@ -1,0 +1,107 @@
+//! `/stream`: what there is, then every new event and every answer, over a WebSocket.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use axum::{
+    extract::{
+        State as AxumState, WebSocketUpgrade,
+        ws::{CloseFrame, Message, WebSocket, rejection::WebSocketUpgradeRejection},
+    },
+    response::Response,
+};
+use placet_core::{Actor, State as Life};
+use tokio::{sync::broadcast, time::Instant};
+
+use super::{Fault, hub::Told, read};
+use crate::{State, call::Caller, problem::Problem, v1::Seat};
+
+/// How often a quiet connection is pinged.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+/// "Try again later": clients of this protocol connect again and are told everything.
+const TRY_AGAIN: u16 = 1013;
+/// The key stopped working.
+const POLICY: u16 = 1008;
+
+/// Opens a stream.
+pub(super) async fn stream(
+    AxumState(state): AxumState<State>,
+    caller: Result<Caller, Problem>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Result<Response, Fault> {
+    let Caller(actor) = caller?;
+    let upgrade = upgrade.map_err(|error| Fault::bad(format!("this address speaks WebSocket: {error}")))?;
+    state.gate.reads_events(&actor).map_err(|error| Fault::gate(&state, error))?;
+    let seat = state.streams.take(&actor.name)?;
+    let tracked = state.tasks.token();
+    Ok(upgrade.max_message_size(64 * 1024).max_frame_size(64 * 1024).on_upgrade(move |socket| async move {
+        follow(state, actor, seat, socket).await;
+        drop(tracked);
+    }))
+}
+
+async fn follow(state: State, actor: Actor, _seat: Seat, mut socket: WebSocket) {
+    // Subscribed before reading, so that nothing falls between the two.
+    let mut news = state.event_streams.subscribe();
+    let Ok(recent) = state.gate.recent_events(&actor, read::USUAL).await else {
+        return close(socket, TRY_AGAIN, "events cannot be read now").await;
+    };
+    let now = state.gate.now();
+    let settled = recent
+        .events
+        .iter()
+        .filter(|seen| seen.request.as_ref().is_some_and(|request| request.state_at(now) != Life::Pending));
+    // What is told at the beginning is not told again.
+    let mut settled: BTreeSet<u64> = settled.map(|seen| seen.event.id).collect();
+    let initial = format!("{{\"type\":\"initial\",\"data\":[{}]}}", read::texts(&state, &recent).join(","));
+    let last = recent.last;
+    drop(recent);
+    if send(&state, &mut socket, Message::text(initial)).await.is_err() {
+        return close(socket, TRY_AGAIN, "too slow").await;
+    }
+    let mut quiet = Instant::now() + HEARTBEAT;
+    loop {
+        let message = tokio::select! {
+            told = news.recv() => match told {
+                Ok(Told::Created { id, .. }) if id <= last => continue,
+                Ok(Told::Answered { id, .. }) if settled.remove(&id) => continue,
+                Ok(Told::Created { frame, .. } | Told::Answered { frame, .. }) => Message::Text(frame),
+                Ok(Told::Changed) if state.gate.still_works(&actor) => continue,
+                Ok(Told::Changed) => return close(socket, POLICY, "the key was revoked").await,
+                Ok(Told::Lost) | Err(broadcast::error::RecvError::Lagged(_)) => {
+                    metrics::counter!("placet_slow_readers_total").increment(1);
+                    return close(socket, TRY_AGAIN, "something was missed: connect again").await;
+                }
+                Err(broadcast::error::RecvError::Closed) => return,
+            },
+            said = socket.recv() => match said {
+                // Nothing is expected from the reader; pings are answered underneath.
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                Some(Ok(_)) => continue,
+            },
+            () = tokio::time::sleep_until(quiet) => {
+                if !state.gate.still_works(&actor) {
+                    return close(socket, POLICY, "the key was revoked").await;
+                }
+                Message::Ping(axum::body::Bytes::new())
+            }
+            () = state.closing.cancelled() => return close(socket, TRY_AGAIN, "closing").await,
+        };
+        if send(&state, &mut socket, message).await.is_err() {
+            metrics::counter!("placet_slow_readers_total").increment(1);
+            return close(socket, TRY_AGAIN, "too slow").await;
+        }
+        quiet = Instant::now() + HEARTBEAT;
+    }
+}
+
+async fn send(state: &State, socket: &mut WebSocket, message: Message) -> Result<(), ()> {
+    match tokio::time::timeout(state.settings.slow_reader, socket.send(message)).await {
+        Ok(Ok(())) => Ok(()),
+        _ => Err(()),
+    }
+}
+
+async fn close(mut socket: WebSocket, code: u16, reason: &str) {
+    let frame = CloseFrame { code, reason: reason.to_owned().into() };
+    let _ = tokio::time::timeout(Duration::from_secs(1), socket.send(Message::Close(Some(frame)))).await;
+}

@@ -1,0 +1,4 @@
+import { claudeCode } from "./agents/claude-code.mjs";
+import { scenarios } from "./lib/scenarios.mjs";
+
+scenarios(claudeCode);

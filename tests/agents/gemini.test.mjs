@@ -1,0 +1,4 @@
+import { gemini } from "./agents/gemini.mjs";
+import { scenarios } from "./lib/scenarios.mjs";
+
+scenarios(gemini);

@@ -1,0 +1,36 @@
+/** Drafts of decisions, by request and by what was seen. */
+import { useState } from "react";
+import type { RequestRecord, Row } from "@/api/extra";
+import { useMe } from "@/api/session";
+import { drafts } from "@/lib/drafts";
+
+export type Part = "approve" | "deny" | "edit" | "respond" | "plan" | `step.${string}`;
+
+/** What a draft on this record was typed on. */
+export function seenOf(record: RequestRecord): string {
+  return `${record.proposal?.digest ?? record.digest} ${record.version}`;
+}
+
+/** State that is kept as it changes, under a name and for what was seen. */
+function useKept<T>(name: string, seen: string, initial: () => T): [T, (value: T) => void] {
+  const { name: person } = useMe();
+  const [value, setValue] = useState(() => (drafts.read(person, name, seen) as T | undefined) ?? initial());
+  return [
+    value,
+    (next) => {
+      setValue(next);
+      drafts.write(person, name, seen, next);
+    },
+  ];
+}
+
+/** One part of a decision on a request. */
+export function useDraft<T>(record: RequestRecord, part: Part, initial: () => T): [T, (value: T) => void] {
+  return useKept(`${record.id}.${part}`, seenOf(record), initial);
+}
+
+/** The reason for a batch: kept for exactly these requests. */
+export function useBatchDraft(word: string, rows: readonly Row[]): [string, (value: string) => void] {
+  const seen = rows.map((row) => `${row.id} ${row.digest} ${row.version}`).join("\n");
+  return useKept(`batch.${word}`, seen, () => "");
+}

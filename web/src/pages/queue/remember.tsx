@@ -1,0 +1,135 @@
+/** "Remember this": a standing yes that comes with an approval, with its scope spelled out by the server. */
+import { useEffect, useMemo, useState } from "react";
+import type { Decide, Json, Remember, RequestRecord } from "@/api/extra";
+import { dryRun } from "@/api/requests";
+import { strings } from "@/strings";
+import { Banner, Checkbox, Field, Input, Select, Spinner } from "@/ui";
+import { refusal } from "./actions";
+import css from "./detail.module.css";
+
+const s = strings.queue;
+const HOURS = [1, 8, 24, 168];
+
+export function useRemember(record: RequestRecord, base: Decide) {
+  const [scope, setScope] = useState<"none" | Remember["scope"]>("none");
+  const [hours, setHours] = useState(8);
+  const [uses, setUses] = useState(10);
+  const [at, setAt] = useState<ReadonlySet<string>>(() => new Set());
+  const [answer, setAnswer] = useState<{ covers: string | null; error: string | null } | null>(null);
+  // Where a code is asked for each time, nothing is remembered.
+  const possible =
+    record.kind === "action" &&
+    record.proposal === null &&
+    record.tool !== null &&
+    record.needs.step_up === null;
+
+  const remember = useMemo<Remember | undefined>(() => {
+    if (scope === "none") return undefined;
+    const out: Remember = { scope, expires_in: `${hours}h`, uses };
+    if (scope === "pattern") {
+      out.arguments = Object.fromEntries(
+        [...at].map((name) => [name, { equals: record.arguments?.[name] ?? null } as Json]),
+      );
+    }
+    return out;
+  }, [scope, hours, uses, at, record.arguments]);
+
+  const text = JSON.stringify(remember);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: asked again when the scope changes, as text
+  useEffect(() => {
+    setAnswer(null);
+    if (!remember || (remember.scope === "pattern" && at.size === 0)) return;
+    const abort = new AbortController();
+    const timer = setTimeout(() => {
+      dryRun(record.id, { ...base, remember }, abort.signal)
+        .then((dry) => setAnswer({ covers: dry.covers, error: null }))
+        .catch((error: unknown) => {
+          if (!abort.signal.aborted) setAnswer({ covers: null, error: refusal(error) });
+        });
+    }, 250);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [text]);
+
+  const names = Object.entries(record.arguments ?? {})
+    .filter(([name, value]) => /^[\w-]+$/.test(name) && (value === null || typeof value !== "object"))
+    .map(([name]) => name)
+    .slice(0, 12);
+  const choice = (value: "none" | Remember["scope"], label: string) => (
+    <Checkbox type="radio" name="remember" checked={scope === value} onChange={() => setScope(value)}>
+      {label}
+    </Checkbox>
+  );
+  const fields = possible ? (
+    <fieldset className={css.plainFieldset}>
+      <legend>{s.remember}</legend>
+      <div className={css.choices}>
+        {choice("none", s.rememberNo)}
+        {choice("exact", s.rememberExact)}
+        {names.length > 0 ? choice("pattern", s.rememberPattern) : null}
+        {choice("session", s.rememberSession(record.tool ?? "", record.session))}
+      </div>
+      {scope === "pattern" ? (
+        <div className={css.chips} role="group" aria-label={s.rememberWhich}>
+          {names.map((name) => (
+            <Checkbox
+              key={name}
+              checked={at.has(name)}
+              onChange={(event) => {
+                const next = new Set(at);
+                if (event.target.checked) next.add(name);
+                else next.delete(name);
+                setAt(next);
+              }}
+            >
+              <code className="verbatim">{name}</code>
+            </Checkbox>
+          ))}
+        </div>
+      ) : null}
+      {scope !== "none" ? (
+        <>
+          <div className={css.inlineFields}>
+            <Field label={s.rememberFor}>
+              <Select value={hours} onChange={(event) => setHours(Number(event.target.value))}>
+                {HOURS.map((one) => (
+                  <option key={one} value={one}>
+                    {s.rememberHours(one)}
+                  </option>
+                ))}
+              </Select>
+            </Field>
+            <Field label={s.rememberUses}>
+              <Input
+                type="number"
+                min={1}
+                max={1000}
+                value={uses}
+                onChange={(event) => setUses(Math.max(1, Math.floor(Number(event.target.value) || 1)))}
+              />
+            </Field>
+          </div>
+          {answer === null ? (
+            scope === "pattern" && at.size === 0 ? null : (
+              <p className={css.muted}>
+                <Spinner label={s.rememberChecking} /> {s.rememberChecking}
+              </p>
+            )
+          ) : (
+            <Banner tone={answer.error ? "bad" : "accent"} role="status">
+              {answer.error ?? (
+                <span>
+                  {s.rememberCovers}: <span className="verbatim">{answer.covers ?? ""}</span>
+                </span>
+              )}
+            </Banner>
+          )}
+        </>
+      ) : null}
+    </fieldset>
+  ) : null;
+  const ready = scope === "none" || (answer !== null && answer.error === null);
+  return { fields, remember, ready };
+}
