@@ -58,7 +58,10 @@ fn community(workspace: &Workspace, checkout: &Path) -> Result<()> {
     let test = folder.join("test_community.py");
     fs::write(&test, format!("{theirs}\n\n{}", include_str!("conformance/community.py")))?;
     let mut pytest = Command::new(&python);
-    pytest.args(["-m", "pytest", "-v", "-s", "-p", "no:cacheprovider", "-W", "ignore"]).arg(&test).current_dir(&folder);
+    pytest
+        .args(["-m", "pytest", "-v", "-s", "-p", "no:cacheprovider", "-W", "ignore"])
+        .arg(&test)
+        .current_dir(&folder);
     succeed(pytest.env("PLACET_BIN", placet))
 }
 

@@ -80,7 +80,8 @@ fn a_full_database_refuses_with_507_loses_nothing_and_works_again_with_room() {
     let (agent, reviewer) = (server.key("agent", "bot"), server.key("reviewer", "ann"));
     let large = format!("{{\"text\":\"{}\"}}", "x".repeat(60_000));
     let ask = |server: &Server| {
-        server.run(&agent, &["request", "--tool", "t", "--args", &large, "--expires-in", "1h", "--wait", "0s"])
+        server
+            .run(&agent, &["request", "--tool", "t", "--args", &large, "--expires-in", "1h", "--wait", "0s"])
     };
 
     let mut held = 0;
