@@ -4,7 +4,6 @@ mod call;
 mod doors;
 mod guard;
 mod health;
-mod hooks;
 mod later;
 mod limits;
 mod listener;

@@ -83,7 +83,7 @@ pub struct Inner {
     // A few exports at a time, for the same reason.
     pub(crate) exports: Arc<Semaphore>,
     // Permits of calls that came through the hook door and are running.
-    pub(crate) hooks: crate::hooks::Running,
+    pub(crate) hooks: crate::doors::HookPermits,
     // What streams of the observability door are told.
     pub(crate) event_streams: EventStreams,
     // Kibibytes of large bodies that are being read.
@@ -114,7 +114,7 @@ impl State {
             streams,
             simulations: Arc::new(Semaphore::new(1)),
             exports: Arc::new(Semaphore::new(2)),
-            hooks: crate::hooks::Running::default(),
+            hooks: crate::doors::HookPermits::default(),
             event_streams: EventStreams::default(),
             event_bytes: Semaphore::new(64 * 1024),
         }))
@@ -161,7 +161,6 @@ pub fn router(state: &State) -> Router {
     routes
         .merge(crate::pages::routes())
         .merge(crate::doors::routes(state))
-        .merge(crate::hooks::routes())
         .fallback(crate::pages::fallback)
         .method_not_allowed_fallback(|| async {
             crate::problem::Problem::new(

@@ -86,6 +86,11 @@ fn a_yes_needs_a_claimed_record_of_exactly_this_call() {
     for changes in wrong {
         assert!(check(&record(&call, changes.clone()), permit, &call.input).is_err(), "{changes}");
     }
+    // An edit of another call that comes out as this one is not an approval of this one.
+    let edit = json!({"decision": "edit", "by": ["ann"], "reason": null, "arguments": call.input,
+        "digest": good.digest, "answer": null, "steps": null, "at": "2026-11-15T12:00:01Z"});
+    let foreign = record(&call, json!({"arguments": other, "decision": edit}));
+    assert!(check(&foreign, permit, &call.input).is_err());
     for state in placet_core::State::ALL {
         let yes = check(&record(&call, json!({ "state": state })), permit, &call.input).is_ok();
         let expected = matches!(state, placet_core::State::Approved | placet_core::State::Claimed);

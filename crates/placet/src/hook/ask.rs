@@ -115,7 +115,12 @@ impl Asker<'_> {
                 Ok(Ended::TimeUp) => return Ok(self.time_up(id).await),
                 Ok(Ended::Gone(why)) => {
                     self.withdraw(id, why).await;
-                    return Ok(Answer::Block(format!("Placet: {why}")));
+                    let relayed = self.mode == Mode::Relay;
+                    return Ok(if relayed {
+                        Answer::Pass(None)
+                    } else {
+                        Answer::Block(format!("Placet: {why}"))
+                    });
                 }
                 Err(reason) => {
                     // Whether this arrives or not: nothing was claimed, and nothing will be.

@@ -101,4 +101,27 @@ both! {
         let body = bot.post("/v1/hooks/claude-code?wait=1s", prompt).await.expect(200);
         assert_eq!(body["hookSpecificOutput"]["decision"]["behavior"], "deny", "a gate decides");
     }
+
+    async fn a_relay_is_withdrawn_when_the_terminal_was_quicker(server: Server) {
+        let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
+        let mut prompt = call("");
+        prompt["hook_event_name"] = json!("PermissionRequest");
+        let mut ran = call("t-1");
+        ran["hook_event_name"] = json!("PostToolUse");
+        let mut other = ran.clone();
+        other["tool_input"] = json!({"command": "something else"});
+        let stop = json!({"hook_event_name": "Stop", "session_id": "s-1"});
+        for news in [ran, stop] {
+            let relay = "/v1/hooks/claude-code?mode=relay&wait=20s";
+            let (answer, record) = tokio::join!(bot.post(relay, prompt.clone()), async {
+                let record = pending(&ann).await;
+                bot.post(HOOK, other.clone()).await.expect(200);
+                assert_eq!(ann.get(&at(&record, "")).await.expect(200)["state"], "pending", "that was another call");
+                bot.post(HOOK, news).await.expect(200);
+                record
+            });
+            assert_eq!(answer.expect(200), json!({}), "no opinion");
+            assert_eq!(ann.get(&at(&record, "")).await.expect(200)["state"], "cancelled");
+        }
+    }
 }

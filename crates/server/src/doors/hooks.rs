@@ -6,7 +6,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -29,6 +29,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     State,
@@ -55,7 +56,7 @@ struct HookParams {
     mode: Option<String>,
 }
 
-/// The door's one address. Its words are Claude Code's, so it is not part of our own document.
+/// The door's one address.
 pub(crate) fn routes() -> Router<State> {
     Router::new().route("/v1/hooks/claude-code", post(claude_code))
 }
@@ -88,7 +89,10 @@ async fn claude_code(AxumState(state): AxumState<State>, request: Request<Body>)
             reported(&state, &actor, &ran).await;
             said(&Output::default())
         }
-        Ok(Incoming::Stopped { .. }) => said(&Output::default()),
+        Ok(Incoming::Stopped { session }) => {
+            state.hooks.answered(&actor, &session, None);
+            said(&Output::default())
+        }
     }
 }
 
@@ -160,6 +164,7 @@ impl Asking<'_> {
             Idempotency { scope: scope.finalize().into(), body: Sha256::digest(&body).into() }
         });
         let deadline = Instant::now() + self.wait;
+        let elsewhere = state.hooks.asking(actor, call);
         let refused = |error: GateError| Problem::gate(error, state.gate.now()).detail().to_owned();
         let submitted = state.gate.submit_from("hook", actor, create, idempotency).await.map_err(refused)?;
         let mut request = submitted.request;
@@ -173,8 +178,19 @@ impl Asking<'_> {
                     .await;
                 return Err("nobody decided in time".to_owned());
             }
-            request =
-                state.gate.wait(actor, request.id, Until::Decided, left).await.map_err(refused)?.request;
+            request = tokio::select! {
+                waited = state.gate.wait(actor, request.id, Until::Decided, left) => {
+                    waited.map_err(refused)?.request
+                }
+                () = elsewhere.token.cancelled(), if self.mode == Mode::Relay => {
+                    let reason = "answered at the terminal".to_owned();
+                    let _ = state.gate.cancel(actor, request.id, Some(reason), None).await;
+                    return Ok(Answer::Pass(None));
+                }
+            };
+        }
+        if self.mode == Mode::Relay && request.state_at(state.gate.now()) == Life::Cancelled {
+            return Ok(Answer::Pass(None));
         }
         if request.state_at(state.gate.now()) != Life::Approved {
             let record = self.record(&request)?;
@@ -196,7 +212,9 @@ impl Asking<'_> {
     }
 }
 
-/// Permits of calls that are running, until they are reported. Lost with the process: the outcome is then `unknown`.
+/// What this node knows between two calls of one hook: permits of calls that are running, until they are reported, and
+/// questions that are being asked at a terminal as well. Lost with the process: outcomes are then `unknown`, and a question
+/// that was answered elsewhere expires.
 #[derive(Debug, Default)]
 pub(crate) struct Running(Mutex<Inner>);
 
@@ -204,13 +222,65 @@ pub(crate) struct Running(Mutex<Inner>);
 struct Inner {
     permits: HashMap<(String, String, String), (RequestId, String)>,
     order: VecDeque<(String, String, String)>,
+    asked: Vec<Asked>,
+}
+
+/// One question that is open.
+#[derive(Debug, Clone)]
+struct Asked {
+    agent: String,
+    session: String,
+    same: String,
+    subagent: bool,
+    token: CancellationToken,
+}
+
+/// Keeps a question on the list as long as somebody waits for its answer.
+struct Elsewhere<'a> {
+    running: &'a Running,
+    token: CancellationToken,
+}
+
+impl Drop for Elsewhere<'_> {
+    fn drop(&mut self) {
+        // Cancelled tokens leave the list; nobody listens to this one any more.
+        self.token.cancel();
+        self.running.lock().asked.retain(|asked| !asked.token.is_cancelled());
+    }
 }
 
 impl Running {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn asking(&self, actor: &Actor, call: &Call) -> Elsewhere<'_> {
+        let token = CancellationToken::new();
+        self.lock().asked.push(Asked {
+            agent: actor.name.clone(),
+            session: call.session.clone(),
+            same: call.same(),
+            subagent: call.context.contains_key("agent_id"),
+            token: token.clone(),
+        });
+        Elsewhere { running: self, token }
+    }
+
+    /// The person at the terminal was quicker: with one call, or, when the turn is over, with all of the main agent's.
+    fn answered(&self, actor: &Actor, session: &str, ran: Option<&Ran>) {
+        let same = ran.map(Ran::same);
+        for asked in &self.lock().asked {
+            let this = same.as_ref().map_or(!asked.subagent, |same| asked.same == *same);
+            if this && asked.agent == actor.name && asked.session == session {
+                asked.token.cancel();
+            }
+        }
+    }
+
     fn remember(&self, actor: &Actor, call: &Call, id: RequestId, permit: String) {
         let Some(call_id) = &call.call_id else { return };
         let key = (actor.name.clone(), call.session.clone(), call_id.clone());
-        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.lock();
         if inner.order.len() >= REMEMBERED
             && let Some(oldest) = inner.order.pop_front()
         {
@@ -222,12 +292,13 @@ impl Running {
 
     fn take(&self, actor: &Actor, ran: &Ran) -> Option<(RequestId, String)> {
         let key = (actor.name.clone(), ran.session.clone(), ran.call_id.clone()?);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).permits.remove(&key)
+        self.lock().permits.remove(&key)
     }
 }
 
 /// Says what became of a call, if its permit is remembered.
 async fn reported(state: &State, actor: &Actor, ran: &Ran) {
+    state.hooks.answered(actor, &ran.session, Some(ran));
     let Some((id, permit)) = state.hooks.take(actor, ran) else { return };
     let status = if ran.worked { ReportStatus::Succeeded } else { ReportStatus::Failed };
     if let Err(error) = state.gate.report(actor, id, &permit, status, None, None, None).await {
