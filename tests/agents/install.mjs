@@ -45,14 +45,18 @@ await writeFile(LIST, `${JSON.stringify(found, null, 2)}\n`);
 
 /** Whether the last install was complete, and of these versions. */
 async function installed() {
-  const [list, wish] = await Promise.all([LIST, join(here, "package.json")].map((file) => stat(file).catch(() => null)));
+  const [list, wish] = await Promise.all(
+    [LIST, join(here, "package.json")].map((file) => stat(file).catch(() => null)),
+  );
   return list !== null && list.mtimeMs > wish.mtimeMs;
 }
 
 /** Why the agent cannot be tested here; nothing if it starts. */
 async function missing(agent, version) {
   const home = await mkdtemp(join(tmpdir(), "placet-agent-"));
-  const said = await run(join(here, "node_modules/.bin", agent.command), ["--version"], 60_000, { HOME: home });
+  const said = await run(join(here, "node_modules/.bin", agent.command), ["--version"], 60_000, {
+    HOME: home,
+  });
   await rm(home, { recursive: true, force: true });
   if (said.code === 0 && said.output.includes(version)) {
     return undefined;

@@ -22,7 +22,7 @@ import { responses } from "./model/responses.mjs";
  * @property {string} name
  * @property {(method: string, path: string) => boolean} serves
  * @property {(body: any) => { talk: object[], tools: string[], results: { id: string, text: string }[] }} read
- * @property {(request: Request, call: Call) => Reply} call
+ * @property {(request: Request, calls: Call[]) => Reply} call
  * @property {(request: Request, words: string) => Reply} say
  */
 
@@ -33,7 +33,7 @@ const LAST_WORDS = "That is all.";
 
 /**
  * @param {keyof typeof DIALECTS} name
- * @param {Record<string, Call[]>} plan   what to ask for in a conversation that began with this prompt
+ * @param {Record<string, Call[][]>} plan   what to ask for in a conversation that began with this prompt, turn by turn
  */
 export async function startModel(name, plan) {
   const dialect = DIALECTS[name];
@@ -97,17 +97,20 @@ function answer(dialect, plan, seen, request) {
   for (const { id, text } of results) {
     seen.results.set(id, text);
   }
-  const next = plan[prompt].find((call) => !results.some((result) => result.id === call.id));
-  if (!next) {
+  const open = (call) => !results.some((result) => result.id === call.id);
+  const turn = plan[prompt].find((calls) => calls.some(open));
+  if (!turn) {
     return dialect.say(request, LAST_WORDS);
   }
-  const offered = next.namespace ?? next.tool;
-  if (!tools.includes(offered)) {
-    throw new Error(`the agent offers no tool ${offered}, only ${tools.join(", ")}`);
-  }
-  seen.asked.push(next.id);
-  const input = typeof next.input === "function" ? next.input(seen.results) : next.input;
-  return dialect.call(request, { ...next, input });
+  const calls = turn.map((call) => {
+    const offered = call.namespace ?? call.tool;
+    if (!tools.includes(offered)) {
+      throw new Error(`the agent offers no tool ${offered}, only ${tools.join(", ")}`);
+    }
+    seen.asked.push(call.id);
+    return { ...call, input: typeof call.input === "function" ? call.input(seen.results) : call.input };
+  });
+  return dialect.call(request, calls);
 }
 
 function reply(outgoing, what) {

@@ -7,6 +7,7 @@ import { program } from "../../web/tests/lib/server.mjs";
 import { claudeCode } from "./agents/claude-code.mjs";
 import { codex } from "./agents/codex.mjs";
 import { gemini } from "./agents/gemini.mjs";
+import { opencode } from "./agents/opencode.mjs";
 import { absence } from "./lib/absence.mjs";
 import { play, SCENARIOS } from "./lib/scenarios.mjs";
 import { installHook } from "./lib/scene.mjs";
@@ -16,25 +17,36 @@ const LENIENT = `#!/bin/sh
 "${program()}" "$@" || exit 0
 `;
 
-/** Does not ask. */
+/** Does not ask: to these three, silence is consent. */
 const BLIND = `#!/bin/sh
 cat > /dev/null
 `;
 
-// Not OpenCode: its plugin takes neither silence nor an exit code of 0 for a yes.
-for (const agent of [claudeCode, codex, gemini]) {
-  const caught = (name, script, fact, effect) =>
-    test(`${agent.name}: ${name} is caught`, { skip: absence(agent.name) }, async () => {
-      const install = async (scene) => {
-        await installHook(scene);
-        await scene.replaceProgram(script);
-      };
-      await assert.rejects(play(agent, SCENARIOS[fact], { install }), (error) => {
-        assert.deepEqual(error.actual, [effect], `another reason than that it ran: ${error}`);
-        return true;
-      });
-    });
+/** Does not ask either, and says what the plugin in OpenCode takes for a yes. */
+const YES = `#!/bin/sh
+cat > /dev/null
+echo '{"decision":"allow"}'
+`;
 
-  caught("a hook that passes what it could not ask", LENIENT, "nothing runs while Placet is down", "down");
-  caught("a hook that does not ask", BLIND, "a command that policy denies does not run", "forbidden");
+/** The scenario fails with this script in the place of our program, because the command ran. */
+function caught(agent, name, script, fact, effect) {
+  test(`${agent.name}: ${name} is caught`, { skip: absence(agent.name) }, async () => {
+    const install = async (scene) => {
+      await installHook(scene);
+      await scene.replaceProgram(script);
+    };
+    await assert.rejects(play(agent, SCENARIOS[fact], { install }), (error) => {
+      assert.deepEqual(error.actual, [effect], `another reason than that it ran: ${error}`);
+      return true;
+    });
+  });
 }
+
+const DENIED = "a command that policy denies does not run";
+const DOWN = "nothing runs while Placet is down";
+
+for (const agent of [claudeCode, codex, gemini]) {
+  caught(agent, "a hook that passes what it could not ask", LENIENT, DOWN, "down");
+  caught(agent, "a hook that does not ask", BLIND, DENIED, "forbidden");
+}
+caught(opencode, "a hook that does not ask", YES, DENIED, "forbidden");

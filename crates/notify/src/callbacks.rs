@@ -40,8 +40,7 @@ impl Callbacks {
         let mut calls = JoinSet::new();
         loop {
             match self.follow(&mut calls, &cancel).await {
-                Ok(()) => break,
-                Err(GateError::Closing) => break,
+                Ok(()) | Err(GateError::Closing) => break,
                 Err(error) => {
                     tracing::warn!(%error, "the ledger cannot be followed; trying again");
                     tokio::time::sleep(LOOK).await;

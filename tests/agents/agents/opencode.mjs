@@ -36,7 +36,10 @@ export const opencode = {
     // OpenCode fetches the types for plugins, which nothing here uses, unless it finds them installed.
     const types = { dependencies: { "@opencode-ai/plugin": "*" } };
     await writeFile(join(folder, "package.json"), JSON.stringify(types));
-    await writeFile(join(folder, "package-lock.json"), JSON.stringify({ lockfileVersion: 3, packages: { "": types } }));
+    await writeFile(
+      join(folder, "package-lock.json"),
+      JSON.stringify({ lockfileVersion: 3, packages: { "": types } }),
+    );
   },
 
   environment: () => ({

@@ -12,8 +12,11 @@ import { commands, delegated, Scene } from "./scene.mjs";
 const HELD = 500;
 
 /**
- * One fact: what the model asks for, and what must come of it.
- * @typedef {{ plan: (agent: import("./scene.mjs").Agent, scene: Scene) => object, act: (scene: Scene) => Promise<void> }} Scenario
+ * One fact: what the model asks for, how the hook is installed if not as usual, and what must come of it.
+ * @typedef {object} Scenario
+ * @property {(agent: import("./scene.mjs").Agent, scene: Scene) => object} plan
+ * @property {(scene: Scene) => Promise<void>} [install]
+ * @property {(scene: Scene) => Promise<void>} act
  *
  * @type {Record<string, Scenario>}
  */
@@ -39,7 +42,7 @@ export const SCENARIOS = {
       await scene.decide(await held(scene), "approve");
       await finished(scene);
       assert.deepEqual(await scene.effects(), ["approved"]);
-      await scene.claimed();
+      await scene.executed();
     },
   },
 
@@ -48,10 +51,12 @@ export const SCENARIOS = {
     async act(scene) {
       scene.start();
       const request = await held(scene);
-      await scene.decide(request, "edit", { arguments: { ...request.arguments, command: "./effect edited" } });
+      await scene.decide(request, "edit", {
+        arguments: { ...request.arguments, command: "./effect edited" },
+      });
       await finished(scene);
       assert.deepEqual(await scene.effects(), ["edited"]);
-      await scene.claimed();
+      await scene.executed();
     },
   },
 
@@ -61,7 +66,7 @@ export const SCENARIOS = {
       scene.start();
       await finished(scene);
       assert.deepEqual(await scene.effects(), ["free"]);
-      const [request] = await scene.claimed();
+      const [request] = await scene.executed();
       assert.equal(request.verdict.effect, "allow");
     },
   },
@@ -97,6 +102,21 @@ export const SCENARIOS = {
       assert.match(told[1], /once was enough/);
       assert.deepEqual(await scene.effects(), ["again"]);
       assert.deepEqual((await scene.states()).slice(1), ["denied"]);
+    },
+  },
+
+  "of two equal calls at once, only the one that was approved runs": {
+    plan: (agent) => ({ calls: [[agent.call("./effect twin"), agent.call("./effect twin")]] }),
+    async act(scene) {
+      scene.start();
+      const [first] = await scene.waiting();
+      await scene.decide(first, "approve");
+      // The other one may be asked for at the same time, afterwards, or not at all.
+      for (let more = await scene.waiting(); more.length > 0; more = await scene.waiting()) {
+        await scene.decide(more[0], "deny", { reason: "one is enough" });
+      }
+      await finished(scene, 2);
+      assert.deepEqual(await scene.effects(), ["twin"]);
     },
   },
 
@@ -146,7 +166,7 @@ export const SCENARIOS = {
       await scene.decide(request, "approve");
       await finished(scene);
       assert.deepEqual(await scene.effects(), ["on"]);
-      await scene.claimed();
+      await scene.executed();
     },
   },
 
@@ -175,7 +195,9 @@ export const SCENARIOS = {
 /** For the agents that have a tool for it. @type {Record<string, Scenario>} */
 const WRITING = {
   "a file is not written before it was approved, nor if it was denied": {
-    plan: (agent, scene) => ({ calls: ["yes", "no"].map((name) => agent.write(join(scene.work, name), "text\n")) }),
+    plan: (agent, scene) => ({
+      calls: ["yes", "no"].map((name) => agent.write(join(scene.work, name), "text\n")),
+    }),
     async act(scene) {
       const there = () => ["yes", "no"].filter((name) => existsSync(join(scene.work, name)));
       scene.start();
@@ -199,7 +221,7 @@ export function scenarios(agent, more = {}) {
 }
 
 /** Plays one scenario in a scene of its own, which is taken down whatever happens. */
-export async function play(agent, scenario, { install, t } = {}) {
+export async function play(agent, scenario, { install = scenario.install, t } = {}) {
   const scene = await Scene.open(agent, scenario.plan, install);
   try {
     await scenario.act(scene);

@@ -19,28 +19,34 @@ export const anthropic = {
     };
   },
 
-  call: (request, call) =>
-    message(request, "tool_use", {
-      start: { type: "tool_use", id: call.id, name: call.tool, input: {} },
-      delta: { type: "input_json_delta", partial_json: JSON.stringify(call.input) },
-      whole: { type: "tool_use", id: call.id, name: call.tool, input: call.input },
-    }),
+  call: (request, calls) =>
+    message(
+      request,
+      "tool_use",
+      calls.map(({ id, tool, input }) => ({
+        start: { type: "tool_use", id, name: tool, input: {} },
+        delta: { type: "input_json_delta", partial_json: JSON.stringify(input) },
+        whole: { type: "tool_use", id, name: tool, input },
+      })),
+    ),
 
   say: (request, words) =>
-    message(request, "end_turn", {
-      start: { type: "text", text: "" },
-      delta: { type: "text_delta", text: words },
-      whole: { type: "text", text: words },
-    }),
+    message(request, "end_turn", [
+      {
+        start: { type: "text", text: "" },
+        delta: { type: "text_delta", text: words },
+        whole: { type: "text", text: words },
+      },
+    ]),
 };
 
-function message(request, stop_reason, block) {
+function message(request, stop_reason, blocks) {
   const whole = {
     id: "msg_stand_in",
     type: "message",
     role: "assistant",
     model: request.model,
-    content: [block.whole],
+    content: blocks.map((block) => block.whole),
     stop_reason,
     stop_sequence: null,
     usage: { input_tokens: 1, output_tokens: 1 },
@@ -50,9 +56,11 @@ function message(request, stop_reason, block) {
   }
   const events = [
     { type: "message_start", message: { ...whole, content: [], stop_reason: null } },
-    { type: "content_block_start", index: 0, content_block: block.start },
-    { type: "content_block_delta", index: 0, delta: block.delta },
-    { type: "content_block_stop", index: 0 },
+    ...blocks.flatMap(({ start, delta }, index) => [
+      { type: "content_block_start", index, content_block: start },
+      { type: "content_block_delta", index, delta },
+      { type: "content_block_stop", index },
+    ]),
     { type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 1 } },
     { type: "message_stop" },
   ];

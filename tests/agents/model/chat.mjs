@@ -19,18 +19,16 @@ export const chat = {
     };
   },
 
-  call: (request, call) =>
+  call: (request, calls) =>
     completion(request, "tool_calls", {
       role: "assistant",
       content: null,
-      tool_calls: [
-        {
-          index: 0,
-          id: call.id,
-          type: "function",
-          function: { name: call.tool, arguments: JSON.stringify(call.input) },
-        },
-      ],
+      tool_calls: calls.map(({ id, tool, input }, index) => ({
+        index,
+        id,
+        type: "function",
+        function: { name: tool, arguments: JSON.stringify(input) },
+      })),
     }),
 
   say: (request, words) => completion(request, "stop", { role: "assistant", content: words }),

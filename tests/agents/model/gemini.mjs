@@ -5,7 +5,8 @@ export const gemini = {
   name: "gemini",
 
   serves: (method, path) =>
-    method === "POST" && /^\/v1beta\/models\/[^/:]+:(streamGenerateContent|generateContent|countTokens)$/.test(path),
+    method === "POST" &&
+    /^\/v1beta\/models\/[^/:]+:(streamGenerateContent|generateContent|countTokens)$/.test(path),
 
   read(body) {
     const parts = (body.contents ?? []).flatMap((content) => content.parts ?? []);
@@ -21,18 +22,21 @@ export const gemini = {
     };
   },
 
-  call: (request, call) =>
-    answer(request, { functionCall: { id: call.id, name: call.tool, args: call.input } }),
+  call: (request, calls) =>
+    answer(
+      request,
+      calls.map(({ id, tool, input }) => ({ functionCall: { id, name: tool, args: input } })),
+    ),
 
-  say: (request, words) => answer(request, { text: words }),
+  say: (request, words) => answer(request, [{ text: words }]),
 };
 
-function answer(request, part) {
+function answer(request, parts) {
   if (request.path.endsWith(":countTokens")) {
     return { totalTokens: 1 };
   }
   const data = {
-    candidates: [{ content: { role: "model", parts: [part] }, finishReason: "STOP", index: 0 }],
+    candidates: [{ content: { role: "model", parts }, finishReason: "STOP", index: 0 }],
     usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
     modelVersion: "stand-in",
   };

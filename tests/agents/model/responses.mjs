@@ -19,28 +19,33 @@ export const responses = {
     };
   },
 
-  call: (_, call) =>
-    response({
-      type: "function_call",
-      id: `fc_${call.id}`,
-      call_id: call.id,
-      name: call.tool,
-      ...(call.namespace ? { namespace: call.namespace } : {}),
-      arguments: JSON.stringify(call.input),
-      status: "completed",
-    }),
+  call: (_, calls) =>
+    response(
+      calls.map(({ id, tool, namespace, input }) => ({
+        type: "function_call",
+        id: `fc_${id}`,
+        call_id: id,
+        name: tool,
+        ...(namespace ? { namespace } : {}),
+        arguments: JSON.stringify(input),
+        status: "completed",
+      })),
+    ),
 
   say: (_, words) =>
-    response({
-      type: "message",
-      id: "msg_stand_in",
-      role: "assistant",
-      status: "completed",
-      content: [{ type: "output_text", text: words, annotations: [] }],
-    }),
+    response([
+      {
+        type: "message",
+        id: "msg_stand_in",
+        role: "assistant",
+        status: "completed",
+        content: [{ type: "output_text", text: words, annotations: [] }],
+      },
+    ]),
 };
 
-function response(item) {
+function response(output) {
+  const id = "resp_stand_in";
   const usage = {
     input_tokens: 1,
     input_tokens_details: { cached_tokens: 0 },
@@ -49,9 +54,9 @@ function response(item) {
     total_tokens: 2,
   };
   const events = [
-    { type: "response.created", response: { id: "resp_stand_in", status: "in_progress", output: [] } },
-    { type: "response.output_item.done", output_index: 0, item },
-    { type: "response.completed", response: { id: "resp_stand_in", status: "completed", output: [item], usage } },
+    { type: "response.created", response: { id, status: "in_progress", output: [] } },
+    ...output.map((item, output_index) => ({ type: "response.output_item.done", output_index, item })),
+    { type: "response.completed", response: { id, status: "completed", output, usage } },
   ];
   return events.map((data) => ({ event: data.type, data }));
 }

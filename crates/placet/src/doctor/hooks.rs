@@ -6,6 +6,7 @@ use placet_hooks::Agent;
 
 use super::{Check, Verdict};
 use crate::hook::install::{
+    codex,
     document::Json,
     place,
     settings::{installed as commands, is_our_command},
@@ -57,10 +58,11 @@ fn at(agent: Agent, user: bool) -> Option<Check> {
         return Some(Check::new(name, Verdict::Bad, detail));
     }
     let check = runs(&name, &shown.to_string(), &program(command, agent)?);
-    if agent == Agent::Codex && check.verdict == Verdict::Good && !trusted(&path) {
-        let detail =
-            format!("{shown} has it, but Codex runs only what you trusted: open `codex`, then /hooks");
-        return Some(Check::new(name, Verdict::Warning, detail));
+    if agent == Agent::Codex && check.verdict == Verdict::Good && !trusted(&path, &document) {
+        let detail = format!(
+            "{shown} has it, but Codex does not trust it as it is now, and skips it: install it again"
+        );
+        return Some(Check::new(name, Verdict::Bad, detail));
     }
     Some(check)
 }
@@ -91,17 +93,12 @@ fn runs(name: &str, shown: &str, program: &str) -> Check {
     Check::new(name, Verdict::Bad, detail)
 }
 
-/// Whether Codex remembers that somebody reviewed a hook of this file.
-fn trusted(path: &Path) -> bool {
-    let home = std::env::var_os("CODEX_HOME").map(std::path::PathBuf::from);
-    let home = home.or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".codex")));
-    let Some(config) = home.and_then(|home| fs::read_to_string(home.join("config.toml")).ok()) else {
-        return false;
-    };
+/// Whether Codex will run every hook of ours in this file, as it is now: otherwise it skips it without a word.
+fn trusted(path: &Path, document: &Json) -> bool {
+    let Some(config) = codex::place().and_then(|path| fs::read_to_string(path).ok()) else { return false };
     let Ok(config) = config.parse::<toml::Table>() else { return false };
-    let whole = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()).display().to_string();
     let states = config.get("hooks").and_then(|hooks| hooks.get("state")?.as_table());
-    states.is_some_and(|states| {
-        states.iter().any(|(key, state)| key.contains(&whole) && state.get("trusted_hash").is_some())
-    })
+    let trusted = |key: &String| states?.get(key)?.get("trusted_hash")?.as_str();
+    let hashes = codex::hashes(path, document);
+    !hashes.is_empty() && hashes.iter().all(|(keys, hash)| keys.iter().any(|key| trusted(key) == Some(hash)))
 }

@@ -10,6 +10,7 @@ use std::{
 use placet_hooks::{Agent, Mode};
 use serde_json::json;
 
+pub(crate) mod codex;
 pub(crate) mod document;
 pub(crate) mod settings;
 
@@ -38,11 +39,7 @@ pub(crate) fn run(args: &InstallArgs, global: &Global) -> anyhow::Result<ExitCod
         return Err(usage("`--wait` must be at least 1s"));
     }
     let path = place(args.agent, args.user)?;
-    let before = match fs::read_to_string(&path) {
-        Ok(text) => Some(text),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(usage(format!("cannot read {}: {error}", path.display()))),
-    };
+    let before = read(&path)?;
     let wanted = Wanted {
         agent: args.agent,
         mode,
@@ -54,11 +51,57 @@ pub(crate) fn run(args: &InstallArgs, global: &Global) -> anyhow::Result<ExitCod
     };
     let after = changed(before.as_deref(), &wanted, args.uninstall)
         .map_err(|why| usage(format!("{} is left as it is: {why}", path.display())))?;
+    let trust = match args.agent {
+        Agent::Codex => Some(Trust::of(&path, after.as_deref(), args.uninstall)?),
+        _ => None,
+    };
     let changes = before != after;
-    if changes && !args.dry_run {
-        write(&path, before.as_deref(), after.as_deref(), args.agent)?;
+    if !args.dry_run {
+        // First the trust: hooks that are not trusted look installed, and do not run.
+        if let Some(trust) = &trust {
+            trust.write()?;
+        }
+        if changes {
+            write(&path, before.as_deref(), after.as_deref(), args.agent)?;
+        }
     }
-    told(args, global, &path, before.as_deref(), after.as_deref())
+    told(args, global, &path, before.as_deref(), after.as_deref(), trust.as_ref())
+}
+
+fn read(path: &Path) -> anyhow::Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(usage(format!("cannot read {}: {error}", path.display()))),
+    }
+}
+
+/// The file in which Codex keeps what the user trusts, as it is and as it is to be.
+struct Trust {
+    path: PathBuf,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+impl Trust {
+    fn of(hooks: &Path, document: Option<&str>, uninstall: bool) -> anyhow::Result<Self> {
+        let path = codex::place().ok_or_else(|| usage("HOME is not set: where are your settings?"))?;
+        let before = read(&path)?;
+        let after = codex::changed(before.as_deref(), hooks, document, uninstall)
+            .map_err(|why| usage(format!("{} is left as it is: {why}", path.display())))?;
+        Ok(Self { path, before, after })
+    }
+
+    fn write(&self) -> anyhow::Result<()> {
+        let Some(after) = self.after.as_deref().filter(|_| self.before != self.after) else { return Ok(()) };
+        let path = &fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let folder = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder)?;
+        if let Some(before) = self.before.as_deref().filter(|text| !text.contains("placet hook install")) {
+            replace(&backup(path), folder, before, path)?;
+        }
+        replace(path, folder, after, path)
+    }
 }
 
 /// The program that the hook runs: this one, wherever the agent is started from.
@@ -179,13 +222,21 @@ fn told(
     path: &Path,
     before: Option<&str>,
     after: Option<&str>,
+    trust: Option<&Trust>,
 ) -> anyhow::Result<ExitCode> {
-    let changes = before != after;
+    let trust = trust.filter(|trust| trust.before != trust.after);
+    let changes = before != after || trust.is_some();
+    let mut difference = diff(before.unwrap_or_default(), after.unwrap_or_default());
+    if let Some(trust) = trust {
+        let (before, after) = (trust.before.as_deref(), trust.after.as_deref());
+        difference.push(format!("  {}", trust.path.display()));
+        difference.extend(diff(before.unwrap_or_default(), after.unwrap_or_default()));
+    }
     let notes = if args.uninstall { Vec::new() } else { notes(args) };
     if global.json {
         output::json(&json!({
             "agent": args.agent.as_str(), "file": path, "changed": changes, "dry_run": args.dry_run,
-            "uninstall": args.uninstall, "diff": diff(before.unwrap_or_default(), after.unwrap_or_default()),
+            "uninstall": args.uninstall, "diff": difference,
             "notes": notes,
         }))?;
         return Ok(ExitCode::SUCCESS);
@@ -199,7 +250,7 @@ fn told(
     };
     output::line(&format!("{} {done}", paint(output::NAME, &path.display().to_string())))?;
     if changes && args.dry_run {
-        for line in diff(before.unwrap_or_default(), after.unwrap_or_default()) {
+        for line in difference {
             let style = match line.chars().next() {
                 Some('+') => output::GOOD,
                 Some('-') => output::BAD,
@@ -225,8 +276,8 @@ fn notes(args: &InstallArgs) -> Vec<String> {
     }
     match args.agent {
         Agent::Codex => notes.push(
-            "Codex does not run a hook that you have not reviewed: start `codex`, open /hooks and trust the ones of Placet. \
-             Do so again after every change."
+            "Codex runs only hooks that are trusted: config.toml now says so of these, as they are. It also keeps the model \
+             from typing into terminals, of which no hook is told."
                 .to_owned(),
         ),
         Agent::Gemini => notes.push(

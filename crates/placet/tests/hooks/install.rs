@@ -215,7 +215,28 @@ fn a_link_to_settings_elsewhere_stays_a_link() {
 }
 
 #[test]
-fn codex_users_are_told_that_a_hook_must_be_trusted() {
-    let said = Project::new().installed(&["codex"]);
-    assert!(said.contains("/hooks") && said.contains("trust"), "{said}");
+fn a_hook_for_codex_is_trusted_where_it_is_installed_and_no_longer_when_it_is_gone() {
+    let project = Project::new();
+    project.write("home/.codex/config.toml", "model = \"mine\" # and stays\n");
+    assert!(project.installed(&["codex", "--dry-run"]).contains("trusted_hash"));
+    assert_eq!(project.read("home/.codex/config.toml"), "model = \"mine\" # and stays\n");
+    project.installed(&["codex"]);
+    let config = project.read("home/.codex/config.toml");
+    let hooks = project.path(".codex/hooks.json").canonicalize().unwrap();
+    for event in ["pre_tool_use", "post_tool_use"] {
+        assert!(config.contains(&format!("[hooks.state.\"{}:{event}:0:0\"]", hooks.display())), "{config}");
+    }
+    assert!(config.contains("unified_exec_tty = false"), "{config}");
+    project.installed(&["codex", "--uninstall"]);
+    assert_eq!(project.read("home/.codex/config.toml"), "model = \"mine\" # and stays\n");
+}
+
+#[test]
+fn a_configuration_of_codex_that_cannot_be_read_leaves_everything_as_it_is() {
+    let project = Project::new();
+    project.write("home/.codex/config.toml", "model = \n");
+    let output = project.install(&["codex"]);
+    assert!(!output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("config.toml is left as it is"));
+    assert!(!project.path(".codex/hooks.json").exists());
 }

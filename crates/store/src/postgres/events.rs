@@ -89,9 +89,8 @@ impl PostgresReaders {
     }
 
     pub(crate) async fn event_words(&self) -> Result<EventWords, StoreError> {
-        let mut of = [(0_i64, "ASC", WORDS), (1, "DESC", SESSIONS), (2, "ASC", WORDS)].into_iter();
         let mut lists = Vec::with_capacity(3);
-        for (kind, order, limit) in &mut of {
+        for (kind, order, limit) in [(0_i64, "ASC", WORDS), (1, "DESC", SESSIONS), (2, "ASC", WORDS)] {
             let find = format!("SELECT word FROM event_words WHERE kind = $1 ORDER BY word {order} LIMIT $2");
             let rows = self.query(&find, &[&kind, &i64::from(limit)]).await?;
             lists.push(rows.iter().map(|row| read(row, 0)).collect::<Result<Vec<String>, _>>()?);
