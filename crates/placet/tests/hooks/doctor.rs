@@ -63,3 +63,23 @@ fn a_wrong_key_and_a_server_that_is_not_there_are_bad() {
         "a missing server is no reason to let anything through"
     );
 }
+
+#[test]
+fn a_hook_that_codex_does_not_trust_as_it_is_now_is_bad() {
+    let world = World::new();
+    let installed = Command::new(env!("CARGO_BIN_EXE_placet"))
+        .args(["hook", "install", "codex"])
+        .current_dir(world.folder.path())
+        .env("HOME", world.folder.path())
+        .env_remove("CODEX_HOME")
+        .output()
+        .expect("it runs");
+    assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
+    let (_, document) = doctor(&world, &world.agent, &["--agent", "codex"]);
+    assert_eq!(verdict(&document, "hook codex"), "good", "{document}");
+    let file = world.folder.path().join(".codex/hooks.json");
+    let text = std::fs::read_to_string(&file).expect("it was installed");
+    std::fs::write(&file, text.replace("--wait 600s", "--wait 599s")).expect("it can be changed");
+    let (code, document) = doctor(&world, &world.agent, &["--agent", "codex"]);
+    assert_eq!((code, verdict(&document, "hook codex")), (Some(1), "bad"), "{document}");
+}

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use placet_core::{Request, RequestId, Time};
+use placet_core::{OutboxId, Request, RequestId, Time};
 use tokio_postgres::{Row, types::Type};
 
 use super::{
@@ -103,6 +103,11 @@ impl PostgresReaders {
     pub(crate) async fn themes(&self) -> Result<Vec<String>, StoreError> {
         let rows = self.query("SELECT body FROM themes ORDER BY created_at, id", &[]).await?;
         rows.iter().map(|row| read(row, 0)).collect()
+    }
+
+    pub(crate) async fn holds(&self, id: OutboxId, owner: &str) -> Result<bool, StoreError> {
+        let mine = "SELECT 1 FROM outbox WHERE id = $1 AND state = 'waiting' AND lease_owner = $2";
+        Ok(!self.query(mine, &[&id.to_string(), &owner]).await?.is_empty())
     }
 
     pub(crate) async fn deliveries_due(&self, now: Time) -> Result<bool, StoreError> {
