@@ -20,6 +20,9 @@ pub(crate) struct ConformanceArgs {
 enum Target {
     /// The API tests and the decorator of google/adk-python-community, against the door for its clients
     Community(Checkout),
+    /// `hitl.py` and `send_event.py` of disler/claude-code-hooks-multi-agent-observability, against the door for them;
+    /// then 200 answers while the agent's listener is away, and 50 kills between answer and delivery
+    Events(Checkout),
 }
 
 #[derive(Args)]
@@ -32,6 +35,7 @@ struct Checkout {
 pub(crate) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<ExitCode> {
     match &args.target {
         Target::Community(checkout) => community(workspace, &checkout.checkout)?,
+        Target::Events(checkout) => events(workspace, &checkout.checkout)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -51,13 +55,40 @@ fn community(workspace: &Workspace, checkout: &Path) -> Result<()> {
     succeed(
         Command::new(&python)
             .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-            .arg(format!("{}[hitl,test]", whole.display())),
+            .arg(format!("{}[hitl,test]", whole.display()))
+            // What its own tests need of SQLAlchemy, and its list of packages leaves out.
+            .arg("greenlet"),
     )?;
     let test = folder.join("test_community.py");
     fs::write(&test, format!("{theirs}\n\n{}", include_str!("conformance/community.py")))?;
     let mut pytest = Command::new(&python);
-    pytest.args(["-m", "pytest", "-v", "-p", "no:cacheprovider"]).arg(&test).current_dir(&folder);
+    pytest
+        .args(["-m", "pytest", "-v", "-s", "-p", "no:cacheprovider", "-W", "ignore"])
+        .arg(&test)
+        .current_dir(&folder);
     succeed(pytest.env("PLACET_BIN", placet))
+}
+
+/// Their scripts as they are, driven by ours.
+fn events(workspace: &Workspace, checkout: &Path) -> Result<()> {
+    ensure!(
+        checkout.join(".claude/hooks/utils/hitl.py").exists(),
+        "{} is not a checkout of disler/claude-code-hooks-multi-agent-observability",
+        checkout.display()
+    );
+    let placet = evidence::build(workspace, Profile::Dev, Variant::Product)?;
+    let folder = workspace.target.join("conformance/events");
+    fs::create_dir_all(&folder)?;
+    let python = venv(&folder)?;
+    note("installing what those scripts import into a private environment");
+    succeed(
+        Command::new(&python)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+            .args(["websockets>=13", "requests", "python-dotenv", "anthropic"]),
+    )?;
+    let mut driver = Command::new(&python);
+    driver.arg("-c").arg(include_str!("conformance/events.py")).current_dir(&folder);
+    succeed(driver.env("PLACET_BIN", placet).env("CHECKOUT", checkout.canonicalize()?))
 }
 
 /// A private Python environment in this folder.

@@ -71,7 +71,7 @@ pub async fn run(
         }
         anyhow::Ok(())
     };
-    tokio::time::timeout(pace.warm_up + pace.measure + Duration::from_secs(60), drain)
+    tokio::time::timeout(pace.warm_up + pace.measure + Duration::from_mins(1), drain)
         .await
         .context("a client was still waiting for its answer a minute after the end")??;
     if recorded.is_empty() {

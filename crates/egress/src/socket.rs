@@ -211,25 +211,17 @@ impl Sockets {
         let read = async {
             loop {
                 match socket.next().await {
-                    Some(Ok(Message::Close(_))) => return Ok(()),
+                    Some(Ok(Message::Close(_)) | Err(tungstenite::Error::ConnectionClosed)) => return Ok(()),
                     Some(Ok(_)) => {}
-                    Some(Err(tungstenite::Error::ConnectionClosed)) => return Ok(()),
                     Some(Err(error)) => return Err(error.to_string()),
                     None => return Err("closed without a word".to_owned()),
                 }
             }
         };
-        match timeout(self.limits.close, read).await {
-            Ok(done) => {
-                // Answers the close, so that the other side ends cleanly too.
-                let _ = timeout(self.limits.close, socket.close(None)).await;
-                done
-            }
-            Err(_) => {
-                let _ = timeout(self.limits.close, socket.close(None)).await;
-                Ok(())
-            }
-        }
+        let done = timeout(self.limits.close, read).await.unwrap_or(Ok(()));
+        // Closes, or answers the close, so that the other side ends cleanly too.
+        let _ = timeout(self.limits.close, socket.close(None)).await;
+        done
     }
 }
 

@@ -40,8 +40,7 @@ impl Callbacks {
         let mut calls = JoinSet::new();
         loop {
             match self.follow(&mut calls, &cancel).await {
-                Ok(()) => break,
-                Err(GateError::Closing) => break,
+                Ok(()) | Err(GateError::Closing) => break,
                 Err(error) => {
                     tracing::warn!(%error, "the ledger cannot be followed; trying again");
                     tokio::time::sleep(LOOK).await;
@@ -71,13 +70,11 @@ impl Callbacks {
         }
     }
 
-    /// An answer that this node has just committed, and has from the start.
+    /// An answer that was just committed. The node that committed it has it from the start; which one that was is not
+    /// always said, because what others hear of a commit can be quicker than its writer.
     fn take(&self, news: &News, calls: &mut JoinSet<()>) {
-        if !news.own {
-            return;
-        }
         if let Some(delivery) = Delivery::of_answer(news) {
-            self.start(delivery, calls);
+            self.start(delivery, news.own, calls);
         }
     }
 
@@ -88,16 +85,19 @@ impl Callbacks {
             return Ok(());
         }
         for delivery in self.gate.lease_deliveries(room.min(64), LEASE).await? {
-            self.start(delivery, calls);
+            self.start(delivery, true, calls);
         }
         Ok(())
     }
 
-    fn start(&self, delivery: Delivery, calls: &mut JoinSet<()>) {
+    fn start(&self, delivery: Delivery, ours: bool, calls: &mut JoinSet<()>) {
         // No turn: its lease runs out, and it is taken from the outbox later.
         let Ok(turn) = self.turns.clone().try_acquire_owned() else { return };
         let this = self.clone();
         calls.spawn(async move {
+            if !ours && !this.gate.store().holds(delivery.id).await.unwrap_or(false) {
+                return;
+            }
             let result = this.call(&delivery).await;
             let outcome = match &result {
                 AttemptResult::Delivered => "delivered",

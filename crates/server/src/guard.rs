@@ -132,9 +132,8 @@ fn allowed(state: &State, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem>
     let host = uri.authority().map(http::uri::Authority::as_str);
     let host = host.or_else(|| headers.get(header::HOST)?.to_str().ok());
     let door = events::is_ours(uri.path());
-    let welcome = |origin: &str| match door {
-        true => events::allows_origin(state, origin, host),
-        false => hosts.allows_origin(origin),
+    let welcome = |origin: &str| {
+        if door { events::allows_origin(state, origin, host) } else { hosts.allows_origin(origin) }
     };
     if !headers.get_all(header::ORIGIN).iter().all(|origin| origin.to_str().is_ok_and(welcome)) {
         return Err(Problem::new(

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use placet_core::{Directory, Request, RequestId, Risk, SessionId, State, Time};
+use placet_core::{Directory, OutboxId, Request, RequestId, Risk, SessionId, State, Time};
 
 use crate::{
     EventWords, Figure, GrantUse, PolicyVersion, RecentEvents, SeenEvent, StoreError, StoredEvent,
@@ -264,6 +264,10 @@ impl Readers {
 
     pub(crate) async fn themes(&self) -> Result<Vec<String>, StoreError> {
         both!(self, readers => readers.themes())
+    }
+
+    pub(crate) async fn holds(&self, id: OutboxId, owner: &str) -> Result<bool, StoreError> {
+        both!(self, readers => readers.holds(id, owner))
     }
 
     pub(crate) async fn deliveries_due(&self, now: Time) -> Result<bool, StoreError> {

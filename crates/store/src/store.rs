@@ -8,7 +8,7 @@ use std::{
 };
 
 use data_encoding::{BASE32_DNSSEC, HEXLOWER};
-use placet_core::{Actor, AdminEvent, Digest, Directory, Request, RequestId, SessionId, Time};
+use placet_core::{Actor, AdminEvent, Digest, Directory, OutboxId, Request, RequestId, SessionId, Time};
 use tokio::sync::{broadcast, oneshot, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -338,6 +338,11 @@ impl Store {
     /// Whether a delivery is due that nobody has.
     pub async fn deliveries_due(&self, now: Time) -> Result<bool, StoreError> {
         self.readers.deliveries_due(now).await
+    }
+
+    /// Whether a delivery waits and this node has it.
+    pub async fn holds(&self, id: OutboxId) -> Result<bool, StoreError> {
+        self.readers.holds(id, self.owner()).await
     }
 
     /// The name under which this node takes deliveries; another one with every start.

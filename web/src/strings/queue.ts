@@ -162,6 +162,7 @@ export const queue = {
   // Plan
   plan: {
     step: (number: number) => `Step ${number}`,
+    id: "named",
     optional: "optional",
     run: "Run",
     skip: "Leave out",

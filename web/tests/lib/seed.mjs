@@ -50,7 +50,12 @@ export async function seed(server, { past = 60 } = {}) {
     plan(),
     confirmation(),
     questions.choice(),
-    action("two.transfer", { amount: 25_000, currency: "EUR", to: "ACME GmbH" }),
+    action("two.transfer", {
+      amount: 25_000,
+      currency: "EUR",
+      to: "ACME GmbH",
+      iban: "DE89 3704 0044 0532 0130 00",
+    }),
     action("critical.shutdown", { cluster: "production" }),
     action(
       "send_mail",

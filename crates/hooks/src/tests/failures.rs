@@ -108,4 +108,41 @@ proptest! {
         let hint = (event == Event::ClaudePermissionRequest).then_some("PermissionRequest");
         prop_assert_eq!(effect(event, &blocked(event.agent(), hint, Mode::Gate, &reason)), Effect::Blocked);
     }
+
+    /// Whatever a server says: a yes comes only from a claimed approval of exactly this call, and runs what was approved.
+    #[test]
+    fn no_record_makes_a_yes_but_a_claimed_approval_of_this_call(
+        state in proptest::sample::select(placet_core::State::ALL),
+        word in proptest::option::of(proptest::sample::select(placet_core::DecisionWord::ALL)),
+        claimed_here: bool, same_tool: bool, same_arguments: bool, edit in proptest::option::of("[ab]"),
+        given in "[ab]", same_digest: bool, which in 0..Event::ALL.len(),
+    ) {
+        let call = call(Event::ALL[which]);
+        let good = record(&call, json!({}));
+        let as_command = |text: &str| Map::from_iter([("command".to_owned(), json!(text))]);
+        let edited = edit.as_deref().map(as_command);
+        let claimed = if edited.is_some() { as_command(&given) } else { call.input.clone() };
+        let decision = word.map(|word| json!({"decision": word, "by": ["ann"], "reason": null, "arguments": edited,
+            "digest": good.digest, "answer": null, "steps": null, "at": "2026-11-15T12:00:01Z"}));
+        let said = record(&call, json!({
+            "state": state,
+            "tool": if same_tool { call.tool.as_str() } else { "other" },
+            "arguments": if same_arguments { call.input.clone() } else { as_command("other") },
+            "decision": decision,
+        }));
+        let digest = if same_digest { good.digest } else { placet_core::Digest::new([9; 32]) };
+        let permit = claimed_here.then_some("prm_1");
+        if let Ok(yes) = Approved::check(&call, &said, permit, &claimed, Some(digest)) {
+            prop_assert!(matches!(state, placet_core::State::Approved | placet_core::State::Claimed));
+            prop_assert!(claimed_here && same_tool && same_arguments && same_digest);
+            prop_assert!(matches!(word, Some(placet_core::DecisionWord::Approve | placet_core::DecisionWord::Edit)));
+            prop_assert_eq!(yes.arguments(), edited.as_ref().unwrap_or(&call.input));
+            match effect(call.event, &render(&call, Mode::Gate, &Answer::Allow(yes.clone()))) {
+                Effect::Runs(None) => prop_assert_eq!(yes.arguments(), &call.input),
+                // What Gemini lays over the old arguments leaves none of them in place.
+                Effect::Runs(Some(input)) => prop_assert_eq!(&input, yes.arguments()),
+                other => prop_assert_eq!(other, Effect::Blocked),
+            }
+        }
+    }
 }

@@ -234,7 +234,7 @@ both! {
         let client = server.nobody();
         let polled = poll(&client, &made).await;
         assert_eq!(polled, made);
-        server.kit.clock().advance(std::time::Duration::from_secs(300));
+        server.kit.clock().advance(std::time::Duration::from_mins(5));
         let late = decide(&client, &made, json!({"decision": "approved"})).await;
         assert_eq!((late.status, &late.body), (409, &json!({"detail": "Request already resolved."})));
         assert_eq!(poll(&client, &made).await["status"], "expired");

@@ -8,6 +8,7 @@ mod closing;
 mod community;
 mod contract;
 mod doors;
+mod events;
 mod hooks;
 mod idempotency;
 mod inputs;

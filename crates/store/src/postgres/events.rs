@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use placet_core::{Request, RequestId, Time};
+use placet_core::{OutboxId, Request, RequestId, Time};
 use tokio_postgres::{Row, types::Type};
 
 use super::{
@@ -89,9 +89,8 @@ impl PostgresReaders {
     }
 
     pub(crate) async fn event_words(&self) -> Result<EventWords, StoreError> {
-        let mut of = [(0_i64, "ASC", WORDS), (1, "DESC", SESSIONS), (2, "ASC", WORDS)].into_iter();
         let mut lists = Vec::with_capacity(3);
-        for (kind, order, limit) in &mut of {
+        for (kind, order, limit) in [(0_i64, "ASC", WORDS), (1, "DESC", SESSIONS), (2, "ASC", WORDS)] {
             let find = format!("SELECT word FROM event_words WHERE kind = $1 ORDER BY word {order} LIMIT $2");
             let rows = self.query(&find, &[&kind, &i64::from(limit)]).await?;
             lists.push(rows.iter().map(|row| read(row, 0)).collect::<Result<Vec<String>, _>>()?);
@@ -104,6 +103,11 @@ impl PostgresReaders {
     pub(crate) async fn themes(&self) -> Result<Vec<String>, StoreError> {
         let rows = self.query("SELECT body FROM themes ORDER BY created_at, id", &[]).await?;
         rows.iter().map(|row| read(row, 0)).collect()
+    }
+
+    pub(crate) async fn holds(&self, id: OutboxId, owner: &str) -> Result<bool, StoreError> {
+        let mine = "SELECT 1 FROM outbox WHERE id = $1 AND state = 'waiting' AND lease_owner = $2";
+        Ok(!self.query(mine, &[&id.to_string(), &owner]).await?.is_empty())
     }
 
     pub(crate) async fn deliveries_due(&self, now: Time) -> Result<bool, StoreError> {

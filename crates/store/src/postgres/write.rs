@@ -106,10 +106,10 @@ statements! {
     put_words = "INSERT INTO event_words (kind, word, seen) SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[])
                  ON CONFLICT (kind, word) DO UPDATE SET seen = greatest(event_words.seen, excluded.seen)";
     prune_events = "WITH old AS MATERIALIZED (
-                        SELECT o.id FROM (SELECT id, received_at, request FROM events ORDER BY id LIMIT $3) o
-                        LEFT JOIN requests r ON r.id = o.request
-                        WHERE o.id < (SELECT max(id) FROM events) AND (o.id <= (SELECT max(id) FROM events) - $1 OR o.received_at < $2)
-                        AND (r.state IS NULL OR r.state <> 'pending')),
+                        SELECT o.id FROM (
+                            SELECT e.id, e.received_at FROM events e LEFT JOIN requests r ON r.id = e.request
+                            WHERE r.state IS NULL OR r.state <> 'pending' ORDER BY e.id LIMIT $3) o
+                        WHERE o.id < (SELECT max(id) FROM events) AND (o.id <= (SELECT max(id) FROM events) - $1 OR o.received_at < $2)),
                     gone AS (DELETE FROM events e USING old WHERE e.id = old.id RETURNING 1)
                     SELECT count(*) FROM gone";
     prune_words = "DELETE FROM event_words WHERE seen < (SELECT id FROM events WHERE request IS NULL ORDER BY id LIMIT 1) - $1";

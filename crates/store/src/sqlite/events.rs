@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use placet_core::{RequestId, Time};
+use placet_core::{OutboxId, RequestId, Time};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::readers::{self, SqliteReaders};
@@ -77,9 +77,10 @@ pub(super) fn prune(db: &Connection, keep: u64, before: Time) -> Result<u64, Sto
     let deleted = db
         .prepare_cached(
             "DELETE FROM events WHERE id IN (
-                 SELECT o.id FROM (SELECT id, received_at, request FROM events ORDER BY id LIMIT ?4) o
-                 LEFT JOIN requests r ON r.id = o.request
-                 WHERE o.id < ?1 AND (o.id <= ?2 OR o.received_at < ?3) AND (r.state IS NULL OR r.state <> 'pending'))",
+                 SELECT o.id FROM (
+                     SELECT e.id, e.received_at FROM events e LEFT JOIN requests r ON r.id = e.request
+                     WHERE r.state IS NULL OR r.state <> 'pending' ORDER BY e.id LIMIT ?4) o
+                 WHERE o.id < ?1 AND (o.id <= ?2 OR o.received_at < ?3))",
         )?
         .execute(params![int(last), int(last.saturating_sub(keep)), before.micros(), PRUNED])?;
     if deleted > 0 {
@@ -198,6 +199,16 @@ impl SqliteReaders {
             let mut find = db.prepare_cached("SELECT body FROM themes ORDER BY created_at, id")?;
             let rows = find.query_map([], |row| row.get(0))?;
             Ok(rows.collect::<Result<_, _>>()?)
+        })
+        .await
+    }
+
+    pub(crate) async fn holds(&self, id: OutboxId, owner: &str) -> Result<bool, StoreError> {
+        self.short(|db| {
+            let mut find = db.prepare_cached(
+                "SELECT 1 FROM outbox WHERE id = ?1 AND state = 'waiting' AND lease_owner = ?2",
+            )?;
+            Ok(find.exists(params![id.to_string(), owner])?)
         })
         .await
     }

@@ -2,6 +2,7 @@
 
 mod batches;
 mod deliveries;
+mod events;
 mod files;
 mod following;
 mod once;

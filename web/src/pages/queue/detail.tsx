@@ -116,6 +116,7 @@ function Shown({
     // Another plan, another draft.
     drafted.current = view;
     setDraft(draftOf(record.steps ?? []));
+    drafts.drop(record.id, "plan");
   });
 
   const pending = record.state === "pending";

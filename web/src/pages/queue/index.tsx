@@ -69,6 +69,7 @@ export default function QueuePage() {
   const items = useMemo<Item[]>(() => arrange(listed, grouping, folded), [listed, grouping, folded]);
   const same = useMemo(() => countSame(rows.values()), [rows]);
   const agents = useMemo(() => [...new Set([...rows.values()].map((row) => row.agent))].sort(), [rows]);
+  const complete = data?.complete === true;
   const decided = rows.size - (data?.pending ?? 0);
   const shownPending = useMemo(() => listed.filter((row) => row.state === "pending").length, [listed]);
 
@@ -91,11 +92,11 @@ export default function QueuePage() {
   const armed = useRef<string | null>(null);
   const revealed = useRef<string | null>(null);
   useEffect(() => {
-    // A request that was opened by its address is brought into view once.
+    // A request that was opened by its address is brought into view once, and kept there while the rest is loading.
     if (shown === null || revealed.current === shown || !items.some((item) => item.key === shown)) return;
-    revealed.current = shown;
+    if (complete || !search.r) revealed.current = shown;
     list.current?.reveal(shown);
-  }, [shown, items]);
+  }, [shown, items, complete, search.r]);
 
   const go = (key: string | null) => {
     if (key === null) return;

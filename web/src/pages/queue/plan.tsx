@@ -56,6 +56,7 @@ export function PlanSteps({
               className={cx(one.id === dragged && css.dragged, mark(one.id, at_))}
               effect={effects.get(one.id)?.effect ?? at("action") ?? one.id}
               action={at("action")}
+              name={at("id") ?? ""}
               description={at("description")}
               fields={own}
               prefix={prefix}
@@ -129,6 +130,8 @@ function StepItem(props: {
   className?: string;
   effect: string;
   action: string | undefined;
+  /** The agent's own name for the step. */
+  name: string;
   description: string | undefined;
   fields: DisplayField[];
   prefix: string;
@@ -159,9 +162,14 @@ function StepItem(props: {
           {step.optional ? <Badge>{s.optional}</Badge> : null}
           {draft.arguments ? <Badge tone="accent">{s.edited}</Badge> : null}
         </div>
-        {props.action && props.action !== props.effect ? (
-          <code className={cx("verbatim", css.muted)}>{props.action}</code>
-        ) : null}
+        <p className={css.stepNames}>
+          {props.action && props.action !== props.effect ? (
+            <code className="verbatim">{props.action}</code>
+          ) : null}
+          <span>
+            {s.id} <code className="verbatim">{props.name}</code>
+          </span>
+        </p>
         {props.description ? (
           <Long text={props.description} className={cx(css.plainBlock, css.letter)} />
         ) : null}

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ask, askMany, editable, low, questions } from "../../lib/ask.mjs";
+import { ask, askMany, editable, low, previews, questions } from "../../lib/ask.mjs";
 import { LONG, launch, signedIn, signIn } from "../../lib/browser.mjs";
 import { detail, dialog, openByKeyboard, row, toasts, UNDO, until } from "../../lib/screen.mjs";
 import { program, Server } from "../../lib/server.mjs";
@@ -198,6 +198,34 @@ test("a session that ends in the middle of a decision decides nothing, and what 
   await page.keyboard.press("Control+Enter");
   const after_ = await until(rita, record.id, ({ state }) => state === "denied");
   assert.deepEqual([after_.decision.reason, after_.decision.by], [reason, ["ann"]]);
+  await context.close();
+});
+
+test("a denial that the server refuses because the session has ended keeps its reason", async () => {
+  // Of high risk: sent at once, without a time to think again.
+  const record = await ask(bot, previews.shell());
+  const { context, page } = await signedIn(browser, server, "ann");
+  await openByKeyboard(page, record);
+  await page.keyboard.press("d");
+  await dialog(page).waitFor();
+  await page.keyboard.type("not on this machine");
+  const refused = page.waitForResponse((answer) => /\/decision$/.test(new URL(answer.url()).pathname));
+  await endSessions(page);
+  await page.keyboard.press("Control+Enter");
+  assert.equal((await refused).status(), 401);
+  await signedOut(page);
+  await signIn(page, server, "ann");
+  await openByKeyboard(page, record);
+  await page.keyboard.press("d");
+  assert.equal(await dialog(page).getByLabel("Reason").inputValue(), "not on this machine");
+  await page.keyboard.press("Control+Enter");
+  const after_ = await until(rita, record.id, ({ state }) => state === "denied");
+  assert.equal(after_.decision.reason, "not on this machine");
+  // What was sent is forgotten.
+  assert.deepEqual(
+    await page.evaluate(() => Object.keys(sessionStorage).filter((key) => /draft/.test(key))),
+    [],
+  );
   await context.close();
 });
 

@@ -119,6 +119,10 @@ impl Asked {
         headers: &HeaderMap,
         actor: &Actor,
     ) -> Result<Option<Idempotency>, Problem> {
+        // The decorator sends neither, and should not pay for what it does not use.
+        if self.again.is_none() && !headers.contains_key("idempotency-key") {
+            return Ok(None);
+        }
         let wrong = |error: String| Problem::unprocessable("invalid", "", error);
         let body = serde_json::to_value(&self.create).map_err(|error| wrong(error.to_string()))?;
         if self.create.group.is_none()

@@ -149,7 +149,7 @@ fn checked(theme: &Map<String, Value>, now: u64) -> Result<Map<String, Value>, V
     for key in COLOURS {
         match given.get(key).and_then(Value::as_str).filter(|colour| !colour.is_empty()) {
             None => {
-                errors.push(error(&format!("colors.{key}"), &format!("Color {key} is required"), "REQUIRED"))
+                errors.push(error(&format!("colors.{key}"), &format!("Color {key} is required"), "REQUIRED"));
             }
             Some(colour) if is_colour(colour) => {
                 colours.insert(key.to_owned(), colour.into());

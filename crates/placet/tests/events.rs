@@ -1,0 +1,121 @@
+//! The observability door of the real binary: an answer that was acknowledged reaches its agent, whatever happens to the
+//! server in between.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite;
+
+/// A running server. Killed when dropped.
+struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Server {
+    fn start(data: &Path) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_placet"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--dev", "--set", "doors.open_decide=true", "--data"])
+            .arg(data)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the server starts");
+        let mut line = String::new();
+        let out = child.stdout.take().expect("its output");
+        BufReader::new(out).read_line(&mut line).expect("the server says where it listens");
+        let address = line.trim().rsplit_once("http://").expect("an address").1.to_owned();
+        Self { child, address }
+    }
+
+    /// As a power cut would, as far as the process is concerned.
+    fn kill(mut self) {
+        self.child.kill().expect("it can be killed");
+        self.child.wait().expect("it is gone");
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Value {
+        let mut stream = TcpStream::connect(&self.address).expect("the server accepts connections");
+        let body = body.to_string();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            self.address,
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).expect("sent");
+        stream.write_all(body.as_bytes()).expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
+        assert!(head.starts_with("HTTP/1.1 200"), "{answer}");
+        serde_json::from_str(body).expect("JSON")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("an address").port()
+}
+
+/// Takes one text and closes, as an agent does.
+fn heard(listener: &TcpListener) -> Value {
+    listener.set_nonblocking(true).expect("a listener");
+    let mut looks = 0;
+    let stream = loop {
+        if let Ok((stream, _)) = listener.accept() {
+            break stream;
+        }
+        looks += 1;
+        assert!(looks < 6_000, "the answer never came");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    stream.set_nonblocking(false).expect("a stream");
+    let mut socket = tungstenite::accept(stream).expect("a handshake");
+    let text = socket.read().expect("a message").into_text().expect("text");
+    let _ = socket.close(None);
+    while socket.read().is_ok() {}
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// Three times here; `PLACET_EVENT_KILLS=50` for the long form.
+#[test]
+fn an_answer_survives_a_kill_between_it_and_its_delivery() {
+    let kills: u32 =
+        std::env::var("PLACET_EVENT_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(3);
+    let data = tempfile::tempdir().expect("a folder");
+    for round in 0..kills {
+        let server = Server::start(data.path());
+        let port = free_port();
+        let event = server.post(
+            "/events",
+            &json!({
+                "source_app": "app", "session_id": "s", "hook_event_type": "HumanInTheLoop", "payload": {"round": round},
+                "humanInTheLoop": {"question": "May I?", "type": "permission", "responseWebSocketUrl": format!("ws://localhost:{port}")},
+            }),
+        );
+        server.post(&format!("/events/{}/respond", event["id"]), &json!({"permission": true}));
+        server.kill();
+        // Only now does anybody listen: nothing can have been delivered before the kill.
+        let listener = TcpListener::bind(("127.0.0.1", port)).expect("the port is still free");
+        let server = Server::start(data.path());
+        let answer = heard(&listener);
+        assert_eq!(
+            (&answer["permission"], &answer["hookEvent"]["id"]),
+            (&json!(true), &event["id"]),
+            "{answer}"
+        );
+        server.kill();
+    }
+}

@@ -1,0 +1,313 @@
+//! Events of the observability door: numbered, kept whole, written with the requests they make, deleted when old.
+
+use std::{sync::Arc, time::Duration};
+
+use placet_core::{Actor, Command, DecisionWord, Refusal, Submit};
+use placet_store::{
+    ANSWER_TO, AttemptResult, CALLBACK, Clock as _, Delivery, Done, EVENTS, EventDone, EventWork,
+    Idempotency, NewEvent, NewTheme, SeenEvent, StoreError, ThemeDone, Work, backup, restore,
+};
+use placet_testkit::{Backend, Place, block_on, both, submit};
+use serde_json::json;
+
+use crate::shop::{Shop, ann, bot, decide};
+
+fn event(app: &str, session: &str, timestamp: i64) -> NewEvent {
+    let body = json!({"source_app": app, "session_id": session, "hook_event_type": "Stop", "payload": {"zero": "\u{0}"}, "extra": [1]});
+    NewEvent {
+        body: body.to_string().into(),
+        source_app: app.to_owned(),
+        session_id: session.to_owned(),
+        hook_event_type: "Stop".to_owned(),
+        timestamp,
+    }
+}
+
+fn plain(app: &str) -> Work {
+    Work::Event(Box::new(EventWork {
+        actor: bot("bot"),
+        event: event(app, "s", 0),
+        ask: None,
+        idempotency: None,
+    }))
+}
+
+async fn run(shop: &Shop, work: Work) -> Result<EventDone, StoreError> {
+    match shop.store.run(work).await? {
+        Done::Event(done) => Ok(done),
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn tell(shop: &Shop, app: &str) -> u64 {
+    run(shop, plain(app)).await.unwrap().id.unwrap()
+}
+
+/// A request of this door, with somewhere to send its answer to.
+fn question(shop: &Shop, agent: &Actor) -> Command {
+    let body = json!({"kind": "confirmation", "session": "s", "message": "may I?", "context": {ANSWER_TO: "ws://localhost:9"}});
+    match submit(agent, shop.clock.now(), body) {
+        Command::Submit(made) => Command::Submit(Box::new(Submit { source: EVENTS.to_owned(), ..*made })),
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn ask(shop: &Shop) -> (u64, Arc<placet_core::Request>) {
+    let (actor, command) = (bot("bot"), question(shop, &bot("bot")));
+    let work = EventWork { actor, event: event("app", "s", 0), ask: Some(command), idempotency: None };
+    let done = run(shop, Work::Event(Box::new(work))).await.unwrap();
+    (done.id.unwrap(), done.outcome.unwrap().request.unwrap())
+}
+
+fn ids(events: &[SeenEvent]) -> Vec<u64> {
+    events.iter().map(|seen| seen.event.id).collect()
+}
+
+async fn prune(shop: &Shop, keep: u64, age: Duration) -> u64 {
+    let before =
+        placet_core::Time::from_micros(shop.clock.now().micros() - i64::try_from(age.as_micros()).unwrap());
+    match shop.store.run(Work::PruneEvents { keep, before }).await.unwrap() {
+        Done::Pruned(count) => count,
+        other => panic!("{other:?}"),
+    }
+}
+
+const LONG: Duration = Duration::from_hours(24 * 365);
+
+both! {
+    async fn events_are_numbered_one_after_the_other_and_kept_whole_across_a_restart(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        let works = (0..40).map(|n| plain(&format!("app-{n}"))).collect();
+        let done = shop.queue_up(works).await;
+        let given: Vec<_> = done.iter().map(|done| match done {
+            Ok(Done::Event(done)) => done.id.unwrap(),
+            other => panic!("{other:?}"),
+        }).collect();
+        assert_eq!(given, (1..=40).collect::<Vec<_>>());
+        let shop = shop.reopen().await;
+        assert_eq!(tell(&shop, "later").await, 41);
+        let seen = shop.store.event(7).await.unwrap().unwrap();
+        assert_eq!(*seen.event.body, *event("app-6", "s", 0).body);
+        assert_eq!((seen.event.agent.as_str(), seen.event.received_at), ("bot", shop.clock.now()));
+        assert!(shop.store.event(42).await.unwrap().is_none());
+        assert_eq!(shop.store.head().await.unwrap().1, shop.ledger().await.len() as u64, "events are not in the ledger");
+        shop.finish().await;
+    }
+
+    async fn times_that_agents_claim_hide_nothing(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        for timestamp in [i64::MAX, 5, i64::MIN, 0] {
+            let work = EventWork { actor: bot("bot"), event: event("a", "s", timestamp), ask: None, idempotency: None };
+            run(&shop, Work::Event(Box::new(work))).await.unwrap();
+        }
+        let recent = shop.store.recent_events(2).await.unwrap();
+        assert_eq!((ids(&recent.events), recent.last), (vec![3, 4], 4));
+        shop.finish().await;
+    }
+
+    async fn an_event_and_the_request_it_makes_are_one_transaction(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        let (id, request) = ask(&shop).await;
+        let seen = shop.store.event(id).await.unwrap().unwrap();
+        assert_eq!(seen.event.request, Some(request.id));
+        assert_eq!(seen.request.unwrap().id, request.id);
+        assert_eq!(shop.store.event_of(request.id).await.unwrap().unwrap().id, id);
+        // A refused request leaves no event.
+        let command = match question(&shop, &bot("bot")) {
+            Command::Submit(made) => Command::Submit(Box::new(Submit { pending_cap: 1, ..*made })),
+            other => panic!("{other:?}"),
+        };
+        let work = EventWork { actor: bot("bot"), event: event("a", "s", 0), ask: Some(command), idempotency: None };
+        let done = run(&shop, Work::Event(Box::new(work))).await.unwrap();
+        assert_eq!((done.id, done.outcome.unwrap().answer), (None, Err(Refusal::PendingCap(1))));
+        assert_eq!(shop.store.last_event().await.unwrap(), id);
+        shop.finish().await;
+    }
+
+    async fn the_same_key_gives_the_same_event(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        let work = |body: u8, ask: Option<Command>| {
+            let idempotency = Some(Idempotency { scope: [u8::from(ask.is_some()); 32], body: [body; 32] });
+            Work::Event(Box::new(EventWork { actor: bot("bot"), event: event("a", "s", 0), ask, idempotency }))
+        };
+        let done = shop.queue_up(vec![plain("x"), work(1, None), work(1, None)]).await;
+        let given: Vec<_> = done.into_iter().map(|done| match done {
+            Ok(Done::Event(done)) => (done.id, done.replayed),
+            other => panic!("{other:?}"),
+        }).collect();
+        assert_eq!(given, [(Some(1), false), (Some(2), false), (Some(2), true)]);
+        assert!(matches!(run(&shop, work(2, None)).await, Err(StoreError::KeyReused)));
+        let first = run(&shop, work(1, Some(question(&shop, &bot("bot"))))).await.unwrap();
+        let again = run(&shop, work(1, Some(question(&shop, &bot("bot"))))).await.unwrap();
+        assert_eq!((first.id, again.id, again.replayed), (Some(3), None, true));
+        assert_eq!(first.outcome.unwrap().request.unwrap().id, again.outcome.unwrap().request.unwrap().id);
+        assert_eq!(shop.store.last_event().await.unwrap(), 3);
+        shop.finish().await;
+    }
+
+    async fn waiting_requests_are_always_among_the_recent_ones_and_never_deleted(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        let (first, request) = ask(&shop).await;
+        for _ in 0..20 {
+            tell(&shop, "noise").await;
+        }
+        let recent = shop.store.recent_events(3).await.unwrap();
+        assert_eq!(ids(&recent.events), [first, 19, 20, 21]);
+        assert_eq!(prune(&shop, 2, LONG).await, 18);
+        assert_eq!(ids(&shop.store.recent_events(100).await.unwrap().events), [first, 20, 21]);
+        shop.done(&ann(), decide(&request, DecisionWord::Approve)).await;
+        assert_eq!(prune(&shop, 2, LONG).await, 1);
+        assert_eq!(ids(&shop.store.recent_events(100).await.unwrap().events), [20, 21]);
+        // By age everything goes but the newest, so that no number is given twice.
+        shop.clock.advance(Duration::from_mins(1));
+        assert_eq!(prune(&shop, 100, Duration::from_secs(30)).await, 1);
+        assert_eq!(prune(&shop, 100, Duration::from_secs(30)).await, 0);
+        assert_eq!(tell(&shop, "noise").await, 22);
+        shop.finish().await;
+    }
+
+    async fn words_to_filter_by_are_known_without_looking_at_events_and_go_with_them(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        for n in 0..320 {
+            let work = EventWork { actor: bot("bot"), event: event("b", &format!("s-{n:03}"), 0), ask: None, idempotency: None };
+            run(&shop, Work::Event(Box::new(work))).await.unwrap();
+        }
+        tell(&shop, "a").await;
+        let words = shop.store.event_words().await.unwrap();
+        assert_eq!((words.source_apps, words.hook_event_types), (vec!["a".to_owned(), "b".to_owned()], vec!["Stop".to_owned()]));
+        assert_eq!((words.session_ids.len(), words.session_ids[0].as_str(), words.session_ids[299].as_str()), (300, "s-319", "s-020"));
+        // A thousand events later the old ones, and their words, are gone.
+        for _ in 0..3 {
+            shop.queue_up((0..400).map(|_| plain("c")).collect()).await;
+        }
+        while prune(&shop, 5, LONG).await > 0 {}
+        let words = shop.store.event_words().await.unwrap();
+        assert_eq!((words.source_apps, words.session_ids), (vec!["c".to_owned()], vec!["s".to_owned()]));
+        shop.finish().await;
+    }
+
+    async fn a_tail_of_events_hands_out_each_once_in_order(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        tell(&shop, "before").await;
+        let mut tail = shop.store.event_tail().await.unwrap();
+        // More than the memory between writer and tail holds.
+        for _ in 0..100 {
+            tell(&shop, "now").await;
+        }
+        let mut heard = Vec::new();
+        while heard.len() < 100 {
+            heard.push(tail.next().await.unwrap().event.id);
+        }
+        assert_eq!(heard, (2..=101).collect::<Vec<_>>());
+        assert_eq!(tail.cursor(), 101);
+        shop.finish().await;
+    }
+
+    async fn only_an_answer_that_its_agent_waits_for_is_delivered_and_its_writer_has_it(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        let mut tail = shop.store.tail(None).await.unwrap();
+        let (_, expires) = ask(&shop).await;
+        let (_, answered) = ask(&shop).await;
+        let last = shop.ask(&bot("bot")).await;
+        // Caught up: what comes next comes from memory.
+        while tail.next().await.unwrap().seq < last.seq {}
+        shop.done(&ann(), decide(&answered, DecisionWord::Deny)).await;
+        let rows = shop.place.rows("SELECT channel, request, lease_owner FROM outbox").await;
+        let owner = shop.store.owner().to_owned();
+        assert_eq!(rows, [[json!(CALLBACK), json!(answered.id.to_string()), json!(owner)]]);
+        let news = loop {
+            let news = tail.next().await.unwrap();
+            if news.name == "request.decided" {
+                break news;
+            }
+        };
+        let delivery = Delivery::of_answer(&news).unwrap();
+        assert!(news.own);
+        // Others have to wait; the writer need not lease it.
+        let lease = async |owner: &str| {
+            let work = Work::Lease { owner: owner.to_owned(), limit: 9, until: Duration::from_secs(20) };
+            match shop.store.run(work).await.unwrap() {
+                Done::Leased(leased) => leased,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(lease("other").await.is_empty());
+        assert!(!shop.store.deliveries_due(shop.clock.now()).await.unwrap());
+        shop.clock.advance(Duration::from_secs(5));
+        assert!(shop.store.deliveries_due(shop.clock.now()).await.unwrap());
+        let leased = lease("other").await;
+        assert_eq!((leased[0].id, leased[0].request), (delivery.id, answered.id));
+        shop.store.run(Work::Attempt { id: delivery.id, owner: "other".to_owned(), result: AttemptResult::Delivered }).await.unwrap();
+        // A deadline is no answer.
+        shop.clock.advance(Duration::from_mins(10));
+        shop.done(&Actor::system(), crate::shop::expire(expires.id)).await;
+        assert_eq!(shop.place.rows("SELECT 1 FROM outbox").await.len(), 1);
+        shop.finish().await;
+    }
+
+    async fn a_theme_has_a_name_of_its_own_and_there_are_not_too_many(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        let put = async |name: &str| {
+            let theme = NewTheme { id: format!("id-{name}"), name: name.to_owned(), body: format!("{{\"name\":\"{name}\"}}").into() };
+            match shop.store.run(Work::Theme { theme, most: 2 }).await.unwrap() {
+                Done::Theme(done) => done,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(put("a").await, ThemeDone::Stored);
+        assert_eq!(put("a").await, ThemeDone::NameTaken);
+        assert_eq!(put("b").await, ThemeDone::Stored);
+        assert_eq!(put("c").await, ThemeDone::TooMany);
+        assert_eq!(shop.store.themes().await.unwrap().len(), 2);
+        shop.finish().await;
+    }
+
+    async fn events_travel_in_backups(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        let (id, request) = ask(&shop).await;
+        tell(&shop, "plain").await;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("backup.db");
+        backup(&shop.place.location(), &file).await.unwrap();
+        let into = Place::new(backend).await;
+        restore(&file, &into.location(), shop.clock.clone(), |_| {}).await.unwrap();
+        let options = into.options(shop.clock.clone());
+        let store = placet_store::Store::open(options).await.unwrap();
+        let seen = store.event(id).await.unwrap().unwrap();
+        assert_eq!(seen.event.request, Some(request.id));
+        assert_eq!(seen.request.unwrap().state, placet_core::State::Cancelled, "a restore ends what waited");
+        assert_eq!(store.event_words().await.unwrap().source_apps, ["app", "plain"]);
+        assert_eq!(store.last_event().await.unwrap(), 2);
+        store.close().await;
+        shop.finish().await;
+    }
+}
+
+#[test]
+fn another_node_hears_of_events_and_continues_their_numbers() {
+    block_on(async {
+        let shop = Shop::open(Backend::Postgres).await;
+        let node = shop.another_node().await;
+        let mut tail = node.store.event_tail().await.unwrap();
+        assert_eq!((tell(&shop, "a").await, tell(&node, "b").await, tell(&shop, "c").await), (1, 2, 3));
+        for expected in 1..=3 {
+            let next = tokio::time::timeout(Duration::from_secs(10), tail.next()).await.unwrap().unwrap();
+            assert_eq!(next.event.id, expected);
+        }
+        node.store.close().await;
+        shop.finish().await;
+    });
+}
+
+#[test]
+fn after_a_restart_a_folders_deliveries_are_due_at_once() {
+    block_on(async {
+        let shop = Shop::open(Backend::Sqlite).await;
+        let (_, request) = ask(&shop).await;
+        shop.done(&ann(), decide(&request, DecisionWord::Approve)).await;
+        assert!(!shop.store.deliveries_due(shop.clock.now()).await.unwrap());
+        let shop = shop.reopen().await;
+        assert!(shop.store.deliveries_due(shop.clock.now()).await.unwrap());
+        shop.finish().await;
+    });
+}
