@@ -203,6 +203,7 @@ fn tokio_behind_another_crate_is_found_with_the_way_to_it() {
     let expected = [
         "`placet-core` must build without tokio: placet-core -> clever -> tokio",
         "`placet-ledger` must build without tokio: placet-ledger -> placet-core -> clever -> tokio",
+        "`placet-hooks` must build without tokio: placet-hooks -> placet-ledger -> placet-core -> clever -> tokio",
     ];
     assert_eq!(impure(&all), expected);
 }
