@@ -12,7 +12,7 @@ use crate::process::{Workspace, succeed, succeed_within};
 /// Oldest major version of Node that the tests run on.
 const NODE: u32 = 20;
 
-/// The tests take three minutes on a quiet machine. They end an agent that hangs, and this ends them.
+/// The tests take a few minutes, more on a busy machine. They end an agent that hangs, and this ends them.
 const LIMIT: Duration = Duration::from_mins(20);
 
 /// Installs the agents, says which are not to be had here, and runs the others.
