@@ -8,8 +8,6 @@ use std::{
 
 use serde_json::Value;
 
-const BOOTSTRAP: &str = "a-first-credential-for-this-test-only";
-
 struct Server {
     child: Child,
     url: String,
@@ -22,18 +20,12 @@ impl Server {
             .arg(format!("storage.max_mib={mib}"))
             .arg("--data")
             .arg(data)
-            .env("PLACET_BOOTSTRAP_TOKEN", BOOTSTRAP)
-            .stderr(Stdio::piped())
+            .stdout(Stdio::piped())
             .spawn()
             .expect("the server starts");
-        let mut lines = BufReader::new(child.stderr.take().expect("its messages")).lines();
-        let url = lines
-            .find_map(|line| {
-                let line = line.ok()?;
-                let from = line.find("http://127.0.0.1:")?;
-                Some(line[from..].split([' ', '/']).take(3).collect::<Vec<_>>().join("/"))
-            })
-            .expect("it says where it listens");
+        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+        let said = lines.next().expect("it says where it listens").expect("text");
+        let url = said.strip_prefix("listening on ").expect("an address").to_owned();
         // Read to the end, so that the server never blocks on the pipe.
         std::thread::Builder::new()
             .name("server output".to_owned())
@@ -48,8 +40,9 @@ impl Server {
         command.output().expect("it runs")
     }
 
-    fn key(&self, role: &str, name: &str) -> String {
-        let made = self.run(BOOTSTRAP, &["key", "new", "--role", role, "--name", name]);
+    fn key(&self, data: &Path, role: &str, name: &str) -> String {
+        let data = data.to_str().expect("a plain path");
+        let made = self.run("", &["key", "new", "--role", role, "--name", name, "--data", data]);
         assert!(made.status.success(), "{}", text(&made.stderr));
         text(&made.stdout).trim().to_owned()
     }
@@ -77,7 +70,8 @@ fn text(bytes: &[u8]) -> String {
 fn a_full_database_refuses_with_507_loses_nothing_and_works_again_with_room() {
     let data = tempfile::tempdir().expect("a folder");
     let server = Server::start(data.path(), 1);
-    let (agent, reviewer) = (server.key("agent", "bot"), server.key("reviewer", "ann"));
+    let (agent, reviewer) =
+        (server.key(data.path(), "agent", "bot"), server.key(data.path(), "reviewer", "ann"));
     let large = format!("{{\"text\":\"{}\"}}", "x".repeat(60_000));
     let ask = |server: &Server| {
         server
