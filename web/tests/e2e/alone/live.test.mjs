@@ -221,11 +221,10 @@ test("a denial that the server refuses because the session has ended keeps its r
   await page.keyboard.press("Control+Enter");
   const after_ = await until(rita, record.id, ({ state }) => state === "denied");
   assert.equal(after_.decision.reason, "not on this machine");
-  // What was sent is forgotten.
-  assert.deepEqual(
-    await page.evaluate(() => Object.keys(sessionStorage).filter((key) => /draft/.test(key))),
-    [],
-  );
+  // What was sent is forgotten, as soon as the page has heard that it was taken.
+  const drafts = () => page.evaluate(() => Object.keys(sessionStorage).filter((key) => /draft/.test(key)));
+  for (let tries = 0; tries < 50 && (await drafts()).length > 0; tries++) await page.waitForTimeout(100);
+  assert.deepEqual(await drafts(), []);
   await context.close();
 });
 
