@@ -160,19 +160,22 @@ fn origin(fields: &Fields<'_>) -> Result<Map<String, Value>, Fault> {
     Ok(context)
 }
 
+/// A call as Claude Code and Codex tell of it. Only the field that says which turn it belongs to has two names.
+fn wanted(fields: &Fields<'_>, event: Event, turn: &'static str) -> Result<Call, Fault> {
+    Ok(Call {
+        event,
+        session: fields.needed("session_id")?,
+        tool: tool(fields.needed("tool_name")?)?,
+        input: fields.object("tool_input")?,
+        call_id: None,
+        turn: fields.text(turn)?,
+        permission_mode: fields.text("permission_mode")?,
+        context: origin(fields)?,
+    })
+}
+
 fn claude(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
-    let call = |event| {
-        Ok(Call {
-            event,
-            session: fields.needed("session_id")?,
-            tool: tool(fields.needed("tool_name")?)?,
-            input: fields.object("tool_input")?,
-            call_id: None,
-            turn: fields.text("prompt_id")?,
-            permission_mode: fields.text("permission_mode")?,
-            context: origin(fields)?,
-        })
-    };
+    let call = |event| wanted(fields, event, "prompt_id");
     match event {
         "PreToolUse" => {
             let id = Some(fields.needed("tool_use_id")?);
@@ -187,18 +190,7 @@ fn claude(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
 }
 
 fn codex(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
-    let call = |event| {
-        Ok(Call {
-            event,
-            session: fields.needed("session_id")?,
-            tool: tool(fields.needed("tool_name")?)?,
-            input: fields.object("tool_input")?,
-            call_id: None,
-            turn: fields.text("turn_id")?,
-            permission_mode: fields.text("permission_mode")?,
-            context: origin(fields)?,
-        })
-    };
+    let call = |event| wanted(fields, event, "turn_id");
     match event {
         "PreToolUse" => {
             let id = Some(fields.needed("tool_use_id")?);

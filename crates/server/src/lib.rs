@@ -11,6 +11,7 @@ mod openapi;
 mod pages;
 mod problem;
 mod session;
+mod sockets;
 mod state;
 mod strict;
 mod v1;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use placet_core::{Actor, Command, Request, RequestId, Time};
 pub use tail::EventTail;
-pub(crate) use tail::{EventHandover, EventsCommitted};
+pub(crate) use tail::EventsCommitted;
 pub(crate) use words::{MARK_EVERY, WordRow, Words};
 
 use crate::{Idempotency, Outcome, Store, StoreError};
@@ -199,14 +199,6 @@ impl Store {
     /// Every theme, the oldest first.
     pub async fn themes(&self) -> Result<Vec<String>, StoreError> {
         self.readers().themes().await
-    }
-
-    /// Follows events from now on.
-    pub async fn event_tail(&self) -> Result<EventTail, StoreError> {
-        // Subscribed before the cursor is read, so that nothing falls between the two.
-        let (own, hint) = self.event_handover();
-        let cursor = self.readers().last_event().await?;
-        Ok(EventTail::new(cursor, own, hint, self.shared_readers(), self.safety_poll()))
     }
 }
 

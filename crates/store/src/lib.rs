@@ -10,6 +10,7 @@ mod clock;
 mod error;
 mod events;
 mod figures;
+mod follow;
 mod keyed;
 mod migrations;
 mod outbox;

@@ -13,16 +13,16 @@ use tokio::sync::{broadcast, oneshot, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Clock, Done, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError, StoredSession, Tail, Work,
+    Clock, Done, EventTail, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError, StoredSession,
+    Tail, Work,
     backend::Backend,
     batch::{Batch, want},
-    events::EventHandover,
+    follow::{Follower, Hint},
     outbox::Telling,
     postgres::{self, PostgresReaders, PostgresWriter},
     queue::{Bounds, Queue},
     read::Readers,
     sqlite::{self, SqliteReaders, SqliteWriter},
-    tail::Hint,
     work::Job,
     writer::{self, Shared, random},
 };
@@ -332,7 +332,14 @@ impl Store {
             Some(after) => after,
             None => self.readers.head().await?.head.seq,
         };
-        Ok(Tail::new(cursor, own, hint, self.readers.clone(), self.poll))
+        Ok(Tail(Follower::new(cursor, own, hint, self.readers.clone(), self.poll)))
+    }
+
+    /// Follows events from now on.
+    pub async fn event_tail(&self) -> Result<EventTail, StoreError> {
+        let (own, hint) = (self.shared.events.subscribe(), self.hint.subscribe());
+        let cursor = self.readers.last_event().await?;
+        Ok(EventTail(Follower::new(cursor, own, hint, self.readers.clone(), self.poll)))
     }
 
     /// Whether a delivery is due that nobody has.
@@ -348,18 +355,6 @@ impl Store {
     /// The name under which this node takes deliveries; another one with every start.
     pub fn owner(&self) -> &str {
         &self.shared.telling.owner
-    }
-
-    pub(crate) fn event_handover(&self) -> EventHandover {
-        (self.shared.events.subscribe(), self.hint.subscribe())
-    }
-
-    pub(crate) fn shared_readers(&self) -> Arc<Readers> {
-        self.readers.clone()
-    }
-
-    pub(crate) fn safety_poll(&self) -> Option<Duration> {
-        self.poll
     }
 
     pub(crate) fn readers(&self) -> &Readers {

@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use anyhow::{Context as _, Result};
 
 use super::Bench;
-use crate::load::conn::Conn;
 use crate::load::delivery::{self, Delivered};
 use crate::load::figures::Latencies;
 use crate::load::posts::{self, Posted};
@@ -45,11 +44,6 @@ pub(super) async fn doors(bench: &Bench, report: &mut Report) {
         };
         report.take("doors", "POST /approvals/", rows(bench, &approvals, clients).await);
     }
-    match has_events(bench).await {
-        Ok(true) => {}
-        Ok(false) => return report.skip("doors", "this binary has no /events"),
-        Err(error) => return report.take("doors", "POST /events", Err(error)),
-    }
     for clients in CLIENTS {
         let events = Posts {
             path: "/events",
@@ -69,13 +63,6 @@ pub(super) async fn doors(bench: &Bench, report: &mut Report) {
 /// The server as clients without keys want it.
 fn subject(bench: &Bench) -> Result<Subject> {
     Subject::open(&bench.bin, &bench.dir)
-}
-
-async fn has_events(bench: &Bench) -> Result<bool> {
-    let subject = subject(bench)?;
-    let addr = subject.target().addr;
-    let mut conn = Conn::open(addr).await?;
-    Ok(conn.call(&posts::post(addr, "/events", EVENT)).await?.status == 200)
 }
 
 /// One call, over and over.

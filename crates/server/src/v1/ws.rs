@@ -1,11 +1,9 @@
 //! The same stream over a WebSocket.
 
-use std::time::Duration;
-
 use axum::{
     extract::{
         State as AxumState, WebSocketUpgrade,
-        ws::{CloseFrame, Message, WebSocket, rejection::WebSocketUpgradeRejection},
+        ws::{Message, WebSocket, rejection::WebSocketUpgradeRejection},
     },
     http::HeaderMap,
     response::Response,
@@ -18,15 +16,9 @@ use crate::{
     State,
     call::{Caller, Params},
     problem::{Problem, ProblemDocument},
+    sockets::{HEARTBEAT, POLICY, TRY_AGAIN, close, send},
     v1::streams::{Position, StreamParams, event, still_works},
 };
-
-/// How often a quiet connection is pinged.
-const HEARTBEAT: Duration = Duration::from_secs(10);
-/// "Try again later": the close code for readers that were too slow, and for a closing server.
-const TRY_AGAIN: u16 = 1013;
-/// The key stopped working.
-const POLICY: u16 = 1008;
 
 /// Follow what happens to requests over a WebSocket: the same events, one text message each.
 #[utoipa::path(get, path = "/v1/ws", operation_id = "stream_events_ws", tag = "streams", params(StreamParams), responses(
@@ -98,17 +90,4 @@ async fn follow(state: State, actor: Actor, mut position: Position, mut socket: 
         }
         quiet = Instant::now() + HEARTBEAT;
     }
-}
-
-async fn send(state: &State, socket: &mut WebSocket, message: Message) -> Result<(), ()> {
-    match tokio::time::timeout(state.settings.slow_reader, socket.send(message)).await {
-        Ok(Ok(())) => Ok(()),
-        _ => Err(()),
-    }
-}
-
-/// Says goodbye with a reason: the cursor to continue from, or why the key is no good.
-async fn close(mut socket: WebSocket, code: u16, reason: &str) {
-    let frame = CloseFrame { code, reason: reason.to_owned().into() };
-    let _ = tokio::time::timeout(Duration::from_secs(1), socket.send(Message::Close(Some(frame)))).await;
 }

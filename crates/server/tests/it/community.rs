@@ -6,32 +6,9 @@ use placet_testkit::{Answer, Backend, Http, Kit, Server, both};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::support::{decide as decide_by_rest, head, merged, vote};
-
-/// A server as `--dev --set doors.open_decide=true` starts it.
-async fn open(backend: Backend) -> Server {
-    opened(Kit::start(backend).await).await
-}
-
-async fn opened(kit: Kit) -> Server {
-    kit.gate().open_deciding(true).await.expect("the doors can be opened");
-    let settings = Settings {
-        dev: true,
-        open_decide: true,
-        door_origins: vec!["http://localhost:5173".to_owned()],
-        requests_per_second: 0,
-        ..Settings::default()
-    };
-    Server::over(kit, settings).await
-}
-
-fn on_sqlite<F: AsyncFnOnce(&mut Server)>(body: F) {
-    placet_testkit::block_on(async {
-        let mut server = open(Backend::Sqlite).await;
-        body(&mut server).await;
-        server.finish().await;
-    });
-}
+use crate::support::{
+    decide as decide_by_rest, head, merged, on_open_sqlite as on_sqlite, open, opened, vote,
+};
 
 /// What the decorator sends.
 fn asking() -> Value {

@@ -15,31 +15,7 @@ use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::mpsc, task::JoinSet};
 use tokio_tungstenite::{accept_async, tungstenite::Message};
 
-use crate::support::{Socket, merged, soon};
-
-const PAGE: &str = "http://localhost:5173";
-
-/// A server as `--dev --set doors.open_decide=true` starts it.
-async fn open(backend: Backend) -> Server {
-    let kit = Kit::start(backend).await;
-    kit.gate().open_deciding(true).await.expect("the doors can be opened");
-    let settings = Settings {
-        dev: true,
-        open_decide: true,
-        door_origins: vec![PAGE.to_owned()],
-        requests_per_second: 0,
-        ..Settings::default()
-    };
-    Server::over(kit, settings).await
-}
-
-fn on_sqlite<F: AsyncFnOnce(&mut Server)>(body: F) {
-    placet_testkit::block_on(async {
-        let mut server = open(Backend::Sqlite).await;
-        body(&mut server).await;
-        server.finish().await;
-    });
-}
+use crate::support::{PAGE, Socket, merged, on_open_sqlite as on_sqlite, open, soon};
 
 /// What send_event.py sends.
 fn event() -> Value {

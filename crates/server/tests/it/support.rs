@@ -27,6 +27,36 @@ where
     });
 }
 
+/// The page of another gateway's dashboard.
+pub(crate) const PAGE: &str = "http://localhost:5173";
+
+/// A server as `--dev --set doors.open_decide=true` starts it.
+pub(crate) async fn open(backend: Backend) -> Server {
+    opened(Kit::start(backend).await).await
+}
+
+/// The same over a kit of one's own.
+pub(crate) async fn opened(kit: Kit) -> Server {
+    kit.gate().open_deciding(true).await.expect("the doors can be opened");
+    let settings = Settings {
+        dev: true,
+        open_decide: true,
+        door_origins: vec![PAGE.to_owned()],
+        requests_per_second: 0,
+        ..Settings::default()
+    };
+    Server::over(kit, settings).await
+}
+
+/// Runs a test body on SQLite, with open doors.
+pub(crate) fn on_open_sqlite<F: AsyncFnOnce(&mut Server)>(body: F) {
+    placet_testkit::block_on(async {
+        let mut server = open(Backend::Sqlite).await;
+        body(&mut server).await;
+        server.finish().await;
+    });
+}
+
 /// The same with changed settings of the door.
 pub(crate) fn with_settings<F>(change: impl FnOnce(&mut Settings), body: F)
 where

@@ -7,7 +7,7 @@ use tokio_postgres::{AsyncMessage, Config, NoTls};
 use tokio_util::sync::CancellationToken;
 
 use super::{config, session::CONNECT};
-use crate::{StoreError, tail::Hint};
+use crate::{StoreError, follow::Hint};
 
 /// Pauses between attempts to connect: short at first, so that a restart of the database is hardly noticed.
 const GAPS: [Duration; 4] =

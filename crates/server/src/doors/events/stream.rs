@@ -1,11 +1,11 @@
 //! `/stream`: what there is, then every new event and every answer, over a WebSocket.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
 
 use axum::{
     extract::{
         State as AxumState, WebSocketUpgrade,
-        ws::{CloseFrame, Message, WebSocket, rejection::WebSocketUpgradeRejection},
+        ws::{Message, WebSocket, rejection::WebSocketUpgradeRejection},
     },
     response::Response,
 };
@@ -13,14 +13,13 @@ use placet_core::{Actor, State as Life};
 use tokio::{sync::broadcast, time::Instant};
 
 use super::{Fault, hub::Told, read};
-use crate::{State, call::Caller, problem::Problem, v1::Seat};
-
-/// How often a quiet connection is pinged.
-const HEARTBEAT: Duration = Duration::from_secs(10);
-/// "Try again later": clients of this protocol connect again and are told everything.
-const TRY_AGAIN: u16 = 1013;
-/// The key stopped working.
-const POLICY: u16 = 1008;
+use crate::{
+    State,
+    call::Caller,
+    problem::Problem,
+    sockets::{HEARTBEAT, POLICY, TRY_AGAIN, close, send},
+    v1::Seat,
+};
 
 /// Opens a stream.
 pub(super) async fn stream(
@@ -92,16 +91,4 @@ async fn follow(state: State, actor: Actor, _seat: Seat, mut socket: WebSocket) 
         }
         quiet = Instant::now() + HEARTBEAT;
     }
-}
-
-async fn send(state: &State, socket: &mut WebSocket, message: Message) -> Result<(), ()> {
-    match tokio::time::timeout(state.settings.slow_reader, socket.send(message)).await {
-        Ok(Ok(())) => Ok(()),
-        _ => Err(()),
-    }
-}
-
-async fn close(mut socket: WebSocket, code: u16, reason: &str) {
-    let frame = CloseFrame { code, reason: reason.to_owned().into() };
-    let _ = tokio::time::timeout(Duration::from_secs(1), socket.send(Message::Close(Some(frame)))).await;
 }

@@ -100,7 +100,7 @@ async fn the_same_idempotency_key_on_two_nodes_makes_one_request() {
 #[tokio::test]
 async fn a_notification_raises_the_hint_of_every_listener() {
     let database = Database::opened().await;
-    let (hint, mut heard) = watch::channel(crate::tail::Hint::default());
+    let (hint, mut heard) = watch::channel(crate::follow::Hint::default());
     let cancel = CancellationToken::new();
     let mut tasks = JoinSet::new();
     tasks.spawn(super::super::listen(database.url(), hint, cancel.clone()));
