@@ -8,7 +8,7 @@ use crate::{
     Written,
     answer::check_answer,
     apply::{may, passed, too_late},
-    event::is_rest,
+    event::is_open_door,
     plan::check_steps,
 };
 
@@ -58,8 +58,8 @@ fn check(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
         return Err(Refusal::StaleVersion);
     }
     offered(request, decide)?;
-    // An open door decides what came in by doors of its kind, never what an agent with a key asked of the gate itself.
-    let elsewhere = actor.auth == Auth::Open && is_rest(&request.source);
+    // An open door decides what came in by doors of its kind, and nothing else.
+    let elsewhere = actor.auth == Auth::Open && !is_open_door(&request.source);
     if elsewhere || !request.needs.eligible(&actor.name, cx.directory) {
         return Err(Refusal::NotEligible);
     }

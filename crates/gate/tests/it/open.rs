@@ -88,15 +88,19 @@ both! {
         assert_eq!(told.text, "open-reviewer (without a key; said to be ann) approved it.");
     }
 
-    async fn it_never_decides_what_came_in_by_the_gate_itself(kit) {
+    async fn it_never_decides_what_came_in_by_any_other_door(kit) {
         kit.gate().open_deciding(true).await.unwrap();
         let bot = kit.agent("bot").await;
-        let request = kit.ask(&bot).await;
-        for word in [DecisionWord::Approve, DecisionWord::Deny] {
-            let decision = Kit::decision(&request, word);
-            assert_eq!(refusal(kit.gate().decide(&open(), decision).await), Refusal::NotEligible);
+        for door in ["rest", "hook", "a-door-of-tomorrow"] {
+            let body = Kit::body(call("delete_files", json!({"files": ["report.md"]})));
+            let request = kit.gate().submit_from(door, &bot, body, None).await.unwrap().request;
+            for word in [DecisionWord::Approve, DecisionWord::Deny] {
+                let decision = Kit::decision(&request, word);
+                let refused = refusal(kit.gate().decide(&open(), decision).await);
+                assert_eq!(refused, Refusal::NotEligible, "{door}");
+            }
+            assert_eq!(kit.read(request.id).await.state, State::Pending);
         }
-        assert_eq!(kit.read(request.id).await.state, State::Pending);
     }
 
     async fn it_counts_once_where_two_are_needed(backend: Backend) {
