@@ -119,6 +119,11 @@ class Signature:
                 travel[name] = value
         return travel, stay
 
+    def coerced(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments that came as JSON, as the types that the signature names: members of enums, floats."""
+        hints = self._hints
+        return {name: _coerced(value, hints.get(name)) for name, value in arguments.items()}
+
     def call(self, arguments: Mapping[str, Any], stay: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Positional and keyword arguments for calling the function with these."""
         positional: list[Any] = []
@@ -270,6 +275,19 @@ def fits(value: Any, schema: Mapping[str, Any]) -> bool:
     if kind == "object" and "additionalProperties" in schema:
         return all(fits(item, schema["additionalProperties"]) for item in value.values())
     return True
+
+
+def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments with members of enums as their values, which is how they travel."""
+    return {name: value.value if isinstance(value, enum.Enum) else value for name, value in arguments.items()}
+
+
+def _coerced(value: Any, hint: Any) -> Any:
+    if hint is float and type(value) is int:
+        return float(value)
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return hint(value)
+    return value
 
 
 def _json_type(value: Any) -> str:
