@@ -1,0 +1,1 @@
+"""The pytest plugin of placet: fixtures come with the package."""
