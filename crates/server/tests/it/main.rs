@@ -26,5 +26,6 @@ mod slow_readers;
 mod sockets;
 mod streams;
 mod support;
+mod vectors;
 mod waits;
 mod wire;
