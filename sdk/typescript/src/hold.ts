@@ -174,7 +174,7 @@ export class Holding {
   }
 
   async #claim(record: RequestRecord): Promise<Held> {
-    const word = record.decision?.decision ?? (record.verdict?.effect === "allow" ? "approve" : undefined);
+    const word: unknown = record.decision?.decision;
     if (word !== "approve" && word !== "edit") {
       const reason = `the decision is ${JSON.stringify(word ?? null)}, which this version does not know as a yes`;
       return this.#held("denied", { record, reason });
