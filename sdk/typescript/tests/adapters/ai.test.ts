@@ -79,7 +79,7 @@ describe("AI SDK", () => {
   beforeAll(async () => {
     stage = await Stage.open();
   });
-  afterAll(() => stage.close());
+  afterAll(() => stage?.close());
   const call = (session: string, at: number, files: string[]): ModelCall => ({
     id: `${session}-${at}`,
     tool: "delete_files",
