@@ -150,6 +150,17 @@ export class Server {
     return body.key;
   }
 
+  /** Takes every key of a name away. */
+  async revoke(name: string): Promise<void> {
+    const headers = { authorization: `Bearer ${BOOTSTRAP}` };
+    const list = (await (await fetch(`${this.url}/v1/keys`, { headers })).json()) as {
+      items: { id: string; name: string }[];
+    };
+    for (const { id, name: of } of list.items) {
+      if (of === name) await fetch(`${this.url}/v1/keys/${id}`, { method: "DELETE", headers });
+    }
+  }
+
   /** A client of the agent `bot`; quick to give up, so that tests of outages are short. */
   agent(options: PlacetOptions = {}): Placet {
     return new Placet({ url: this.url, token: this.agentKey, outageBudget: "10s", ...options });
