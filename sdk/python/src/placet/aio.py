@@ -39,6 +39,8 @@ class _Line:
 class AsyncClient(Base):
     """The client for asyncio. Make one for the whole program; it may be used on several event loops."""
 
+    _transport_kind = "async_transport"
+
     def __init__(
         self,
         url: str | None = None,

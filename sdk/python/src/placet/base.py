@@ -14,7 +14,7 @@ from .errors import ConfigError
 from .models import Call, Page, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import httpx
 
@@ -24,8 +24,14 @@ GONE = 2.0
 """How long withdrawing may take when the caller was cancelled."""
 
 
+default_transport: Callable[[str], Any] | None = None
+"""For tests: what clients without a transport of their own talk through; told `transport` or `async_transport`."""
+
+
 class Base:
     """The part of a client that does nothing by itself."""
+
+    _transport_kind: str
 
     def __init__(
         self,
@@ -48,6 +54,9 @@ class Base:
         self._token = found
         self.timeout = timeout
         self.name = name
+        self.own_transport = transport is not None
+        if transport is None and default_transport is not None:
+            transport = default_transport(self._transport_kind)
         self.transport = transport
         self._twin: Any = None
         self.settings = steps.Settings(self.url, outage_budget, checked_on_outage(on_outage))

@@ -40,6 +40,8 @@ class _Line:
 class Client(Base):
     """The blocking client. Safe to use from several threads; all calls that wait share one stream."""
 
+    _transport_kind = "transport"
+
     def __init__(
         self,
         url: str | None = None,
