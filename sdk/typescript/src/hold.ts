@@ -232,7 +232,8 @@ export class Holding {
       return this.#unfit(record, permit, "the arguments came back changed, and nobody edited them");
     }
     if (edited) {
-      if (!body.allowed?.includes("edit")) return this.#unfit(record, permit, "edits cannot be used here");
+      if (body.allowed && !body.allowed.includes("edit"))
+        return this.#unfit(record, permit, "edits cannot be used here");
       for (const check of checks ?? []) {
         const problem = await misfit(check, args);
         if (problem) return this.#unfit(record, permit, `the edited arguments do not fit: ${problem}`);
