@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from "node:child_process";
+import { execFile, execFileSync, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,8 +7,9 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { chromium } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { DecisionWord, RequestRecord } from "../../src/index.js";
 import { BadProxy } from "../support/proxy.js";
-import { Server } from "../support/server.js";
+import { type Reviewer, Server } from "../support/server.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const run = promisify(execFile);
@@ -149,6 +150,98 @@ test("a program ends by itself when its calls are done", async () => {
   expect(performance.now() - decided).toBeLessThan(5_000);
   await server.stop();
 });
+
+/** One life of an agent: it may end at any moment. */
+const AGENT = `
+import { appendFileSync } from "node:fs";
+import { Placet } from "placet";
+const [round, file, strong] = process.argv.slice(2);
+const call = { tool: "effect", arguments: { round }, session: "rounds-" + round, ...(strong ? { keys: { strong } } : {}) };
+console.log("up");
+const result = await new Placet({ timeout: 2000 }).run(call, async () => {
+  appendFileSync(file, round + "\\n");
+  await new Promise((done) => setTimeout(done, 150));
+  return "ran";
+});
+console.log("done " + (result === "ran" ? "ran" : result.status));
+`;
+
+/** Says one word to the first request, and no to every further one: a second yes would be a second run. */
+function decider(ann: Reviewer, mine: (record: RequestRecord) => boolean, first: DecisionWord) {
+  let [word, going] = [first, true];
+  const work = async () => {
+    while (going) {
+      for (const { id, digest, version } of (await ann.client.list({ state: "pending" })).items.filter(
+        mine,
+      )) {
+        await ann.client.decide(id, word, { digest, version });
+        word = "deny";
+      }
+      await new Promise((done) => setTimeout(done, 20));
+    }
+  };
+  const working = work();
+  return {
+    stop: async () => {
+      going = false;
+      await working;
+    },
+  };
+}
+
+test("a call never runs twice and never undecided, however often its process is killed", async () => {
+  const rounds = Number(process.env.PLACET_ROUNDS ?? 6);
+  const server = await Server.start();
+  const ann = await server.reviewer();
+  const file = join(consumer, "effects");
+  await writeFile(file, "");
+  const program = join(consumer, "agent.js");
+  await writeFile(program, AGENT);
+  const env = { ...process.env, PLACET_URL: server.url, PLACET_TOKEN: server.agentKey };
+  const seen = { killed: 0, ran: 0, unknown: 0, denied: 0 };
+  for (let round = 1; round <= rounds; round += 1) {
+    const deny = round % 4 === 0;
+    // With a call id of a framework, or with nothing but the name of the session.
+    const key = round % 2 === 0 ? [`round-${round}`] : [];
+    const mine = (record: RequestRecord) => record.arguments?.round === String(round);
+    const person = decider(ann, mine, deny ? "deny" : "approve");
+    for (let life = 0; ; life += 1) {
+      const child = spawn(process.execPath, [program, String(round), file, ...key], {
+        env,
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      let said = "";
+      const up = new Promise<void>((done) => {
+        child.stdout.on("data", (chunk: Buffer) => {
+          said += chunk;
+          done();
+        });
+        child.once("exit", () => done());
+      });
+      const gone = new Promise((done) => child.once("exit", done));
+      await up;
+      if (life < 3) {
+        setTimeout(() => child.kill("SIGKILL"), Math.random() * 500);
+        await gone;
+      }
+      await gone;
+      const ended = /done (\w+)/.exec(said)?.[1];
+      if (ended === undefined) {
+        seen.killed += 1;
+        continue;
+      }
+      if (ended in seen) seen[ended as keyof typeof seen] += 1;
+      break;
+    }
+    await person.stop();
+    const effects = (await readFile(file, "utf8")).split("\n").filter((line) => line === String(round));
+    expect(effects.length, `round ${round} ran ${effects.length} times`).toBeLessThanOrEqual(1);
+    if (deny) expect(effects).toEqual([]);
+  }
+  console.log(`${rounds} rounds: ${JSON.stringify(seen)}`);
+  expect(seen.killed).toBeGreaterThan(0);
+  await server.stop();
+}, 600_000);
 
 const PAGE = `<!doctype html><meta charset="utf-8"><title>an agent in a page</title>
 <script type="module">
