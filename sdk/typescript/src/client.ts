@@ -2,6 +2,7 @@
 import { asking, type Call } from "./call.js";
 import { type Duration, milliseconds } from "./duration.js";
 import { ConfigError, ProtocolError } from "./errors.js";
+import { type GateOptions, gate } from "./gate.js";
 import type { Held, Refusal } from "./held.js";
 import { Holding, type HoldOptions } from "./hold.js";
 import { Http } from "./http.js";
@@ -122,6 +123,22 @@ export class Placet {
     if (held.go) return held.run(fn);
     if (onDenied === "raise") held.raiseForRefusal();
     return held.result();
+  }
+
+  /** The same function, which runs only after a yes. See `gate`. */
+  gate<A extends unknown[], R>(
+    fn: (...args: A) => R,
+    options: Omit<GateOptions<A>, "client"> & { onDenied: "raise" },
+  ): (...args: A) => Promise<Awaited<R>>;
+  gate<A extends unknown[], R>(
+    fn: (...args: A) => R,
+    options?: Omit<GateOptions<A>, "client">,
+  ): (...args: A) => Promise<Awaited<R> | Refusal>;
+  gate<A extends unknown[], R>(
+    fn: (...args: A) => R,
+    options: Omit<GateOptions<A>, "client"> = {},
+  ): (...args: A) => Promise<Awaited<R> | Refusal> {
+    return gate(fn, { ...options, client: this });
   }
 
   /** Asks for a yes or no. `go` is the yes; there is nothing to run or to report. */

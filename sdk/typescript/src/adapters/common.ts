@@ -172,6 +172,9 @@ export class Gate {
     const around = currentSession();
     const named = this.#options.session ?? call.session;
     const session = named !== undefined ? this.#session(named) : (around ?? this.#session(this.#anonymous));
+    if (this.mode === "pause" && session.id === this.#anonymous) {
+      throw new ConfigError('mode "pause" needs a session: without its name a resumed run does not find its requests');
+    }
     const context: JsonObject = {
       framework: this.#framework,
       ...(callId === undefined ? {} : { call_id: callId }),
