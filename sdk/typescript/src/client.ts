@@ -2,11 +2,13 @@
 import { asking, type Call } from "./call.js";
 import { type Duration, milliseconds } from "./duration.js";
 import { ConfigError, ProtocolError } from "./errors.js";
+import { type GateOptions, gate } from "./gate.js";
 import type { Held, Refusal } from "./held.js";
 import { Holding, type HoldOptions } from "./hold.js";
 import { Http } from "./http.js";
 import { canonical } from "./json.js";
 import * as keys from "./keys.js";
+import { type Asked, type Confirmation, confirmation, input, type Plan, plan } from "./questions.js";
 import { Outage, sleep } from "./retry.js";
 import { Counter, currentSession, type Session } from "./session.js";
 import { listen } from "./stream.js";
@@ -18,6 +20,7 @@ import type {
   Json,
   JsonObject,
   RequestRecord,
+  Step,
   StepDecision,
   StreamEvent,
 } from "./wire.js";
@@ -88,7 +91,7 @@ export class Placet {
     if (typeof fetch !== "function") throw new ConfigError("this runtime has no fetch: pass one as `fetch`");
     this.onOutage = onOutage;
     this.outageBudget = milliseconds(options.outageBudget ?? 30_000, "outageBudget");
-    this.anonymous = `${(name ?? "placet").slice(0, 40)}-${keys.random().slice(0, 16)}`;
+    this.anonymous = `${(name ?? "placet").slice(0, 40)}-${keys.claimant().slice(0, 16)}`;
     this.#onUnreported = options.onUnreported ?? warn;
     this.#http = new Http({
       url: this.url,
@@ -103,8 +106,7 @@ export class Placet {
 
   /** Asks, waits, claims. Nothing is run: look at `go`. */
   async hold(call: Call, options: HoldOptions = {}): Promise<Held> {
-    const around = options.in ?? currentSession();
-    return new Holding(this, asking(this, call, around), options).hold();
+    return new Holding(this, asking(this, call, around(options)), options).hold();
   }
 
   /** Asks, waits, claims, runs the function once with the approved arguments, and reports. */
@@ -121,6 +123,37 @@ export class Placet {
     if (held.go) return held.run(fn);
     if (onDenied === "raise") held.raiseForRefusal();
     return held.result();
+  }
+
+  /** The same function, which runs only after a yes. See `gate`. */
+  gate<A extends unknown[], R>(
+    fn: (...args: A) => R,
+    options: Omit<GateOptions<A>, "client"> & { onDenied: "raise" },
+  ): (...args: A) => Promise<Awaited<R>>;
+  gate<A extends unknown[], R>(
+    fn: (...args: A) => R,
+    options?: Omit<GateOptions<A>, "client">,
+  ): (...args: A) => Promise<Awaited<R> | Refusal>;
+  gate<A extends unknown[], R>(
+    fn: (...args: A) => R,
+    options: Omit<GateOptions<A>, "client"> = {},
+  ): (...args: A) => Promise<Awaited<R> | Refusal> {
+    return gate(fn, { ...options, client: this });
+  }
+
+  /** Asks for a yes or no. `go` is the yes; there is nothing to run or to report. */
+  async confirm(message: string, options: Confirmation & HoldOptions = {}): Promise<Held> {
+    return new Holding(this, confirmation(this, around(options), message, options), options).hold();
+  }
+
+  /** Asks a question. `answer` is the answer when `status` is `answered`. */
+  async ask(question: string, options: Asked & HoldOptions = {}): Promise<Held> {
+    return new Holding(this, input(this, around(options), question, options), options).hold();
+  }
+
+  /** Proposes a plan. With `go`, `steps` are the steps to take, in the order approved. */
+  async propose(title: string, steps: readonly Step[], options: Plan & HoldOptions = {}): Promise<Held> {
+    return new Holding(this, plan(this, around(options), title, steps, options), options).hold();
   }
 
   /** Makes a request; the same key gives the same one. */
@@ -329,6 +362,11 @@ let shared: Placet | undefined;
 export function defaultClient(): Placet {
   shared ??= new Placet();
   return shared;
+}
+
+/** The session that was given, or the one around the caller. */
+function around(options: HoldOptions): Session | undefined {
+  return options.in ?? currentSession();
 }
 
 function path(id: string): string {

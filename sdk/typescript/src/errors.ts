@@ -24,6 +24,8 @@ export class NotJson extends PlacetError {
   constructor(
     readonly path: string,
     what: string,
+    /** The server's own code for it, where it has one. */
+    readonly code = "not_json",
   ) {
     super(`${path === "" ? "the value" : path}: ${what}`);
   }

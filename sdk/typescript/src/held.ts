@@ -2,7 +2,7 @@
 import type { Placet } from "./client.js";
 import { digest } from "./digest.js";
 import * as errors from "./errors.js";
-import type { Json, JsonObject, RequestRecord } from "./wire.js";
+import type { Json, JsonObject, RequestRecord, Step } from "./wire.js";
 
 export type Status =
   /** It may run: `go` is true. */
@@ -88,6 +88,18 @@ export class Held {
   /** What the person answered, to a question or in place of a run. */
   get answer(): Json | undefined {
     return this.record?.decision?.answer ?? undefined;
+  }
+
+  /** Of an approved plan: the steps to take, in the order approved and with the arguments approved. */
+  get steps(): readonly Step[] {
+    const proposed = (this.go && (this.record?.steps as Step[] | null | undefined)) || [];
+    const decided = this.record?.decision?.steps;
+    if (!decided) return proposed;
+    return decided.flatMap(({ id, decision, arguments: edited }) => {
+      const step = proposed.find((each) => each.id === id);
+      if (!step || (decision !== "approve" && decision !== "edit")) return [];
+      return [decision === "edit" ? { ...step, arguments: (edited ?? null) as JsonObject | null } : step];
+    });
   }
 
   /** A structured result for the model, for everything that is not a yes. */

@@ -2,6 +2,7 @@
 import type { Asking } from "./call.js";
 import { misfit } from "./check.js";
 import type { OnOutage, Placet } from "./client.js";
+import { requestDigest } from "./digest.js";
 import { type Duration, milliseconds } from "./duration.js";
 import { ConfigError, Problem, ProtocolError, Unreachable } from "./errors.js";
 import { Held, type HeldParts, type Status } from "./held.js";
@@ -35,7 +36,7 @@ export class Holding {
   readonly #onOutage: OnOutage;
   readonly #until: number | undefined;
   /** Kept in memory: the same claimant gets the same permit again when an answer is lost. */
-  readonly #claimant = keys.random();
+  readonly #claimant = keys.claimant();
 
   constructor(client: Placet, asking: Asking, options: HoldOptions) {
     this.#client = client;
@@ -108,12 +109,13 @@ export class Holding {
   }
 
   async #wait(record: RequestRecord): Promise<RequestRecord | Held> {
+    const left = this.#until === undefined ? undefined : this.#until - performance.now();
+    if (left !== undefined && left <= 0) return this.#over(record);
     const local = new AbortController();
     const over = Symbol("holdFor is over");
     const { signal } = this.#options;
     const stop = () => local.abort(signal?.reason);
     signal?.addEventListener("abort", stop, { once: true });
-    const left = this.#until === undefined ? undefined : Math.max(0, this.#until - performance.now());
     const timer = left === undefined ? undefined : setTimeout(() => local.abort(over), left);
     // By the server's clock alone: ours may be wrong. It only bounds how long an outage is borne.
     const lifetime = Date.parse(record.expires_at) - Date.parse(record.created_at);
@@ -173,7 +175,7 @@ export class Holding {
   }
 
   async #claim(record: RequestRecord): Promise<Held> {
-    const word = record.decision?.decision ?? (record.verdict?.effect === "allow" ? "approve" : undefined);
+    const word: unknown = record.decision?.decision;
     if (word !== "approve" && word !== "edit") {
       const reason = `the decision is ${JSON.stringify(word ?? null)}, which this version does not know as a yes`;
       return this.#held("denied", { record, reason });
@@ -218,11 +220,20 @@ export class Holding {
   /** Looks once more at what is about to run. */
   async #fit(record: RequestRecord, permit: string, args: JsonObject, edited: boolean): Promise<Held> {
     const { body, checks } = this.#asking;
+    // What people saw is what was asked here: the digest they decided on is computed again from our own call.
+    const { tool, session } = body;
+    const ours = { ...record, tool, session, arguments: body.arguments };
+    if (
+      (await requestDigest(ours, edited ? args : undefined)) !== (record.decision?.digest ?? record.digest)
+    ) {
+      return this.#unfit(record, permit, "what was approved is not what was asked for here");
+    }
     if (!edited && canonical(args) !== canonical(body.arguments)) {
       return this.#unfit(record, permit, "the arguments came back changed, and nobody edited them");
     }
     if (edited) {
-      if (!body.allowed?.includes("edit")) return this.#unfit(record, permit, "edits cannot be used here");
+      if (body.allowed && !body.allowed.includes("edit"))
+        return this.#unfit(record, permit, "edits cannot be used here");
       for (const check of checks ?? []) {
         const problem = await misfit(check, args);
         if (problem) return this.#unfit(record, permit, `the edited arguments do not fit: ${problem}`);

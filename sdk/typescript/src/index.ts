@@ -9,7 +9,7 @@ export {
   type PlacetOptions,
   type RunOptions,
 } from "./client.js";
-export { digest, sha256 } from "./digest.js";
+export { decisionDigest, digest, requestDigest, sha256 } from "./digest.js";
 export type { Duration } from "./duration.js";
 export * from "./errors.js";
 export { type GateOptions, gate } from "./gate.js";
@@ -17,7 +17,9 @@ export { Held, type Refusal, type Status } from "./held.js";
 export type { HoldOptions } from "./hold.js";
 export { canonical, checkArguments, checkJson } from "./json.js";
 export * as keys from "./keys.js";
+export type { Asked, Confirmation, Plan, Question } from "./questions.js";
 export { currentSession, Session, type SessionParts, session } from "./session.js";
+export { readJson } from "./strict.js";
 export type {
   Claimed,
   CreateBody,

@@ -2,7 +2,7 @@
  * Idempotency keys. A strong key names one call for sure; a weak key names it well enough for a restarted process
  * to find its own open request again. The server matches strong first, then weak among requests nobody claimed.
  */
-import { sha256 } from "./digest.js";
+import { hex, sha256 } from "./digest.js";
 import { canonical } from "./json.js";
 import type { JsonObject } from "./wire.js";
 
@@ -18,7 +18,7 @@ export async function strong(parts: {
   session: string;
   callId: string;
 }): Promise<string> {
-  return `s1:${await sha256(canonical([parts.framework, parts.app ?? "", parts.session, parts.callId]))}`;
+  return `s1:${await sha256(canonical([parts.framework, parts.app ?? null, parts.session, parts.callId]))}`;
 }
 
 /** From what the call is; `ordinal` counts equal calls, so that two intended ones stay two. */
@@ -30,12 +30,16 @@ export async function weak(parts: {
   arguments: JsonObject;
   ordinal: number;
 }): Promise<string> {
-  const { app = "", session, agent = "", tool, ordinal } = parts;
+  const { app = null, session, agent = null, tool, ordinal } = parts;
   return `w1:${await sha256(canonical([app, session, agent, tool, parts.arguments, ordinal]))}`;
 }
 
-/** 256 bits that nobody guesses: a key for one request, or the secret of a claimant. */
+/** A key for a call that has no stable identity of its own. */
 export function random(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(32));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return `r1:${hex(crypto.getRandomValues(new Uint8Array(16)))}`;
+}
+
+/** The secret that a permit is claimed with. Kept in memory only. */
+export function claimant(): string {
+  return hex(crypto.getRandomValues(new Uint8Array(32)));
 }

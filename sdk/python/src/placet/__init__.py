@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import args, digest, errors, keys
-    from .client import AsyncClient, Client
+    from .aio import AsyncClient
+    from .blocking import Client
     from .errors import (
         Answered,
         ApiError,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         Unreachable,
         WrongKey,
     )
+    from .gating import gate
     from .held import AsyncHeld, Held, SyncHeld
     from .keys import Keys
     from .models import Call, Claim, Page, Record
@@ -47,12 +49,14 @@ __version__ = "0.2.0"
 
 # Nothing is imported before it is used: an agent that never asks pays nothing.
 _HOMES = {
-    "client": ("AsyncClient", "Client"),
+    "aio": ("AsyncClient",),
+    "blocking": ("Client",),
     "errors": (
         "Answered", "ApiError", "BlockingCall", "Cancelled", "ConfigError", "Conflict", "Denied", "Expired",
         "Invalid", "Lapsed", "NotJson", "NotRun", "PlacetError", "ProtocolError", "Refused", "Revoked",
         "StillPending", "UnknownOutcome", "Unreachable", "WrongKey",
     ),
+    "gating": ("gate",),
     "held": ("AsyncHeld", "Held", "SyncHeld"),
     "keys": ("Keys",),
     "models": ("Call", "Claim", "Page", "Record"),
@@ -65,7 +69,7 @@ __all__ = [
     "Answered", "ApiError", "AsyncClient", "AsyncHeld", "BlockingCall", "Call", "Cancelled", "Claim", "Client",
     "ConfigError", "Conflict", "Denied", "Expired", "Held", "Invalid", "Keys", "Lapsed", "NotJson", "NotRun", "Page",
     "PlacetError", "ProtocolError", "Record", "Refused", "Revoked", "StillPending", "SyncHeld", "UnknownOutcome",
-    "Unreachable", "WrongKey", "args", "current_session", "digest", "errors", "keys", "session",
+    "Unreachable", "WrongKey", "args", "current_session", "digest", "errors", "gate", "keys", "session",
 ]  # fmt: skip
 
 

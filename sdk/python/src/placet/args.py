@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import inspect
+import json
 import math
 import types
 import typing
@@ -15,8 +16,8 @@ from .errors import NotJson
 if typing.TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-DEPTH = 64
-"""How deep the server reads."""
+DEPTH, NODES, BYTES = 64, 10_000, 256 * 1024
+"""How deep, how many values, and how much the server reads."""
 
 CONTEXT_TYPES = frozenset(
     {"ToolContext", "RunContext", "RunContextWrapper", "CallbackContext", "ToolRuntime", "Context"}
@@ -26,43 +27,86 @@ CONTEXT_TYPES = frozenset(
 
 def check_json(value: Any, path: str = "") -> None:
     """Raises `NotJson`, naming the place, unless every reader of JSON reads the same out of this value."""
-    _check(value, path, 0)
+    _Check().value(value, path, 0)
 
 
-def _check(value: Any, path: str, depth: int) -> None:
-    kind = type(value)
-    if value is None or kind is bool:
-        return
-    if kind is str:
-        if not _encodes(value):
-            raise NotJson(f"{path or '/'}: the text has a lone surrogate, which JSON cannot carry")
-    elif kind is int:
-        if not -SAFE <= value <= SAFE:
-            raise NotJson(f"{path or '/'}: {value} is beyond ±(2^53-1), where readers disagree; pass it as a string")
-    elif kind is float:
-        if not math.isfinite(value):
-            raise NotJson(f"{path or '/'}: {value} is not JSON; pass None or a string")
-    elif kind is dict or kind is list:
-        if depth >= DEPTH:
-            raise NotJson(f"{path or '/'}: deeper than {DEPTH} levels (or it contains itself)")
-        if kind is list:
+class _Check:
+    """One walk through a value, within what the server takes."""
+
+    def __init__(self) -> None:
+        self._nodes = 0
+        self._bytes = 0
+
+    def value(self, value: Any, path: str, depth: int) -> None:
+        self._nodes += 1
+        if self._nodes > NODES:
+            raise NotJson(f"{path or '/'}: more than {NODES:,} values; ask for less at once")
+        # Subclasses of text, numbers, lists and dicts carry more than JSON shows; only the plain types pass.
+        kind = type(value)
+        if value is None or kind is bool:
+            return
+        if kind is str:
+            self._text(value, path)
+        elif kind is int:
+            if not -SAFE <= value <= SAFE:
+                raise NotJson(f"{path or '/'}: {value} is beyond ±(2^53-1), where readers disagree; pass it as text")
+        elif kind is float:
+            if not math.isfinite(value):
+                raise NotJson(f"{path or '/'}: {value} is not JSON; pass None or text")
+            if SAFE < abs(value) < 1e21:
+                raise NotJson(
+                    f"{path or '/'}: {value} would be written as a whole number beyond 2^53-1; pass it as text"
+                )
+        elif kind is dict or kind is list:
+            if depth >= DEPTH:
+                raise NotJson(f"{path or '/'}: deeper than {DEPTH} levels (or it contains itself)")
+            self._items(value, path, depth)
+        else:
+            raise NotJson(f"{path or '/'}: {_name(kind)} is not JSON; pass {_instead(value)} or use describe=")
+
+    def _items(self, value: list[Any] | dict[Any, Any], path: str, depth: int) -> None:
+        if isinstance(value, list):
             for index, item in enumerate(value):
-                _check(item, f"{path}/{index}", depth + 1)
+                self.value(item, f"{path}/{index}", depth + 1)
             return
         for key, item in value.items():
-            if type(key) is not str or not _encodes(key):
-                raise NotJson(f"{path or '/'}: the key {key!r} is not a JSON string")
-            _check(item, f"{path}/{_escaped(key)}", depth + 1)
-    else:
-        raise NotJson(f"{path or '/'}: {_name(kind)} is not JSON; pass {_instead(value)} or use describe=")
+            if type(key) is not str:
+                raise NotJson(f"{path or '/'}: the key {key!r} is no text, and keys of JSON are")
+            self._text(key, path)
+            self.value(item, f"{path}/{_escaped(key)}", depth + 1)
+
+    def _text(self, text: str, path: str) -> None:
+        try:
+            self._bytes += len(text.encode()) + 2
+        except UnicodeEncodeError:
+            raise NotJson(f"{path or '/'}: the text has a lone surrogate, which JSON cannot carry") from None
+        if self._bytes > BYTES:
+            raise NotJson(f"{path or '/'}: more than {BYTES // 1024} KiB of text; pass where it is instead")
 
 
-def _encodes(text: str) -> bool:
+def read_json(text: str | bytes) -> Any:
+    """Reads JSON as strictly as the server does. Raises `NotJson` for what two readers could read differently."""
+    encoded = text.encode() if isinstance(text, str) else text
+    if len(encoded) > BYTES:
+        raise NotJson(f"more than {BYTES // 1024} KiB")
     try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+        # Not left to `json`, which guesses UTF-16 and takes a byte-order mark.
+        found = json.loads(encoded.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise NotJson(f"not JSON: {error}") from error
+    check_json(found)
+    return found
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice in one object; readers disagree about which one counts")
+    return found
+
+
+def _no_constant(word: str) -> Any:
+    raise ValueError(f"{word} is no number")
 
 
 def _escaped(key: str) -> str:
@@ -119,6 +163,11 @@ class Signature:
                 travel[name] = value
         return travel, stay
 
+    def coerced(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments that came as JSON, as the types that the signature names: members of enums, floats."""
+        hints = self._hints
+        return {name: _coerced(value, hints.get(name)) for name, value in arguments.items()}
+
     def call(self, arguments: Mapping[str, Any], stay: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Positional and keyword arguments for calling the function with these."""
         positional: list[Any] = []
@@ -144,18 +193,7 @@ class Signature:
 
     def misfit(self, arguments: Mapping[str, Any]) -> str | None:
         """Why these arguments cannot be given to the function, or nothing."""
-        schema = self.schema()
-        for name in schema.get("required", ()):
-            if name not in arguments:
-                return f"`{name}` is missing"
-        for name, value in arguments.items():
-            if name not in schema["properties"]:
-                if schema.get("additionalProperties") is False:
-                    return f"{self.name} has no parameter `{name}`"
-                continue
-            if not fits(value, schema["properties"][name]):
-                return f"`{name}` is {_json_type(value)}, which {self.name} does not take there"
-        return None
+        return misfit(arguments, self.schema())
 
     def schema(self) -> dict[str, Any]:
         """JSON Schema of the arguments that travel."""
@@ -172,7 +210,7 @@ class Signature:
                 properties[name] = {"type": "array", "items": of_hint(hint)}
             else:
                 properties[name] = of_hint(hint)
-                if parameter.default is None and properties[name]:
+                if parameter.default is None and not fits(None, properties[name]):
                     # `name: str = None` is written often, and means what it says.
                     properties[name] = {"anyOf": [properties[name], {"type": "null"}]}
                 if parameter.default is inspect.Parameter.empty:
@@ -253,6 +291,21 @@ def of_hint(hint: Any) -> dict[str, Any]:
     return {}
 
 
+def misfit(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str | None:
+    """Why arguments do not fit a schema that `schema` made, or nothing."""
+    properties = schema.get("properties", {})
+    for name in schema.get("required", ()):
+        if name not in arguments:
+            return f"`{name}` is missing"
+    for name, value in arguments.items():
+        if name in properties:
+            if not fits(value, properties[name]):
+                return f"`{name}` is {_json_type(value)}, which it does not take"
+        elif schema.get("additionalProperties") is False:
+            return f"there is no parameter `{name}`"
+    return None
+
+
 def fits(value: Any, schema: Mapping[str, Any]) -> bool:
     """Whether a JSON value fits a schema that `of_hint` made."""
     if not schema:
@@ -270,6 +323,19 @@ def fits(value: Any, schema: Mapping[str, Any]) -> bool:
     if kind == "object" and "additionalProperties" in schema:
         return all(fits(item, schema["additionalProperties"]) for item in value.values())
     return True
+
+
+def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments with members of enums as their values, which is how they travel."""
+    return {name: value.value if isinstance(value, enum.Enum) else value for name, value in arguments.items()}
+
+
+def _coerced(value: Any, hint: Any) -> Any:
+    if hint is float and type(value) is int:
+        return float(value)
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return hint(value)
+    return value
 
 
 def _json_type(value: Any) -> str:

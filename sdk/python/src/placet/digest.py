@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from json.encoder import encode_basestring
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import NotJson
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 SAFE = 2**53 - 1
 """The largest whole number that every reader of JSON agrees about."""
@@ -31,7 +33,7 @@ def canonical_bytes(value: Any) -> bytes:
 
 def of_json(value: Any) -> str:
     """`sha256:` and the hex digest of the canonical form: what reports carry as `result_digest`."""
-    return "sha256:" + hashlib.sha256(canonical_bytes(value)).hexdigest()
+    return _of("", value)
 
 
 def number(value: float) -> str:
@@ -102,17 +104,34 @@ def _utf16(key: Any) -> bytes:
     return key.encode("utf-16-be", "surrogatepass")
 
 
-def read(text: str | bytes) -> Any:
-    """Reads JSON as strictly as the server does where it matters for digests: no duplicate keys, no NaN."""
-    return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+OWN_FIELDS = {
+    "action": ("tool", "arguments", "arguments_schema"),
+    "plan": ("title", "steps", "can_modify", "estimated_duration"),
+    "input": ("question", "input", "required", "default"),
+    "confirmation": ("message", "details", "confirm_label", "cancel_label"),
+}
+"""The fields of each kind that a request's digest covers."""
+SHARED_FIELDS = ("agent", "context", "created_at", "id", "kind", "nonce", "on_behalf_of", "session")
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise NotJson("a key stands twice in one object; readers disagree about which one counts")
-    return found
+def of_request(record: Mapping[str, Any]) -> str:
+    """The digest of a request, from its record: what a person was shown, and what a permit is for."""
+    body = {name: record[name] for name in OWN_FIELDS[record["kind"]] if record.get(name) is not None}
+    covered = {name: record.get(name) for name in SHARED_FIELDS}
+    return _of("placet/request/v1\n", {**covered, "body": body, "space": "main"})
 
 
-def _no_constant(word: str) -> Any:
-    raise NotJson(f"{word} is not JSON")
+def of_decision(record: Mapping[str, Any]) -> str:
+    """The digest that a decided request was decided on."""
+    decision, proposed = record["decision"], of_request(record)
+    if decision["decision"] == "respond":
+        return _of(f"placet/proposal/v1\n{proposed}\n", {"answer": decision["answer"]})
+    if decision.get("steps") is not None:
+        return _of(f"placet/proposal/v1\n{proposed}\n", {"steps": decision["steps"]})
+    if decision["decision"] == "edit":
+        return of_request({**record, "arguments": decision["arguments"]})
+    return proposed
+
+
+def _of(prefix: str, value: Any) -> str:
+    return "sha256:" + hashlib.sha256(prefix.encode() + canonical_bytes(value)).hexdigest()

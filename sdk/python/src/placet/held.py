@@ -6,14 +6,15 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from . import args, digest, errors
-from .core import flows, wire
+from .core import hold, steps, wire
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from typing_extensions import Self
 
-    from .client import AsyncClient, Client
+    from .aio import AsyncClient
+    from .blocking import Client
     from .core.effects import Flow
     from .models import Record
 
@@ -51,7 +52,7 @@ ERRORS: dict[str, type[errors.Refused]] = {
 class Held:
     """A call that was held. `go` is True only when a person or policy said yes, and the permit is ours."""
 
-    def __init__(self, outcome: flows.Outcome, tool: str | None, request_id: str | None):
+    def __init__(self, outcome: hold.Outcome, tool: str | None, request_id: str | None):
         self._outcome = outcome
         self.tool = tool
         self.status = outcome.status
@@ -163,7 +164,7 @@ def described(error: BaseException | str) -> str:
 class SyncHeld(Held):
     """What `Client.hold` returns."""
 
-    def __init__(self, client: Client, outcome: flows.Outcome, tool: str | None, request_id: str | None):
+    def __init__(self, client: Client, outcome: hold.Outcome, tool: str | None, request_id: str | None):
         super().__init__(outcome, tool, request_id)
         self._client = client
 
@@ -196,7 +197,7 @@ class SyncHeld(Held):
 class AsyncHeld(Held):
     """What `AsyncClient.hold` returns."""
 
-    def __init__(self, client: AsyncClient, outcome: flows.Outcome, tool: str | None, request_id: str | None):
+    def __init__(self, client: AsyncClient, outcome: hold.Outcome, tool: str | None, request_id: str | None):
         super().__init__(outcome, tool, request_id)
         self._client = client
 
@@ -229,5 +230,5 @@ class AsyncHeld(Held):
             await (self.failed(error) if error is not None else self.succeeded())
 
 
-def reporting(report: tuple[str, str, str, str | None, str | None], settings: flows.Settings) -> Flow[Record]:
-    return flows.send(wire.report(*report), settings, flows.a_record(report[0]))
+def reporting(report: tuple[str, str, str, str | None, str | None], settings: steps.Settings) -> Flow[Record]:
+    return steps.send(wire.report(*report), settings, steps.a_record(report[0]))

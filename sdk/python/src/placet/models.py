@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ STATES = frozenset(
         "revoked", "lapsed", "claimed", "succeeded", "failed", "unknown",
     }
 )  # fmt: skip
+USUAL = 300.0
+"""How long deciding may take when nobody says: the server's own default."""
 DECISIONS = frozenset({"approve", "edit", "deny", "respond"})
 
 
@@ -158,3 +161,22 @@ def duration(value: str | float | None) -> str | None:
     if isinstance(value, bool) or not value > 0:
         raise ConfigError(f"{value!r} is no duration; use seconds, or text such as `10m`")
     return f"{int(value)}s" if float(value).is_integer() else f"{max(1, round(value * 1000))}ms"
+
+
+def lifetime(record: Record) -> float:
+    """How long deciding may take from its beginning to its end, by the server's clock alone."""
+    from datetime import datetime
+
+    try:
+        began = datetime.fromisoformat(str(record.created_at).replace("Z", "+00:00"))
+        ends = datetime.fromisoformat(str(record.expires_at).replace("Z", "+00:00"))
+        return max(0.0, (ends - began).total_seconds())
+    except (ValueError, TypeError):
+        return USUAL
+
+
+def seconds(text: str | None) -> float | None:
+    """How long a duration of the wire is; None when it is none."""
+    unit = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+    found = re.fullmatch(r"(\d+)(ms|s|m|h|d)", text or "")
+    return int(found[1]) * unit[found[2]] if found else None

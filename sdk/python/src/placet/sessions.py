@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from .client import AsyncClient, Client
+    from .aio import AsyncClient
+    from .blocking import Client
 
 _current: contextvars.ContextVar[session | None] = contextvars.ContextVar("placet_session", default=None)
 

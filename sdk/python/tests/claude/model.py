@@ -28,6 +28,7 @@ class Model:
         }
         self.results: dict[str, str] = {}
         self.surprises: list[str] = []
+        self.everything = ""
         model = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -36,10 +37,12 @@ class Model:
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length", 0)))
                 if self.path.split("?")[0] != "/v1/messages":
-                    return self.refuse()
-                self.send_response(200)
+                    self.refuse()
+                    return
                 events = model.answer(json.loads(body))
-                self.send_header("content-type", "text/event-stream" if isinstance(events, list) else "application/json")
+                kind = "text/event-stream" if isinstance(events, list) else "application/json"
+                self.send_response(200)
+                self.send_header("content-type", kind)
                 self.send_header("connection", "close")
                 self.end_headers()
                 if isinstance(events, list):
@@ -75,6 +78,7 @@ class Model:
 
     def answer(self, request: dict[str, Any]) -> list[dict[str, Any]] | dict[str, Any]:
         said = json.dumps(request["messages"])
+        self.everything += said
         # The prompt of a subagent occurs in the conversation that starts it as well: the first one counts.
         script = next((turns for prompt, turns in self.plan.items() if prompt in said), None)
         if script is None or not request.get("tools"):

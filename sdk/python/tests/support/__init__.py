@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .effects import Effects
+from .proxy import HANG, LOSE, REFUSE, Once, Proxy, eventually
 from .reviewer import Reviewer
 from .server import Server
 
@@ -28,4 +29,6 @@ def reviewer(server):
         yield ann
 
 
-__all__ = ["Effects", "Reviewer", "Server", "reviewer", "server"]
+__all__ = [
+    "HANG", "LOSE", "REFUSE", "Effects", "Once", "Proxy", "Reviewer", "Server", "eventually", "reviewer", "server",
+]  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Any, Union
 from placet import args as arguments_of
 from placet import digest, errors, keys
 from placet.models import Call
-from placet.session import current
+from placet.sessions import current_session
 
 try:
     from google.adk.tools.agent_tool import AgentTool
@@ -84,7 +84,7 @@ def where(tool_context: Any) -> Where:
     outer = _OUTER.get()
     if outer is not None and outer.inner_session == own_session:
         outer = None  # asked from within the tool itself, or by an agent that shares the session
-    around = current() if own_session is None else None
+    around = current_session() if own_session is None else None
     if around is not None:
         return Where(
             around.app, around.id, True, around.user, around.agent, around.invocation,

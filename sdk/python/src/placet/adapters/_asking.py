@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import args, errors, keys
 from ..models import Call
-from ..session import current
+from ..sessions import current_session
 
 if TYPE_CHECKING:
     from ..client import AsyncClient, Client
@@ -73,9 +73,10 @@ class Asking:
         With both, the key is that of this very call, so that a resumed run finds its request again.
         """
         args.check_json(arguments)
-        around = current()
+        around = current_session()
         name = self.session or (around.id if around else None) or session
-        strong = keys.strong(self.framework, around.app if around else None, name, call_id) if name and call_id else None
+        app = around.app if around else None
+        strong = keys.strong(self.framework, app, name, call_id) if name and call_id else None
         found = around.keys(tool, arguments, strong) if around else keys.Keys(strong)
         where = {"framework": self.framework, **(around.context() if around else {}), **(context or {})}
         return Call(
@@ -91,11 +92,11 @@ class Asking:
             arguments_schema=schema,
         )
 
-    async def ask(self, client: AsyncClient, call: Call, then: str = "cancel") -> AsyncHeld:
+    async def ask(self, client: AsyncClient, call: Call) -> AsyncHeld:
         try:
-            return await client.hold(call, self.hold_for, then, on_outage=self.on_outage)
+            return await client.hold(call, self.hold_for, on_outage=self.on_outage)
         except errors.Invalid as error:
-            return await client.hold(_plainer(call, error), self.hold_for, then, on_outage=self.on_outage)
+            return await client.hold(_plainer(call, error), self.hold_for, on_outage=self.on_outage)
 
     def ask_blocking(self, client: Client, call: Call) -> SyncHeld:
         try:

@@ -162,16 +162,6 @@ async def aask(client: AsyncClient, asked: Call) -> Record:
         return await client.create(relaxed(asked, error).body(), key=known.strong, weak_key=known.weak)
 
 
-def not_asked(tool: str, error: BaseException) -> dict[str, Any]:
-    """The result for the model when a call could not even be put to a person."""
-    return {
-        "status": "denied",
-        "tool": tool,
-        "reason": f"{type(error).__name__}: {error}",
-        "message": "This call could not be put to a reviewer, and it was not run.",
-    }
-
-
 class Clients:
     """The client in both forms. Frameworks call the same gate from blocking and from async code."""
 

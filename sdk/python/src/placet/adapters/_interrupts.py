@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import keys
-from ..core import flows
+from ..core.hold import refusal
 from ..errors import ConfigError, Refused
 from ..held import Held
 from ..models import Call, Record, duration
@@ -139,7 +139,7 @@ class Question:
 
     def settled(self, record: Record) -> Any:
         """The answer to a request that ended without a permit for us."""
-        return self.answer(Held(flows.refusal(record), record.tool, record.id))
+        return self.answer(Held(refusal(record), record.tool, record.id))
 
     def answer(self, held: Held) -> Any:
         if held.go:

@@ -1,7 +1,7 @@
 """Claude Agent SDK: tools of Claude Code wait for a person.
 
-    gate = Gate(placet.AsyncClient())
-    options = gate.guard(ClaudeAgentOptions(...))
+gate = Gate(placet.AsyncClient())
+options = gate.guard(ClaudeAgentOptions(...))
 """
 
 from __future__ import annotations
@@ -36,8 +36,6 @@ MARGIN = 120.0
 """How much later than ours the timeout of Claude Code comes: we say why, it could not."""
 OPEN = 1000
 """Calls whose end is still to be told. One that Claude Code's own rules refuse after our yes never ends."""
-DEFERRABLE = {"default", "plan", "dontAsk", "manual"}
-"""Permission modes in which Claude Code runs nothing by itself if it should not heed a deferral."""
 
 
 class Gate:
@@ -46,8 +44,8 @@ class Gate:
     `guard(options)` is the recommended way: a `PreToolUse` hook sees every call, also those that `allowed_tools`
     or `bypassPermissions` let pass. `can_use_tool` sees only what Claude Code would have asked about.
 
-    With `then="defer"` a call that nobody has decided within `hold_for` seconds is put off: the run ends, and asks
-    again, about the same request, when the session is resumed.
+    A call is held for up to `hold_for` seconds. It is never deferred: Claude Code carries out a deferred call as soon
+    as the session is resumed, sometimes before it knows the hooks of the program that resumes it.
     """
 
     def __init__(
@@ -59,21 +57,13 @@ class Gate:
         session: str | None = None,
         expires_in: str | float | None = None,
         hold_for: float = HOLD_FOR,
-        then: str = "cancel",
         on_outage: str | None = None,
         on_behalf_of: str | None = None,
     ):
-        if then not in {"cancel", "defer"}:
-            raise errors.ConfigError(f"then: `{then}` does not exist; use `cancel` or `defer`")
         if not 0 < hold_for <= LONGEST:
             raise errors.ConfigError(f"hold_for: {hold_for!r} must be more than 0 and at most {LONGEST:g} seconds")
-        if then == "defer" and expires_in is None:
-            expires_in = "24h"
         self.client = client
-        self._defers = then == "defer"
-        self._asking = Asking(
-            "claude-agent-sdk", tools, risk, session, expires_in, hold_for, on_outage, on_behalf_of
-        )
+        self._asking = Asking("claude-agent-sdk", tools, risk, session, expires_in, hold_for, on_outage, on_behalf_of)
         self._open: OrderedDict[tuple[str | None, str], AsyncHeld] = OrderedDict()
 
     def guard(self, options: ClaudeAgentOptions) -> ClaudeAgentOptions:
@@ -105,14 +95,11 @@ class Gate:
             session, call_id = given["session_id"], tool_use_id or given["tool_use_id"]
             context = {"cwd": given.get("cwd"), "agent": given.get("agent_type")}
             call = self._asking.call(tool, arguments, session=session, call_id=call_id, context=context)
-            defers = self._defers and given.get("permission_mode") in DEFERRABLE
-            held = await self._asking.ask(self.client, call, "leave" if defers else "cancel")
+            held = await self._asking.ask(self.client, call)
             if held.go:
                 self._remember((session, call_id), held)
                 # Always with the input: an edit of ours must run, and so must what was approved without one.
                 return _decision("allow", updatedInput=held.arguments)
-            if held.status == "pending":
-                return _decision("defer", permissionDecisionReason=as_sentence(held.result()))
             return _decision("deny", permissionDecisionReason=as_sentence(held.result()))
         except Exception as error:
             return _decision("deny", permissionDecisionReason=as_sentence(unasked(tool, error)))
@@ -174,7 +161,7 @@ def _without_edits(matcher: HookMatcher) -> HookMatcher:
             answer = await hook(given, tool_use_id, context)
             specific = answer.get("hookSpecificOutput") if isinstance(answer, dict) else None
             if isinstance(specific, dict) and specific.get("updatedInput") is not None:
-                why = "Another PreToolUse hook wants to edit the arguments that a reviewer is asked about; nothing was run."
+                why = "Another PreToolUse hook wants to edit what a reviewer is asked about; nothing was run."
                 return _decision("deny", permissionDecisionReason=why)
             return answer
 

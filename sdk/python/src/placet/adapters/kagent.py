@@ -108,6 +108,7 @@ class _Interrupt(Gate):
 
     def __init__(self, client: placet.AsyncClient | None, **options: Any):
         super().__init__(client, mode="pause", **options)
+        self.asking.counter = _Same()
 
     def _pause(self, tool: Any, place: _adk.Where, held: Any, tool_context: Any) -> dict[str, Any]:
         logger.info("%s waits for a person: %s", tool.name, held.record.url)
@@ -118,3 +119,10 @@ class _Interrupt(Gate):
             "request": held.request_id,
             "url": held.record.url,
         }
+
+
+class _Same(_adk.Counter):
+    """Equal calls are one intention until it is used up, however often the model repeats itself meanwhile."""
+
+    def number(self, place: _adk.Where, tool: str, arguments: Any) -> int:
+        return 0

@@ -7,7 +7,6 @@ resumed run asks Placet what was decided and does not listen to the resume value
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +21,7 @@ from typing_extensions import NotRequired
 
 from ..errors import ConfigError
 from . import _calls
+from ._asking import as_text, edited_note, unasked
 from .langgraph import InterruptBridge
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
         except GraphBubbleUp:
             raise
         except Exception as error:
-            return _message(request, _calls.not_asked(request.tool_call["name"], error))
+            return _message(request, unasked(request.tool_call["name"], error))
         if not held.go:
             return _refused(request, held)
         try:
@@ -194,7 +194,7 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
         except GraphBubbleUp:
             raise
         except Exception as error:
-            return _message(request, _calls.not_asked(request.tool_call["name"], error))
+            return _message(request, unasked(request.tool_call["name"], error))
         if not held.go:
             return _refused(request, held)
         try:
@@ -299,7 +299,7 @@ def _with(request: ToolCallRequest, held: Held) -> ToolCallRequest:
 
 def _message(request: ToolCallRequest, result: dict[str, Any], status: str = "error") -> ToolMessage:
     return ToolMessage(
-        content=json.dumps(result, ensure_ascii=False),
+        content=as_text(result),
         name=request.tool_call["name"],
         tool_call_id=request.tool_call["id"],
         status=status,
@@ -333,8 +333,7 @@ def _noted(request: ToolCallRequest, result: Result, held: Held) -> Result:
 
 
 def _prefixed(message: ToolMessage, held: Held) -> ToolMessage:
-    executed = json.dumps(held.arguments, ensure_ascii=False)
-    text = f"A reviewer changed the arguments of this call before it ran. It ran with {executed}. Do not repeat your own call."
+    text = edited_note(held)
     content = message.content
     changed: Any = f"{text}\n\n{content}" if isinstance(content, str) else [{"type": "text", "text": text}, *content]
     return message.model_copy(

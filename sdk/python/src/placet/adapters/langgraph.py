@@ -205,7 +205,7 @@ def _resume(asked: Sequence[Question], answers: dict[tuple[str, int], Any]) -> d
     found: dict[str, Any] = {}
     for interrupt in dict.fromkeys(one.interrupt for one in asked):
         mine = [one for one in asked if one.interrupt == interrupt]
-        found[interrupt] = mine[0].whole([answers[one.place] for one in mine])
+        found[interrupt] = mine[0].dialect.whole([answers[one.place] for one in mine])
     return found
 
 

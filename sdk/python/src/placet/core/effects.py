@@ -6,6 +6,8 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from ..models import Record
+
 T = TypeVar("T")
 
 
@@ -23,6 +25,8 @@ class Send:
     body: bytes | None = None
     held_for: float = 0.0
     """How long the server was asked to hold the call, on top of what an ordinary call may take."""
+    look: bool = False
+    """A look of somebody who waits. Thousands may wait, so only some look at the same time."""
 
 
 @dataclass(frozen=True)
@@ -51,22 +55,33 @@ class Pause:
 
 @dataclass(frozen=True)
 class News:
-    """Wait until there may be news of a request beyond this version, for so many seconds at most.
-
-    Answered with the JSON of a record, or with one of the words below: then the flow looks for itself.
-    """
+    """Wait until there may be news of a request. Answered with a `Record`, or with `Look` or `OVER`."""
 
     id: str
     version: int
-    within: float | None
+    since: float
+    """The version was asked for at this moment (monotonic): what a stream tells from later on leaves no hole."""
+    within: float
+    """For so many seconds at most."""
+    budget: float
+    """How long an outage may last."""
 
 
-READ = "read"
-"""Something may have been missed: read the record."""
-POLL = "poll"
-"""No stream can be had: read the record, and let the server hold the call."""
+@dataclass(frozen=True)
+class Look:
+    """Nobody will tell: read the record."""
+
+    held_for: float | None = None
+    """Let the server hold the call for so long."""
+    pause: float = 0.0
+    """And then do not look again before so many seconds."""
+    last: bool = False
+    """The outage budget is used up: if this look fails as well, it is over."""
+
+
 OVER = "over"
-"""The time is over."""
+"""The time is over, without news."""
 
 Effect = Send | Pause | News
+Told = Record | Look | str
 Flow = Generator[Effect, Any, T]

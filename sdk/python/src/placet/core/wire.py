@@ -37,9 +37,9 @@ def create(
     return Send("POST", "/v1/requests", _waiting(query, wait), headers, _bytes(body), wait or 0.0)
 
 
-def get(id: str, *, wait: float | None = None, version: int | None = None) -> Send:
+def get(id: str, *, wait: float | None = None, version: int | None = None, look: bool = False) -> Send:
     query = {} if version is None else {"version": str(version)}
-    return Send("GET", _of(id), _waiting(query, wait), held_for=wait or 0.0)
+    return Send("GET", _of(id), _waiting(query, wait), held_for=wait or 0.0, look=look)
 
 
 def claim(id: str, claimant: str) -> Send:
