@@ -123,6 +123,17 @@ async def test_parallel_calls_are_held_at_the_same_time_and_decided_apart(wire, 
     assert [one.get("status", "ran") for one in llm.results] == ["denied", "ran", "ran"]
 
 
+async def test_a_model_that_always_uses_the_same_call_id_is_asked_for_each_call(wire, wired, plugin, reviewer):
+    same = [call("wire", _id="call_0", to="bob")]
+    other = [call("wire", _id="call_0", to="eve")]
+    runs = runner(agent([same, other, same], [wire]), [plugin])
+    with reviewer.always():
+        await run(runs)
+        await run(runs, "again")
+    assert [one["to"] for one in wired.happened] == ["bob", "eve", "bob"] * 2
+    assert len(reviewer.seen) == 6
+
+
 async def test_a_tool_that_raises_is_reported_failed(plugin, reviewer):
     def explode() -> dict:
         raise RuntimeError("boom")
