@@ -171,7 +171,7 @@ class Asking:
 
     def wants(self, tool: Any) -> bool:
         """Whether a call of this tool is asked for here. A tool that asks for itself is not asked for twice."""
-        if getattr(getattr(tool, "func", None), "__placet_gated__", False):
+        if hasattr(getattr(tool, "func", None), "__placet__"):
             return False
         if self.tools is None:
             return tool.name not in HAND_OVERS and not isinstance(tool, AgentTool)
