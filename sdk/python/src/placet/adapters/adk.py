@@ -14,7 +14,7 @@ import functools
 import inspect
 from collections.abc import AsyncIterable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 import placet
 from placet import args as arguments_of
@@ -230,7 +230,7 @@ class _Function:
             travel, stay = self.signature.bind(args, kwargs)
             return await self.run(travel, stay, place)
 
-        gated.__placet_gated__ = True  # type: ignore[attr-defined]
+        gated.__placet__ = self  # type: ignore[attr-defined]
         if context_name is None:
             # ADK hands the context to a parameter of this name and type, and never shows it to the model.
             whole = self.signature.whole
@@ -244,7 +244,8 @@ class _Function:
 
     async def run(self, travel: dict[str, Any], stay: dict[str, Any], place: Where) -> Any:
         try:
-            call = self.asking.call(self, travel, place)
+            call = self.asking.call(self, _dumped(travel), place)
+            call.accepts = self.misfit
             held = await self.client.hold(call, hold_for=self.hold_for)
         except Exception as error:
             logger.warning("%s was not run: %s", self.name, error)
@@ -253,7 +254,8 @@ class _Function:
             return self.refused(held)
         permit = _adk.Permitted(held)
         try:
-            positional, keywords = self.signature.call(held.arguments, stay)
+            chosen = self.revived(held.arguments) if held.edited else travel
+            positional, keywords = self.signature.call(chosen, stay)
             result = self.func(*positional, **keywords)
             if inspect.isawaitable(result):
                 result = await result
@@ -262,6 +264,26 @@ class _Function:
             raise
         await permit.succeeded(result)
         return self.approved(held, result)
+
+    def misfit(self, arguments: dict[str, Any]) -> str | None:
+        """Why edited arguments cannot be given to the function, or nothing."""
+        found = self.signature.misfit(arguments)
+        if found is None:
+            try:
+                self.revived(arguments)
+            except ValueError as error:
+                return str(error)
+        return found
+
+    def revived(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Arguments that came as JSON, as the types that the function names. ADK hands pydantic models to those that
+        want them, so an edit does, too."""
+        try:
+            hints = get_type_hints(self.func)
+        except NameError:
+            hints = {}  # named for type checkers only; ADK cannot make models of those either
+        found = self.signature.coerced(arguments)
+        return {name: _modelled(value, hints.get(name)) for name, value in found.items()}
 
     # What a caller gets to see. The community's decorator has other shapes.
 
@@ -276,6 +298,19 @@ class _Function:
 
     def trouble(self, error: Exception) -> Any:
         return _adk.not_run(self.name, error)
+
+
+def _modelled(value: Any, hint: Any) -> Any:
+    validate = getattr(hint, "model_validate", None) if isinstance(hint, type) else None
+    return validate(value) if validate else value
+
+
+def _dumped(travel: dict[str, Any]) -> dict[str, Any]:
+    """What a person is shown of arguments that ADK made into models and members of enums."""
+    return {
+        name: value.model_dump(mode="json") if hasattr(value, "model_dump") else value
+        for name, value in arguments_of.plain(travel).items()
+    }
 
 
 # --- Pausing: reading a run to its end, and going on ---------------------------------------------------------------
