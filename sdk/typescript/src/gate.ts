@@ -88,10 +88,12 @@ function bind(tool: string, params: readonly string[] | undefined, args: readonl
     }
     // A class instance is not made plain here: the check that follows names it and refuses it.
     if (Object.getPrototypeOf(only) !== Object.prototype) return only as JsonObject;
-    const given = Object.entries(Object.getOwnPropertyDescriptors(only)).filter(
-      ([, property]) => !("value" in property) || property.value !== undefined,
-    );
-    return Object.defineProperties({}, Object.fromEntries(given)) as JsonObject;
+    const given = Object.getOwnPropertyDescriptors(only) as { [key: PropertyKey]: PropertyDescriptor };
+    for (const key of Object.keys(given)) {
+      const property = given[key];
+      if (property && "value" in property && property.value === undefined) delete given[key];
+    }
+    return Object.defineProperties({}, given) as JsonObject;
   }
   if (args.length > params.length) {
     throw new NotJson(

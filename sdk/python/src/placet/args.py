@@ -193,18 +193,7 @@ class Signature:
 
     def misfit(self, arguments: Mapping[str, Any]) -> str | None:
         """Why these arguments cannot be given to the function, or nothing."""
-        schema = self.schema()
-        for name in schema.get("required", ()):
-            if name not in arguments:
-                return f"`{name}` is missing"
-        for name, value in arguments.items():
-            if name not in schema["properties"]:
-                if schema.get("additionalProperties") is False:
-                    return f"{self.name} has no parameter `{name}`"
-                continue
-            if not fits(value, schema["properties"][name]):
-                return f"`{name}` is {_json_type(value)}, which {self.name} does not take there"
-        return None
+        return misfit(arguments, self.schema())
 
     def schema(self) -> dict[str, Any]:
         """JSON Schema of the arguments that travel."""
@@ -300,6 +289,21 @@ def of_hint(hint: Any) -> dict[str, Any]:
         values = of_hint(parts[1])
         return {"type": "object", "additionalProperties": values} if values else {"type": "object"}
     return {}
+
+
+def misfit(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str | None:
+    """Why arguments do not fit a schema that `schema` made, or nothing."""
+    properties = schema.get("properties", {})
+    for name in schema.get("required", ()):
+        if name not in arguments:
+            return f"`{name}` is missing"
+    for name, value in arguments.items():
+        if name in properties:
+            if not fits(value, properties[name]):
+                return f"`{name}` is {_json_type(value)}, which it does not take"
+        elif schema.get("additionalProperties") is False:
+            return f"there is no parameter `{name}`"
+    return None
 
 
 def fits(value: Any, schema: Mapping[str, Any]) -> bool:

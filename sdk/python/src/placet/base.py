@@ -14,7 +14,7 @@ from .errors import ConfigError
 from .models import Call, Page, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import httpx
 
@@ -24,8 +24,14 @@ GONE = 2.0
 """How long withdrawing may take when the caller was cancelled."""
 
 
+default_transport: Callable[[str], Any] | None = None
+"""For tests: what clients without a transport of their own talk through; told `transport` or `async_transport`."""
+
+
 class Base:
     """The part of a client that does nothing by itself."""
+
+    _transport_kind: str
 
     def __init__(
         self,
@@ -48,7 +54,11 @@ class Base:
         self._token = found
         self.timeout = timeout
         self.name = name
+        self.own_transport = transport is not None
+        if transport is None and default_transport is not None:
+            transport = default_transport(self._transport_kind)
         self.transport = transport
+        self._verify: Any = None
         self._twin: Any = None
         self.settings = steps.Settings(self.url, outage_budget, checked_on_outage(on_outage))
 
@@ -60,6 +70,9 @@ class Base:
         import httpx
 
         host = urlsplit(self.url).hostname or ""
+        if self._verify is None:
+            # Reading the certificates of the world takes a while: once is enough, and plain HTTP needs none.
+            self._verify = httpx.create_ssl_context() if self.url.startswith("https:") else False
         agent = "placet-python/0.2.0" + (f" ({self.name})" if self.name else "")
         return {
             "base_url": self.url,
@@ -70,8 +83,7 @@ class Base:
             "follow_redirects": False,
             # Nothing on this machine is behind a proxy, whatever the environment says.
             "trust_env": host not in LOOPBACK,
-            # Reading the certificates of the world takes a while, and plain HTTP needs none.
-            "verify": self.url.startswith("https:"),
+            "verify": self._verify,
             "transport": self.transport,
         }
 

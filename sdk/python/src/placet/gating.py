@@ -175,7 +175,7 @@ class Gate:
 def _twin(client: Any, kind: type[Any]) -> Any:
     twin = getattr(client, "_twin", None)
     if twin is None:
-        if client.transport is not None:
+        if client.own_transport:
             raise ConfigError(
                 f"a {type(client).__name__} with a transport of its own cannot be used here; pass a {kind.__name__}"
             )

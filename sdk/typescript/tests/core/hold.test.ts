@@ -140,6 +140,21 @@ describe.each(worlds)("with %s", (_, start) => {
     expect((await bot.get(left.requestId as string)).state).toBe("pending");
   });
 
+  test("a restarted process finds its own open request by the name of its session, and nobody is asked twice", async () => {
+    const again = call("t.again", { context: { attempt: 1 } });
+    const left = await server.agent().hold(again, { holdFor: 100, then: "leave" });
+    const pending = await server.agent().hold(again, { holdFor: 100, then: "leave" });
+    expect(pending).toMatchObject({ status: "pending", requestId: left.requestId });
+    await ann.approve(left.requestId);
+    // Another process, with another strong key and something else to say about it.
+    const held = await server.agent().hold({ ...again, summary: "once more", context: { attempt: 2 } });
+    expect(held).toMatchObject({ go: true, requestId: left.requestId });
+    await held.succeeded();
+    const fresh = await server.agent().hold(again, { holdFor: 0, then: "leave" });
+    expect(fresh.status).toBe("pending");
+    expect(fresh.requestId).not.toBe(left.requestId);
+  });
+
   test("a permit that somebody else claimed is never used again, and a repeatable call asks again", async () => {
     const strong = keys.random();
     const first = server.agent().hold(call("t.claimed", { keys: { strong } }));

@@ -150,6 +150,30 @@ export class Server {
     return body.key;
   }
 
+  /** Takes every key of a name away. */
+  async revoke(name: string): Promise<void> {
+    const headers = { authorization: `Bearer ${BOOTSTRAP}` };
+    const list = (await (await fetch(`${this.url}/v1/keys`, { headers })).json()) as {
+      items: { id: string; name: string }[];
+    };
+    for (const { id, name: of } of list.items) {
+      if (of === name) await fetch(`${this.url}/v1/keys/${id}`, { method: "DELETE", headers });
+    }
+  }
+
+  /** `ann` takes an approval back. */
+  async revokeApproval(id: string): Promise<void> {
+    const answer = await fetch(`${this.url}/v1/requests/${id}/revoke`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${await this.key("reviewer", "ann")}`,
+        "content-type": "application/json",
+      },
+      body: "{}",
+    });
+    if (!answer.ok) throw new Error(`not taken back: ${answer.status} ${await answer.text()}`);
+  }
+
   /** A client of the agent `bot`; quick to give up, so that tests of outages are short. */
   agent(options: PlacetOptions = {}): Placet {
     return new Placet({ url: this.url, token: this.agentKey, outageBudget: "10s", ...options });
