@@ -236,6 +236,14 @@ async def test_the_calls_of_an_agent_that_is_a_tool_are_held(client, reviewer, t
     assert outcome(reviewer).tool == "delete"
 
 
+async def test_given_to_the_chat_client_it_holds_for_every_agent(client, reviewer, tools, effects):
+    model = Scripted([("delete", {"path": "a"})], middleware=[PlacetMiddleware(client)])
+    with reviewer.always("deny", reason="no"):
+        await Agent(client=model, tools=tools).run("go")
+    assert effects.count == 0
+    assert outcome(reviewer).state == "denied"
+
+
 async def test_a_tool_that_fails_is_reported_and_its_error_is_not_swallowed(client, reviewer, tools, effects):
     agent, model = agent_with(tools, PlacetMiddleware(client), [("broken", {"path": "a"})])
     with reviewer.always():

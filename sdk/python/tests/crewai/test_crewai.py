@@ -294,6 +294,20 @@ def test_a_crew_on_an_event_loop_is_held_too(client, reviewer, delete, effects, 
     assert effects.happened == [("delete", "b", False)]
 
 
+def test_an_event_loop_goes_on_while_a_call_is_held(client, reviewer, delete, effects):
+    crew, _ = crew_with([delete], [("delete", {"path": "a"})])
+
+    async def main():
+        run = asyncio.create_task(crew.akickoff())
+        request = await reviewer.anext()
+        reviewer.decide(request, "approve")
+        await run
+
+    with Gate(client):
+        asyncio.run(main())
+    assert effects.count == 1
+
+
 def test_a_single_agent_is_held_too(client, reviewer, delete, effects):
     agent = Agent(role="r", goal="g", backstory="b", llm=Scripted([("delete", {"path": "a"})]), tools=[delete])
     with Gate(client), reviewer.always("deny", reason="no"):
