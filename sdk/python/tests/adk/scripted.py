@@ -43,7 +43,7 @@ class Scripted(BaseLlm):
         return [part.function_response.response for part in parts if part.function_response]
 
 
-def call(name: str, **args: Any) -> types.Part:
+def call(name: str, /, **args: Any) -> types.Part:
     return types.Part(function_call=types.FunctionCall(name=name, args=args))
 
 

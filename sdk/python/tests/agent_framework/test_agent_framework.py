@@ -195,7 +195,7 @@ async def test_nothing_runs_with_a_wrong_key(server, tools, effects):
         agent, model = agent_with(tools, PlacetMiddleware(wrong), [("delete", {"path": "a"})])
         await agent.run("go")
     assert effects.count == 0
-    assert json.loads(model.told[0])["status"] == "failed"
+    assert "could not be put before a reviewer" in json.loads(model.told[0])["message"]
 
 
 async def test_parallel_calls_are_decided_one_by_one(client, reviewer, tools, effects):

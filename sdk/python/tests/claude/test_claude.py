@@ -134,12 +134,12 @@ async def test_only_the_chosen_tools_are_held(scene, client, reviewer):
     assert not (scene.work / "note").exists()
 
 
-async def test_a_predicate_that_fails_holds(scene, client, reviewer):
+async def test_a_when_that_fails_holds(scene, client, reviewer):
     def broken(tool, arguments):
         raise RuntimeError("oops")
 
     scene.plan([scene.effect("one")])
-    run = asyncio.create_task(scene.run(Gate(client, tools=broken).guard(scene.options())))
+    run = asyncio.create_task(scene.run(Gate(client, when=broken).guard(scene.options())))
     await reviewer.adeny()
     await run
     assert scene.effects == []

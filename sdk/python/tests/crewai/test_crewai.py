@@ -192,9 +192,10 @@ def test_nothing_runs_with_a_wrong_key(server, delete, effects):
     assert "could not be put before a reviewer" in model.seen
 
 
-def test_a_mistake_of_ours_blocks(client, delete, effects, monkeypatch):
+@pytest.mark.parametrize("mistaken", ["_ask", "_decide"])
+def test_a_mistake_of_ours_blocks(client, delete, effects, monkeypatch, mistaken):
     gate = Gate(client)
-    monkeypatch.setattr(gate, "_ask", lambda *_: 1 / 0)
+    monkeypatch.setattr(gate, mistaken, lambda *_: 1 / 0)
     crew, _ = crew_with([delete], [("delete", {"path": "a"})])
     with gate:
         crew.kickoff()
@@ -347,7 +348,7 @@ def test_an_approved_call_is_not_answered_from_the_cache(client, reviewer, delet
 def test_only_chosen_tools_are_held(client, reviewer, delete, effects):
     chosen = lambda name, arguments: arguments.get("force") is True  # noqa: E731
     crew, _ = crew_with([delete], [("delete", {"path": "a", "force": True})], [("delete", {"path": "b"})])
-    with Gate(client, tools=chosen), reviewer.always("deny", reason="no"):
+    with Gate(client, when=chosen), reviewer.always("deny", reason="no"):
         crew.kickoff()
     assert effects.happened == [("delete", "b", False)]
     assert len(reviewer.client.list()) == 1
@@ -371,6 +372,15 @@ def test_the_session_around_the_crew_is_the_session_of_its_calls(client, reviewe
     assert outcome(reviewer).session == "nightly"
 
 
-def test_an_async_client_is_refused_at_once(server):
-    with pytest.raises(placet.ConfigError, match=r"placet\.Client"):
-        Gate(placet.AsyncClient())
+def test_an_async_client_will_do_and_so_will_none(server, reviewer, delete, effects):
+    for client in (placet.AsyncClient(), None):
+        crew, _ = crew_with([delete], [("delete", {"path": "a"})])
+        with Gate(client), reviewer.always("deny", reason="no"):
+            crew.kickoff()
+    assert effects.count == 0
+    assert [one.state for one in reviewer.client.list()] == ["denied", "denied"]
+
+
+def test_an_option_that_does_not_exist_is_refused_at_once():
+    with pytest.raises(placet.ConfigError, match="on_failure"):
+        Gate(on_failure="continue")

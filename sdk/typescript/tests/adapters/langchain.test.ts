@@ -1,12 +1,23 @@
 import { Command, interrupt, MemorySaver } from "@langchain/langgraph";
 import { createAgent, createMiddleware, ToolMessage, tool } from "langchain";
+import { createGate } from "placet/langchain";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { AdapterOptions } from "../../src/adapters/common.js";
-import { createGate } from "placet/langchain";
 import { scripted } from "./langchain-model.js";
 import { scenarios } from "./scenarios.js";
-import { about, Effect, fresh, inSession, type ModelCall, type Play, Stage, type Told, type Tools, text } from "./stage.js";
+import {
+  about,
+  Effect,
+  fresh,
+  inSession,
+  type ModelCall,
+  type Play,
+  Stage,
+  type Told,
+  type Tools,
+  text,
+} from "./stage.js";
 
 const schema = z.object({ files: z.array(z.string()) });
 const framework = { createMiddleware, ToolMessage };
@@ -44,7 +55,7 @@ async function streamed({ turns, tools, gate, signal }: Play): Promise<Told> {
   const told: Told = new Map();
   const { middleware } = createGate({ ...framework, ...gate });
   const agent = createAgent({ model: scripted(turns, told), tools: made(tools), middleware: [middleware] });
-  for await (const _ of await agent.stream(human, { signal, streamMode: "updates" })) continue;
+  for await (const _ of await agent.stream(human, { signal, streamMode: "updates" }));
   return told;
 }
 
@@ -132,7 +143,9 @@ describe("LangChain", () => {
 
   test("without the functions of the framework the gate says what to import", () => {
     expect(() => createGate({ ...stage.gate("s") } as never)).toThrow(/import \{ createMiddleware/);
-    expect(() => createGate({ ...framework, ...stage.gate("s"), mode: "pause" })).toThrow(/import \{ interrupt \}/);
+    expect(() => createGate({ ...framework, ...stage.gate("s"), mode: "pause" })).toThrow(
+      /import \{ interrupt \}/,
+    );
   });
 
   describe("pausing", () => {
@@ -142,7 +155,11 @@ describe("LangChain", () => {
       const told: Told = new Map();
       /** As another process would: a new gate, client and agent; only the checkpoints are the same. */
       const begin = (more: AdapterOptions = {}) => {
-        const gate = createGate({ ...framework, interrupt, ...stage.gate(session, { mode: "pause", ...more }) });
+        const gate = createGate({
+          ...framework,
+          interrupt,
+          ...stage.gate(session, { mode: "pause", ...more }),
+        });
         const agent = createAgent({
           model: scripted(turns, told),
           tools: made({ delete_files: effect.run }),
@@ -156,7 +173,8 @@ describe("LangChain", () => {
       const resume = (value: unknown) => begin().agent.invoke(new Command({ resume: value }), config);
       return { first, told, resume, decided: () => begin().gate.decided(first as never) };
     };
-    const interrupts = (result: unknown) => (result as { __interrupt__?: { id: string }[] }).__interrupt__ ?? [];
+    const interrupts = (result: unknown) =>
+      (result as { __interrupt__?: { id: string }[] }).__interrupt__ ?? [];
 
     test("a run ends while nobody has decided, and goes on in another process when somebody has", async () => {
       const session = fresh("pause");
@@ -221,7 +239,11 @@ describe("LangChain", () => {
       const checkpointer = new MemorySaver();
       const config = { configurable: { thread_id: session } };
       const begin = () => {
-        const { middleware } = createGate({ ...framework, interrupt, ...stage.gate(session, { mode: "pause", holdFor: "1s" }) });
+        const { middleware } = createGate({
+          ...framework,
+          interrupt,
+          ...stage.gate(session, { mode: "pause", holdFor: "1s" }),
+        });
         return createAgent({
           model: scripted(turns, new Map()),
           tools: made({ delete_files: effect.run }),
