@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-import placet
 import pytest
-from adk.scripted import Scripted, agent, call, results, runner, text
 from google.adk.agents.live_request_queue import LiveRequestQueue
 from google.adk.models.base_llm_connection import BaseLlmConnection
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
-from support import Effects
 
+import placet
+from adk.scripted import Scripted, agent, call, results, runner, text
 from placet.adapters.adk import PlacetPlugin
+from support import Effects
 
 
 class Connection(BaseLlmConnection):
