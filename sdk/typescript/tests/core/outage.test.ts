@@ -244,6 +244,24 @@ test("an approval of something else than was asked for here is not used", async 
   expect(effects.count).toBe(0);
 });
 
+test.each([
+  ["tool", () => [`"tool":"${tool}"`, '"tool":"read_only"'] as const],
+  ["session", () => ['"session":"s1"', '"session":"s2"'] as const],
+])("an approval for another %s than was asked for here is not used", async (_, swap) => {
+  const [ours, theirs] = swap();
+  const placet = agent({
+    fetch: (target, init) =>
+      fetch(target, { ...init, body: (init?.body as string | null)?.replace(ours, theirs) }),
+  });
+  const running = placet.run(call(), effects.run);
+  await ann.approve();
+  expect(await running).toMatchObject({
+    status: "failed",
+    reason: "what was approved is not what was asked for here",
+  });
+  expect(effects.count).toBe(0);
+});
+
 test("a clock that is a day wrong changes nothing", async () => {
   const { now } = Date;
   for (const wrong of [86_400_000, -86_400_000]) {
