@@ -34,7 +34,7 @@ class Scripted(BaseLlm):
     """Stands in for a model: makes its calls one after the other, then says what came of them."""
 
     model: str = "scripted"
-    calls: list[tuple[str, dict[str, Any]]] = []
+    calls: list[tuple[str, dict[str, Any]]]
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False

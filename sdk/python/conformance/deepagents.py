@@ -2,8 +2,8 @@
 
     python sdk/python/conformance/deepagents.py CHECKOUT        a checkout of manojlds/adk-deepagents
 
-In those tests the person's word stands in the confirmation. In Placet it is said to the gateway; so an in-memory gateway
-is told by a reviewer what the confirmation says, and Placet's callback then asks that gateway, as it always does.
+In those tests the person's word stands in the confirmation. In Placet it is said to the gateway; so an in-memory
+gateway is told by a reviewer what the confirmation says, and Placet's callback asks that gateway, as it always does.
 """
 
 from __future__ import annotations
@@ -90,9 +90,9 @@ def main(checkout: Path) -> int:
     for path, only in SUITES:
         count = Count()
         # Their conftest loads models and servers that these tests do not use.
-        options = ["-qq", "--noconftest", "-c", "/dev/null", "-p", "no:cacheprovider", "-W", "ignore", f"--rootdir={checkout}"]
+        options = ["-qq", "--noconftest", "-c", "/dev/null", "-p", "no:cacheprovider", "-W", "ignore"]
         selected = ["-k", only] if only else []
-        pytest.main([*options, *selected, str(checkout / path)], plugins=[count])
+        pytest.main([*options, f"--rootdir={checkout}", *selected, str(checkout / path)], plugins=[count])
         print(f"{path}: {count.of['passed']} passed, {count.of['failed']} failed, {count.of['skipped']} skipped")
         for outcome, number in count.of.items():
             total.of[outcome] += number

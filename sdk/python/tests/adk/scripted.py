@@ -29,7 +29,7 @@ class Scripted(BaseLlm):
 
     model: str = "scripted"
     say: Any = None
-    heard: list[Any] = []
+    heard: list[Any]
     """What the model was given, one list of contents for each time it was called."""
 
     async def generate_content_async(self, llm_request: Any, stream: bool = False) -> AsyncGenerator[LlmResponse, None]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 
-import placet
 import pytest
-from adk.scripted import agent, call, model, results, run, runner
 from google.adk.agents import SequentialAgent
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools import FunctionTool
 from google.adk.tools.agent_tool import AgentTool
 from pydantic import BaseModel
-from support import Effects
 
+import placet
+from adk.scripted import agent, call, model, results, run, runner
 from placet.adapters.adk import PlacetPlugin, before_tool, tool
+from support import Effects
 
 
 @pytest.fixture
@@ -43,8 +43,6 @@ WIRE = [call("wire", to="bob", amount=20.0)]
 class Item(BaseModel):
     sku: str
     count: int = 1
-
-
 
 
 async def decided(running, *deciding):

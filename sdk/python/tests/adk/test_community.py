@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-import placet
 import pytest
-from adk.scripted import agent, call, model, run, runner
 from google.adk.tools import FunctionTool
-from support import Effects
 
+import placet
+from adk.scripted import agent, call, model, run, runner
 from placet.adapters.adk_community import _serialise_args, hitl_tool
+from support import Effects
 
 
 @pytest.fixture

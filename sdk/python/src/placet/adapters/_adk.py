@@ -10,7 +10,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any
 
 from placet import args as arguments_of
 from placet import digest, errors, keys
@@ -33,7 +33,7 @@ BYE = 2.0
 HAND_OVERS = frozenset({"transfer_to_agent", "set_model_response", "exit_loop", "finish_task"})
 """Tools by which ADK steers itself. They change nothing outside, so nobody is asked unless they are named."""
 
-Tools = Union[Iterable[str], Callable[[Any], bool], None]
+Tools = Iterable[str] | Callable[[Any], bool] | None
 
 
 @dataclass(frozen=True)
