@@ -365,6 +365,23 @@ test("a server that stays away while a call waits ends the wait without a run", 
   expect(effects.count).toBe(0);
 });
 
+test.each([
+  ["before the server heard of the claim", "hang" as const, "cancelled"],
+  ["when the server had the claim", "swallow" as const, "failed"],
+])("a caller that leaves %s leaves nothing half done", async (_, trick, state) => {
+  proxy.rule = (each, count) => (each === "POST /v1/requests/*/claim" && count === 0 ? trick : undefined);
+  const controller = new AbortController();
+  const running = agent().run(call(), effects.run, { signal: controller.signal });
+  const ended = expect(running).rejects.toThrow("gone");
+  await ann.approve(mine);
+  await expect.poll(() => proxy.count("POST /v1/requests/*/claim"), { timeout: 5_000 }).toBe(1);
+  await new Promise((done) => setTimeout(done, 200));
+  controller.abort(new Error("gone"));
+  await ended;
+  expect(effects.count).toBe(0);
+  expect(await onRecord()).toMatchObject([{ state }]);
+});
+
 test("refused input is a clear error at once", async () => {
   await expect(agent().run(call({ summary: "x".repeat(9_000) }), effects.run)).rejects.toThrow(Problem);
   await expect(agent().run({ ...call(), tool: "rm -rf" }, effects.run)).rejects.toThrow(
