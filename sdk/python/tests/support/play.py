@@ -47,7 +47,7 @@ class Hold:
 
 
 class Play:
-    """One scenario on one server. `machine` has the keys `agent` and `ann`, and `connect`, `revoke`, `kill`, `start`."""
+    """One scenario on one server: `machine` has the keys `agent` and `ann`, `connect`, `revoke`, `kill` and `start`."""
 
     def __init__(self, machine: Any, blocking: bool):
         self.machine = machine
