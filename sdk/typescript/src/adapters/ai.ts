@@ -61,7 +61,7 @@ export interface AiGate {
 }
 
 export function createGate(options: AdapterOptions = {}): AiGate {
-  const gate = new Gate("ai-sdk", options);
+  const gate = new Gate("ai-sdk", options).named();
   const known = new Map<string, GatedTool>();
   return {
     tools(tools) {

@@ -102,7 +102,11 @@ async function described(
 }
 
 /** The call of a tool by a workflow: the same run, tool and arguments are the same call. */
-async function stepId(name: string, input: unknown, { workflowId, runId }: Place): Promise<string | undefined> {
+async function stepId(
+  name: string,
+  input: unknown,
+  { workflowId, runId }: Place,
+): Promise<string | undefined> {
   try {
     return runId && `${runId}-${(await sha256(canonical([workflowId ?? "", name, input]))).slice(0, 16)}`;
   } catch {

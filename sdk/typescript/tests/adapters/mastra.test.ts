@@ -3,12 +3,22 @@ import { Mastra } from "@mastra/core/mastra";
 import { InMemoryStore } from "@mastra/core/storage";
 import { createTool } from "@mastra/core/tools";
 import { createStep, createWorkflow } from "@mastra/core/workflows";
+import { createGate } from "placet/mastra";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createGate } from "placet/mastra";
 import { scripted } from "./ai-model.js";
 import { scenarios } from "./scenarios.js";
-import { about, Effect, fresh, inSession, type ModelCall, type Play, Stage, type Told, type Tools } from "./stage.js";
+import {
+  about,
+  Effect,
+  fresh,
+  inSession,
+  type ModelCall,
+  type Play,
+  Stage,
+  type Told,
+  type Tools,
+} from "./stage.js";
 
 const inputSchema = z.object({ files: z.array(z.string()) });
 
@@ -18,11 +28,24 @@ const made = (tools: Tools) =>
   Object.fromEntries(
     Object.entries(tools).map(([id, run]) => [
       id,
-      createTool({ id, description: `does ${id}`, inputSchema, outputSchema, execute: async (input) => run(input) }),
+      createTool({
+        id,
+        description: `does ${id}`,
+        inputSchema,
+        outputSchema,
+        execute: async (input) => run(input),
+      }),
     ]),
   );
 const agent = (id: string, turns: ModelCall[][], told: Told, parts: object) =>
-  new Agent({ id, name: id, description: id, instructions: "go", model: scripted(turns, told) as never, ...parts });
+  new Agent({
+    id,
+    name: id,
+    description: id,
+    instructions: "go",
+    model: scripted(turns, told) as never,
+    ...parts,
+  });
 
 async function run({ turns, tools, gate, signal }: Play): Promise<Told> {
   const told: Told = new Map();
@@ -35,7 +58,7 @@ async function streamed({ turns, tools, gate, signal }: Play): Promise<Told> {
   const told: Told = new Map();
   const bot = agent("bot", turns, told, { tools: createGate(gate).tools(made(tools)) });
   const result = await bot.stream("go", { abortSignal: signal, maxSteps: 8 });
-  for await (const _ of result.fullStream) continue;
+  for await (const _ of result.fullStream);
   return told;
 }
 
@@ -84,7 +107,9 @@ describe("Mastra", () => {
   });
 
   const workflow = (session: string, effect: Effect, mode: "block" | "pause") => {
-    const { delete_files } = createGate(stage.gate(session, { mode })).tools(made({ delete_files: effect.run }));
+    const { delete_files } = createGate(stage.gate(session, { mode })).tools(
+      made({ delete_files: effect.run }),
+    );
     return createWorkflow({ id: "w", inputSchema, outputSchema })
       .then(createStep(delete_files as never))
       .commit();
@@ -96,7 +121,10 @@ describe("Mastra", () => {
     const started = await workflow(session, effect, "block").createRun();
     const running = started.start({ inputData: { files: ["a.md"] } });
     await stage.ann.edit({ files: ["b.md"] }, inSession(session));
-    expect(await running).toMatchObject({ status: "success", result: { deleted: 1, placet: { edited: true } } });
+    expect(await running).toMatchObject({
+      status: "success",
+      result: { deleted: 1, placet: { edited: true } },
+    });
     expect(effect.ran).toEqual([{ files: ["b.md"] }]);
     expect(await stage.states(session)).toEqual(["succeeded"]);
   });
@@ -121,7 +149,8 @@ describe("Mastra", () => {
     };
     const first = await begin().createRun();
     expect((await first.start({ inputData: { files: ["a.md"] } })).status).toBe("suspended");
-    const resume = async () => (await begin().createRun({ runId: first.runId })).resume({ resumeData: { go: true } });
+    const resume = async () =>
+      (await begin().createRun({ runId: first.runId })).resume({ resumeData: { go: true } });
     expect((await resume()).status).toBe("suspended");
     expect(effect.ran).toEqual([]);
     await stage.ann.approve(inSession(session));
@@ -136,7 +165,9 @@ describe("Mastra", () => {
       const told: Told = new Map();
       /** As another process would: a new gate, client and agent; only the storage is the same. */
       const begin = () => {
-        const tools = createGate(stage.gate(session, { mode: "pause" })).tools(made({ delete_files: effect.run }));
+        const tools = createGate(stage.gate(session, { mode: "pause" })).tools(
+          made({ delete_files: effect.run }),
+        );
         const inner = agent("inner", turns, told, { tools });
         const turn = [[{ id: `${session}-delegate`, tool: "agent-inner", args: { prompt: "go" } }]];
         const bot = inside ? agent("outer", turn, new Map(), { agents: { inner } }) : inner;
