@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import placet
-from adk.scripted import agent, call, run, runner
 from google.adk.sessions.database_session_service import DatabaseSessionService
 from google.adk.tools.agent_tool import AgentTool
 
+import placet
+from adk.scripted import agent, call, run, runner
 from placet.adapters import adk
 
 WHO = {"user_id": "u1", "session_id": "s1"}

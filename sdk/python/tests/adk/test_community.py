@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-import placet
 import pytest
-from adk.scripted import agent, call, model, run, runner
 from google.adk.tools import FunctionTool
-from support import Effects
 
+import placet
+from adk.scripted import agent, call, model, run, runner
 from placet.adapters.adk_community import _serialise_args, hitl_tool
+from support import Effects
 
 
 @pytest.fixture
@@ -116,5 +116,5 @@ async def test_what_is_not_json_is_refused_and_not_turned_into_text(server):
     assert ran.count == 0
     assert "not JSON" in result["reason"]
     with pytest.raises(placet.NotJson):
-        _serialise_args(delete, (object(),), {})
+        _serialise_args(lambda path: 0, (object(),), {})
     assert _serialise_args(lambda a, b: 0, (1,), {"b": 2}) == {"a": 1, "b": 2}

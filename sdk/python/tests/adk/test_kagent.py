@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-import placet
 import pytest
-from adk.scripted import agent, call, model, run, runner
 from pydantic import BaseModel
-from support import Effects
 
+import placet
+from adk.scripted import agent, call, model, run, runner
 from placet.adapters.kagent import APPROVAL_REQUIRED, make_approval_callback, tools_requiring_approval
+from support import Effects
 
 DELETE = [call("delete_pod", name="web-1")]
 
@@ -49,7 +49,10 @@ def test_the_names_come_from_every_server_of_the_configuration():
         }
     }
     assert tools_requiring_approval(resource) == {"delete_pod", "apply"}
-    runtime = {"http_tools": [{"params": {"url": "x"}, "tools": ["a", "b"], "require_approval": ["b"]}], "sse_tools": []}
+    runtime = {
+        "http_tools": [{"params": {"url": "x"}, "tools": ["a", "b"], "require_approval": ["b"]}],
+        "sse_tools": [],
+    }
     assert tools_requiring_approval(runtime) == {"b"}
     assert tools_requiring_approval({"http_tools": [HttpMcpServerConfig(tools=["c"], require_approval=["c"])]}) == {"c"}
     assert tools_requiring_approval({"http_tools": [{"tools": [], "require_approval": ["any"]}]}) == {"any"}
@@ -85,7 +88,9 @@ async def test_the_run_waits_in_mode_block(delete_pod, deleted, server, reviewer
 
 async def test_an_approval_serves_one_call_with_exactly_these_arguments(delete_pod, deleted, server, reviewer):
     llm = model(DELETE)
-    runs = runner(agent(llm, [delete_pod], before_tool_callback=make_approval_callback({"delete_pod"}, mode="interrupt")))
+    runs = runner(
+        agent(llm, [delete_pod], before_tool_callback=make_approval_callback({"delete_pod"}, mode="interrupt"))
+    )
     await run(runs)
     (result,) = llm.results
     assert (result["status"], result["tool"], result["args"]) == (APPROVAL_REQUIRED, "delete_pod", {"name": "web-1"})
@@ -107,7 +112,9 @@ async def test_an_approval_serves_one_call_with_exactly_these_arguments(delete_p
 
 async def test_an_approval_of_one_session_serves_no_other(delete_pod, deleted, server, reviewer):
     runs = runner(
-        agent(model(DELETE), [delete_pod], before_tool_callback=make_approval_callback({"delete_pod"}, mode="interrupt"))
+        agent(
+            model(DELETE), [delete_pod], before_tool_callback=make_approval_callback({"delete_pod"}, mode="interrupt")
+        )
     )
     await run(runs)
     await reviewer.aapprove("delete_pod")
@@ -117,7 +124,9 @@ async def test_an_approval_of_one_session_serves_no_other(delete_pod, deleted, s
 
 async def test_a_denied_call_is_asked_for_anew_when_the_model_insists(delete_pod, deleted, server, reviewer):
     llm = model(DELETE)
-    runs = runner(agent(llm, [delete_pod], before_tool_callback=make_approval_callback({"delete_pod"}, mode="interrupt")))
+    runs = runner(
+        agent(llm, [delete_pod], before_tool_callback=make_approval_callback({"delete_pod"}, mode="interrupt"))
+    )
     await run(runs)
     await reviewer.adeny("no", "delete_pod")
     await run(runs, "try again")

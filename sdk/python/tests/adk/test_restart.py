@@ -8,6 +8,7 @@ from multiprocessing import forkserver
 from pathlib import Path
 
 import pytest
+
 from adk.process import Task, main
 
 DEADLINE = 60.0

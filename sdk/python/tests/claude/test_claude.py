@@ -13,6 +13,7 @@ from claude_agent_sdk import ClaudeAgentOptions, HookMatcher
 
 import placet
 from placet.adapters.claude import Gate
+from support.docs import blocks, paste
 
 
 def states(reviewer):
@@ -270,3 +271,18 @@ def test_hooks_that_are_there_stay(monkeypatch):
     assert guarded.hooks["PreToolUse"][-1].on_failure == "block"
     assert guarded.hooks["Stop"] == [mine]
     assert options.hooks == {"PreToolUse": [mine], "Stop": [mine]}
+
+
+async def test_the_lines_to_paste_hold_a_command(scene, server, reviewer, monkeypatch):
+    first, *others = blocks("claude-agent-sdk.md")
+    scene.plan([scene.effect("one")])
+    scene.model.plan["Tidy up this folder."] = scene.model.plan.pop("Carry out the plan.")
+    for name, value in scene.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(scene.work)
+    with reviewer.always("deny", reason="no"):
+        pasted = await paste(first)
+    assert scene.effects == []
+    assert states(reviewer) == ["denied"]
+    for block in others:
+        await paste(block, **pasted)

@@ -20,6 +20,7 @@ import placet
 from crewai import Agent, Crew, Task
 from placet.adapters.crewai import Gate
 from support import Effects
+from support.docs import blocks, paste_blocking
 
 ENDING = "Thought: done\nFinal Answer: That is all."
 
@@ -293,6 +294,20 @@ def test_a_crew_on_an_event_loop_is_held_too(client, reviewer, delete, effects, 
     assert effects.happened == [("delete", "b", False)]
 
 
+def test_an_event_loop_goes_on_while_a_call_is_held(client, reviewer, delete, effects):
+    crew, _ = crew_with([delete], [("delete", {"path": "a"})])
+
+    async def main():
+        run = asyncio.create_task(crew.akickoff())
+        request = await reviewer.anext()
+        reviewer.decide(request, "approve")
+        await run
+
+    with Gate(client):
+        asyncio.run(main())
+    assert effects.count == 1
+
+
 def test_a_single_agent_is_held_too(client, reviewer, delete, effects):
     agent = Agent(role="r", goal="g", backstory="b", llm=Scripted([("delete", {"path": "a"})]), tools=[delete])
     with Gate(client), reviewer.always("deny", reason="no"):
@@ -384,3 +399,13 @@ def test_an_async_client_will_do_and_so_will_none(server, reviewer, delete, effe
 def test_an_option_that_does_not_exist_is_refused_at_once():
     with pytest.raises(placet.ConfigError, match="on_failure"):
         Gate(on_failure="continue")
+
+
+def test_the_lines_to_paste_hold_a_call(server, reviewer, delete, effects):
+    first, options = blocks("crewai.md")
+    crew, _ = crew_with([delete], [("delete", {"path": "a"})])
+    with reviewer.always("deny", reason="no"):
+        pasted = paste_blocking(first, crew=crew)
+    assert effects.count == 0
+    assert outcome(reviewer).state == "denied"
+    paste_blocking(options, **pasted)

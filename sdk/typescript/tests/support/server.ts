@@ -192,7 +192,7 @@ export class Reviewer {
   constructor(readonly client: Placet) {}
 
   /** The first pending request that fits, as soon as there is one. */
-  async pending(which: Which = () => true, within = 10_000): Promise<RequestRecord> {
+  async pending(which: Which = () => true, within = 30_000): Promise<RequestRecord> {
     const fits = typeof which === "string" ? (record: RequestRecord) => record.id === which : which;
     const until = performance.now() + within;
     while (performance.now() < until) {

@@ -57,8 +57,8 @@ def _names(server: dict[str, Any], word: str, path: str) -> set[str]:
     names = server[word]
     if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
         raise errors.ConfigError(f"{path} must be a list of tool names")
-    for word in OFFERED:
-        offered = server.get(word)
+    for listed in OFFERED:
+        offered = server.get(listed)
         if isinstance(offered, list) and offered:  # empty means all of the server's tools
             unknown = [name for name in names if name not in offered]
             if unknown:

@@ -32,7 +32,7 @@ RISKS = ("low", "medium", "high", "critical")
 IN_THE_DARK = {408, -32000, -32001}
 """Error codes of a call whose answer never came: timeouts of version 1 and 2, and a closed connection."""
 PAGES = 100
-"""A listing that has more pages is not read to its end."""
+"""A listing that has more does not end, as far as we know."""
 
 
 def guard(
@@ -155,6 +155,8 @@ class Guarded:
             page = {"params": types.PaginatedRequestParams(cursor=cursor)} if takes_params else {"cursor": cursor}
             answer = await self._inner.list_tools(**page)
             found += answer.tools
+        else:
+            raise RuntimeError(f"the listing has more than {PAGES} pages")
         return found
 
 
