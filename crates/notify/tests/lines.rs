@@ -204,12 +204,10 @@ fn a_connection_without_an_answer_is_closed() {
         let scene = Scene::start(Backend::Sqlite).await;
         let mut agent = Agent::listens().await;
         let seen = scene.asked(&agent.url()).await;
-        drop(scene.answering(&seen));
-        let mut heard = agent.hears().await;
-        if heard == Heard::Connected {
-            heard = agent.hears().await;
-        }
-        assert_eq!(heard, Heard::Silent);
+        let notice = scene.answering(&seen);
+        assert_eq!(agent.hears().await, Heard::Connected);
+        drop(notice);
+        assert_eq!(agent.hears().await, Heard::Silent);
         // And the answer that is given in the end finds its way as always.
         scene.kit.approve(&scene.ann, &seen.request.unwrap()).await.unwrap();
         assert_eq!(agent.hears().await, Heard::Connected);

@@ -10,6 +10,7 @@ import { canonical } from "./json.js";
 import * as keys from "./keys.js";
 import { type Asked, type Confirmation, confirmation, input, type Plan, plan } from "./questions.js";
 import { Outage, sleep } from "./retry.js";
+import { env } from "./runtime.js";
 import { Counter, currentSession, type Session } from "./session.js";
 import { listen } from "./stream.js";
 import { Waiting } from "./wait.js";
@@ -389,12 +390,6 @@ function address(text: string): string {
     );
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
-}
-
-/** A variable of the environment, where there is one. Empty counts as not set. */
-function env(name: string): string | undefined {
-  const { process } = globalThis as { process?: { env?: { [name: string]: string | undefined } } };
-  return process?.env?.[name] || undefined;
 }
 
 function warn(held: Held, error: Error): void {

@@ -20,6 +20,7 @@ import placet
 from crewai import Agent, Crew, Task
 from placet.adapters.crewai import Gate
 from support import Effects
+from support.docs import blocks, paste_blocking
 
 ENDING = "Thought: done\nFinal Answer: That is all."
 
@@ -192,9 +193,10 @@ def test_nothing_runs_with_a_wrong_key(server, delete, effects):
     assert "could not be put before a reviewer" in model.seen
 
 
-def test_a_mistake_of_ours_blocks(client, delete, effects, monkeypatch):
+@pytest.mark.parametrize("mistaken", ["_ask", "_decide"])
+def test_a_mistake_of_ours_blocks(client, delete, effects, monkeypatch, mistaken):
     gate = Gate(client)
-    monkeypatch.setattr(gate, "_ask", lambda *_: 1 / 0)
+    monkeypatch.setattr(gate, mistaken, lambda *_: 1 / 0)
     crew, _ = crew_with([delete], [("delete", {"path": "a"})])
     with gate:
         crew.kickoff()
@@ -292,6 +294,20 @@ def test_a_crew_on_an_event_loop_is_held_too(client, reviewer, delete, effects, 
     assert effects.happened == [("delete", "b", False)]
 
 
+def test_an_event_loop_goes_on_while_a_call_is_held(client, reviewer, delete, effects):
+    crew, _ = crew_with([delete], [("delete", {"path": "a"})])
+
+    async def main():
+        run = asyncio.create_task(crew.akickoff())
+        request = await reviewer.anext()
+        reviewer.decide(request, "approve")
+        await run
+
+    with Gate(client):
+        asyncio.run(main())
+    assert effects.count == 1
+
+
 def test_a_single_agent_is_held_too(client, reviewer, delete, effects):
     agent = Agent(role="r", goal="g", backstory="b", llm=Scripted([("delete", {"path": "a"})]), tools=[delete])
     with Gate(client), reviewer.always("deny", reason="no"):
@@ -347,7 +363,7 @@ def test_an_approved_call_is_not_answered_from_the_cache(client, reviewer, delet
 def test_only_chosen_tools_are_held(client, reviewer, delete, effects):
     chosen = lambda name, arguments: arguments.get("force") is True  # noqa: E731
     crew, _ = crew_with([delete], [("delete", {"path": "a", "force": True})], [("delete", {"path": "b"})])
-    with Gate(client, tools=chosen), reviewer.always("deny", reason="no"):
+    with Gate(client, when=chosen), reviewer.always("deny", reason="no"):
         crew.kickoff()
     assert effects.happened == [("delete", "b", False)]
     assert len(reviewer.client.list()) == 1
@@ -371,6 +387,25 @@ def test_the_session_around_the_crew_is_the_session_of_its_calls(client, reviewe
     assert outcome(reviewer).session == "nightly"
 
 
-def test_an_async_client_is_refused_at_once(server):
-    with pytest.raises(placet.ConfigError, match=r"placet\.Client"):
-        Gate(placet.AsyncClient())
+def test_an_async_client_will_do_and_so_will_none(server, reviewer, delete, effects):
+    for client in (placet.AsyncClient(), None):
+        crew, _ = crew_with([delete], [("delete", {"path": "a"})])
+        with Gate(client), reviewer.always("deny", reason="no"):
+            crew.kickoff()
+    assert effects.count == 0
+    assert [one.state for one in reviewer.client.list()] == ["denied", "denied"]
+
+
+def test_an_option_that_does_not_exist_is_refused_at_once():
+    with pytest.raises(placet.ConfigError, match="on_failure"):
+        Gate(on_failure="continue")
+
+
+def test_the_lines_to_paste_hold_a_call(server, reviewer, delete, effects):
+    first, options = blocks("crewai.md")
+    crew, _ = crew_with([delete], [("delete", {"path": "a"})])
+    with reviewer.always("deny", reason="no"):
+        pasted = paste_blocking(first, crew=crew)
+    assert effects.count == 0
+    assert outcome(reviewer).state == "denied"
+    paste_blocking(options, **pasted)

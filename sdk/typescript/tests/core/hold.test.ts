@@ -106,6 +106,17 @@ describe.each(worlds)("with %s", (_, start) => {
     expect(items[0]?.state).toBe("failed");
   });
 
+  test("an approval is for one run, and a refusal for none", async () => {
+    const effects = new Effects();
+    const held = await server.agent().hold(call("free.once"));
+    expect(await held.run(effects.run)).toEqual({ ran: 1 });
+    await expect(held.run(effects.run)).rejects.toThrow("for one run");
+    const refused = await server.agent().hold(call("never.once"));
+    await expect(refused.run(effects.run)).rejects.toThrow(Denied);
+    await expect(refused.succeeded()).rejects.toThrow("nothing to report");
+    expect(effects.count).toBe(1);
+  });
+
   test("an answer in place of a run reaches the model", async () => {
     const running = server
       .agent()

@@ -81,6 +81,24 @@ test("the core imports nothing but itself, so that browsers load it as it is", a
   expect(seen.size).toBeGreaterThan(10);
 });
 
+/** Compiles files of the consumer as strictly as its author may have it, the package's own types included. */
+async function compile(
+  name: string,
+  module: string,
+  moduleResolution: string,
+  files: string[],
+): Promise<void> {
+  const lib = ["ES2022", "DOM"];
+  const compilerOptions = { module, moduleResolution, target: "ES2022", strict: true, lib, types: [] };
+  const config = join(consumer, `tsconfig.${name}.json`);
+  await writeFile(config, JSON.stringify({ compilerOptions, files: files.map((each) => `${each}.ts`) }));
+  await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", config]).catch(
+    (error) => {
+      throw new Error(error.stdout);
+    },
+  );
+}
+
 const PROGRAM = `
 import { type Call, gate, type Held, type JsonObject, type Refusal, session } from "placet";
 import { approve, Gateway } from "placet/testing";
@@ -110,26 +128,28 @@ test.each([
   async (module, moduleResolution) => {
     const name = `program-${module.toLowerCase()}`;
     await writeFile(join(consumer, `${name}.ts`), PROGRAM);
-    const compilerOptions = {
-      module,
-      moduleResolution,
-      target: "ES2022",
-      strict: true,
-      lib: ["ES2022", "DOM"],
-      types: [],
-    };
-    const config = join(consumer, `tsconfig.${name}.json`);
-    await writeFile(config, JSON.stringify({ compilerOptions, files: [`${name}.ts`] }));
-    await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", config]).catch(
-      (error) => {
-        throw new Error(error.stdout);
-      },
-    );
+    await compile(name, module, moduleResolution, [name]);
     const { stdout } = await run(process.execPath, [join(consumer, `${name}.js`)]);
     expect(JSON.parse(stdout)).toEqual([3, "abab", true, ["s1"]]);
   },
   120_000,
 );
+
+test("every example in the documentation compiles, and those that need no server run", async () => {
+  const pages = ["README.md", "../../docs/sdk/typescript.md"].map((page) => join(root, page));
+  const texts = await Promise.all(pages.map((page) => readFile(page, "utf8")));
+  const examples = texts.flatMap((text) =>
+    [...text.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code as string),
+  );
+  expect(examples.length).toBeGreaterThanOrEqual(6);
+  const names = examples.map((_, n) => `example-${n}`);
+  await Promise.all(names.map((name, n) => writeFile(join(consumer, `${name}.ts`), examples[n] as string)));
+  await compile("examples", "NodeNext", "NodeNext", names);
+  const alone = names.filter((_, n) => examples[n]?.includes("placet/testing"));
+  expect(alone).toHaveLength(1);
+  const { stdout } = await run(process.execPath, [join(consumer, `${alone[0]}.js`)]);
+  expect(stdout).toContain("not in a test");
+}, 120_000);
 
 test("a program ends by itself when its calls are done", async () => {
   const server = await Server.start();

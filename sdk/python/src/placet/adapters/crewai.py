@@ -1,6 +1,6 @@
 """CrewAI: the tools of a crew wait for a person.
 
-Gate(placet.Client()).install()
+Gate().install()
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import digest, errors
-from ._asking import ALLOWED, Asking, Tools, as_text, edited_note, unasked
+from . import _calls
+from ._asking import CARRIES, UNEDITABLE, Asking, When, as_text, edited_note, unasked
 
 try:
     from crewai.hooks import (
@@ -30,7 +31,7 @@ except ImportError as error:  # pragma: no cover
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from ..client import Client
+    from ..client import AsyncClient, Client
     from ..held import SyncHeld
 
 __all__ = ["Gate"]
@@ -94,20 +95,27 @@ class Gate:
 
     def __init__(
         self,
-        client: Client,
+        client: Client | AsyncClient | None = None,
         *,
-        tools: Tools = None,
-        risk: str | None = None,
-        session: str | None = None,
-        expires_in: str | float | None = None,
+        tools: _calls.Tools = None,
+        when: When | None = None,
         hold_for: float | None = None,
+        session: str | None = None,
+        app: str | None = None,
         on_outage: str | None = None,
-        on_behalf_of: str | None = None,
+        **options: Any,
     ):
-        if not hasattr(client, "hold") or asyncio.iscoroutinefunction(client.hold):
-            raise errors.ConfigError("CrewAI's hooks are not async: use placet.Client, not placet.AsyncClient")
-        self.client = client
-        self._asking = Asking("crewai", tools, risk, session, expires_in, hold_for, on_outage, on_behalf_of)
+        self._asking = Asking(
+            "crewai",
+            client,
+            tools=tools,
+            when=when,
+            hold_for=hold_for,
+            session=session,
+            app=app,
+            on_outage=on_outage,
+            options=options,
+        )
         self._current: contextvars.ContextVar[_Run | None] = contextvars.ContextVar("placet_crewai", default=None)
         # By the identity of CrewAI's dict of arguments, the one thing that both hooks of a call are given.
         self._runs: dict[int, _Run] = {}
@@ -138,22 +146,27 @@ class Gate:
 
     def before(self, context: Any) -> bool | None:
         """The hook before a tool: False for no. Nothing but an approved call leaves it otherwise."""
-        run = None
         try:
-            run = _Run(context.tool_input, self._current.get())
-            self._runs[id(context.tool_input)] = run
-            self._current.set(run)
+            return None if self._decide(context) else False
+        except Exception:
+            # Not even a mistake in how we handle mistakes may end in a run.
+            log.exception("a tool of CrewAI was not run, because asking for it failed")
+            return False
+
+    def _decide(self, context: Any) -> bool:
+        run = _Run(context.tool_input, self._current.get())
+        self._runs[id(context.tool_input)] = run
+        self._current.set(run)
+        try:
             self._ask(run, context)
         except Exception as error:
-            refusal = unasked(str(getattr(context, "tool_name", "?")), error)
-            if run is None:
-                return False
-            run.refusal = refusal
-        return False if run.refusal is not None else None
+            run.refusal = unasked(str(context.tool_name), error)
+        return run.free or run.held is not None
 
     def _ask(self, run: _Run, context: Any) -> None:
         tool, arguments = context.tool_name, context.tool_input
-        if not self._asking.wants(tool, arguments):
+        options = self._asking.options(tool, arguments)
+        if options is None:
             run.free = True
             return
         if context.tool is None:
@@ -163,15 +176,16 @@ class Gate:
             tool,
             # A copy: what people see must not change under their eyes.
             dict(arguments),
+            options,
             session=_text(getattr(context.crew, "id", None)),
             # CrewAI drops the edit of a call that had no arguments.
-            allowed=ALLOWED if schema and arguments else ("approve", "deny"),
+            carries=CARRIES if schema and arguments else UNEDITABLE,
             context={"agent": _text(getattr(context.agent, "role", None))},
             schema=schema,
         )
         # First the tool is wrapped: if that fails, nobody is asked in vain.
         run.function = self._wrap(context.tool)
-        held = self._asking.ask_blocking(self.client, call)
+        held = self._asking.hold_blocking(call)
         if not held.go:
             run.refusal = held.result()
             return
@@ -252,10 +266,7 @@ def _schema(tool: Any) -> dict[str, Any] | None:
     if model is None:
         return None
     schema: dict[str, Any] = model.model_json_schema()
-    if model.model_config.get("extra") != "allow":
-        # CrewAI drops names that the tool does not have; an edit that has them is refused instead.
-        schema.setdefault("additionalProperties", False)
-    return schema
+    return schema if model.model_config.get("extra") == "allow" else _calls.closed(schema)
 
 
 def _text(value: Any) -> str | None:
