@@ -2,6 +2,7 @@
 //!
 //! The server runs in this process on a free port. Most tests use SQLite; those made with `both!` also run on Postgres.
 
+mod again;
 mod bad_calls;
 mod bad_json;
 mod closing;
@@ -26,5 +27,6 @@ mod slow_readers;
 mod sockets;
 mod streams;
 mod support;
+mod vectors;
 mod waits;
 mod wire;

@@ -1,0 +1,178 @@
+"""google-adk: a plugin (or a callback, or a wrapped function) that asks before a tool runs.
+
+    from placet.adapters.adk import PlacetPlugin
+    app = App(name="shop", root_agent=agent, plugins=[PlacetPlugin(tools={"apply_credit"})])
+
+Three modes. `block` waits inside the run; it works everywhere, agents inside `AgentTool` and live runs included.
+`pause` ends the run and lets `resume` go on when there is a decision, in this process or another. `hybrid` waits for
+`hold_for` seconds and then pauses, where the run can be paused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import placet
+from placet import errors
+
+from . import _adk
+from ._adk import Tools, Where, logger
+from ._adk_function import tool
+from ._adk_pause import BrokenPause, Paused, drain, paused, resume
+
+from google.adk.plugins.base_plugin import BasePlugin  # isort: skip (after _adk, which says what is missing)
+from google.adk.tools.tool_context import ToolContext  # isort: skip
+
+__all__ = ["PlacetPlugin", "before_tool", "tool", "drain", "paused", "Paused", "resume", "BrokenPause"]
+
+MODES = ("block", "pause", "hybrid")
+
+
+class Gate:
+    """Asks for the calls of one app or one agent. The plugin and the callback are two ways of being called."""
+
+    def __init__(
+        self,
+        client: placet.AsyncClient | None = None,
+        *,
+        mode: str = "block",
+        hold_for: float | None = None,
+        tools: Tools = None,
+        risk: str | Mapping[str, str] | None = None,
+        summary: Callable[[Any, dict[str, Any]], str | None] | None = None,
+        allowed: Sequence[str] = ("approve", "edit", "deny"),
+        expires_in: str | float | None = None,
+        refused: Callable[[Any], dict[str, Any]] | None = None,
+    ):
+        if mode not in MODES:
+            raise errors.ConfigError(f"mode is `{mode}`; use block, pause or hybrid")
+        if mode == "pause" and hold_for:
+            raise errors.ConfigError("hold_for means nothing in mode pause; use mode hybrid to wait first")
+        # Made here and not at the first call: a missing key should stop the program, not its first tool.
+        self.client = client if client is not None else placet.AsyncClient()
+        self.mode = mode
+        self.hold_for = {"block": hold_for, "pause": 0.0, "hybrid": 60.0 if hold_for is None else hold_for}[mode]
+        self.asking = _adk.Asking(tools, risk, summary, allowed, expires_in)
+        self.refused = refused or (lambda held: held.result())
+        self._warned = False
+
+    async def before(self, tool: Any, arguments: dict[str, Any], tool_context: Any) -> dict[str, Any] | None:
+        """None lets ADK run the tool with `arguments`, which by then are the approved ones."""
+        held = None
+        try:
+            _adk.seal(tool)
+            if not self.asking.wants(tool):
+                return None
+            place = _adk.where(tool_context)
+            call = self.asking.call(tool, arguments, place)
+            if said_no(tool_context):
+                return await self._withdraw(call)
+            can_pause = self.mode != "block" and not place.nested and not place.live
+            held = await self.client.hold(
+                call, hold_for=self.hold_for if can_pause or self.mode == "block" else None,
+                then="leave" if can_pause else "cancel",
+            )  # fmt: skip
+            if held.status == "pending":
+                return self._pause(tool, place, held, tool_context)
+        except Exception as error:
+            # An exception out of a callback ends the whole run. Whatever went wrong here, it is no yes.
+            logger.warning("%s was not run: %s", getattr(tool, "name", tool), error)
+            return _adk.not_run(getattr(tool, "name", "?"), error)
+        if not held.go:
+            return self.refused(held)
+        return await _adk.admit(tool, arguments, tool_context, held)
+
+    def _pause(self, tool: Any, place: Where, held: Any, tool_context: Any) -> dict[str, Any]:
+        record = held.record
+        again = getattr(tool_context, "tool_confirmation", None) is not None
+        message = f"`{tool.name}` waits for a person. Nobody has decided yet, and nothing was run."
+        if again:
+            # ADK takes a confirmation once. Whoever sent this one did not wait for the decision, or made it up.
+            message += " It was confirmed in the session, which decides nothing."
+            logger.warning("request %s was confirmed in the session, and is still pending", record.id)
+        else:
+            if not place.resumable and not self._warned:
+                self._warned = True
+                logger.warning(
+                    "the app is not resumable: agents that come after a paused one may be skipped; "
+                    "use App(resumability_config=ResumabilityConfig(is_resumable=True))"
+                )
+            tool_context.request_confirmation(
+                hint=f"Waiting for approval: {record.url}",
+                payload={"placet_request_id": record.id, "url": record.url, "expires_at": record.expires_at},
+            )
+        # Without this the model is called at once, sees no result, and tries again.
+        tool_context.actions.skip_summarization = True
+        return {
+            "status": "awaiting_approval",
+            "tool": tool.name,
+            "request": record.id,
+            "url": record.url,
+            "message": message,
+        }
+
+    async def _withdraw(self, call: Any) -> dict[str, Any]:
+        """Somebody said no in the session. A no needs no authority, and leaves no approval lying about."""
+        held = await self.client.hold(call, hold_for=0.0, then="cancel")
+        if held.go:
+            await held.failed("not run: it was declined in the session")
+        if held.go or held.status == "cancelled":
+            message = f"`{call.tool}` was declined in the session. Nothing was run."
+            return {"status": "cancelled", "tool": call.tool, "request": held.request_id, "message": message}
+        result: dict[str, Any] = held.result()
+        return result
+
+    async def after(self, tool_context: Any) -> None:
+        """Settles a permit whose tool never began: another callback answered in its place."""
+        permit = _adk.permitted(tool_context)
+        if permit is not None and not permit.began:
+            permit.began = True
+            await permit.failed("not run: another callback answered in the tool's place")
+
+
+def said_no(tool_context: Any) -> bool:
+    confirmation = getattr(tool_context, "tool_confirmation", None)
+    return confirmation is not None and getattr(confirmation, "confirmed", None) is not True
+
+
+class PlacetPlugin(BasePlugin):  # type: ignore[misc]
+    """Asks before tools run, in every agent of the app: sub-agents and agents inside `AgentTool` included.
+
+    `tools`: the names to ask about, or a function of the tool; every tool but hand-overs between agents unless given
+    (policy on the server then says which of them need a person). `risk` and `summary` go to the person who decides.
+    """
+
+    def __init__(self, client: placet.AsyncClient | None = None, *, name: str = "placet", **options: Any):
+        super().__init__(name=name)
+        self.gate = Gate(client, **options)
+
+    async def before_tool_callback(
+        self, *, tool: Any, tool_args: dict[str, Any], tool_context: ToolContext
+    ) -> dict[str, Any] | None:
+        return await self.gate.before(tool, tool_args, tool_context)
+
+    async def after_tool_callback(
+        self, *, tool: Any, tool_args: dict[str, Any], tool_context: ToolContext, result: Any
+    ) -> dict[str, Any] | None:
+        await self.gate.after(tool_context)
+        return None
+
+    async def on_tool_error_callback(
+        self, *, tool: Any, tool_args: dict[str, Any], tool_context: ToolContext, error: Exception
+    ) -> dict[str, Any] | None:
+        await self.gate.after(tool_context)
+        return None
+
+
+def before_tool(client: placet.AsyncClient | None = None, **options: Any) -> Callable[..., Any]:
+    """A `before_tool_callback` for one agent, where a plugin for the whole app is too much.
+
+    The agents it calls through `AgentTool` do not inherit it. Takes what `PlacetPlugin` takes.
+    """
+    gate = Gate(client, **options)
+
+    async def placet_before_tool(tool: Any, args: dict[str, Any], tool_context: ToolContext) -> dict[str, Any] | None:
+        return await gate.before(tool, args, tool_context)
+
+    return placet_before_tool
