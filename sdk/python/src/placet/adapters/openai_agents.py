@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from .. import args
 from ..core.hold import refusal
-from ..errors import ConfigError, NotJson
+from ..errors import ConfigError, NotJson, Refused
 from ..held import Held
 from . import _calls
 from ._asking import as_sentence, as_text, edited_note, unasked
 
 try:
     from agents import Agent, FunctionTool, Runner, RunState, ToolTimeoutError
+    from agents.agent_tool_state import get_agent_tool_state_scope, peek_agent_tool_run_result
     from agents.tool import (
         MCPToolApprovalFunctionResult,
         MCPToolApprovalRequest,
@@ -49,6 +50,9 @@ FRAMEWORK = "openai-agents"
 CARRIES = ("approve", "edit", "deny", "respond")
 NATIVE = ("approve", "deny")
 """What the SDK's own approval carries: it runs the call as the model wrote it, or not at all."""
+
+KEPT = 1_000
+"""How many nested agents that stopped are remembered with their permits, for each tool."""
 
 Session = str | Callable[[Any], str | None] | None
 """The session, or how to find it in the context object of the run."""
@@ -121,12 +125,15 @@ def gate_tool(
         made_up=_calls.made_up(FRAMEWORK),
     )
     inner = _inner(tool)
+    # Permits of agents used as tools whose own calls stopped the run: what goes on is the approved run.
+    kept: dict[str, Any] = {}
 
     async def invoke(ctx: ToolContext[Any], input: str) -> Any:
         try:
             group_id = ctx.run_config.group_id if ctx.run_config and mode == "block" else None
             call = gate.call(ctx.context, input, ctx.tool_call_id, getattr(ctx.agent, "name", None), group_id)
-            held = await _calls.ahold(gate.clients.aio, call, hold_for=hold_for)
+            key = (call.keys.strong if call.keys else None) or ""
+            held = kept.pop(key, None) or await _calls.ahold(gate.clients.aio, call, hold_for=hold_for)
         except Exception as error:
             return as_text(unasked(tool.qualified_name, error))
         if not held.go:
@@ -138,6 +145,11 @@ def gate_tool(
         except Exception as error:
             await held.failed(error)
             return await _failed(tool, ctx, error)
+        if key and _stopped(ctx):
+            kept[key] = held
+            while len(kept) > KEPT:
+                kept.pop(next(iter(kept)))
+            return output
         await held.succeeded(output)
         return _noted(output, held)
 
@@ -187,6 +199,14 @@ def _inner(tool: FunctionTool) -> FunctionTool:
     inner = copy.copy(tool)
     inner.timeout_behavior = "raise_exception"
     return set_function_tool_failure_error_function(inner, None)
+
+
+def _stopped(ctx: ToolContext[Any]) -> bool:
+    """Whether this call is a nested agent that waits for an approval of its own."""
+    nested = (
+        peek_agent_tool_run_result(ctx.tool_call, scope_id=get_agent_tool_state_scope(ctx)) if ctx.tool_call else None
+    )
+    return bool(getattr(nested, "interruptions", None))
 
 
 async def _failed(tool: FunctionTool, ctx: ToolContext[Any], error: Exception) -> Any:
@@ -259,6 +279,7 @@ class InterruptionBridge:
         if isinstance(input, RunState) and input.get_interruptions():
             held = await self._settle(input)
         while True:
+            before = _ids(input) if isinstance(input, RunState) else []
             try:
                 result = await Runner.run(agent, input, **how)
             except Exception as error:
@@ -270,6 +291,11 @@ class InterruptionBridge:
             if not result.interruptions:
                 return result
             input = result.to_state()
+            if _ids(input) == before:
+                raise Refused(
+                    f"the run stops again at what was decided ({', '.join(before)}): a held tool around it was begun "
+                    "by another process, and is not begun a second time"
+                )
             held = await self._settle(input)
 
     async def ask(self, result: RunResult | RunState[Any, Any]) -> list[Record]:
@@ -323,6 +349,10 @@ class InterruptionBridge:
         return _calls.call(
             FRAMEWORK, name, arguments, self.where, call_id, self.options.of(name) or {}, app=self.app, context=where
         )
+
+
+def _ids(state: RunState[Any, Any]) -> list[str]:
+    return sorted(str(item.call_id) for item in state.get_interruptions())
 
 
 def _context(state: RunState[Any, Any]) -> Any:
