@@ -18,6 +18,8 @@ import {
 } from "./common.js";
 import { editCheck, jsonSchema } from "./schema.js";
 
+export type { AdapterOptions } from "./common.js";
+
 /** The parts of a tool that matter here. */
 interface AiTool {
   execute?: (input: unknown, options: ExecuteOptions) => unknown;

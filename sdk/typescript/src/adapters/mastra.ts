@@ -9,6 +9,8 @@ import type { JsonObject } from "../wire.js";
 import { type AdapterOptions, changed, Gate, type ToolCall } from "./common.js";
 import { editCheck, jsonSchema } from "./schema.js";
 
+export type { AdapterOptions } from "./common.js";
+
 type Suspend = (payload: JsonObject) => unknown;
 /** Where a call comes from: an agent puts its own part under `agent`, a workflow under `workflow`, older ones at the top. */
 interface Place {
