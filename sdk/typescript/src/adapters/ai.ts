@@ -67,6 +67,7 @@ export function createGate(options: AdapterOptions = {}): AiGate {
   const known = new Map<string, GatedTool>();
   return {
     tools(tools) {
+      gate.expects(Object.keys(tools));
       const gated: Record<string, object> = {};
       for (const [name, tool] of Object.entries(tools)) {
         gated[name] = tool;

@@ -112,6 +112,16 @@ export class Gate {
     return typeof only === "function" ? only(tool) !== false : only.includes(tool);
   }
 
+  /** A name in `only` that is none of these is a slip of the pen, and a tool that runs without being held. */
+  expects(tools: readonly string[]): void {
+    const { only } = this.#options;
+    const unknown = Array.isArray(only) ? only.filter((name) => !tools.includes(name)) : [];
+    if (unknown.length === 0) return;
+    throw new ConfigError(
+      `only names ${unknown.join(", ")}, which is not among the tools: ${tools.join(", ")}`,
+    );
+  }
+
   /**
    * Asks, waits, claims. Throws only if the caller is gone, or if that is what the options ask for. With `pausable` the
    * request stays open when nobody has decided in time, and the ruling says `pending`.

@@ -73,6 +73,7 @@ export function createGate(options: AdapterOptions = {}): MastraGate {
   return {
     tool: (tool) => one(tool),
     tools: (tools) => {
+      gate.expects(Object.entries(tools).map(([key, tool]) => (tool as MastraTool).id ?? key));
       const gated = Object.entries(tools).map(([key, tool]) => [key, one(tool, key)] as const);
       return Object.fromEntries(gated) as typeof tools;
     },

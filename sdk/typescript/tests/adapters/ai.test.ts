@@ -272,6 +272,13 @@ describe("AI SDK", () => {
     expect(told.get(`${session}-3`)).toMatch(/^gone: edited\.md\n.*executed_arguments/);
   });
 
+  test("a name in `only` that is no tool is a mistake, not a tool that is not held", () => {
+    const gate = createGate(stage.gate("typo", { only: ["delete_file"] }));
+    expect(() => gate.tools(made({ delete_files: () => 1 }))).toThrow(
+      /only names delete_file, which is not among/,
+    );
+  });
+
   test("a tool without execute is refused when it is gated", () => {
     const gate = createGate(stage.gate("none"));
     expect(() => gate.tools({ ask: tool({ inputSchema, outputSchema: z.string() }) })).toThrow(
