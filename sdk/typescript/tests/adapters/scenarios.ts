@@ -231,7 +231,9 @@ export function scenarios(framework: Framework): void {
     test("tools that `only` does not name are not held", async () => {
       const session = fresh("only");
       const effect = new Effect();
-      await framework.run(play(session, effect, { gate: stage.gate(session, { only: ["other"] }) }));
+      await framework.run(
+        play(session, effect, { gate: stage.gate(session, { only: (tool) => tool === "other" }) }),
+      );
       expect(effect.ran).toHaveLength(1);
       expect(await stage.states(session)).toEqual([]);
     });
