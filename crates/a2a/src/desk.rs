@@ -9,9 +9,12 @@ mod agentstack;
 mod digested;
 mod kagent;
 mod own;
+mod said;
 
 use placet_core::Create;
 use serde_json::{Map, Value};
+
+pub use said::{Said, said};
 
 use crate::{Content, Fault, Message};
 

@@ -148,3 +148,57 @@ fn chatter_asks_for_nothing() {
     }
     assert_eq!(extension(KAGENT, json!({"type": "tool_approval_response", "approvals": []})), Ok(None));
 }
+
+fn words(data: Value) -> Result<Vec<Said>, Fault> {
+    said(&message(vec![Part::data(data)], json!({})))
+}
+
+#[test]
+fn every_dialect_of_answers_is_understood() {
+    let yes = |item: Option<&str>| (item.map(str::to_owned), DecisionWord::Approve);
+    let no = |item: Option<&str>| (item.map(str::to_owned), DecisionWord::Deny);
+    let cases = [
+        (json!({"type": "approval_response", "decision": "approve"}), vec![yes(None)]),
+        (
+            json!({"type": "approval_response", "decision": "reject", "approval_id": "req_1"}),
+            vec![no(Some("req_1"))],
+        ),
+        (
+            json!({"type": "tool_approval_response", "approvals": [{"id": "a", "approved": true}, {"id": "b", "approved": false}]}),
+            vec![yes(Some("a")), no(Some("b"))],
+        ),
+        (json!({"decision_type": "approve"}), vec![yes(None)]),
+        (json!({"decision_type": "deny"}), vec![no(None)]),
+        (
+            json!({"decision_type": "batch", "decisions": {"a": "approve", "b": "reject"}, "rejection_reasons": {"b": "no"}}),
+            vec![yes(Some("a")), no(Some("b"))],
+        ),
+    ];
+    for (data, expected) in cases {
+        let found: Vec<_> =
+            words(data.clone()).unwrap().into_iter().map(|said| (said.item, said.word)).collect();
+        assert_eq!(found, expected, "{data}");
+    }
+}
+
+#[test]
+fn an_unknown_word_is_refused_and_text_says_nothing() {
+    for data in [
+        json!({"type": "approval_response", "decision": "Approve"}),
+        json!({"type": "approval_response", "decision": "yes"}),
+        json!({"type": "approval_response"}),
+        json!({"decision_type": "always"}),
+        json!({"decision_type": "batch", "decisions": {"a": "ok"}}),
+        json!({"type": "tool_approval_response", "approvals": [{"id": "a", "approved": "true"}]}),
+        json!({"type": "tool_approval_response", "approvals": [{"id": "a"}]}),
+    ] {
+        assert_eq!(words(data.clone()).unwrap_err().code(), -32602, "{data}");
+    }
+    assert_eq!(said(&message(vec![Part::text("approve")], json!({}))), Ok(vec![]));
+}
+
+#[test]
+fn a_yes_with_other_arguments_is_an_edit() {
+    let found = words(json!({"type": "approval_response", "decision": "approve", "args": {"a": 1}})).unwrap();
+    assert_eq!((found[0].word, json!(found[0].arguments)), (DecisionWord::Edit, json!({"a": 1})));
+}
