@@ -34,8 +34,9 @@ const LAST_WORDS = "That is all.";
 /**
  * @param {keyof typeof DIALECTS} name
  * @param {Record<string, Call[][]>} plan   what to ask for in a conversation that began with this prompt, turn by turn
+ * @param {boolean} [insist]   asks for tools as well that the agent does not offer
  */
-export async function startModel(name, plan) {
+export async function startModel(name, plan, insist = false) {
   const dialect = DIALECTS[name];
   const seen = {
     /** Ids of the calls the model asked for; an id that is here twice was asked for twice. @type {string[]} */
@@ -63,7 +64,7 @@ export async function startModel(name, plan) {
         throw new Error("no such call");
       }
       const body = JSON.parse(Buffer.concat(chunks).toString());
-      reply(outgoing, answer(dialect, plan, seen, { ...body, path }));
+      reply(outgoing, answer(dialect, plan, seen, { ...body, path }, insist));
     } catch (error) {
       seen.refused.push(`${incoming.method} ${incoming.url}: ${error.message}`);
       end(outgoing, 404, { error: { type: "not_found_error", message: "the stand-in does not know this" } });
@@ -86,12 +87,12 @@ export async function startModel(name, plan) {
   };
 }
 
-function answer(dialect, plan, seen, request) {
+function answer(dialect, plan, seen, request, insist) {
   const { talk, tools, results } = dialect.read(request);
   const said = JSON.stringify(talk);
   // A prompt for a subagent occurs in the conversation that starts it as well: the first one counts.
   const prompt = Object.keys(plan).find((prompt) => said.includes(prompt));
-  if (prompt === undefined || tools.length === 0) {
+  if (prompt === undefined || (tools.length === 0 && !insist)) {
     return dialect.say(request, LAST_WORDS); // a title for the session, a summary: nothing that could run
   }
   for (const { id, text } of results) {
@@ -104,7 +105,7 @@ function answer(dialect, plan, seen, request) {
   }
   const calls = turn.map((call) => {
     const offered = call.namespace ?? call.tool;
-    if (!tools.includes(offered)) {
+    if (!tools.includes(offered) && !insist) {
       throw new Error(`the agent offers no tool ${offered}, only ${tools.join(", ")}`);
     }
     seen.asked.push(call.id);

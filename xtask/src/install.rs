@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::process::{Workspace, find_program, note, succeed, works};
 
@@ -125,6 +125,23 @@ pub(crate) fn node(least: u32) -> Result<()> {
         Some(found) => bail!("Node {found} is too old: please install {by_hand}"),
         None => bail!("`node` does not start: please install {by_hand}"),
     }
+}
+
+/// Python 3.10 or newer with the module that makes environments, which Debian packs apart.
+pub(crate) fn python() -> Result<()> {
+    let version = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))";
+    let good = || works(Command::new("python3").args(["-c", version]));
+    if !good() {
+        apt(
+            "python3-venv",
+            "Python 3.10 or newer with its modules venv and ensurepip (Debian: python3-venv)",
+        )?;
+    }
+    ensure!(
+        good(),
+        "`python3` is too old or incomplete: Python 3.10 or newer with venv and ensurepip is needed"
+    );
+    Ok(())
 }
 
 fn nextest(workspace: &Workspace) -> bool {

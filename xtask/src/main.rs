@@ -9,9 +9,12 @@ mod conformance;
 mod evidence;
 mod install;
 mod leaks;
+mod node;
 mod process;
+mod python;
 mod steps;
 mod test;
+mod typescript;
 mod web;
 
 use std::process::ExitCode;

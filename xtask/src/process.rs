@@ -86,6 +86,11 @@ pub(crate) fn status(command: &mut Command) -> Result<ExitStatus> {
 /// Like [`succeed`], but ends the program by its process id when it takes longer than `limit`.
 pub(crate) fn succeed_within(command: &mut Command, limit: Duration) -> Result<()> {
     println!("   $ {}", line(command));
+    quiet_within(command, limit)
+}
+
+/// Like [`succeed_within`], for a command that runs beside others and does not show itself.
+pub(crate) fn quiet_within(command: &mut Command, limit: Duration) -> Result<()> {
     let mut child = command
         .spawn()
         .with_context(|| format!("cannot start `{}`", command.get_program().to_string_lossy()))?;

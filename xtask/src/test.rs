@@ -13,7 +13,9 @@ use crate::cluster::{Cluster, Durability};
 use crate::evidence::{self, Matrix, Profile, Variant};
 use crate::install;
 use crate::process::{Workspace, note, succeed, succeed_within};
+use crate::python;
 use crate::steps::Steps;
+use crate::typescript;
 use crate::web;
 
 /// A short matrix takes a minute or two; one that hangs must not hang the run.
@@ -51,6 +53,10 @@ enum Step {
     Browser,
     /// The hook in real coding agents, offline
     Agents,
+    /// The Python SDK, and its adapters in the real frameworks, offline
+    Python,
+    /// The TypeScript SDK, and its adapters in the real frameworks, offline
+    Typescript,
     /// The programs of the crash, power-cut and benchmark matrices
     Matrices,
     /// 200 kills under load
@@ -79,7 +85,7 @@ impl Step {
             Self::Tests => &[Self::Tools, Self::Build, Self::Postgres],
             Self::Crash | Self::Powercut | Self::Bench => &[Self::Tools, Self::Build, Self::Matrices],
             // `Sabotage` after `build`: that one's result is copied aside before this one replaces it.
-            Self::Agents | Self::Sabotage => &[Self::Build],
+            Self::Agents | Self::Python | Self::Typescript | Self::Sabotage => &[Self::Build],
             Self::TwinCrashAck | Self::TwinPowercutSync | Self::TwinPowercutAck => {
                 &[Self::Tools, Self::Matrices, Self::Sabotage]
             }
@@ -98,6 +104,8 @@ impl Step {
             Self::Doctests => "doctests",
             Self::Browser => "browser",
             Self::Agents => "agents",
+            Self::Python => "python",
+            Self::Typescript => "typescript",
             Self::Matrices => "matrices",
             Self::Crash => "crash",
             Self::Powercut => "powercut",
@@ -162,6 +170,8 @@ impl Run<'_> {
             }
             Step::Browser => web::browser(workspace, &self.binary(Variant::Product))?,
             Step::Agents => agents::run(workspace, &self.binary(Variant::Product))?,
+            Step::Python => python::run(workspace, &self.binary(Variant::Product))?,
+            Step::Typescript => typescript::run(workspace, &self.binary(Variant::Product))?,
             Step::Build => drop(evidence::build(workspace, Profile::Dev, Variant::Product)?),
             Step::Postgres => self.cluster = Some(Cluster::start(Durability::Throwaway)?),
             Step::Tests => {

@@ -2,16 +2,13 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 
 use crate::install;
+use crate::node::{modified, npm, packages};
 use crate::process::{Workspace, note, succeed};
-
-/// Oldest major version of Node that the dashboard's tools run on.
-const NODE: u32 = 20;
 
 /// Builds the dashboard unless the last build is newer than everything it was made from.
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
@@ -23,8 +20,8 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
         note("the dashboard is built, and nothing it is made from has changed");
         return Ok(());
     }
-    packages(workspace)?;
-    succeed(&mut npm(workspace, ["run", "build"])).context("the dashboard could not be built")?;
+    packages(&web)?;
+    succeed(&mut npm(&web, ["run", "build"])?).context("the dashboard could not be built")?;
     // So that the program notices a dashboard that was not there before; see that file.
     File::options().append(true).open(workspace.root.join("crates/server/build.rs"))?.set_modified(now())?;
     note("the dashboard is in web/dist, and in the program from the next `cargo build` on");
@@ -33,46 +30,25 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
 
 /// Types, style and the tests of plain functions.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
-    packages(workspace)?;
-    succeed(&mut npm(workspace, ["run", "check"])).context("the dashboard's sources have problems")?;
-    succeed(&mut npm(workspace, ["test"])).context("the dashboard's unit tests fail")
+    let web = workspace.root.join("web");
+    packages(&web)?;
+    succeed(&mut npm(&web, ["run", "check"])?).context("the dashboard's sources have problems")?;
+    succeed(&mut npm(&web, ["test"])?).context("the dashboard's unit tests fail")
 }
 
 /// The dashboard in a real browser against the real binary.
 pub(crate) fn browser(workspace: &Workspace, binary: &Path) -> Result<()> {
-    packages(workspace)?;
+    let web = workspace.root.join("web");
+    packages(&web)?;
     let chromium = install::chromium()?;
-    let mut command = npm(workspace, ["run", "browser"]);
+    let mut command = npm(&web, ["run", "browser"])?;
     command.env("PLACET_BIN", binary).env("PLACET_CHROMIUM", chromium);
     succeed(&mut command).context("the dashboard fails in the browser")
-}
-
-/// Installs the packages that the lock file names, if they are not there already.
-fn packages(workspace: &Workspace) -> Result<()> {
-    install::node(NODE)?;
-    let web = workspace.root.join("web");
-    let (lock, stamp) = (web.join("package-lock.json"), web.join("node_modules/.package-lock.json"));
-    if modified(&stamp).is_ok_and(|there| modified(&lock).is_ok_and(|wanted| there >= wanted)) {
-        return Ok(());
-    }
-    // Not `npm ci`: that wants the packages of every other platform as well, which not every registry has.
-    succeed(&mut npm(workspace, ["install", "--no-save", "--no-audit", "--no-fund"]))
-        .context("npm could not install the packages")
-}
-
-fn npm<const N: usize>(workspace: &Workspace, args: [&str; N]) -> Command {
-    let mut command = Command::new("npm");
-    command.args(args).current_dir(workspace.root.join("web")).stdin(Stdio::null());
-    command
 }
 
 #[expect(clippy::disallowed_methods, reason = "the time of a file, nothing that is decided on")]
 fn now() -> SystemTime {
     SystemTime::now()
-}
-
-fn modified(file: &Path) -> Result<SystemTime> {
-    Ok(fs::metadata(file).and_then(|found| found.modified())?)
 }
 
 /// When anything in a folder last changed.

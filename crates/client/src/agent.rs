@@ -13,6 +13,9 @@ use crate::{Claimant, Client, Error, Permit, http::Call, wait::POLL};
 pub struct CreateOptions {
     /// The same key gives the same request, however often it is sent. A new one each time unless given.
     pub idempotency_key: Option<String>,
+    /// The same weak key finds what was asked for before and is still open, whatever the idempotency key: for programs
+    /// that may be restarted in the middle. Everything but context, summary and group must be the same as well.
+    pub weak_key: Option<String>,
     /// Wait for a decision in the same call, at most 25 s; use [`Client::wait_decided`] for longer.
     pub wait: Option<Duration>,
     /// If it is approved by then, claim it in the same call as this claimant: the record then carries the permit.
@@ -61,7 +64,8 @@ impl Client {
     /// Asks. Sent again with the same idempotency key when an answer is lost, so there is one request, not two.
     pub async fn create(&self, create: &Create, options: CreateOptions) -> Result<Record, Error> {
         let call = Call::post(self.at("/v1/requests"), create, options.idempotency_key)?
-            .wait(options.wait.map(|wait| wait.min(POLL)));
+            .wait(options.wait.map(|wait| wait.min(POLL)))
+            .weak_key(options.weak_key);
         let Some(claimant) = options.claim else {
             return self.send(&call).await;
         };

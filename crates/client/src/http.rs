@@ -19,13 +19,22 @@ pub(crate) struct Call {
     pub(crate) url: Url,
     body: Option<Vec<u8>>,
     key: Option<String>,
+    weak_key: Option<String>,
     claimant: Option<Claimant>,
     patience: Option<Duration>,
 }
 
 impl Call {
     pub(crate) fn get(url: Url) -> Self {
-        Self { method: Method::GET, url, body: None, key: None, claimant: None, patience: Some(PATIENCE) }
+        Self {
+            method: Method::GET,
+            url,
+            body: None,
+            key: None,
+            weak_key: None,
+            claimant: None,
+            patience: Some(PATIENCE),
+        }
     }
 
     pub(crate) fn delete(url: Url) -> Self {
@@ -53,6 +62,12 @@ impl Call {
     /// Names who claims in the same call. A secret, so it travels in a header and not in the address.
     pub(crate) fn claimant(mut self, claimant: &Claimant) -> Self {
         self.claimant = Some(claimant.clone());
+        self
+    }
+
+    /// Finds what is still open under this key in place of asking again.
+    pub(crate) fn weak_key(mut self, key: Option<String>) -> Self {
+        self.weak_key = key;
         self
     }
 
@@ -158,6 +173,9 @@ impl Client {
         }
         if let Some(key) = &call.key {
             request = request.header("Idempotency-Key", key);
+        }
+        if let Some(key) = &call.weak_key {
+            request = request.header("Placet-Weak-Key", key);
         }
         if let Some(claimant) = &call.claimant {
             request = request.header("Placet-Claimant", claimant.reveal());

@@ -121,6 +121,17 @@ pub struct Submit {
     pub report_window: Duration,
     /// How many pending requests the agent may have.
     pub pending_cap: u64,
+    /// The weak key it came with: an open request under it that asks for the same is answered in place of a new one.
+    pub weak: Option<WeakKey>,
+}
+
+/// A key by which a program that forgot what it asked finds it again, as hashes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WeakKey {
+    /// SHA-256 of principal, path and key, apart from those of idempotency keys.
+    pub scope: [u8; 32],
+    /// SHA-256 of all that is asked for: what asks for anything else is another request.
+    pub same: [u8; 32],
 }
 
 /// Vote.

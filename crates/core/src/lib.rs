@@ -45,7 +45,7 @@ pub use apply::{Applied, Change, Context, apply};
 pub use body::{Action, Body, Confirmation, Input, InputSpec, InputType, Plan, Step};
 pub use command::{
     Actor, Auth, Cancel, Claim, Claimed, Command, Decide, Expire, OPEN_REVIEWER, Reassign, Report,
-    ReportStatus, Resolve, Revoke, StepUp, Submit,
+    ReportStatus, Resolve, Revoke, StepUp, Submit, WeakKey,
 };
 pub use create::{Create, Limits, Spec, duration};
 pub use digest::Digest;

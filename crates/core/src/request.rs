@@ -291,6 +291,16 @@ impl Request {
         standing
     }
 
+    /// Whether it still waits, for a decision or for its permit to be claimed. Whoever asks for the same again can then
+    /// be given this one; of one that has no permit nobody could tell whether the approval was used.
+    pub fn is_open(&self, now: Time) -> bool {
+        match self.state_at(now) {
+            State::Pending => true,
+            State::Approved => self.permit,
+            _ => false,
+        }
+    }
+
     /// Whether nothing can change any more.
     pub fn is_final(&self) -> bool {
         match self.state {

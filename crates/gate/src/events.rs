@@ -10,7 +10,7 @@ use placet_store::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::{Gate, GateError};
+use crate::{Gate, GateError, submit::Keys};
 
 /// How long events are kept.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +60,8 @@ impl Gate {
         event: NewEvent,
         idempotency: Option<Idempotency>,
     ) -> Result<Told, GateError> {
-        let (submitted, id) = self.submit_with(EVENTS, actor, create, Some(event), idempotency).await?;
+        let keys = Keys { idempotency, weak: None };
+        let (submitted, id) = self.submit_with(EVENTS, actor, create, Some(event), keys).await?;
         let id = match id {
             Some(id) => id,
             // Made before with the same key: the event is there, unless it is so old that it was deleted.

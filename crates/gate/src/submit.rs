@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use data_encoding::HEXLOWER;
 use placet_core::{
     Actor, Body, Cancel, Command, Content, Create, DecisionWord, Digest, Refusal, Request, RequestId, Risk,
-    Role, Spec, Submit, Time,
+    Role, Spec, Submit, Time, WeakKey,
 };
 use placet_ledger::Parts;
 use placet_store::{Idempotency, NewEvent};
@@ -16,7 +16,7 @@ use crate::{
     schema::check_schema,
 };
 
-/// A request that was made, or made before with the same idempotency key.
+/// A request that was made, or made before under the same key.
 #[derive(Debug, Clone)]
 pub struct Submitted {
     /// As it stands.
@@ -39,6 +39,18 @@ impl Gate {
         self.submit_from("rest", actor, create, idempotency).await
     }
 
+    /// Asks, or finds an open request again: one of this agent under the same weak key that asks for the same.
+    pub async fn submit_or_find(
+        &self,
+        actor: &Actor,
+        create: Create,
+        idempotency: Option<Idempotency>,
+        weak: Option<WeakKey>,
+    ) -> Result<Submitted, GateError> {
+        let keys = Keys { idempotency, weak };
+        Ok(self.submit_with("rest", actor, create, None, keys).await?.0)
+    }
+
     /// Asks through a door of another name.
     pub async fn submit_from(
         &self,
@@ -47,7 +59,8 @@ impl Gate {
         create: Create,
         idempotency: Option<Idempotency>,
     ) -> Result<Submitted, GateError> {
-        Ok(self.submit_with(source, actor, create, None, idempotency).await?.0)
+        let keys = Keys { idempotency, weak: None };
+        Ok(self.submit_with(source, actor, create, None, keys).await?.0)
     }
 
     /// Asks, and stores the event that asks in the same transaction; returns its number.
@@ -57,7 +70,7 @@ impl Gate {
         actor: &Actor,
         create: Create,
         event: Option<NewEvent>,
-        idempotency: Option<Idempotency>,
+        Keys { idempotency, weak }: Keys,
     ) -> Result<(Submitted, Option<u64>), GateError> {
         let actor = &*self.acting(actor, &[Role::Agent])?;
         let asked_time = create.expires_in.is_some();
@@ -98,6 +111,7 @@ impl Gate {
             created_at,
             source,
             asked_time,
+            weak,
         };
         // Arguments can be large, so they are copied again only if the request has to be judged again.
         let small = Small::of(&spec);
@@ -155,6 +169,7 @@ impl Gate {
             claim_window: outcome.claim_window.unwrap_or(self.settings.claim_window),
             report_window: self.settings.report_window,
             pending_cap: outcome.pending_cap.map_or(cap, |policy| policy.min(cap)),
+            weak: whole.weak,
         })
     }
 
@@ -223,4 +238,11 @@ struct Whole<'a> {
     source: &'a str,
     /// The time for deciding that the agent asked for, if it did.
     asked_time: Option<Duration>,
+    weak: Option<WeakKey>,
+}
+
+/// By which keys what is asked is known again.
+pub(crate) struct Keys {
+    pub(crate) idempotency: Option<Idempotency>,
+    pub(crate) weak: Option<WeakKey>,
 }

@@ -233,12 +233,18 @@ pub(crate) fn idempotency(
         ));
     };
     let body = canonical(body).map_err(|error| Problem::unprocessable("invalid", "", error.to_string()))?;
+    let scope = scope(&[actor.name.as_str(), path, key]);
+    Ok(Some(Idempotency { scope, body: Sha256::digest(&body).into() }))
+}
+
+/// SHA-256 over parts that cannot run into each other.
+pub(crate) fn scope(parts: &[&str]) -> [u8; 32] {
     let mut scope = Sha256::new();
-    for part in [actor.name.as_str(), path, key] {
+    for part in parts {
         scope.update((part.len() as u64).to_be_bytes());
         scope.update(part);
     }
-    Ok(Some(Idempotency { scope: scope.finalize().into(), body: Sha256::digest(&body).into() }))
+    scope.finalize().into()
 }
 
 /// A claimant's secret must be worth guessing at.

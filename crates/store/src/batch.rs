@@ -1,6 +1,7 @@
 //! Applying a batch in memory: commands in order on loaded rows, so that later ones see what earlier ones did.
 
 mod admin;
+mod answers;
 mod event;
 
 use std::{
@@ -40,6 +41,7 @@ pub(crate) fn want<'a>(works: impl Iterator<Item = &'a Work>) -> Want {
                         scopes.insert(idempotency.scope);
                     }
                     if let Command::Submit(submit) = command {
+                        scopes.extend(submit.weak.map(|weak| weak.scope));
                         agents.insert(actor.name.as_str());
                         grants.extend(&submit.grants);
                         trust.extend(submit.trust.as_ref().map(|offer| offer.key));
@@ -83,7 +85,8 @@ pub(crate) struct Batch {
     tallies: HashMap<String, u64>,
     changed_tallies: BTreeSet<String>,
     answers: HashMap<[u8; 32], AnswerRow>,
-    new_answers: Vec<[u8; 32]>,
+    // Each with what stood there before, to go back to.
+    new_answers: Vec<([u8; 32], Option<AnswerRow>)>,
     payloads: Vec<PayloadRow>,
     entries: Vec<Unsealed>,
     keys: Vec<KeyRow>,
@@ -212,6 +215,14 @@ impl Batch {
                 known.request.and_then(|(_, id)| self.slots.get(&id)).map(|slot| slot.request.clone());
             return Ok(Outcome { answer: Ok(()), request, replayed: true, changed: false });
         }
+        let weak = match command {
+            Command::Submit(submit) => submit.weak,
+            _ => None,
+        };
+        if let Some(request) = weak.and_then(|weak| self.open_under(weak, actor)) {
+            self.remember_keys(idempotency, None, &request);
+            return Ok(Outcome { answer: Ok(()), request: Some(request), replayed: true, changed: false });
+        }
         let id = command.request();
         let before = self.slots.get(&id).map(|slot| slot.request.clone());
         let pending = self.tallies.get(&actor.name).copied().unwrap_or(0);
@@ -231,22 +242,12 @@ impl Batch {
             let key = decide.remember.as_ref().and_then(|new| new.key.clone());
             self.entry_about(actor, *event, None, key);
         }
-        if let (Some(idempotency), Ok(()), Some(request)) = (idempotency, &applied.answer, &request) {
-            self.remember(AnswerRow {
-                scope: idempotency.scope,
-                body: idempotency.body,
-                request: Some((request.seq, request.id)),
-                answer: None,
-            });
+        if let (Ok(()), Some(request)) = (&applied.answer, &request) {
+            self.remember_keys(idempotency, weak, request);
         }
         // A foreign request looks absent, so it must not travel with the refusal either.
         let request = request.filter(|_| applied.answer != Err(Refusal::NotFound));
         Ok(Outcome { answer: applied.answer, request, replayed: false, changed })
-    }
-
-    fn remember(&mut self, answer: AnswerRow) {
-        self.new_answers.push(answer.scope);
-        self.answers.insert(answer.scope, answer);
     }
 
     /// INVARIANT: the only place where a request changes: one event, one version, one entry, one payload.
@@ -332,9 +333,7 @@ impl Batch {
     fn go_back(&mut self, mark: Mark) {
         self.entries.truncate(mark.entries);
         self.payloads.truncate(mark.payloads);
-        for scope in self.new_answers.drain(mark.new_answers..) {
-            self.answers.remove(&scope);
-        }
+        self.forget_answers(mark.new_answers);
         for (id, slot) in mark.slots {
             match slot {
                 Some(slot) => self.slots.insert(id, slot),
@@ -409,7 +408,7 @@ impl Batch {
             requests,
             payloads: self.payloads,
             entries,
-            answers: self.new_answers.iter().filter_map(|scope| answers.remove(scope)).collect(),
+            answers: self.new_answers.iter().filter_map(|(scope, _)| answers.remove(scope)).collect(),
             tallies: self
                 .changed_tallies
                 .into_iter()

@@ -53,6 +53,8 @@ pub(crate) struct AnswerRow {
     pub(crate) request: Option<(u64, RequestId)>,
     /// The identifier of a key that was made.
     pub(crate) answer: Option<String>,
+    /// Whether the table has a row for this scope, which this one replaces. Only a weak key ever points elsewhere.
+    pub(crate) stored: bool,
 }
 
 /// A key and the hash of its secret.

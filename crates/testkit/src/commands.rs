@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use placet_core::{
-    Actor, Command, Content, Create, Effect, Limits, Needs, RequestId, Risk, Submit, Time, Verdict,
+    Actor, Command, Content, Create, Effect, Limits, Needs, RequestId, Risk, Submit, Time, Verdict, WeakKey,
 };
 use placet_gate::Entropy as _;
 use placet_ledger::Parts;
@@ -62,6 +62,7 @@ pub fn submit(actor: &Actor, now: Time, create: Value) -> Command {
         claim_window: Duration::from_mins(15),
         report_window: Duration::from_hours(1),
         pending_cap: 1_000_000,
+        weak: None,
         spec,
     }))
 }
@@ -74,6 +75,11 @@ pub fn work(actor: &Actor, command: Command, idempotency: Option<Idempotency>) -
 /// An idempotency key with a body.
 pub fn idempotency(key: &str, body: &str) -> Idempotency {
     Idempotency { scope: Sha256::digest(key).into(), body: Sha256::digest(body).into() }
+}
+
+/// A weak key for what is the same in these words.
+pub fn weak_key(key: &str, same: &str) -> WeakKey {
+    WeakKey { scope: Sha256::digest(key).into(), same: Sha256::digest(same).into() }
 }
 
 /// Gives the store one command.

@@ -22,7 +22,7 @@ mod run;
 mod server;
 
 pub use clock::FakeClock;
-pub use commands::{answered, idempotency, one, submit, work};
+pub use commands::{answered, idempotency, one, submit, weak_key, work};
 pub use entropy::SeededEntropy;
 pub use http::{Answer, Http, Lines};
 pub use kit::{BOOTSTRAP, HOLD_EVERYTHING, Kit, Setup};

@@ -14,7 +14,7 @@ export const opencode = {
 
   async configure(scene) {
     const folder = join(scene.home, ".config/opencode");
-    await mkdir(join(folder, "node_modules"), { recursive: true });
+    await mkdir(folder, { recursive: true });
     await writeFile(
       join(folder, "opencode.json"),
       JSON.stringify({
@@ -33,7 +33,13 @@ export const opencode = {
         },
       }),
     );
-    // OpenCode fetches the types for plugins, which nothing here uses, unless it finds them installed.
+    await this.offline(folder);
+    await this.offline(join(scene.home, ".opencode"));
+  },
+
+  /** OpenCode fetches the types for plugins, which nothing here uses, unless it finds them in its folder. */
+  async offline(folder) {
+    await mkdir(join(folder, "node_modules"), { recursive: true });
     const types = { dependencies: { "@opencode-ai/plugin": "*" } };
     await writeFile(join(folder, "package.json"), JSON.stringify(types));
     await writeFile(

@@ -80,13 +80,14 @@ echo "$1" >> "$(dirname "$0")/effects"
 export class Scene {
   /**
    * @param {Agent} agent
-   * @param {(agent: Agent, scene: Scene) => { calls: (object | object[])[], errand?: object[] }} plan   what the model will ask for, in this
-   *   order, and what the model of a subagent will
+   * @param {(agent: Agent, scene: Scene) => { calls: (object | object[])[], errand?: object[], insist?: boolean }} plan   what the
+   *   model will ask for, in this order, what the model of a subagent will, and whether it asks for what it is not offered
    * @param {(scene: Scene) => Promise<void>} [install]   puts the hook in place
    */
   static async open(agent, plan, install = installHook) {
     const scene = new Scene();
     scene.agent = agent;
+    scene.variables = {};
     scene.prompt = PROMPT;
     scene.root = await mkdtemp(join(tmpdir(), `placet-${agent.name}-`));
     scene.home = join(scene.root, "home");
@@ -96,9 +97,9 @@ export class Scene {
     // A name of its own for the program, which a test may take away or give to another.
     await link(program(), scene.program).catch(() => copyFile(program(), scene.program));
     await writeFile(join(scene.work, "effect"), EFFECT, { mode: 0o755 });
-    const { calls, errand = [] } = plan(agent, scene);
+    const { calls, errand = [], insist } = plan(agent, scene);
     const plans = { [PROMPT]: numbered("call", calls), [ERRAND]: numbered("errand", errand) };
-    scene.model = await startModel(agent.dialect, plans);
+    scene.model = await startModel(agent.dialect, plans, insist);
     scene.server = await Server.start({ policy: POLICY });
     scene.rita = await scene.server.reviewer();
     scene.key = (await scene.server.agent(agent.name)).token;
@@ -126,6 +127,7 @@ export class Scene {
       PLACET_URL: this.server.url,
       PLACET_TOKEN: this.key,
       ...this.agent.environment(this),
+      ...this.variables,
     };
   }
 

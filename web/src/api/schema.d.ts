@@ -3838,6 +3838,8 @@ export interface operations {
             header?: {
                 /** @description With `claim`: a random secret of 16 to 256 bytes, kept in memory. With it, a lost answer can be asked for again */
                 "Placet-Claimant"?: string | null;
+                /** @description 1 to 255 visible ASCII characters: an open request of this agent with the same weak key and the same body (but for context, summary and group) is answered with in place of a new one, and remembers the idempotency key */
+                "Placet-Weak-Key"?: string | null;
                 /** @description The same key with the same body gives the same result; with another body it is refused */
                 "Idempotency-Key"?: string;
             };
@@ -3850,7 +3852,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description made before with this idempotency key: the record as it stands */
+            /** @description made before with this idempotency key, or still open under this weak key: the record as it stands */
             200: {
                 headers: {
                     [name: string]: unknown;

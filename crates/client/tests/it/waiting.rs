@@ -32,6 +32,7 @@ async fn two_creates_have_two_keys_and_a_given_key_is_used() {
     let fake = Fake::start(|_, _| Reply::Json(201, record("pending", 1))).await;
     let given = CreateOptions {
         idempotency_key: Some("mine".to_owned()),
+        weak_key: None,
         claim: Some(Claimant::new().unwrap()),
         wait: Some(Duration::from_secs(90)),
     };

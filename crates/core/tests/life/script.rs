@@ -184,6 +184,7 @@ pub(crate) fn submit_of(create: Create, id: RequestId, effect: Effect, needs: Ne
         claim_window: seconds(5),
         report_window: seconds(5),
         pending_cap: 100,
+        weak: None,
     }
 }
 

@@ -8,8 +8,8 @@ use super::{Check, Verdict};
 use crate::hook::install::{
     codex,
     document::Json,
-    place,
-    settings::{installed as commands, is_our_command},
+    opencode, place,
+    settings::{installed as commands, is_our_command, is_our_plugin},
 };
 
 /// One check for each place where a hook is installed, or one that there is none.
@@ -29,15 +29,12 @@ pub(super) fn installed(agents: &[Agent]) -> Vec<Check> {
 
 fn at(agent: Agent, user: bool) -> Option<Check> {
     let path = place(agent, user).ok()?;
-    let text = fs::read_to_string(&path).ok()?;
     let name = format!("hook {agent}");
-    let shown = path.display();
     if agent == Agent::OpenCode {
-        let line = text.lines().find_map(|line| line.strip_prefix("const COMMAND = "))?;
-        let words: Vec<String> = serde_json::from_str(line).ok()?;
-        let program = words.first().cloned().unwrap_or_default();
-        return Some(runs(&name, &shown.to_string(), &program));
+        return plugin(&name, &path, &opencode::place(user)?);
     }
+    let text = fs::read_to_string(&path).ok()?;
+    let shown = path.display();
     let document: Json = match serde_json::from_str(&text) {
         Ok(document) => document,
         Err(error) if text.contains("placet") => {
@@ -65,6 +62,31 @@ fn at(agent: Agent, user: bool) -> Option<Check> {
         return Some(Check::new(name, Verdict::Bad, detail));
     }
     Some(check)
+}
+
+/// OpenCode's plugin, and the lock that keeps OpenCode from going on without it.
+fn plugin(name: &str, path: &Path, lock: &Path) -> Option<Check> {
+    let (shown, locked) = (path.display(), opencode::is_locked_at(lock));
+    let bad = |detail: String| Some(Check::new(name, Verdict::Bad, detail));
+    let Ok(text) = fs::read_to_string(path) else {
+        let detail = format!("{} refuses every tool, and {shown} is not there", lock.display());
+        return locked
+            .then(|| bad(format!("{detail}: install it again, or take it out with --uninstall")))?;
+    };
+    let words = text.lines().find_map(|line| line.strip_prefix("const COMMAND = "));
+    let words = words.and_then(|words| serde_json::from_str::<Vec<String>>(words).ok());
+    let Some(program) = words.and_then(|words| words.into_iter().next()).filter(|_| is_our_plugin(&text))
+    else {
+        return bad(format!("{shown} is not as this version writes it: install it again"));
+    };
+    if !locked {
+        return bad(format!(
+            "{} does not refuse what the plugin cannot ask about: when {shown} cannot be loaded, everything runs. Install \
+             it again",
+            lock.display()
+        ));
+    }
+    Some(runs(name, &shown.to_string(), &program))
 }
 
 /// The program of a command of ours.

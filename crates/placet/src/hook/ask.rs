@@ -101,7 +101,11 @@ impl Asker<'_> {
         key: String,
         claimant: Option<&Claimant>,
     ) -> Result<Record, String> {
-        let options = CreateOptions { idempotency_key: Some(key), wait: None, claim: claimant.cloned() };
+        let options = CreateOptions {
+            idempotency_key: Some(key),
+            claim: claimant.cloned(),
+            ..CreateOptions::default()
+        };
         self.soon(self.impatient().create(create, options)).await
     }
 

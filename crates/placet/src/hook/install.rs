@@ -12,6 +12,7 @@ use serde_json::json;
 
 pub(crate) mod codex;
 pub(crate) mod document;
+pub(crate) mod opencode;
 pub(crate) mod settings;
 
 use document::{Json, diff};
@@ -51,21 +52,22 @@ pub(crate) fn run(args: &InstallArgs, global: &Global) -> anyhow::Result<ExitCod
     };
     let after = changed(before.as_deref(), &wanted, args.uninstall)
         .map_err(|why| usage(format!("{} is left as it is: {why}", path.display())))?;
-    let trust = match args.agent {
-        Agent::Codex => Some(Trust::of(&path, after.as_deref(), args.uninstall)?),
+    let companion = match args.agent {
+        Agent::Codex => Some(Companion::of_codex(&path, after.as_deref(), args.uninstall)?),
+        Agent::OpenCode => Some(Companion::of_opencode(args.user, args.uninstall)?),
         _ => None,
     };
     let changes = before != after;
     if !args.dry_run {
-        // First the trust: hooks that are not trusted look installed, and do not run.
-        if let Some(trust) = &trust {
-            trust.write()?;
+        // First this one: a hook that is not trusted looks installed and does not run, a plugin without its lock fails open.
+        if let Some(companion) = &companion {
+            companion.write()?;
         }
         if changes {
             write(&path, before.as_deref(), after.as_deref(), args.agent)?;
         }
     }
-    told(args, global, &path, before.as_deref(), after.as_deref(), trust.as_ref())
+    told(args, global, &path, before.as_deref(), after.as_deref(), companion.as_ref())
 }
 
 fn read(path: &Path) -> anyhow::Result<Option<String>> {
@@ -76,32 +78,53 @@ fn read(path: &Path) -> anyhow::Result<Option<String>> {
     }
 }
 
-/// The file in which Codex keeps what the user trusts, as it is and as it is to be.
-struct Trust {
+/// The other file that an agent needs for its hooks to count, as it is and as it is to be.
+struct Companion {
     path: PathBuf,
     before: Option<String>,
     after: Option<String>,
+    /// Whether there is something of ours in `before`, which then is no backup.
+    touched: bool,
 }
 
-impl Trust {
-    fn of(hooks: &Path, document: Option<&str>, uninstall: bool) -> anyhow::Result<Self> {
-        let path = codex::place().ok_or_else(|| usage("HOME is not set: where are your settings?"))?;
+impl Companion {
+    /// What Codex trusts.
+    fn of_codex(hooks: &Path, document: Option<&str>, uninstall: bool) -> anyhow::Result<Self> {
+        let path = codex::place().ok_or_else(homeless)?;
         let before = read(&path)?;
         let after = codex::changed(before.as_deref(), hooks, document, uninstall)
             .map_err(|why| usage(format!("{} is left as it is: {why}", path.display())))?;
-        Ok(Self { path, before, after })
+        let touched = before.as_deref().is_some_and(|text| text.contains("placet hook install"));
+        Ok(Self { path, before, after, touched })
+    }
+
+    /// What OpenCode refuses as long as the plugin is not there.
+    fn of_opencode(user: bool, uninstall: bool) -> anyhow::Result<Self> {
+        let path = opencode::place(user).ok_or_else(homeless)?;
+        let before = read(&path)?;
+        let after = opencode::changed(before.as_deref(), backup(&path).exists(), uninstall)
+            .map_err(|why| usage(format!("{} is left as it is: {why}", path.display())))?;
+        let touched = opencode::is_locked_at(&path);
+        Ok(Self { path, before, after, touched })
     }
 
     fn write(&self) -> anyhow::Result<()> {
-        let Some(after) = self.after.as_deref().filter(|_| self.before != self.after) else { return Ok(()) };
+        if self.before == self.after {
+            return Ok(());
+        }
         let path = &fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let Some(after) = self.after.as_deref() else { return Ok(fs::remove_file(path)?) };
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
-        if let Some(before) = self.before.as_deref().filter(|text| !text.contains("placet hook install")) {
+        if let Some(before) = self.before.as_deref().filter(|_| !self.touched) {
             replace(&backup(path), folder, before, path)?;
         }
         replace(path, folder, after, path)
     }
+}
+
+fn homeless() -> anyhow::Error {
+    usage("HOME is not set: where are your settings?")
 }
 
 /// The program that the hook runs: this one, wherever the agent is started from.
@@ -115,7 +138,7 @@ fn program() -> anyhow::Result<String> {
 pub(crate) fn place(agent: Agent, user: bool) -> anyhow::Result<PathBuf> {
     let folder =
         |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let home = || folder("HOME").ok_or_else(|| usage("HOME is not set: where are your settings?"));
+    let home = || folder("HOME").ok_or_else(homeless);
     Ok(match (agent, user) {
         (Agent::ClaudeCode, false) => PathBuf::from(".claude/settings.json"),
         (Agent::ClaudeCode, true) => match folder("CLAUDE_CONFIG_DIR") {
@@ -222,14 +245,14 @@ fn told(
     path: &Path,
     before: Option<&str>,
     after: Option<&str>,
-    trust: Option<&Trust>,
+    companion: Option<&Companion>,
 ) -> anyhow::Result<ExitCode> {
-    let trust = trust.filter(|trust| trust.before != trust.after);
-    let changes = before != after || trust.is_some();
+    let companion = companion.filter(|companion| companion.before != companion.after);
+    let changes = before != after || companion.is_some();
     let mut difference = diff(before.unwrap_or_default(), after.unwrap_or_default());
-    if let Some(trust) = trust {
-        let (before, after) = (trust.before.as_deref(), trust.after.as_deref());
-        difference.push(format!("  {}", trust.path.display()));
+    if let Some(companion) = companion {
+        let (before, after) = (companion.before.as_deref(), companion.after.as_deref());
+        difference.push(format!("  {}", companion.path.display()));
         difference.extend(diff(before.unwrap_or_default(), after.unwrap_or_default()));
     }
     let notes = if args.uninstall { Vec::new() } else { notes(args) };
@@ -291,7 +314,12 @@ fn notes(args: &InstallArgs) -> Vec<String> {
              allow rules and permission modes that accept calls out of such runs."
                 .to_owned(),
         ),
-        Agent::ClaudeCode | Agent::Copilot | Agent::OpenCode => {}
+        Agent::OpenCode => notes.push(
+            "OpenCode goes on without a plugin that it cannot load: its configuration now refuses every tool, and the plugin \
+             takes that back when it is loaded. Take it out with --uninstall, not by deleting the plugin."
+                .to_owned(),
+        ),
+        Agent::ClaudeCode | Agent::Copilot => {}
     }
     notes.push(format!("Prove that a no blocks: placet doctor --agent {}", args.agent));
     notes

@@ -83,3 +83,32 @@ fn a_hook_that_codex_does_not_trust_as_it_is_now_is_bad() {
     let (code, document) = doctor(&world, &world.agent, &["--agent", "codex"]);
     assert_eq!((code, verdict(&document, "hook codex")), (Some(1), "bad"), "{document}");
 }
+
+#[test]
+fn a_plugin_that_opencode_can_do_without_is_bad() {
+    let world = World::new();
+    let installed = Command::new(env!("CARGO_BIN_EXE_placet"))
+        .args(["hook", "install", "opencode"])
+        .current_dir(world.folder.path())
+        .env("HOME", world.folder.path())
+        .env_remove("XDG_CONFIG_HOME")
+        .output()
+        .expect("it runs");
+    assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
+    let plugin = world.folder.path().join(".opencode/plugin/placet.js");
+    let lock = world.folder.path().join(".opencode/opencode.json");
+    let (written, locked) =
+        (std::fs::read_to_string(&plugin).expect("a plugin"), std::fs::read(&lock).expect("a lock"));
+    let seen = |what: &str, expected: &str| {
+        let (_, document) = doctor(&world, &world.agent, &["--agent", "opencode"]);
+        assert_eq!(verdict(&document, "hook opencode"), expected, "{what}: {document}");
+    };
+    seen("as it was installed", "good");
+    std::fs::write(&lock, "{}").expect("it can be changed");
+    seen("without the lock", "bad");
+    std::fs::write(&lock, locked).expect("it can be changed");
+    std::fs::write(&plugin, format!("{written}export const = {{\n")).expect("it can be changed");
+    seen("a plugin that somebody changed", "bad");
+    std::fs::remove_file(&plugin).expect("it can go");
+    seen("locked, and nobody there to open", "bad");
+}

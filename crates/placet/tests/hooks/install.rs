@@ -240,3 +240,64 @@ fn a_configuration_of_codex_that_cannot_be_read_leaves_everything_as_it_is() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("config.toml is left as it is"));
     assert!(!project.path(".codex/hooks.json").exists());
 }
+
+/// What OpenCode finds where it looks for rules last.
+const LOCK: &str = ".opencode/opencode.json";
+
+#[test]
+fn opencode_refuses_everything_as_long_as_the_plugin_is_not_there_to_decide() {
+    let project = Project::new();
+    project.installed(&["opencode"]);
+    assert_eq!(project.json(LOCK), json!({ "permission": { "**": "deny" } }));
+    assert!(project.read(".opencode/plugin/placet.js").contains("delete config.permission[\"**\"]"));
+    project.installed(&["opencode", "--uninstall"]);
+    assert!(!project.path(LOCK).exists(), "a file of ours goes");
+
+    project.installed(&["opencode", "--user"]);
+    assert!(project.path("home/.opencode/opencode.json").exists(), "behind the rules of all projects");
+    assert!(!project.path(LOCK).exists());
+}
+
+#[test]
+fn the_rules_that_a_user_of_opencode_has_stay_and_come_back_to_the_letter() {
+    for rules in ["\"allow\"", "\"deny\"", "{\n    \"*\": \"ask\"\n  }", "{\n    \"bash\": \"allow\"\n  }"] {
+        let project = Project::new();
+        let mine = format!("{{\n  \"permission\": {rules},\n  \"share\": \"disabled\"\n}}\n");
+        project.write(LOCK, &mine);
+        let said = project.installed(&["opencode", "--dry-run"]);
+        assert!(said.contains("+") && said.contains("\"**\""), "{said}");
+        assert_eq!(project.read(LOCK), mine, "a dry run writes nothing");
+        project.installed(&["opencode"]);
+        let once = project.read(LOCK);
+        assert!(project.installed(&["opencode"]).contains("is as it should be"), "{rules}");
+        assert_eq!(project.read(LOCK), once, "twice is once");
+        assert_eq!(project.read(".opencode/opencode.json.placet-backup"), mine, "{rules}");
+        project.installed(&["opencode", "--uninstall"]);
+        assert_eq!(project.read(LOCK), mine);
+    }
+}
+
+#[test]
+fn the_lock_is_in_the_file_that_opencode_reads_last_and_taken_from_where_it_is() {
+    let project = Project::new();
+    project.write(".opencode/opencode.jsonc", "{\n  \"permission\": \"allow\"\n}\n");
+    project.installed(&["opencode"]);
+    assert!(!project.path(LOCK).exists());
+    assert!(project.read(".opencode/opencode.jsonc").contains("\"**\""));
+
+    let project = Project::new();
+    project.installed(&["opencode"]);
+    project.write(".opencode/opencode.jsonc", "{ // mine, and later\n}\n");
+    project.installed(&["opencode", "--uninstall"]);
+    assert!(!project.path(LOCK).exists(), "a lock that nobody can open would stay");
+}
+
+#[test]
+fn without_a_lock_the_plugin_is_not_installed_either() {
+    let project = Project::new();
+    project.write(".opencode/opencode.jsonc", "{ // mine\n}\n");
+    let output = project.install(&["opencode"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("opencode.jsonc is left as it is"));
+    assert!(!project.path(".opencode/plugin/placet.js").exists());
+}

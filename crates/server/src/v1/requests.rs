@@ -8,14 +8,18 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::StatusCode;
-use placet_core::{Actor, Create, Record, Refusal, Request, RequestId, Risk, Row, State as Life, Time};
+use placet_core::{
+    Actor, Create, Record, Refusal, Request, RequestId, Risk, Row, State as Life, Time, WeakKey,
+};
 use placet_gate::{Filter, GateError, Order, Until, Waiting};
+use placet_ledger::canonical;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
     State,
-    call::{Call, Caller, Id, Params, check_claimant, duration},
+    call::{Call, Caller, Id, Params, check_claimant, duration, scope},
     later::later,
     problem::{Problem, ProblemDocument},
     v1::{json, record, refuse, view},
@@ -33,9 +37,9 @@ pub(crate) struct CreateParams {
 }
 
 /// Ask. The answer is the request's record, once it is durable.
-#[utoipa::path(post, path = "/v1/requests", operation_id = "create_request", tag = "requests", params(CreateParams, ("Placet-Claimant" = Option<String>, Header, description = "With `claim`: a random secret of 16 to 256 bytes, kept in memory. With it, a lost answer can be asked for again")), request_body = Create, responses(
+#[utoipa::path(post, path = "/v1/requests", operation_id = "create_request", tag = "requests", params(CreateParams, ("Placet-Claimant" = Option<String>, Header, description = "With `claim`: a random secret of 16 to 256 bytes, kept in memory. With it, a lost answer can be asked for again"), ("Placet-Weak-Key" = Option<String>, Header, description = "1 to 255 visible ASCII characters: an open request of this agent with the same weak key and the same body (but for context, summary and group) is answered with in place of a new one, and remembers the idempotency key")), request_body = Create, responses(
     (status = 201, description = "a new request", body = Record),
-    (status = 200, description = "made before with this idempotency key: the record as it stands", body = Record),
+    (status = 200, description = "made before with this idempotency key, or still open under this weak key: the record as it stands", body = Record),
     (status = 409, description = "the idempotency key was used with another body", body = ProblemDocument),
     (status = 422, description = "the body does not fit", body = ProblemDocument),
     (status = 429, description = "over the agent's pending cap, or too fast", body = ProblemDocument),
@@ -53,10 +57,14 @@ pub(crate) async fn create(
     let claimant = claimant
         .map_err(|_| Problem::unprocessable("invalid", "", "`Placet-Claimant` must be visible ASCII"))?;
     check_claimant(claimant.as_deref(), "")?;
-    drop(headers);
     let Call { actor, body, idempotency } = call;
-    let submitted =
-        state.gate.submit(&actor, body, idempotency).await.map_err(|error| refuse(&state, error))?;
+    let weak = weak_key(&headers, &actor, &body)?;
+    drop(headers);
+    let submitted = state
+        .gate
+        .submit_or_find(&actor, body, idempotency, weak)
+        .await
+        .map_err(|error| refuse(&state, error))?;
     let status = if submitted.replayed { StatusCode::OK } else { StatusCode::CREATED };
     let request = submitted.request;
     let claim = (params.claim == Some(true)).then_some(Claiming { claimant });
@@ -88,6 +96,23 @@ pub(crate) async fn create(
             created(&state, &actor, status, request, claim).await
         }
     }
+}
+
+/// The weak key of a create call: bound to who asks, and to every word of the body that weighs in its judgement. Where
+/// the call comes from, how it is grouped and what the agent says about it differ after a restart, and are left out.
+fn weak_key(headers: &HeaderMap, actor: &Actor, create: &Create) -> Result<Option<WeakKey>, Problem> {
+    let Some(key) = headers.get("placet-weak-key") else { return Ok(None) };
+    let visible =
+        |key: &&str| (1..=255).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
+    let Some(key) = key.to_str().ok().filter(visible) else {
+        let wrong = "`Placet-Weak-Key` must be 1 to 255 visible ASCII characters";
+        return Err(Problem::unprocessable("invalid", "", wrong));
+    };
+    let same = Create { context: None, summary: None, group: None, ..create.clone() };
+    let same = canonical(&same).map_err(|error| Problem::unprocessable("invalid", "", error.to_string()))?;
+    // One part more than an idempotency key has, so that neither can stand in for the other.
+    let scope = scope(&["weak", &actor.name, "/v1/requests", key]);
+    Ok(Some(WeakKey { scope, same: Sha256::digest(&same).into() }))
 }
 
 /// A create call that wants the permit as well.

@@ -3,6 +3,7 @@
 //! The server runs in this process on a free port. Most tests use SQLite; those made with `both!` also run on Postgres.
 
 mod a2a;
+mod again;
 mod bad_calls;
 mod bad_json;
 mod closing;
@@ -27,5 +28,6 @@ mod slow_readers;
 mod sockets;
 mod streams;
 mod support;
+mod vectors;
 mod waits;
 mod wire;

@@ -100,6 +100,7 @@ impl Batch {
                 body: idempotency.body,
                 request: None,
                 answer,
+                stored: false,
             });
         }
         Ok((Done::Admin(Ok(())), last_key_of))

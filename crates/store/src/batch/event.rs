@@ -36,6 +36,7 @@ impl Batch {
                 body: idempotency.body,
                 request: None,
                 answer: Some((self.last_event + 1).to_string()),
+                stored: false,
             });
         }
         self.last_event += 1;

@@ -155,6 +155,7 @@ fn submit(session: &str) -> Command {
         claim_window: Duration::from_mins(15),
         report_window: Duration::from_hours(1),
         pending_cap: 1_000_000,
+        weak: None,
     }))
 }
 

@@ -7,7 +7,12 @@ use super::{
     plain,
     session::{Statement, requests, simple},
 };
-use crate::{StoreError, backend::Changes, policies::idle_before, rows::int};
+use crate::{
+    StoreError,
+    backend::Changes,
+    policies::idle_before,
+    rows::{AnswerRow, int},
+};
 
 /// Prepares every statement in one round trip.
 macro_rules! statements {
@@ -60,6 +65,11 @@ statements! {
     put_entries = "INSERT INTO ledger (seq, request, entry, hash) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bytea[])";
     put_answers = "INSERT INTO idempotency (scope, body, request, answer, created_at)
                    SELECT n.*, $5 FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::text[]) n";
+    /// Where a weak key points elsewhere now. Another node may have pruned the old row meanwhile.
+    set_answers = "INSERT INTO idempotency (scope, body, request, answer, created_at)
+                   SELECT n.*, $5 FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::text[]) n
+                   ON CONFLICT (scope) DO UPDATE
+                   SET body = excluded.body, request = excluded.request, answer = excluded.answer, created_at = excluded.created_at";
     put_tallies = "INSERT INTO tallies (agent, pending) SELECT * FROM unnest($1::text[], $2::bigint[])
                    ON CONFLICT (agent) DO UPDATE SET pending = excluded.pending";
     put_keys = "INSERT INTO keys (id, role, name, secret, created_at, revoked_at)
@@ -189,22 +199,18 @@ impl Statements {
             let hashes: Vec<&[u8]> = rows.iter().map(|row| &row.hash.as_bytes()[..]).collect();
             all.push(send!(client, &self.put_entries, seqs, requests, texts, hashes));
         }
-        if !changes.answers.is_empty() {
-            let rows = &changes.answers;
+        let (stored, new): (Vec<&AnswerRow>, Vec<&AnswerRow>) =
+            changes.answers.iter().partition(|row| row.stored);
+        for (rows, statement) in [(new, &self.put_answers), (stored, &self.set_answers)] {
+            if rows.is_empty() {
+                continue;
+            }
             let scopes: Vec<&[u8]> = rows.iter().map(|row| &row.scope[..]).collect();
             let bodies: Vec<&[u8]> = rows.iter().map(|row| &row.body[..]).collect();
             let requests: Vec<Option<i64>> =
                 rows.iter().map(|row| row.request.map(|(seq, _)| int(seq))).collect();
             let answers: Vec<Option<&str>> = rows.iter().map(|row| row.answer.as_deref()).collect();
-            all.push(send!(
-                client,
-                &self.put_answers,
-                scopes,
-                bodies,
-                requests,
-                answers,
-                changes.now.micros()
-            ));
+            all.push(send!(client, statement, scopes, bodies, requests, answers, changes.now.micros()));
         }
         if !changes.tallies.is_empty() {
             let (agents, pending): (Vec<&str>, Vec<i64>) =

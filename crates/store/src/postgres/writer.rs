@@ -287,6 +287,7 @@ fn answer(row: &Row) -> Result<AnswerRow, StoreError> {
         body: bytes32(read(row, 1)?)?,
         request,
         answer: read(row, 4)?,
+        stored: true,
     })
 }
 

@@ -51,7 +51,13 @@ impl SqliteWriter {
                     (Some(seq), Some(id)) => Some((uint(seq), parse(&id)?)),
                     _ => None,
                 };
-                answers.push(AnswerRow { scope: *scope, body: bytes32(&body)?, request, answer });
+                answers.push(AnswerRow {
+                    scope: *scope,
+                    body: bytes32(&body)?,
+                    request,
+                    answer,
+                    stored: true,
+                });
             }
         }
         let replayed = answers.iter().filter_map(|answer| answer.request.map(|(_, id)| id));
@@ -138,8 +144,19 @@ impl SqliteWriter {
                 .execute(params![int(row.seq), row.request.map(int), row.text, &row.hash.as_bytes()[..]])?;
         }
         for row in &changes.answers {
-            db.prepare_cached("INSERT INTO idempotency (scope, body, request, answer, created_at) VALUES (?1, ?2, ?3, ?4, ?5)")?
-                .execute(params![&row.scope[..], &row.body[..], row.request.map(|(seq, _)| int(seq)), row.answer, changes.now.micros()])?;
+            let put = if row.stored {
+                "INSERT INTO idempotency (scope, body, request, answer, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
+                 ON CONFLICT (scope) DO UPDATE SET body = excluded.body, request = excluded.request, answer = excluded.answer, created_at = excluded.created_at"
+            } else {
+                "INSERT INTO idempotency (scope, body, request, answer, created_at) VALUES (?1, ?2, ?3, ?4, ?5)"
+            };
+            db.prepare_cached(put)?.execute(params![
+                &row.scope[..],
+                &row.body[..],
+                row.request.map(|(seq, _)| int(seq)),
+                row.answer,
+                changes.now.micros()
+            ])?;
         }
         for (agent, pending) in &changes.tallies {
             db.prepare_cached(

@@ -1,5 +1,6 @@
 //! What the store promises, on both databases.
 
+mod again;
 mod batches;
 mod deliveries;
 mod events;

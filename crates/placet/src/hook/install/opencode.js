@@ -30,6 +30,10 @@ function hook(message) {
 }
 
 export const Placet = async ({ directory }) => ({
+  // The configuration refuses every tool, for the case that this file cannot be loaded. It was: your own rules count.
+  config: async (config) => {
+    if (config.permission) delete config.permission["**"]
+  },
   "tool.execute.before": async (input, output) => {
     const answer = await hook({
       hook_event_name: "tool.execute.before",

@@ -19,6 +19,9 @@ pub(crate) struct Wanted {
     pub(crate) token_file: Option<PathBuf>,
 }
 
+/// Runs in OpenCode.
+const PLUGIN: &str = include_str!("opencode.js");
+
 /// More than all that a hook does besides waiting: an agent that runs out of patience lets the call through.
 const MARGIN: Duration = Duration::from_mins(1);
 /// For what follows a call.
@@ -153,10 +156,14 @@ impl Wanted {
     pub(crate) fn plugin(&self) -> String {
         let words = serde_json::to_string(&self.arguments(None)).unwrap_or_default();
         let patience = (self.wait + MARGIN).as_millis();
-        include_str!("opencode.js")
-            .replace("\"PLACET_COMMAND\"", &words)
-            .replace("\"PLACET_PATIENCE\"", &patience.to_string())
+        PLUGIN.replace("\"PLACET_COMMAND\"", &words).replace("\"PLACET_PATIENCE\"", &patience.to_string())
     }
+}
+
+/// Whether this is the plugin, whatever it runs and however long that may take.
+pub(crate) fn is_our_plugin(text: &str) -> bool {
+    let known = |line: &&str| !line.starts_with("const COMMAND = ") && !line.starts_with("const PATIENCE = ");
+    text.lines().filter(known).eq(PLUGIN.lines().filter(known))
 }
 
 /// A word for a shell, quoted only if it must be.

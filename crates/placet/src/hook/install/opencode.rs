@@ -1,0 +1,164 @@
+//! The lock behind OpenCode's plugin. OpenCode goes on without a plugin that it cannot load, and without all of them under
+//! `OPENCODE_PURE`; so its configuration refuses every tool, and the plugin takes that back when it is there to decide.
+
+use std::path::{Path, PathBuf};
+
+use super::document::Json;
+
+/// Matches every tool, like `*`, but nobody else writes it: the user's own rules stay where they are. The last rule that
+/// matches counts, and OpenCode puts names that it meets for the first time behind the others.
+const EVERYTHING: &str = "**";
+
+/// Where the lock is, or belongs: the last file that OpenCode reads of its kind, because what it reads later counts. Your
+/// own `.opencode` comes after those of all projects.
+pub(crate) fn place(user: bool) -> Option<PathBuf> {
+    let home = std::env::var_os("HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folder = if user { home?.join(".opencode") } else { PathBuf::from(".opencode") };
+    let (later, usual) = (folder.join("opencode.jsonc"), folder.join("opencode.json"));
+    let there = [&later, &usual].into_iter().find(|path| is_locked_at(path)).cloned();
+    Some(there.unwrap_or(if later.exists() { later } else { usual }))
+}
+
+/// Whether OpenCode finds the lock in this file.
+pub(crate) fn is_locked_at(path: &Path) -> bool {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    serde_json::from_str(&text).is_ok_and(|document| is_locked(&document))
+}
+
+pub(crate) fn is_locked(document: &Json) -> bool {
+    let lock = document.get("permission").and_then(|permission| permission.get(EVERYTHING));
+    lock.is_some_and(|lock| *lock == word() || *lock == spelled_out())
+}
+
+fn word() -> Json {
+    Json::text("deny")
+}
+
+/// Says the same as the word. It remembers that the user had a word for all tools, and not a list.
+fn spelled_out() -> Json {
+    Json::object([("*", word())])
+}
+
+/// The configuration as it is to be; nothing if it is not to be there. `kept`: the user had such a file before us.
+pub(super) fn changed(before: Option<&str>, kept: bool, uninstall: bool) -> Result<Option<String>, String> {
+    let text = before.unwrap_or_default();
+    let mut document = match text.trim() {
+        "" if uninstall => return Ok(before.map(str::to_owned)),
+        "" => Json::Object(Vec::new()),
+        _ => serde_json::from_str::<Json>(text)
+            .map_err(|error| format!("it is not plain JSON ({error}); mend it, or take comments out"))?,
+    };
+    let original = document.clone();
+    let Json::Object(members) = &mut document else { return Err("it is not an object".to_owned()) };
+    unlock(members);
+    if !uninstall {
+        lock(members)?;
+    } else if document != original && !kept {
+        // OpenCode adds the name of the schema to every file that it reads.
+        let Json::Object(left) = &document else { return Err("it is not an object".to_owned()) };
+        if left.iter().all(|(name, _)| name == "$schema") {
+            return Ok(None);
+        }
+    }
+    Ok(if document == original && before.is_some() {
+        before.map(str::to_owned)
+    } else {
+        Some(document.pretty(text))
+    })
+}
+
+fn lock(members: &mut Vec<(String, Json)>) -> Result<(), String> {
+    let Some((_, permission)) = members.iter_mut().find(|(name, _)| name == "permission") else {
+        members.push(("permission".to_owned(), Json::object([(EVERYTHING, word())])));
+        return Ok(());
+    };
+    match permission {
+        Json::Text(all) => {
+            *permission = Json::object([("*", Json::text(all.as_str())), (EVERYTHING, spelled_out())]);
+        }
+        Json::Object(rules) if rules.iter().any(|(name, _)| name == EVERYTHING) => {
+            return Err(format!("`permission` has a rule `{EVERYTHING}` of your own; call it `*`"));
+        }
+        Json::Object(rules) => rules.push((EVERYTHING.to_owned(), word())),
+        _ => return Err("`permission` is neither a word nor a list of rules".to_owned()),
+    }
+    Ok(())
+}
+
+fn unlock(members: &mut Vec<(String, Json)>) {
+    let Some(at) = members.iter().position(|(name, _)| name == "permission") else { return };
+    let Some((_, permission @ Json::Object(_))) = members.get_mut(at) else { return };
+    let (mut found, mut was_word) = (false, false);
+    permission.retain(|name, rule| {
+        let ours = name == EVERYTHING && (*rule == word() || *rule == spelled_out());
+        found |= ours;
+        was_word |= ours && *rule == spelled_out();
+        !ours
+    });
+    let all = permission.get("*").and_then(Json::as_text).map(Json::text);
+    if found && permission.is_empty() {
+        members.remove(at);
+    } else if let (true, Some(all), Json::Object(rules)) = (was_word, all, &*permission)
+        && rules.len() == 1
+    {
+        *permission = all;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn locked(before: &str) -> String {
+        changed(Some(before), true, false).unwrap().unwrap()
+    }
+
+    #[test]
+    fn what_the_user_had_comes_back_to_the_letter() {
+        for before in [
+            "{}\n",
+            "{\n  \"permission\": \"allow\"\n}\n",
+            "{\n  \"permission\": {\n    \"*\": \"ask\"\n  }\n}\n",
+            "{\n  \"permission\": {\n    \"bash\": {\n      \"git *\": \"allow\"\n    },\n    \"edit\": \"deny\"\n  },\n  \"share\": \"disabled\"\n}\n",
+            "{\n  \"permission\": \"deny\"\n}\n",
+        ] {
+            let once = locked(before);
+            assert!(is_locked(&serde_json::from_str(&once).unwrap()), "{once}");
+            assert_eq!(locked(&once), once, "twice is once");
+            assert_eq!(changed(Some(&once), true, true).unwrap().as_deref(), Some(before));
+        }
+    }
+
+    #[test]
+    fn the_lock_is_the_last_rule() {
+        let once = locked(r#"{"permission": {"bash": "allow"}}"#);
+        assert!(once.find("\"bash\"").unwrap() < once.find("\"**\"").unwrap(), "{once}");
+    }
+
+    #[test]
+    fn a_file_of_ours_goes_and_one_of_the_user_stays() {
+        let ours = changed(None, false, false).unwrap().unwrap();
+        assert_eq!(changed(Some(&ours), false, true).unwrap(), None);
+        let read = ours.replacen('{', "{\n  \"$schema\": \"https://opencode.ai/config.json\",", 1);
+        assert_eq!(changed(Some(&read), false, true).unwrap(), None, "OpenCode has read it");
+        assert!(changed(Some(&read), true, true).unwrap().is_some_and(|text| text.contains("$schema")));
+    }
+
+    #[test]
+    fn what_the_user_changed_since_stays_as_well() {
+        let once = locked("{\n  \"permission\": \"allow\"\n}\n");
+        let since = once.replace("\"*\": \"allow\"", "\"*\": \"allow\",\n    \"bash\": \"ask\"");
+        let out = changed(Some(&since), true, true).unwrap().unwrap();
+        let left: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(left, serde_json::json!({ "permission": { "*": "allow", "bash": "ask" } }));
+    }
+
+    #[test]
+    fn what_cannot_be_changed_is_named() {
+        let why = |text: &str| changed(Some(text), true, false).unwrap_err();
+        assert!(why("{ // mine\n}").contains("not plain JSON"));
+        assert_eq!(why("[]"), "it is not an object");
+        assert_eq!(why(r#"{"permission": 1}"#), "`permission` is neither a word nor a list of rules");
+        assert!(why(r#"{"permission": {"**": "allow"}}"#).contains("of your own"));
+    }
+}

@@ -1,0 +1,85 @@
+"""Placet holds what an AI agent is about to do until the right person has said yes.
+
+import placet
+
+@placet.gate(risk="high")
+def delete_files(files: list[str]) -> str: ...
+
+with placet.session("nightly-cleanup"):
+    delete_files(["report.md"])     # waits for a person; runs once, or says why not
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import args, digest, errors, keys
+    from .aio import AsyncClient
+    from .blocking import Client
+    from .errors import (
+        Answered,
+        ApiError,
+        BlockingCall,
+        Cancelled,
+        ConfigError,
+        Conflict,
+        Denied,
+        Expired,
+        Invalid,
+        Lapsed,
+        NotJson,
+        NotRun,
+        PlacetError,
+        ProtocolError,
+        Refused,
+        Revoked,
+        StillPending,
+        UnknownOutcome,
+        Unreachable,
+        WrongKey,
+    )
+    from .gating import gate
+    from .held import AsyncHeld, Held, SyncHeld
+    from .keys import Keys
+    from .models import Call, Claim, Page, Record
+    from .sessions import current_session, session
+
+__version__ = "0.2.0"
+
+# Nothing is imported before it is used: an agent that never asks pays nothing.
+_HOMES = {
+    "aio": ("AsyncClient",),
+    "blocking": ("Client",),
+    "errors": (
+        "Answered", "ApiError", "BlockingCall", "Cancelled", "ConfigError", "Conflict", "Denied", "Expired",
+        "Invalid", "Lapsed", "NotJson", "NotRun", "PlacetError", "ProtocolError", "Refused", "Revoked",
+        "StillPending", "UnknownOutcome", "Unreachable", "WrongKey",
+    ),
+    "gating": ("gate",),
+    "held": ("AsyncHeld", "Held", "SyncHeld"),
+    "keys": ("Keys",),
+    "models": ("Call", "Claim", "Page", "Record"),
+    "sessions": ("current_session", "session"),
+}  # fmt: skip
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+_MODULES = {"args", "digest", "errors", "keys"}
+
+__all__ = [
+    "Answered", "ApiError", "AsyncClient", "AsyncHeld", "BlockingCall", "Call", "Cancelled", "Claim", "Client",
+    "ConfigError", "Conflict", "Denied", "Expired", "Held", "Invalid", "Keys", "Lapsed", "NotJson", "NotRun", "Page",
+    "PlacetError", "ProtocolError", "Record", "Refused", "Revoked", "StillPending", "SyncHeld", "UnknownOutcome",
+    "Unreachable", "WrongKey", "args", "current_session", "digest", "errors", "gate", "keys", "session",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in _HOME:
+        found = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+        globals()[name] = found
+        return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

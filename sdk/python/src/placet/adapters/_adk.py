@@ -1,0 +1,363 @@
+"""What the adapters for google-adk share: where a call comes from, what is asked for it, and who looks last."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import inspect
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+from placet import args as arguments_of
+from placet import digest, errors, keys
+from placet.models import Call
+from placet.sessions import current_session
+
+try:
+    from google.adk.tools.agent_tool import AgentTool
+    from google.adk.tools.tool_confirmation import ToolConfirmation
+except ImportError as missing:
+    raise ImportError("this adapter needs google-adk: pip install 'placet[adk]'") from missing
+
+logger = logging.getLogger("placet.adk")
+
+FRAMEWORK = "google-adk"
+
+BYE = 2.0
+"""Seconds that the report of a cancelled run may take."""
+
+HAND_OVERS = frozenset({"transfer_to_agent", "set_model_response", "exit_loop", "finish_task"})
+"""Tools by which ADK steers itself. They change nothing outside, so nobody is asked unless they are named."""
+
+Tools = Union[Iterable[str], Callable[[Any], bool], None]
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where a call comes from. Nested in an `AgentTool`, session and invocation are those of the outermost run: the
+    inner ones are thrown away with the call and would mean nothing to a person, nor to a restarted process."""
+
+    app: str | None
+    session: str
+    known: bool
+    """Whether the session is ADK's own, and so survives a restart."""
+    user: str | None
+    agent: str | None
+    invocation: str | None
+    call_id: str | None
+    inner_session: str | None
+    lineage: tuple[str, ...]
+    """The agents above this one, outermost first."""
+    live: bool
+    resumable: bool
+
+    @property
+    def nested(self) -> bool:
+        return bool(self.lineage)
+
+    def context(self) -> dict[str, Any]:
+        """What a person sees of it. Equal for the same call after a restart, as the idempotency key demands."""
+        found = {
+            "framework": FRAMEWORK,
+            "app": self.app,
+            "user": self.user,
+            "agent": self.agent,
+            "invocation_id": self.invocation,
+            "call_id": self.call_id,
+            "lineage": list(self.lineage) or None,
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+
+_OUTER: contextvars.ContextVar[Where | None] = contextvars.ContextVar("placet_adk_outer", default=None)
+
+
+def where(tool_context: Any) -> Where:
+    """Reads ADK's context. Whatever is missing or of another type is left out, never guessed."""
+    session = getattr(tool_context, "session", None)
+    invocation = getattr(tool_context, "_invocation_context", None)
+    own_session = _text(getattr(session, "id", None))
+    outer = _OUTER.get()
+    if outer is not None and outer.inner_session == own_session:
+        outer = None  # asked from within the tool itself, or by an agent that shares the session
+    around = current_session() if own_session is None else None
+    if around is not None:
+        return Where(
+            around.app, around.id, True, around.user, around.agent, around.invocation,
+            None, None, tuple(around.lineage), False, False,
+        )  # fmt: skip
+    resumability = getattr(invocation, "resumability_config", None)
+    return Where(
+        app=outer.app if outer else _text(getattr(session, "app_name", None)),
+        session=outer.session if outer else own_session or "adk",
+        known=outer.known if outer else own_session is not None,
+        user=outer.user if outer else _text(getattr(session, "user_id", None)),
+        agent=_text(getattr(tool_context, "agent_name", None)),
+        invocation=outer.invocation if outer else _text(getattr(tool_context, "invocation_id", None)),
+        call_id=_text(getattr(tool_context, "function_call_id", None)),
+        inner_session=own_session,
+        lineage=(*outer.lineage, outer.agent or "?") if outer else (),
+        live=getattr(invocation, "live_request_queue", None) is not None,
+        resumable=getattr(resumability, "is_resumable", False) is True,
+    )
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+class Counter:
+    """Numbers equal calls within one invocation, so that two intended equal calls are two requests.
+
+    A call that comes again under its own id (a resumed run) keeps its number.
+    """
+
+    KEPT = 1024
+
+    def __init__(self) -> None:
+        self._invocations: OrderedDict[str, tuple[keys.Ordinals, dict[str, int]]] = OrderedDict()
+
+    def number(self, place: Where, tool: str, arguments: Any) -> int:
+        name = f"{place.session}/{place.invocation}"
+        if name not in self._invocations:
+            self._invocations[name] = (keys.Ordinals(), {})
+            if len(self._invocations) > self.KEPT:
+                self._invocations.popitem(last=False)
+        ordinals, known = self._invocations[name]
+        if place.call_id is None:
+            return ordinals.next(tool, arguments)
+        if place.call_id not in known:
+            known[place.call_id] = ordinals.next(tool, arguments)
+        return known[place.call_id]
+
+
+@dataclass
+class Asking:
+    """Which calls are asked for, and how. The same for all of one adapter object."""
+
+    tools: Tools = None
+    risk: str | Mapping[str, str] | None = None
+    summary: Callable[[Any, dict[str, Any]], str | None] | None = None
+    allowed: Sequence[str] = ("approve", "edit", "deny")
+    expires_in: str | float | None = None
+    counter: Counter = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.tools, str):
+            raise errors.ConfigError(f"tools must be a set of names, such as {{{self.tools!r}}}, not one string")
+        if self.tools is not None and not callable(self.tools):
+            self.tools = frozenset(self.tools)
+
+    def wants(self, tool: Any) -> bool:
+        """Whether a call of this tool is asked for here. A tool that asks for itself is not asked for twice."""
+        if getattr(getattr(tool, "func", None), "__placet_gated__", False):
+            return False
+        if self.tools is None:
+            return tool.name not in HAND_OVERS and not isinstance(tool, AgentTool)
+        if callable(self.tools):
+            # Only a plain False lets a call pass unasked: a predicate that forgets to answer asks.
+            return self.tools(tool) is not False
+        return tool.name in self.tools
+
+    def call(self, tool: Any, arguments: dict[str, Any], place: Where) -> Call:
+        name = tool.name
+        signature = _signature(tool)
+        weak = None
+        if place.known:
+            agent = "/".join((*place.lineage, place.agent or "?"))
+            number = self.counter.number(place, name, arguments)
+            weak = keys.weak(place.app, place.session, agent, name, arguments, number)
+        strong = None
+        if place.known and place.call_id and place.inner_session:
+            strong = keys.strong(FRAMEWORK, place.app, place.inner_session, place.call_id)
+        return Call(
+            name,
+            # What is asked must stay what it is, whatever happens to ADK's own dict meanwhile.
+            _copy(arguments),
+            place.session,
+            keys=keys.Keys(strong=strong, weak=weak),
+            summary=self.summary(tool, arguments) if self.summary else None,
+            risk=self.risk.get(name) if isinstance(self.risk, Mapping) else self.risk,
+            context=place.context(),
+            allowed=tuple(self.allowed),
+            expires_in=self.expires_in,
+            arguments_schema=signature.schema() if signature else None,
+            accepts=signature.misfit if signature else None,
+        )
+
+
+def _copy(arguments: dict[str, Any]) -> dict[str, Any]:
+    arguments_of.check_json(arguments)
+    copied: dict[str, Any] = _copied(arguments)
+    return copied
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _copied(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_copied(item) for item in value]
+    return value
+
+
+def _signature(tool: Any) -> arguments_of.Signature | None:
+    """What a function tool takes. Other tools (MCP, OpenAPI) check their arguments themselves when they run."""
+    fn = getattr(tool, "func", None)
+    if not callable(fn):
+        return None
+    hidden = getattr(tool, "_ignore_params", ())
+    try:
+        return arguments_of.Signature(fn, hidden if isinstance(hidden, (list, tuple, set, frozenset)) else ())
+    except (TypeError, ValueError):
+        return None
+
+
+def not_run(tool: str, error: BaseException) -> dict[str, Any]:
+    """What the model is told when the adapter itself failed: not a no of anybody, and still not a yes."""
+    return {
+        "status": "failed",
+        "tool": tool,
+        "reason": str(error) or type(error).__name__,
+        "message": f"`{tool}` was not run: asking for approval failed ({error}). Nobody said no.",
+    }
+
+
+# --- The seal: who looks last ---------------------------------------------------------------------------------------
+
+
+class Permitted:
+    """One approved call on its way through ADK: the permit, and what exactly it is for."""
+
+    def __init__(self, held: Any):
+        self.held = held
+        self.exact = digest.canonical(held.arguments)
+        self.began = False
+        self.reported = False
+
+    async def succeeded(self, value: Any) -> None:
+        await self._report(self.held.succeeded, value)
+
+    async def failed(self, error: Any) -> None:
+        await self._report(self.held.failed, error)
+
+    async def gone(self, error: BaseException) -> None:
+        """The tool raised, or the run was cancelled in the middle of it, which a report must not hold up for long."""
+        if isinstance(error, Exception):
+            await self.failed(error)
+            return
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self.failed(f"{type(error).__name__} while it ran"), BYE)
+
+    async def _report(self, report: Callable[..., Any], what: Any) -> None:
+        if self.reported:
+            return
+        self.reported = True
+        try:
+            if inspect.iscoroutinefunction(report):
+                await report(what)
+            else:
+                await asyncio.to_thread(report, what)
+        except Exception as error:
+            # It ran (or did not); a report that is lost changes nothing about that. The request ends `unknown`.
+            logger.warning("the outcome of %s could not be reported: %s", self.held.request_id, error)
+
+
+PERMITTED = "_placet_permitted"
+
+
+def permitted(tool_context: Any) -> Permitted | None:
+    """The permit of this very call. ADK gives one context object to every hook of one call."""
+    found = getattr(tool_context, PERMITTED, None)
+    return found if isinstance(found, Permitted) else None
+
+
+def seal(tool: Any) -> None:
+    """Lets this tool object check, as the last one before it runs, that it runs what was approved.
+
+    ADK calls other plugins and the agent's own callbacks after ours, and any of them may still change the arguments or
+    answer in the tool's place. Only the tool's own `run_async` knows what is about to happen, so it is wrapped, once
+    for each tool object. An agent inside the tool learns there whose call it serves, too.
+    """
+    if getattr(tool, "_placet_sealed", False):
+        return
+    inner = tool.run_async
+
+    async def run_async(*, args: dict[str, Any], tool_context: Any) -> Any:
+        token = _OUTER.set(where(tool_context))
+        try:
+            permit = permitted(tool_context)
+            if permit is None:
+                return await inner(args=args, tool_context=tool_context)
+            return await _run_permitted(tool.name, permit, inner, args, tool_context)
+        finally:
+            _OUTER.reset(token)
+
+    tool.run_async = run_async
+    tool._placet_sealed = True
+
+
+async def _run_permitted(
+    name: str, permit: Permitted, inner: Callable[..., Any], args: dict[str, Any], tool_context: Any
+) -> Any:
+    if permit.began:
+        return not_run(name, RuntimeError("the permit of this call was used before"))
+    permit.began = True
+    if _canonical(args) != permit.exact:
+        changed = RuntimeError("another callback changed the arguments after they were approved")
+        await permit.failed(f"not run: {changed}")
+        return not_run(name, changed)
+    try:
+        result = await inner(args=args, tool_context=tool_context)
+    except BaseException as error:
+        await permit.gone(error)
+        raise
+    await permit.succeeded(result)
+    return with_note(permit.held, result)
+
+
+def _canonical(arguments: Any) -> Any:
+    try:
+        return digest.canonical(arguments)
+    except Exception:
+        return None
+
+
+def with_note(held: Any, result: Any) -> Any:
+    """The model still sees the call it made: after an edit the result says what really ran."""
+    if not held.edited:
+        return result
+    return {**(result if isinstance(result, dict) else {"result": result}), **held.note()}
+
+
+def hand_over(arguments: dict[str, Any], tool_context: Any, held: Any) -> Permitted:
+    """Makes ADK run what was approved. It takes edits from the dict it gave us, changed in place, and nowhere else."""
+    permit = Permitted(held)
+    arguments.clear()
+    arguments.update(_copied(held.arguments))
+    setattr(tool_context, PERMITTED, permit)
+    return permit
+
+
+async def admit(tool: Any, arguments: dict[str, Any], tool_context: Any, held: Any) -> dict[str, Any] | None:
+    """Hands over, and answers ADK's own confirmation where the tool has one. None, or why it cannot."""
+    permit = hand_over(arguments, tool_context, held)
+    try:
+        if await _asks_by_itself(tool, arguments, tool_context):
+            # `require_confirmation=True` as well: a person has said yes to exactly this, so ADK need not ask again.
+            tool_context.tool_confirmation = ToolConfirmation(confirmed=True)
+    except Exception as error:
+        await permit.failed(f"not run: {error}")
+        return not_run(tool.name, error)
+    return None
+
+
+async def _asks_by_itself(tool: Any, arguments: dict[str, Any], tool_context: Any) -> bool:
+    check = getattr(tool, "check_require_confirmation", None)
+    if inspect.iscoroutinefunction(check):
+        return await check(arguments, tool_context) is True
+    required = getattr(tool, "_require_confirmation", False)  # before 1.38, function tools only
+    return required is True or callable(required)

@@ -1,0 +1,201 @@
+"""What the adapters of tool-calling frameworks share: which calls are gated, and how one of them becomes a request."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from .. import keys
+from ..client import AsyncClient, Client
+from ..errors import ConfigError, Invalid
+from ..models import Call
+from ..sessions import current_session as current
+
+if TYPE_CHECKING:
+    from ..held import AsyncHeld, SyncHeld
+    from ..models import Record
+
+OPTIONS = frozenset({"risk", "summary", "allowed", "expires_in", "on_behalf_of", "idempotent"})
+"""What may be said about one tool. The summary may be a function of the arguments."""
+
+Tools = Iterable[str] | Mapping[str, Mapping[str, Any] | bool] | None
+
+
+class Selection:
+    """Which tools are gated, and what is said about each. Without a list it is all of them: policy allows the rest."""
+
+    def __init__(self, tools: Tools, defaults: Mapping[str, Any], carries: Iterable[str]):
+        if isinstance(tools, str):
+            raise ConfigError(f"tools={tools!r}: give a list of names, or a dict of names and options")
+        self._carries = frozenset(carries)
+        self._defaults = self._checked("the defaults", {"allowed": tuple(carries), **defaults})
+        self._tools: dict[str, dict[str, Any]] | None = None
+        if tools is None:
+            return
+        named = tools.items() if isinstance(tools, Mapping) else ((name, True) for name in tools)
+        self._tools = {}
+        for name, options in named:
+            if options is False:
+                continue
+            given = {} if options is True else options
+            if not isinstance(given, Mapping):
+                raise ConfigError(f"tools[{name!r}]: give True, False or a dict of options")
+            self._tools[name] = {**self._defaults, **self._checked(f"tools[{name!r}]", given)}
+
+    def _checked(self, where: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        for name in options:
+            if name not in OPTIONS:
+                raise ConfigError(f"{where}: `{name}` is no option; there are {', '.join(sorted(OPTIONS))}")
+        found = dict(options)
+        if "allowed" in found:
+            # A word that the framework cannot carry would be a decision without effect.
+            found["allowed"] = tuple(word for word in found["allowed"] if word in self._carries)
+            if not {"approve", "edit", "respond"} & set(found["allowed"]):
+                raise ConfigError(f"{where}: `allowed` leaves a reviewer nothing to say but no")
+        return found
+
+    def of(self, tool: str) -> dict[str, Any] | None:
+        """What is said about this tool; None when it is not gated."""
+        return self._defaults if self._tools is None else self._tools.get(tool)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a call comes from: the session people see, and whether it is the same after a restart."""
+
+    session: str
+    lasting: bool
+
+
+def place(given: str | None, thread: str | None, otherwise: str) -> Place:
+    """The session: as given, as `placet.session` around says, as the framework calls its conversation, or made up."""
+    around = current()
+    found = given or (around.id if around else None) or thread
+    return Place(found, True) if found else Place(otherwise, False)
+
+
+def made_up(framework: str) -> str:
+    """A session for a program that has none. It differs in every process, so nothing is found again after a restart."""
+    return f"{framework}-{secrets.token_hex(8)}"
+
+
+def call(
+    framework: str,
+    tool: str,
+    arguments: dict[str, Any],
+    where: Place,
+    call_id: str | None,
+    options: Mapping[str, Any],
+    *,
+    app: str | None = None,
+    context: Mapping[str, Any] | None = None,
+    schema: dict[str, Any] | None = None,
+    accepts: Callable[[dict[str, Any]], str | None] | None = None,
+    group: str | None = None,
+) -> Call:
+    """One call of the framework as a request. The same call gives the same body and key, in every process."""
+    around = current()
+    strong = keys.strong(framework, app, where.session, call_id) if where.lasting and call_id else None
+    known = around.keys(tool, arguments, strong) if around else keys.Keys(strong)
+    given = dict(options)
+    summary = given.pop("summary", None)
+    details = {"framework": framework, "app": app, "call_id": call_id, **(around.context() if around else {}), **(context or {})}
+    return Call(
+        tool,
+        arguments,
+        where.session,
+        keys=known,
+        summary=summary(arguments) if callable(summary) else summary,
+        context={name: value for name, value in details.items() if value not in (None, [], "")},
+        arguments_schema=schema,
+        accepts=accepts,
+        group=group,
+        **given,
+    )
+
+
+def closed(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of a tool's arguments, without room for names the tool does not have: nobody approves what is ignored."""
+    found = dict(schema)
+    if found.get("type") == "object" and "properties" in found:
+        found.setdefault("additionalProperties", False)
+    return found
+
+
+def relaxed(asked: Call, error: Invalid) -> Call:
+    """The call without its schema, when that was what the server did not take; `accepts` still judges edits here."""
+    if asked.arguments_schema is None or not (error.pointer or "").startswith("/arguments_schema"):
+        raise error
+    return replace(asked, arguments_schema=None)
+
+
+def hold(client: Client, asked: Call, **how: Any) -> SyncHeld:
+    try:
+        return client.hold(asked, **how)
+    except Invalid as error:
+        return client.hold(relaxed(asked, error), **how)
+
+
+async def ahold(client: AsyncClient, asked: Call, **how: Any) -> AsyncHeld:
+    try:
+        return await client.hold(asked, **how)
+    except Invalid as error:
+        return await client.hold(relaxed(asked, error), **how)
+
+
+def ask(client: Client, asked: Call) -> Record:
+    """Creates the request, or finds it, without waiting and without claiming."""
+    known = asked.keys or keys.Keys()
+    try:
+        return client.create(asked.body(), key=known.strong, weak_key=known.weak)
+    except Invalid as error:
+        return client.create(relaxed(asked, error).body(), key=known.strong, weak_key=known.weak)
+
+
+async def aask(client: AsyncClient, asked: Call) -> Record:
+    known = asked.keys or keys.Keys()
+    try:
+        return await client.create(asked.body(), key=known.strong, weak_key=known.weak)
+    except Invalid as error:
+        return await client.create(relaxed(asked, error).body(), key=known.strong, weak_key=known.weak)
+
+
+class Clients:
+    """The client in both forms. Frameworks call the same gate from blocking and from async code."""
+
+    def __init__(self, given: Client | AsyncClient | None):
+        if given is not None and not isinstance(given, (Client, AsyncClient)):
+            raise ConfigError(f"client={type(given).__name__}: give a placet.Client or a placet.AsyncClient")
+        self._given = given
+        self._made: dict[tuple[type, Client | AsyncClient | None], Any] = {}
+
+    def _of(self, kind: type) -> Any:
+        around = current()
+        base = self._given or (around.client if around else None)
+        if isinstance(base, kind):
+            return base
+        if (kind, base) not in self._made:
+            # Made where it is needed, so that an agent may be built before its environment is complete.
+            self._made[kind, base] = kind() if base is None else _twin(base, kind)
+        return self._made[kind, base]
+
+    @property
+    def sync(self) -> Client:
+        return self._of(Client)  # type: ignore[no-any-return]
+
+    @property
+    def aio(self) -> AsyncClient:
+        return self._of(AsyncClient)  # type: ignore[no-any-return]
+
+
+def _twin(client: Client | AsyncClient, kind: type) -> Any:
+    return kind(
+        client.url,
+        client._token,
+        timeout=client.timeout,
+        outage_budget=client.settings.outage_budget,
+        on_outage=client.settings.on_outage,
+        name=client.name,
+    )

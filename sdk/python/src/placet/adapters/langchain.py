@@ -1,0 +1,350 @@
+"""LangChain and LangGraph: `PlacetMiddleware` holds tool calls of `create_agent`, or of a bare `ToolNode`.
+
+`mode="block"` waits inside the call. `mode="pause"` ends the run at a LangGraph interrupt and needs a checkpointer; the
+resumed run asks Placet what was decided and does not listen to the resume value. `InterruptBridge` (in
+`placet.adapters.langgraph`) serves graphs that interrupt by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+from langchain.agents.middleware.types import AgentMiddleware, AgentState, PrivateStateAttr
+from langchain_core.messages import AIMessage, ToolMessage
+from langgraph.errors import GraphBubbleUp
+from langgraph.prebuilt import ToolNode
+from langgraph.types import Command, interrupt
+from pydantic import BaseModel, ValidationError
+from typing_extensions import NotRequired
+
+from ..errors import ConfigError
+from . import _calls
+from ._asking import as_text, edited_note, unasked
+from .langgraph import InterruptBridge
+
+if TYPE_CHECKING:
+    from langgraph.prebuilt.tool_node import ToolCallRequest
+
+    from ..client import AsyncClient, Client
+    from ..held import Held
+    from ..models import Call, Record
+
+__all__ = ["InterruptBridge", "PlacetMiddleware"]
+
+CARRIES = ("approve", "edit", "deny", "respond")
+PINS = "placet_gated"
+KEPT = 1_000
+"""How many calls that interrupt themselves are remembered with their permits."""
+
+Result = ToolMessage | Command[Any]
+
+
+class _State(AgentState[Any]):
+    placet_gated: NotRequired[Annotated[dict[str, bool], PrivateStateAttr]]
+    """What `when` said about each call of this turn. Kept with the thread, so that a resumed run cannot say otherwise."""
+
+
+class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Holds tool calls until Placet says yes. List it last: then nothing changes a call between the yes and the run.
+
+    `tools`: names, or a dict of names and options (`risk`, `summary`, `allowed`, `expires_in`, `on_behalf_of`,
+    `idempotent`); all tools if left out, and policy says which of them need a person. `when(name, arguments)` narrows it
+    further; what it said is kept in the checkpoint, because LangGraph runs a paused call from its beginning again.
+    """
+
+    state_schema = _State  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        client: Client | AsyncClient | None = None,
+        *,
+        tools: _calls.Tools = None,
+        when: Callable[[str, dict[str, Any]], bool] | None = None,
+        mode: str = "block",
+        hold_for: float | None = None,
+        session: str | None = None,
+        app: str | None = None,
+        **options: Any,
+    ):
+        super().__init__()
+        if mode not in {"block", "pause"}:
+            raise ConfigError(f"mode={mode!r}: use block or pause")
+        if mode == "pause" and hold_for is not None:
+            raise ConfigError("hold_for is for mode='block'; a paused run waits until it is resumed")
+        self.clients = _calls.Clients(client)
+        self.selection = _calls.Selection(tools, options, CARRIES)
+        self.when = when
+        self.mode = mode
+        self.hold_for = hold_for
+        self.session = session
+        self.app = app
+        self._made_up = _calls.made_up("langchain")
+        # Permits of calls that are paused by the tool's own interrupt: the run that goes on is the one that was approved.
+        self._kept: dict[str, Any] = {}
+
+    def tool_node(self, tools: Sequence[Any], **more: Any) -> ToolNode:
+        """A gated `ToolNode` for a graph that was not made by `create_agent`."""
+        return ToolNode(tools, wrap_tool_call=self.wrap_tool_call, awrap_tool_call=self.awrap_tool_call, **more)
+
+    # --- which calls -------------------------------------------------------------------------------------------------
+
+    def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        """Asks `when` once about each call of this turn, and keeps what it said with the thread."""
+        if self.when is None:
+            return None
+        message = next((one for one in reversed(state["messages"]) if isinstance(one, AIMessage)), None)
+        calls = message.tool_calls if message else []
+        return {PINS: {str(one["id"]): self._wanted(one["name"], one["args"]) for one in calls}}
+
+    async def aafter_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        return self.after_model(state, runtime)
+
+    def _wanted(self, name: str, arguments: dict[str, Any]) -> bool:
+        try:
+            return bool(self.when(name, dict(arguments))) if self.when else True
+        except Exception:
+            # A predicate that fails has not said that nobody needs to be asked.
+            return True
+
+    def _options(self, request: ToolCallRequest) -> dict[str, Any] | None:
+        """What is said about this call; None when it may pass without asking."""
+        pins = request.state.get(PINS) if isinstance(request.state, dict) else None
+        if self.when is not None and (pins or {}).get(str(request.tool_call["id"])) is False:
+            return None
+        return self.selection.of(request.tool_call["name"])
+
+    # --- the call as a request ---------------------------------------------------------------------------------------
+
+    def _call(self, request: ToolCallRequest, options: dict[str, Any]) -> Call:
+        tool_call = request.tool_call
+        config = getattr(request.runtime, "config", None) or {}
+        where = _calls.place(self.session, _thread(request), self._made_up)
+        if self.mode == "pause" and _thread(request) is None:
+            raise ConfigError("mode='pause' needs a checkpointer and a thread_id, or the run could never be resumed")
+        schema, accepts = _schema(request.tool)
+        message = _message_of(request)
+        # Some providers number their calls from 1 in every message; the message's own id tells them apart.
+        call_id = "/".join(part for part in (message, tool_call["id"]) if part)
+        return _calls.call(
+            "langchain",
+            tool_call["name"],
+            tool_call["args"],
+            where,
+            call_id if tool_call["id"] else None,
+            options,
+            app=self.app,
+            context={
+                "call_id": tool_call["id"],
+                "thread": _thread(request),
+                "agent": (config.get("metadata") or {}).get("lc_agent_name"),
+                "path": _path(config),
+            },
+            schema=schema,
+            accepts=accepts,
+        )
+
+    # --- blocking code -----------------------------------------------------------------------------------------------
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Result]) -> Result:
+        options = self._options(request)
+        if options is None:
+            return handler(request)
+        try:
+            call = self._call(request, options)
+            held = self._kept.get(_key(call))
+            if self.mode == "pause":
+                self._pause(held.record if held else _calls.ask(self.clients.sync, call), call)
+            held = held or _calls.hold(self.clients.sync, call, hold_for=self.hold_for)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            return _message(request, unasked(request.tool_call["name"], error))
+        if not held.go:
+            return _refused(request, held)
+        try:
+            result = handler(_with(request, held))
+        except GraphBubbleUp:
+            self._keep(call, held)
+            raise
+        except Exception as error:
+            self._forget(call)
+            held.failed(error)
+            raise
+        self._forget(call)
+        failure = _failure(result)
+        held.failed(failure) if failure is not None else held.succeeded(_value(result))
+        return _noted(request, result, held)
+
+    # --- async code --------------------------------------------------------------------------------------------------
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Result]]
+    ) -> Result:
+        options = self._options(request)
+        if options is None:
+            return await handler(request)
+        try:
+            call = self._call(request, options)
+            held = self._kept.get(_key(call))
+            if self.mode == "pause":
+                self._pause(held.record if held else await _calls.aask(self.clients.aio, call), call)
+            held = held or await _calls.ahold(self.clients.aio, call, hold_for=self.hold_for)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            return _message(request, unasked(request.tool_call["name"], error))
+        if not held.go:
+            return _refused(request, held)
+        try:
+            result = await handler(_with(request, held))
+        except GraphBubbleUp:
+            self._keep(call, held)
+            raise
+        except Exception as error:
+            self._forget(call)
+            await held.failed(error)
+            raise
+        self._forget(call)
+        failure = _failure(result)
+        await (held.failed(failure) if failure is not None else held.succeeded(_value(result)))
+        return _noted(request, result, held)
+
+    # --- pausing -----------------------------------------------------------------------------------------------------
+
+    def _pause(self, record: Record, call: Call) -> None:
+        """Interrupts exactly once for every call that policy holds, decided or not.
+
+        A resumed node runs from its beginning, and LangGraph hands out resume values in the order of the interrupts. Were
+        this one left out when the decision is already there, the tool's own interrupt would get the value meant for it.
+        What it returns is not looked at: anybody who can resume a thread could say anything.
+        """
+        if (record.verdict or {}).get("effect") == "hold":
+            interrupt(
+                {
+                    "type": "placet",
+                    "request": record.id,
+                    "tool": call.tool,
+                    "arguments": call.arguments,
+                    "url": record.url,
+                    "message": "Waits for a decision in Placet. Resume when it is there; the value does not matter.",
+                }
+            )
+
+    def _keep(self, call: Call, held: Held) -> None:
+        if _key(call):
+            self._kept[_key(call)] = held
+            while len(self._kept) > KEPT:
+                self._kept.pop(next(iter(self._kept)))
+
+    def _forget(self, call: Call) -> None:
+        self._kept.pop(_key(call), None)
+
+
+def _key(call: Call) -> str:
+    """The key of this very call; empty when it has none, and then nothing is remembered of it."""
+    return (call.keys.strong if call.keys else None) or ""
+
+
+# --- reading the request ---------------------------------------------------------------------------------------------
+
+
+def _thread(request: ToolCallRequest) -> str | None:
+    """The thread, when it is kept by a checkpointer."""
+    info = getattr(request.runtime, "execution_info", None)
+    thread = getattr(info, "thread_id", None)
+    return None if thread is None else str(thread)
+
+
+def _message_of(request: ToolCallRequest) -> str | None:
+    state = request.state
+    messages = state.get("messages") if isinstance(state, dict) else getattr(state, "messages", state)
+    for message in reversed(messages if isinstance(messages, list) else []):
+        if isinstance(message, AIMessage) and any(one["id"] == request.tool_call["id"] for one in message.tool_calls):
+            return message.id
+    return None
+
+
+def _path(config: dict[str, Any]) -> list[str]:
+    """The nodes on the way here, outermost first. Without the ids of their runs, which differ from run to run."""
+    namespace = (config.get("configurable") or {}).get("checkpoint_ns") or ""
+    return [part.split(":", 1)[0] for part in namespace.split("|") if part]
+
+
+def _schema(tool: Any) -> tuple[dict[str, Any] | None, Callable[[dict[str, Any]], str | None] | None]:
+    """The schema of what the model may say (injected arguments are not in it), and the tool's own check of an edit."""
+    schema = getattr(tool, "tool_call_schema", None)
+    if isinstance(schema, dict):
+        return _calls.closed(schema), None
+    if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
+        return None, None
+
+    def accepts(arguments: dict[str, Any]) -> str | None:
+        try:
+            schema.model_validate(arguments)
+        except ValidationError as error:
+            return str(error)
+        return None
+
+    return _calls.closed(schema.model_json_schema()), accepts
+
+
+def _with(request: ToolCallRequest, held: Held) -> ToolCallRequest:
+    return request.override(tool_call={**request.tool_call, "args": held.arguments})
+
+
+# --- what the model gets ---------------------------------------------------------------------------------------------
+
+
+def _message(request: ToolCallRequest, result: dict[str, Any], status: str = "error") -> ToolMessage:
+    return ToolMessage(
+        content=as_text(result),
+        name=request.tool_call["name"],
+        tool_call_id=request.tool_call["id"],
+        status=status,
+        response_metadata={"placet": result},
+    )
+
+
+def _refused(request: ToolCallRequest, held: Held) -> ToolMessage:
+    if held.status != "answered":
+        return _message(request, held.result())
+    # As LangChain's own `respond`: what the person wrote stands in place of the tool's result.
+    message = _message(request, held.result(), "success")
+    return message.model_copy(update={"content": held.answer}) if isinstance(held.answer, str) else message
+
+
+def _noted(request: ToolCallRequest, result: Result, held: Held) -> Result:
+    """After an edit the model is told what ran: its own history still shows the call it made."""
+    if not held.edited:
+        return result
+    if isinstance(result, ToolMessage):
+        return _prefixed(result, held)
+    update = result.update if isinstance(result, Command) else None
+    if isinstance(update, dict) and isinstance(update.get("messages"), list):
+        mine = request.tool_call["id"]
+        messages = [
+            _prefixed(one, held) if isinstance(one, ToolMessage) and one.tool_call_id == mine else one
+            for one in update["messages"]
+        ]
+        return replace(result, update={**update, "messages": messages})
+    return result
+
+
+def _prefixed(message: ToolMessage, held: Held) -> ToolMessage:
+    text = edited_note(held)
+    content = message.content
+    changed: Any = f"{text}\n\n{content}" if isinstance(content, str) else [{"type": "text", "text": text}, *content]
+    return message.model_copy(
+        update={"content": changed, "response_metadata": {**message.response_metadata, **held.note()}}
+    )
+
+
+def _failure(result: Result) -> str | None:
+    """The error that LangGraph turned into a message, if it is one."""
+    return str(result.content) if isinstance(result, ToolMessage) and result.status == "error" else None
+
+
+def _value(result: Result) -> Any:
+    return result.content if isinstance(result, ToolMessage) else result

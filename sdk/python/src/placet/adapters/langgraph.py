@@ -1,0 +1,237 @@
+"""LangGraph: `InterruptBridge` serves graphs that interrupt by themselves, as they are.
+
+It reads three dialects: agent-inbox (`interrupt([HumanInterrupt])`), LangChain's `HumanInTheLoopMiddleware` (batched and
+per call), and plain text, which is a question. `PlacetMiddleware(mode="pause")` is served too. Interrupts become requests,
+decisions become resume values. The graph's checkpointer keeps the pause and Placet keeps the decision, so a run that was
+killed anywhere goes on with `bridge.run(graph, None, config)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from langgraph.errors import GraphBubbleUp
+from langgraph.types import Command
+
+from ..errors import ConfigError, Invalid, UnknownOutcome
+from . import _calls
+from ._interrupts import Question, questions
+
+if TYPE_CHECKING:
+    from ..client import AsyncClient, Client
+    from ..models import Record
+
+__all__ = ["InterruptBridge"]
+
+MARK = "placet"
+"""Where the checkpoints of a resumed run say which requests it was resumed with."""
+ENDED_WELL = frozenset({"succeeded", "failed"})
+
+
+class _Do:
+    """One thing to be done: a method of the graph, of the client, or of a held call."""
+
+    def __init__(self, target: Any, method: str, *args: Any, **more: Any):
+        self.target, self.method, self.args, self.more = target, method, args, more
+
+
+_Steps = Generator[_Do, Any, Any]
+
+
+class InterruptBridge:
+    """Runs a graph to its end and puts every interrupt on the way to Placet.
+
+    `options` are those of every request: `risk`, `expires_in`, `on_behalf_of`. `idempotent=True` says that the graph may
+    repeat what it was doing when it was killed.
+    """
+
+    def __init__(
+        self,
+        client: Client | AsyncClient | None = None,
+        *,
+        app: str | None = None,
+        idempotent: bool = False,
+        risk: str | None = None,
+        expires_in: str | float | None = None,
+        on_behalf_of: str | None = None,
+    ):
+        self.clients = _calls.Clients(client)
+        self.app = app
+        self.idempotent = idempotent
+        given = {"risk": risk, "expires_in": expires_in, "on_behalf_of": on_behalf_of}
+        self.options = {name: value for name, value in given.items() if value is not None}
+
+    def run(self, graph: Any, input: Any, config: dict[str, Any], **how: Any) -> Any:
+        """As `graph.invoke`, but returns when no interrupt is open any more. `input=None` goes on with a thread."""
+        client = self.clients.sync
+
+        def perform(do: _Do) -> Any:
+            target = graph if do.target == "graph" else client if do.target == "client" else do.target
+            return getattr(target, do.method)(*do.args, **do.more)
+
+        return _drive(self._conversation(input, config, how), perform)
+
+    async def arun(self, graph: Any, input: Any, config: dict[str, Any], **how: Any) -> Any:
+        """As `run`, for `graph.ainvoke`."""
+        client = self.clients.aio
+
+        async def perform(do: _Do) -> Any:
+            if do.target == "graph":
+                return await getattr(graph, "a" + do.method)(*do.args, **do.more)
+            return await getattr(client if do.target == "client" else do.target, do.method)(*do.args, **do.more)
+
+        return await _adrive(self._conversation(input, config, how), perform)
+
+    def _conversation(self, input: Any, config: dict[str, Any], how: dict[str, Any]) -> _Steps:
+        """The whole run, once for blocking and async graphs: yields what is to be done, and is sent what came of it."""
+        snapshot = yield _Do("graph", "get_state", config)
+        before = []
+        for id in _marked(snapshot, input):
+            before.append((yield _Do("client", "get", id)))
+        self._startable(snapshot, input, config, before)
+        asked = self._questions(snapshot, config)
+        while True:
+            now, held = config, []
+            if asked:
+                answers, held = yield from _decided(asked)
+                input, now = Command(resume=_resume(asked, answers)), _marking(config, held)
+            try:
+                result = yield _Do("graph", "invoke", input, now, **how)
+            except GraphBubbleUp:
+                raise
+            except Exception as error:
+                yield from _reported(held, "failed", error)
+                raise
+            yield from _reported(held, "succeeded", None, "the graph went on")
+            asked = self._questions((yield _Do("graph", "get_state", config)), config)
+            if not asked:
+                return result
+
+    def _questions(self, snapshot: Any, config: dict[str, Any]) -> list[Question]:
+        thread = (config.get("configurable") or {}).get("thread_id")
+        return [
+            question
+            for task in snapshot.tasks
+            for interrupt in task.interrupts
+            for question in questions(interrupt, task.name, str(thread), self.app, self.options)
+        ]
+
+    def _startable(self, snapshot: Any, input: Any, config: dict[str, Any], before: Sequence[Record]) -> None:
+        """Refuses what would lose an open question, or repeat what may have happened."""
+        thread = (config.get("configurable") or {}).get("thread_id")
+        if thread is None:
+            raise ConfigError("the bridge needs a checkpointer and config['configurable']['thread_id']")
+        if input is not None and not isinstance(input, Command) and snapshot.interrupts:
+            raise ConfigError(f"thread {thread} waits for a decision; go on with input=None before you give it new input")
+        if isinstance(input, Command) and input.resume is not None:
+            raise ConfigError("resume values come from Placet; go on with input=None")
+        open = [record.id for record in before if record.state not in ENDED_WELL]
+        if open and not self.idempotent:
+            raise UnknownOutcome(
+                f"thread {thread} was stopped while it ran what {', '.join(open)} allowed; whether that happened is not "
+                "known, and going on would repeat it. Look, correct the thread with update_state, or pass idempotent=True"
+            )
+
+
+def _marked(snapshot: Any, input: Any) -> list[str]:
+    """The requests that a run was resumed with when it was stopped between two checkpoints; none otherwise."""
+    if input is not None or not snapshot.next or snapshot.interrupts:
+        return []
+    mark = (snapshot.metadata or {}).get(MARK)
+    return [id for id in str(mark).split(",") if id] if mark else []
+
+
+def _marking(config: dict[str, Any], held: Sequence[Any]) -> dict[str, Any]:
+    ids = [given.request_id for given in held if given.go]
+    return {**config, "metadata": {**(config.get("metadata") or {}), MARK: ",".join(ids)}}
+
+
+def _decided(asked: Sequence[Question]) -> _Steps:
+    """Puts the questions to people and waits for all of them; then the answers, and the permits that some of them need.
+
+    Permits are claimed last, right before the graph goes on: a process that is killed while it waits has claimed nothing.
+    """
+    records = []
+    for one in asked:
+        records.append((yield from _put(one)))
+    for index, record in enumerate(records):
+        records[index] = yield _Do("client", "wait", record.id)
+    answers, held = _answers(asked, records), []
+    try:
+        for one in _to_claim(asked, records):
+            held.append((yield _Do("client", "hold", one.call)))
+            answers[one.place] = one.answer(held[-1])
+    except BaseException as error:
+        yield from _reported(held, "failed", f"not run: {error}")
+        raise
+    return answers, held
+
+
+def _put(question: Question) -> _Steps:
+    if question.known is not None:
+        return (yield _Do("client", "get", question.known))
+    if question.call is None:
+        return (yield _Do("client", "create", question.body, key=question.key))
+    key = question.call.keys.strong if question.call.keys else None
+    try:
+        return (yield _Do("client", "create", question.call.body(), key=key))
+    except Invalid as error:
+        question.call = _calls.relaxed(question.call, error)
+        return (yield _Do("client", "create", question.call.body(), key=key))
+
+
+def _reported(held: Sequence[Any], method: str, *what: Any) -> _Steps:
+    for one in held:
+        if one.go:
+            yield _Do(one, method, *what)
+
+
+def _answers(asked: Sequence[Question], records: Sequence[Record]) -> dict[tuple[str, int], Any]:
+    """What can be said without a permit. Comes first: a graph that cannot hear a no is left alone before anything is claimed."""
+    return {
+        one.place: one.settled(record)
+        for one, record in zip(asked, records, strict=True)
+        if one.call is None or record.state != "approved"
+    }
+
+
+def _to_claim(asked: Sequence[Question], records: Sequence[Record]) -> list[Question]:
+    return [one for one, record in zip(asked, records, strict=True) if one.call is not None and record.state == "approved"]
+
+
+def _resume(asked: Sequence[Question], answers: dict[tuple[str, int], Any]) -> dict[str, Any]:
+    """One resume value for each interrupt, in the dialect it was asked in."""
+    found: dict[str, Any] = {}
+    for interrupt in dict.fromkeys(one.interrupt for one in asked):
+        mine = [one for one in asked if one.interrupt == interrupt]
+        found[interrupt] = mine[0].dialect.whole([answers[one.place] for one in mine])
+    return found
+
+
+def _drive(steps: _Steps, perform: Callable[[_Do], Any]) -> Any:
+    value, error = None, None
+    try:
+        while True:
+            do = steps.throw(error) if error is not None else steps.send(value)
+            value, error = None, None
+            try:
+                value = perform(do)
+            except BaseException as caught:
+                error = caught
+    except StopIteration as done:
+        return done.value
+
+
+async def _adrive(steps: _Steps, perform: Callable[[_Do], Awaitable[Any]]) -> Any:
+    value, error = None, None
+    try:
+        while True:
+            do = steps.throw(error) if error is not None else steps.send(value)
+            value, error = None, None
+            try:
+                value = await perform(do)
+            except BaseException as caught:
+                error = caught
+    except StopIteration as done:
+        return done.value

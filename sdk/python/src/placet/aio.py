@@ -1,0 +1,328 @@
+"""`AsyncClient`: the client for asyncio. What to send and how to read it is in `core`; this file does it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from . import questions, wait
+from .base import GONE, Base, checked_on_denied, lost, reply
+from .core import hold, steps, wire
+from .core.effects import Effect, Flow, Pause, Send
+from .core.listen import Event, Listener
+from .core.retry import Outage
+from .errors import PlacetError, ProtocolError
+from .held import AsyncHeld
+from .models import Call, Claim, Page, Record
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+
+    import httpx
+    from typing_extensions import Self
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Line:
+    """What belongs to one event loop: its connections, and those who wait on it."""
+
+    http: httpx.AsyncClient
+    hub: wait.AsyncHub
+
+
+class AsyncClient(Base):
+    """The client for asyncio. Make one for the whole program; it may be used on several event loops."""
+
+    _transport_kind = "async_transport"
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        timeout: float = 5.0,
+        outage_budget: float = 30.0,
+        on_outage: str = "deny",
+        name: str | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ):
+        super().__init__(url, token, timeout, outage_budget, on_outage, name, transport)
+        self._lines: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Line] = weakref.WeakKeyDictionary()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Closes the connections of this event loop."""
+        line = self._lines.pop(asyncio.get_running_loop(), None)
+        if line is not None:
+            await line.hub.close()
+            await line.http.aclose()
+
+    def _line(self) -> _Line:
+        import httpx
+
+        loop = asyncio.get_running_loop()
+        line = self._lines.get(loop)
+        if line is None:
+            http = httpx.AsyncClient(**self._options())
+            line = self._lines[loop] = _Line(http, wait.AsyncHub(http, self.timeout))
+        return line
+
+    async def _perform(self, effect: Effect) -> Any:
+        line = self._line()
+        if isinstance(effect, Send):
+            if effect.look:
+                async with line.hub.looks:
+                    return await self._send(line.http, effect)
+            return await self._send(line.http, effect)
+        if isinstance(effect, Pause):
+            return await asyncio.sleep(effect.seconds)
+        return await line.hub.news(effect)
+
+    async def _send(self, http: httpx.AsyncClient, call: Send) -> Any:
+        import httpx
+
+        try:
+            return reply(await http.request(**self._request(call)))
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+            return lost(error)
+
+    async def _drive(self, flow: Flow[T]) -> T:
+        """Does what the flow asks for, until it is done."""
+        try:
+            effect = next(flow)
+            while True:
+                effect = flow.send(await self._perform(effect))
+        except StopIteration as done:
+            return done.value  # type: ignore[no-any-return]
+        finally:
+            flow.close()
+
+    async def _shielded(self, flow: Flow[T]) -> T:
+        """Goes on to its end even if the caller is cancelled meanwhile."""
+        return await asyncio.shield(asyncio.ensure_future(self._drive(flow)))
+
+    async def _withdrawn(self, asked: hold.Ticket, flow: Flow[hold.Outcome]) -> hold.Outcome:
+        """Drives a flow; if the caller is cancelled meanwhile, what it asked is withdrawn."""
+        try:
+            return await self._drive(flow)
+        except PlacetError:
+            raise
+        except BaseException:
+            if asked.sent:
+                farewell = asyncio.ensure_future(self._drive(hold.abandon(asked, self.settings)))
+                try:
+                    await asyncio.wait_for(asyncio.shield(farewell), GONE)
+                except (asyncio.TimeoutError, asyncio.CancelledError):
+                    # Cancelled again, or the server is slow: it goes on by itself while the loop lives.
+                    pass
+            raise
+
+    async def hold(
+        self, call: Call, hold_for: float | None = None, then: str = "cancel", *, on_outage: str | None = None
+    ) -> AsyncHeld:
+        """Create, wait, claim. Only `held.go` lets the call run, once; report with `held.succeeded` or `.failed`.
+
+        `hold_for` bounds the wait here, in seconds; `then` says what its end does to the request: `cancel` or `leave`.
+        """
+        asked, flow = self._holding(call, self._terms(hold_for, then, on_outage))
+        return AsyncHeld(self, await self._withdrawn(asked, flow), call.tool, asked.id)
+
+    async def run(
+        self,
+        call: Call,
+        fn: Callable[..., Any],
+        *,
+        hold_for: float | None = None,
+        on_denied: str = "return",
+        on_outage: str | None = None,
+    ) -> Any:
+        """Holds the call, runs `fn(**arguments)` once if it may, reports, and returns its value or `held.result()`."""
+        checked_on_denied(on_denied)
+        held = await self.hold(call, hold_for, on_outage=on_outage)
+        if not held.go:
+            if on_denied == "raise":
+                held.raise_for_refusal()
+            return held.result()
+        try:
+            value = fn(**held.arguments)
+            if inspect.isawaitable(value):
+                value = await value
+        except BaseException as error:
+            await held.failed(error)
+            raise
+        await held.succeeded(value)
+        return value
+
+    async def _ask(
+        self, body: dict[str, Any], key: str | None, hold_for: float | None, on_outage: str | None
+    ) -> AsyncHeld:
+        asked, flow = self._asking(body, key, self._terms(hold_for, "cancel", on_outage))
+        return AsyncHeld(self, await self._withdrawn(asked, flow), None, asked.id)
+
+    async def confirm(
+        self,
+        message: str,
+        *,
+        details: str | None = None,
+        confirm_label: str | None = None,
+        cancel_label: str | None = None,
+        session: str | None = None,
+        summary: str | None = None,
+        risk: str | None = None,
+        context: dict[str, Any] | None = None,
+        expires_in: str | float | None = None,
+        on_behalf_of: str | None = None,
+        group: str | None = None,
+        key: str | None = None,
+        hold_for: float | None = None,
+        on_outage: str | None = None,
+    ) -> AsyncHeld:
+        """Asks for a yes. True in a condition only when somebody said it."""
+        body = questions.confirmation(
+            message, details, confirm_label, cancel_label,
+            session=session, summary=summary, risk=risk, context=context,
+            expires_in=expires_in, on_behalf_of=on_behalf_of, group=group,
+        )  # fmt: skip
+        return await self._ask(body, key, hold_for, on_outage)
+
+    async def ask(
+        self,
+        question: str,
+        type: str = "text",
+        *,
+        options: Sequence[str] | None = None,
+        min: float | None = None,
+        max: float | None = None,
+        required: bool = True,
+        default: Any = None,
+        session: str | None = None,
+        summary: str | None = None,
+        risk: str | None = None,
+        context: dict[str, Any] | None = None,
+        expires_in: str | float | None = None,
+        on_behalf_of: str | None = None,
+        group: str | None = None,
+        key: str | None = None,
+        hold_for: float | None = None,
+        on_outage: str | None = None,
+    ) -> AsyncHeld:
+        """Asks for a `text`, `number`, `choice`, `multi_choice`, `date` or `file`; `held.answer` has the answer."""
+        body = questions.question(
+            question, type, options, min, max, required, default,
+            session=session, summary=summary, risk=risk, context=context,
+            expires_in=expires_in, on_behalf_of=on_behalf_of, group=group,
+        )  # fmt: skip
+        return await self._ask(body, key, hold_for, on_outage)
+
+    async def propose(
+        self,
+        title: str,
+        steps: Sequence[dict[str, Any]],
+        *,
+        can_modify: bool = False,
+        estimated_duration: str | None = None,
+        session: str | None = None,
+        summary: str | None = None,
+        risk: str | None = None,
+        context: dict[str, Any] | None = None,
+        expires_in: str | float | None = None,
+        on_behalf_of: str | None = None,
+        group: str | None = None,
+        key: str | None = None,
+        hold_for: float | None = None,
+        on_outage: str | None = None,
+    ) -> AsyncHeld:
+        """Proposes a plan. `held.go` when it was approved; `held.steps` has its steps in the approved order."""
+        body = questions.plan(
+            title, steps, can_modify, estimated_duration,
+            session=session, summary=summary, risk=risk, context=context,
+            expires_in=expires_in, on_behalf_of=on_behalf_of, group=group,
+        )  # fmt: skip
+        return await self._ask(body, key, hold_for, on_outage)
+
+    async def create(
+        self,
+        body: dict[str, Any],
+        *,
+        key: str | None = None,
+        weak_key: str | None = None,
+        wait: float | None = None,
+        claimant: str | None = None,
+        claim: bool = False,
+    ) -> Record:
+        """Asks. With `claim` the answer may carry `permit` in its `raw`."""
+        return await self._drive(self._creating(body, key, weak_key, wait, claimant, claim))
+
+    async def get(self, id: str, *, wait: float | None = None, version: int | None = None) -> Record:
+        """Reads. With `wait`, once it is no longer pending (with `version`: once that is no longer its version)."""
+        return await self._drive(self._about(id, wire.get(id, wait=wait, version=version)))
+
+    async def wait(self, id: str, timeout: float | None = None) -> Record:
+        """The request once it is no longer pending, or as it stands after `timeout` seconds."""
+        return await self._drive(steps.find_and_wait(id, self.settings, timeout))
+
+    async def claim(self, id: str, claimant: str) -> Claim:
+        """Takes the permit. The same claimant gets the same one again; anybody else `Conflict`."""
+        return await self._drive(steps.claim(id, claimant, self.settings))
+
+    async def report(
+        self, id: str, permit: str, status: str, *, result_digest: str | None = None, note: str | None = None
+    ) -> Record:
+        """Says what became of it: `succeeded` or `failed`."""
+        return await self._drive(self._about(id, wire.report(id, permit, status, result_digest, note)))
+
+    async def cancel(self, id: str, reason: str | None = None) -> Record:
+        """Withdraws a request that is pending, or approved and not claimed."""
+        return await self._drive(self._about(id, wire.cancel(id, reason)))
+
+    async def decide(
+        self,
+        id: str,
+        decision: str,
+        *,
+        digest: str,
+        version: int,
+        reason: str | None = None,
+        arguments: dict[str, Any] | None = None,
+        answer: Any = None,
+        steps: Sequence[dict[str, Any]] | None = None,
+    ) -> Record:
+        """For people: decides on exactly what the record with this digest and version showed."""
+        return await self._drive(self._deciding(id, decision, digest, version, reason, arguments, answer, steps))
+
+    async def list(self, **query: str | int) -> Page:
+        """For people: `state`, `agent`, `tool`, `session`, `risk`, `group`, `q`, `cursor`, `limit`."""
+        return await self._drive(self._listing(query))
+
+    async def stream(self, after: str | None = None) -> AsyncIterator[Event]:
+        """Everything that happens to the requests this key may see, from now or from the event `after` on.
+
+        Connects again by itself, where it broke off. Raises nothing for an outage; ends never.
+        """
+        import httpx
+
+        listener = Listener(after)
+        pauses = Outage(float("inf"))
+        while True:
+            try:
+                async with contextlib.aclosing(wait.events(self._line().http, listener, self.timeout)) as arriving:
+                    async for event in arriving:
+                        pauses.over()
+                        if event.type != "heartbeat":
+                            yield event
+            except wait.NoStream as error:
+                raise ProtocolError(f"there is no stream at {self.url}: {error}") from error
+            except (httpx.HTTPError, httpx.StreamError, OSError, wait.Busy):
+                pass
+            await asyncio.sleep(pauses.pause() or 0.0)

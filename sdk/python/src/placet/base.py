@@ -1,0 +1,202 @@
+"""What both clients are made of: settings, checked once; httpx, told once; every call as a flow."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from . import keys as _keys
+from . import questions
+from .core import hold, steps, wire
+from .core.effects import Flow, Lost, Reply, Send
+from .errors import ConfigError
+from .models import Call, Page, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import httpx
+
+DEFAULT_URL = "http://127.0.0.1:4000"
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+GONE = 2.0
+"""How long withdrawing may take when the caller was cancelled."""
+
+
+default_transport: Callable[[str], Any] | None = None
+"""For tests: what clients without a transport of their own talk through; told `transport` or `async_transport`."""
+
+
+class Base:
+    """The part of a client that does nothing by itself."""
+
+    _transport_kind: str
+
+    def __init__(
+        self,
+        url: str | None,
+        token: str | None,
+        timeout: float,
+        outage_budget: float,
+        on_outage: str,
+        name: str | None,
+        transport: Any,
+    ):
+        self.url = checked_url(url or os.environ.get("PLACET_URL") or DEFAULT_URL)
+        found = token or os.environ.get("PLACET_TOKEN")
+        if not found:
+            raise ConfigError("no key: set PLACET_TOKEN, or pass token=; `placet key new --role agent` makes one")
+        if not found.isascii() or not found.isprintable() or " " in found:
+            raise ConfigError("the key has characters that no key has; check PLACET_TOKEN")
+        if not timeout > 0 or not outage_budget >= 0:
+            raise ConfigError("timeout must be more than 0 s, and outage_budget at least 0 s")
+        self._token = found
+        self.timeout = timeout
+        self.name = name
+        self.own_transport = transport is not None
+        if transport is None and default_transport is not None:
+            transport = default_transport(self._transport_kind)
+        self.transport = transport
+        self._twin: Any = None
+        self.settings = steps.Settings(self.url, outage_budget, checked_on_outage(on_outage))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.url})"
+
+    def _options(self) -> dict[str, Any]:
+        """What httpx is told."""
+        import httpx
+
+        host = urlsplit(self.url).hostname or ""
+        agent = "placet-python/0.2.0" + (f" ({self.name})" if self.name else "")
+        return {
+            "base_url": self.url,
+            "headers": {"Authorization": f"Bearer {self._token}", "User-Agent": agent},
+            "timeout": httpx.Timeout(self.timeout, pool=None),
+            # Idle connections are let go before the server closes them.
+            "limits": httpx.Limits(max_connections=128, max_keepalive_connections=64, keepalive_expiry=20.0),
+            "follow_redirects": False,
+            # Nothing on this machine is behind a proxy, whatever the environment says.
+            "trust_env": host not in LOOPBACK,
+            # Reading the certificates of the world takes a while, and plain HTTP needs none.
+            "verify": self.url.startswith("https:"),
+            "transport": self.transport,
+        }
+
+    def _request(self, call: Send) -> dict[str, Any]:
+        """One call, for httpx."""
+        import httpx
+
+        headers = dict(call.headers)
+        if call.body is not None:
+            headers["Content-Type"] = "application/json"
+        return {
+            "method": call.method,
+            "url": call.path,
+            "params": dict(call.query) or None,
+            "headers": headers,
+            "content": call.body,
+            # Held calls may take longer by what the server was asked to hold them.
+            "timeout": httpx.Timeout(self.timeout, read=self.timeout + call.held_for, pool=None),
+        }
+
+    def _terms(self, hold_for: float | None, then: str, on_outage: str | None) -> hold.Terms:
+        if then not in {"cancel", "leave"}:
+            raise ConfigError(f"then={then!r}: use `cancel` or `leave`")
+        if hold_for is not None and not hold_for >= 0:
+            raise ConfigError(f"hold_for={hold_for!r}: use seconds")
+        word = self.settings.on_outage if on_outage is None else checked_on_outage(on_outage)
+        return hold.Terms(hold_for, then, word)
+
+    def _holding(self, call: Call, terms: hold.Terms) -> tuple[hold.Ticket, Flow[hold.Outcome]]:
+        asked = hold.ticket(call)
+        return asked, hold.hold(call, asked, self.settings, terms)
+
+    def _asking(
+        self, body: dict[str, Any], key: str | None, terms: hold.Terms
+    ) -> tuple[hold.Ticket, Flow[hold.Outcome]]:
+        asked = hold.Ticket(questions.checked(body), key or _keys.random())
+        return asked, hold.question(asked, self.settings, terms)
+
+    def _creating(
+        self,
+        body: dict[str, Any],
+        key: str | None,
+        weak_key: str | None,
+        wait: float | None,
+        claimant: str | None,
+        claim: bool,
+    ) -> Flow[Record]:
+        call = wire.create(
+            body, key=key or _keys.random(), weak_key=weak_key, wait=wait, claimant=claimant, claim=claim
+        )
+        return steps.send(call, self.settings, steps.a_record())
+
+    def _about(self, id: str, call: Send) -> Flow[Record]:
+        return steps.send(call, self.settings, steps.a_record(id))
+
+    def _deciding(
+        self,
+        id: str,
+        decision: str,
+        digest: str,
+        version: int,
+        reason: str | None,
+        arguments: dict[str, Any] | None,
+        answer: Any,
+        plan: Sequence[dict[str, Any]] | None,
+    ) -> Flow[Record]:
+        optional = {"reason": reason, "arguments": arguments, "answer": answer, "steps": plan}
+        body = {"decision": decision, "digest": digest, "version": version}
+        body.update({name: value for name, value in optional.items() if value is not None})
+        return self._about(id, wire.decide(id, body))
+
+    def _listing(self, query: dict[str, str | int]) -> Flow[Page]:
+        return steps.listing({name: str(value) for name, value in query.items()}, self.settings)
+
+
+def checked_url(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in {"http", "https"} and parts.hostname and (parts.port is None or parts.port > 0)
+    except ValueError:
+        good = False
+    if not good:
+        raise ConfigError(f"{url!r} is no URL of a server; PLACET_URL looks like http://127.0.0.1:4000")
+    return url.rstrip("/")
+
+
+def checked_on_outage(word: str) -> str:
+    if word not in steps.ON_OUTAGE:
+        raise ConfigError(f"on_outage={word!r}: use deny, raise or pause; there is no fourth way, and none is a yes")
+    return word
+
+
+def checked_on_denied(word: str) -> str:
+    if word not in {"return", "raise"}:
+        raise ConfigError(f"on_denied={word!r}: use return or raise")
+    return word
+
+
+def reply(response: httpx.Response) -> Reply:
+    """An answer of httpx, as the core reads it."""
+    after = response.headers.get("retry-after", "")
+    return Reply(
+        response.status_code,
+        response.headers.get("content-type", ""),
+        float(after) if after.isdigit() else None,
+        response.content,
+    )
+
+
+def lost(error: Exception) -> Lost:
+    """The innermost cause says something: "connection refused" rather than "all attempts failed"."""
+    import httpx
+
+    if isinstance(error, httpx.TimeoutException):
+        return Lost("it did not answer in time")
+    cause: BaseException = error
+    while cause.__cause__ or cause.__context__:
+        cause = cause.__cause__ or cause.__context__  # type: ignore[assignment]
+    return Lost(str(cause) or str(error) or type(error).__name__)

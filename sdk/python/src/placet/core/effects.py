@@ -1,0 +1,87 @@
+"""What a flow asks its driver to do. A flow is a generator: it yields one of these and is sent the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ..models import Record
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Send:
+    """Send one HTTP call. Answered with a `Reply`, or with `Lost` when none came.
+
+    Every call is safe to send again: it is a read, or it carries an idempotency key, or a secret that does the same.
+    """
+
+    method: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    held_for: float = 0.0
+    """How long the server was asked to hold the call, on top of what an ordinary call may take."""
+    look: bool = False
+    """A look of somebody who waits. Thousands may wait, so only some look at the same time."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer, whoever gave it."""
+
+    status: int
+    content_type: str
+    retry_after: float | None
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Lost:
+    """No answer: whether the call arrived is not known."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Pause:
+    """Wait for so many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class News:
+    """Wait until there may be news of a request. Answered with a `Record`, or with `Look` or `OVER`."""
+
+    id: str
+    version: int
+    since: float
+    """The version was asked for at this moment (monotonic): what a stream tells from later on leaves no hole."""
+    within: float
+    """For so many seconds at most."""
+    budget: float
+    """How long an outage may last."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """Nobody will tell: read the record."""
+
+    held_for: float | None = None
+    """Let the server hold the call for so long."""
+    pause: float = 0.0
+    """And then do not look again before so many seconds."""
+    last: bool = False
+    """The outage budget is used up: if this look fails as well, it is over."""
+
+
+OVER = "over"
+"""The time is over, without news."""
+
+Effect = Send | Pause | News
+Told = Record | Look | str
+Flow = Generator[Effect, Any, T]

@@ -1,0 +1,234 @@
+"""Ask, wait, claim: from a call to a permit, or to the reason why there is none. Only a claim that answered is a go."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .. import digest, errors, keys
+from ..models import STATES, USUAL, Call, Claim, Record, lifetime, seconds
+from . import wire
+from .effects import Flow, Send
+from .steps import Settings, a_record, claim, send, wait
+
+
+@dataclass
+class Ticket:
+    """One request on its way: what a cancelled caller needs in order to withdraw it."""
+
+    body: dict[str, Any]
+    key: str
+    weak_key: str | None = None
+    claimant: str = field(default_factory=keys.claimant)
+    sent: bool = False
+    id: str | None = None
+    claim: Claim | None = None
+
+    @property
+    def permitted(self) -> bool:
+        """Whether an approval of it comes with a permit."""
+        return self.body["kind"] == "action" and self.body.get("permit") is not False
+
+    def create(self, claiming: bool = True) -> Send:
+        claiming = claiming and self.permitted
+        return wire.create(
+            self.body, key=self.key, weak_key=self.weak_key, wait=None, claimant=self.claimant, claim=claiming
+        )
+
+
+@dataclass
+class Outcome:
+    """What came of asking."""
+
+    status: str
+    record: Record | None = None
+    claim: Claim | None = None
+    reason: str | None = None
+    arguments: dict[str, Any] | None = None
+    edited: bool = False
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How long the caller waits, and what it wants when that does not end in a decision."""
+
+    hold_for: float | None = None
+    then: str = "cancel"
+    on_outage: str = "deny"
+
+    def patience(self, settings: Settings, deadline: float) -> float:
+        """How long an outage may last, when the request's own deadline is so far away."""
+        if self.on_outage == "pause":
+            return deadline if self.hold_for is None else self.hold_for
+        return settings.outage_budget if self.hold_for is None else min(settings.outage_budget, self.hold_for)
+
+
+def ticket(call: Call) -> Ticket:
+    """The call as it will be asked. Nothing is sent before everything is known to be sendable."""
+    given = call.keys or keys.Keys()
+    return Ticket(call.body(), given.strong or keys.random(), given.weak)
+
+
+def hold(call: Call, asked: Ticket, settings: Settings, terms: Terms) -> Flow[Outcome]:
+    """A permit for this call, or the reason why there is none."""
+    outcome = yield from _asking(
+        asked, settings, terms, lambda record, budget: _take(call, asked, record, settings, budget)
+    )
+    record = outcome.record
+    started = outcome.status == "unknown" and record is not None and record.state in {"claimed", "unknown"}
+    if not (call.idempotent and started and record is not None):
+        return outcome
+    # Declared safe to run twice: a person is asked anew, and sees what it repeats.
+    context = {**(call.context or {}), "repeats": record.id}
+    anew = replace(call, context=context, idempotent=False, keys=keys.Keys(strong=keys.random()))
+    fresh = ticket(anew)
+    asked.body, asked.key, asked.weak_key, asked.id = fresh.body, fresh.key, fresh.weak_key, None
+    return (yield from hold(anew, asked, settings, terms))
+
+
+def question(asked: Ticket, settings: Settings, terms: Terms) -> Flow[Outcome]:
+    """The decision on something that has no permit: a plan, a question, a confirmation."""
+
+    def final(record: Record, _: float) -> Flow[Outcome]:
+        if record.state == "approved" and record.decision_word in {"approve", "edit"}:
+            return Outcome(
+                "approved", record, arguments=record.approved_arguments, edited=record.decision_word == "edit"
+            )
+        return refusal(record)
+        yield
+
+    return _asking(asked, settings, terms, final)
+
+
+def _asking(
+    asked: Ticket, settings: Settings, terms: Terms, decided: Callable[[Record, float], Flow[Outcome]]
+) -> Flow[Outcome]:
+    """Creates and waits; `decided` makes the outcome of a record that is no longer pending."""
+    try:
+        began = time.monotonic()
+        patience = terms.patience(settings, seconds(asked.body.get("expires_in")) or USUAL)
+        asked.sent = True
+        record = yield from send(asked.create(), settings, a_record(), patience)
+        asked.id = record.id
+        patience = terms.patience(settings, lifetime(record))
+        if record.state == "pending":
+            left = None if terms.hold_for is None else max(0.0, began + terms.hold_for - time.monotonic())
+            record = yield from wait(record, began, settings, left, patience)
+        if record.state == "pending":
+            if terms.then == "leave":
+                return Outcome("pending", record, reason="nobody has decided yet")
+            record, note = yield from _withdraw(record, settings, f"nobody decided within {terms.hold_for:g} s")
+            if record.state in {"pending", "approved", "cancelled"}:
+                return Outcome("cancelled", record, reason=note)
+        return (yield from decided(record, patience))
+    except errors.Unreachable as error:
+        if terms.on_outage == "raise":
+            raise
+        return Outcome("unreachable", reason=str(error))
+
+
+def _withdraw(record: Record, settings: Settings, why: str) -> Flow[tuple[Record, str]]:
+    """Cancels, so that a local timeout leaves no ghost behind. The record afterwards, and what to say about it."""
+    try:
+        after = yield from send(wire.cancel(record.id, why), settings, a_record(record.id), budget=2.0)
+    except errors.Conflict as conflict:
+        return conflict.record or record, why
+    except errors.Unreachable:
+        return record, f"{why}; the request could not be withdrawn, and nobody will use it"
+    return after, why
+
+
+def _take(call: Call, asked: Ticket, record: Record, settings: Settings, budget: float) -> Flow[Outcome]:
+    """The permit of a decided request, or why there is none."""
+    permit = record.raw.pop("permit", None)
+    if record.state not in {"approved", "claimed"}:
+        return refusal(record)
+    if record.state == "claimed" and isinstance(permit, str) and permit:
+        arguments = record.approved_arguments
+        claimed = Claim(permit, {} if arguments is None else arguments, record.approved_digest, record.report_by)
+    elif record.decision_word not in {None, "approve", "edit"}:
+        return Outcome("denied", record, reason=_strange(record))
+    else:
+        try:
+            # `claimed` may be our own claim, whose answer was lost: the same claimant gets the same permit.
+            claimed = yield from claim(record.id, asked.claimant, settings, budget)
+        except errors.Conflict as conflict:
+            return refusal(conflict.record or record, conflict.detail)
+    asked.claim = claimed
+    same = digest.canonical(claimed.arguments) == digest.canonical(call.arguments)
+    misfit = _misfit(call, record, claimed, same)
+    if misfit is None:
+        # The caller's own objects where they say the same, so that 1.0 stays a float.
+        arguments = call.arguments if same else claimed.arguments
+        return Outcome("approved", record, claimed, arguments=arguments, edited=not same)
+    try:
+        failed = wire.report(record.id, claimed.permit, "failed", None, f"not run: {misfit}")
+        yield from send(failed, settings, a_record(record.id))
+    except errors.PlacetError:
+        # Not run, whether that is on record or not.
+        pass
+    return Outcome("failed", record, claimed, misfit)
+
+
+def _misfit(call: Call, record: Record, claimed: Claim, same: bool) -> str | None:
+    """Why a permit is not for what was approved, or what was approved is not what was asked for, or an edit of it."""
+    if record.decision_word not in {None, "approve", "edit"}:
+        return _strange(record)
+    if claimed.digest != record.approved_digest:
+        return "the permit is for something else than what was approved"
+    if same:
+        return None
+    if record.decision_word != "edit":
+        return "the arguments of the permit are not the ones that were asked for"
+    why = call.accepts(claimed.arguments) if call.accepts else None
+    return None if why is None else f"the edited arguments do not fit: {why}"
+
+
+def _strange(record: Record) -> str:
+    return f"the server says `{record.decision_word}`, a decision this version does not know"
+
+
+def refusal(record: Record, detail: str | None = None) -> Outcome:
+    """Why a request that gave us no permit does not run."""
+    state = record.state
+    decision = record.decision if isinstance(record.decision, dict) else {}
+    verdict = record.verdict if isinstance(record.verdict, dict) else {}
+    reason = decision.get("reason")
+    if state not in STATES:
+        return Outcome("denied", record, reason=f"the server says `{state}`, a state this version does not know")
+    if state == "denied":
+        if not reason and verdict.get("effect") == "deny":
+            reason = "; ".join(str(one) for one in verdict.get("reasons") or ())
+        return Outcome("denied", record, reason=reason)
+    if state in {"answered", "expired", "cancelled", "revoked", "lapsed"}:
+        return Outcome(state, record, reason=reason or detail)
+    if state == "failed":
+        return Outcome("failed", record, reason="this call ran before, and failed")
+    if state == "succeeded":
+        return Outcome("unknown", record, reason="this call ran before, and succeeded; its result is not known here")
+    if state in {"claimed", "unknown"}:
+        return Outcome("unknown", record, reason=detail or "another process holds the permit")
+    return Outcome("denied", record, reason=detail or _strange(record))
+
+
+def abandon(asked: Ticket, settings: Settings) -> Flow[None]:
+    """The caller is gone: withdraw what it asked, even if the answer to the create, or to the claim, never arrived."""
+    try:
+        if asked.id is None:
+            asked.id = (yield from send(asked.create(claiming=False), settings, a_record(), 2.0)).id
+        if asked.claim is None:
+            try:
+                yield from send(wire.cancel(asked.id, "caller_gone"), settings, a_record(asked.id), 2.0)
+                return
+            except errors.Conflict as conflict:
+                if conflict.record is None or conflict.record.state != "claimed":
+                    return
+            # Claimed, and perhaps by us: then it can be said that it did not run.
+            asked.claim = yield from claim(asked.id, asked.claimant, settings, 2.0)
+        note = "not run: the caller was cancelled before the call began"
+        failed = wire.report(asked.id, asked.claim.permit, "failed", None, note)
+        yield from send(failed, settings, a_record(asked.id), 2.0)
+    except errors.PlacetError:
+        pass

@@ -1,0 +1,5 @@
+"""Fixtures for every test folder. The real server's binary is named by PLACET_BIN."""
+
+from support import reviewer, server
+
+__all__ = ["reviewer", "server"]

@@ -1,0 +1,335 @@
+"""`InterruptBridge`: graphs that interrupt by themselves, in three dialects, against the real server."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, TypedDict
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, interrupt
+from models import Scripted, calls, results
+
+import placet
+from placet.adapters.langchain import InterruptBridge
+from support import Effects
+
+ASK = {"messages": [{"role": "user", "content": "clean up"}]}
+THREAD = {"configurable": {"thread_id": "t1"}}
+ALL = {"allow_accept": True, "allow_edit": True, "allow_respond": True, "allow_ignore": True}
+
+
+class State(TypedDict, total=False):
+    said: list[Any]
+
+
+@pytest.fixture
+def ran():
+    return Effects()
+
+
+def inbox(*items: tuple[str, dict, dict], saver=None, ran=None):
+    """A graph as agent-inbox documents it: it knows nothing of Placet."""
+
+    def node(state):
+        said = interrupt(
+            [
+                {"action_request": {"action": action, "args": args}, "config": config, "description": f"Please: {action}"}
+                for action, args, config in items
+            ]
+        )
+        for answer, (action, args, _) in zip(said, items, strict=True):
+            if answer["type"] == "accept":
+                ran(action, args)
+            elif answer["type"] == "edit":
+                ran(answer["args"]["action"], answer["args"]["args"])
+        return {"said": said}
+
+    builder = StateGraph(State)
+    builder.add_node("node", node)
+    builder.add_edge(START, "node")
+    builder.add_edge("node", END)
+    return builder.compile(checkpointer=saver or InMemorySaver())
+
+
+@pytest.mark.parametrize(
+    ("decision", "fields", "said", "happened"),
+    [
+        ("approve", {}, {"type": "accept", "args": None}, [("send mail!", {"to": "ann"})]),
+        ("edit", {"arguments": {"to": "bob"}}, {"type": "edit", "args": {"action": "send mail!", "args": {"to": "bob"}}},
+         [("send mail!", {"to": "bob"})]),
+        ("deny", {"reason": "no"}, {"type": "ignore", "args": None}, []),
+        ("respond", {"answer": "later"}, {"type": "response", "args": "later"}, []),
+    ],
+)  # fmt: skip
+def test_an_agent_inbox_graph_hears_its_own_words(server, reviewer, ran, decision, fields, said, happened):
+    graph = inbox(("send mail!", {"to": "ann"}, ALL), ran=ran)
+    with reviewer.always(decision, **fields):
+        answer = InterruptBridge().run(graph, {}, THREAD)
+    assert answer["said"] == [said]
+    assert ran.happened == happened
+    (seen,) = reviewer.seen
+    assert (seen.tool, seen.summary, seen.session) == ("send_mail_", "Please: send mail!", "t1")
+    assert seen.context["action"] == "send mail!"
+    assert reviewer.client.get(seen.id).state == {"approve": "succeeded", "edit": "succeeded", "deny": "denied"}.get(
+        decision, "answered"
+    )
+
+
+async def test_async_graphs_are_served_as_well(server, reviewer, ran):
+    graph = inbox(("send", {"to": "ann"}, ALL), ran=ran)
+    with reviewer.always():
+        answer = await InterruptBridge().arun(graph, {}, THREAD)
+    assert answer["said"] == [{"type": "accept", "args": None}]
+    assert ran.count == 1
+
+
+def test_the_items_of_one_interrupt_are_decided_one_by_one_and_answered_in_their_order(server, reviewer, ran):
+    graph = inbox(("a", {"n": 1}, ALL), ("b", {"n": 2}, ALL), ("c", {"n": 3}, ALL), ran=ran)
+    with reviewer.always(lambda record: ("deny" if record.tool == "b" else "approve", {})):
+        answer = InterruptBridge().run(graph, {}, THREAD)
+    assert [one["type"] for one in answer["said"]] == ["accept", "ignore", "accept"]
+    assert ran.happened == [("a", {"n": 1}), ("c", {"n": 3})]
+    assert len({one.group for one in reviewer.seen}) == 1
+
+
+def test_only_the_words_the_graph_knows_are_offered(server, reviewer, ran):
+    graph = inbox(("a", {"n": 1}, {**ALL, "allow_edit": False, "allow_respond": False}), ran=ran)
+    with reviewer.always():
+        InterruptBridge().run(graph, {}, THREAD)
+    assert sorted(reviewer.seen[0].allowed) == ["approve", "deny"]
+
+
+def test_a_graph_without_a_word_for_no_stays_paused(server, reviewer, ran):
+    graph = inbox(("a", {"n": 1}, {"allow_accept": True}), ran=ran)
+    with reviewer.always("deny", reason="no"), pytest.raises(placet.Refused, match="stays paused"):
+        InterruptBridge().run(graph, {}, THREAD)
+    assert graph.get_state(THREAD).interrupts
+    assert ran.count == 0
+
+
+def test_what_was_allowed_beside_a_no_that_cannot_be_told_is_not_used(server, reviewer, ran):
+    graph = inbox(("a", {"n": 1}, {"allow_accept": True}), ("b", {"n": 2}, {"allow_accept": True}), ran=ran)
+    with reviewer.always(lambda record: ("deny" if record.tool == "b" else "approve", {})), pytest.raises(placet.Refused):
+        InterruptBridge().run(graph, {}, THREAD)
+    assert sorted(one.state for one in reviewer.client.list()) == ["approved", "denied"]
+    assert ran.count == 0
+
+
+def test_an_interrupt_that_only_wants_an_answer_is_a_question(server, reviewer, ran):
+    graph = inbox(("ask", {"n": 1}, {"allow_respond": True, "allow_ignore": True}), ran=ran)
+    with reviewer.always("respond", answer="forty-two"):
+        answer = InterruptBridge().run(graph, {}, THREAD)
+    assert answer["said"] == [{"type": "response", "args": "forty-two"}]
+    assert reviewer.seen[0].kind == "input"
+
+
+def test_plain_text_is_a_question_and_its_answer_the_resume_value(server, reviewer):
+    builder = StateGraph(State)
+    builder.add_node("node", lambda state: {"said": [interrupt("How many?"), interrupt("Of what?")]})
+    builder.add_edge(START, "node")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    with reviewer.always(lambda record: ("respond", {"answer": f"<{record.raw['question']}>"})):
+        answer = InterruptBridge().run(graph, {}, THREAD)
+    assert answer["said"] == ["<How many?>", "<Of what?>"]
+
+
+def test_an_interrupt_in_an_unknown_dialect_is_an_error_and_nothing_is_asked(server, reviewer):
+    builder = StateGraph(State)
+    builder.add_node("node", lambda state: {"said": [interrupt({"please": "approve"})]})
+    builder.add_edge(START, "node")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    with pytest.raises(placet.ConfigError, match="cannot read"):
+        InterruptBridge().run(graph, {}, THREAD)
+    assert len(reviewer.client.list()) == 0
+
+
+def test_an_open_question_is_not_lost_to_new_input_and_not_answered_by_the_caller(server, ran):
+    graph = inbox(("a", {"n": 1}, ALL), ran=ran)
+    graph.invoke({}, THREAD)
+    with pytest.raises(placet.ConfigError, match="input=None"):
+        InterruptBridge().run(graph, {}, THREAD)
+    with pytest.raises(placet.ConfigError, match="resume values come from Placet"):
+        InterruptBridge().run(graph, Command(resume=[{"type": "accept"}]), THREAD)
+    assert ran.count == 0
+
+
+def test_a_node_that_fails_is_reported_as_failed(server, reviewer):
+    def node(state):
+        interrupt([{"action_request": {"action": "a", "args": {}}, "config": ALL, "description": None}])
+        raise OSError("disk on fire")
+
+    builder = StateGraph(State)
+    builder.add_node("node", node)
+    builder.add_edge(START, "node")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    with reviewer.always(), pytest.raises(OSError, match="fire"):
+        InterruptBridge().run(graph, {}, THREAD)
+    after = reviewer.client.get(reviewer.seen[0].id)
+    assert (after.state, "fire" in after.outcome["note"]) == ("failed", True)
+
+
+# --- LangChain's own middleware, unchanged ---------------------------------------------------------------------------
+
+
+def human_in_the_loop(ran, mode, allowed=None, *turns, saver=None):
+    @tool
+    def delete_files(files: list[str]) -> str:
+        """Deletes files."""
+        ran(files)
+        return f"{len(files)} gone"
+
+    on = {"delete_files": {"allowed_decisions": allowed} if allowed else True}
+    turn = calls(*[("delete_files", {"files": [name]}) for name in "abcd"])
+    return create_agent(
+        Scripted(turns=list(turns) or [turn]),
+        tools=[delete_files],
+        middleware=[HumanInTheLoopMiddleware(on, interrupt_mode=mode)],
+        checkpointer=saver or InMemorySaver(),
+    )
+
+
+def each(record):
+    name = record.arguments["files"][0]
+    return {
+        "a": ("approve", {}),
+        "b": ("edit", {"arguments": {"files": ["B"]}}),
+        "c": ("deny", {"reason": "needed"}),
+        "d": ("respond", {"answer": "not there"}),
+    }[name]
+
+
+@pytest.mark.parametrize("mode", ["batched", "per_call"])
+def test_human_in_the_loop_middleware_is_served_without_changes(server, reviewer, ran, mode):
+    with reviewer.always(each):
+        answer = InterruptBridge().run(human_in_the_loop(ran, mode), ASK, THREAD)
+    assert sorted(ran.happened) == [["B"], ["a"]]
+    told = {one.tool_call_id: one for one in results(answer)}
+    assert told["call_1"].content == "1 gone"
+    assert "B" in told["call_2"].content
+    assert "needed" in told["call_3"].content
+    assert (told["call_4"].content, told["call_4"].status) == ("not there", "success")
+    states = sorted(reviewer.client.get(one.id).state for one in reviewer.seen)
+    assert states == ["answered", "denied", "succeeded", "succeeded"]
+
+
+@pytest.mark.parametrize("mode", ["batched", "per_call"])
+def test_only_the_decisions_of_the_middleware_are_offered(server, reviewer, ran, mode):
+    with reviewer.always():
+        InterruptBridge().run(human_in_the_loop(ran, mode, ["approve", "reject"]), ASK, THREAD)
+    assert all(sorted(one.allowed) == ["approve", "deny"] for one in reviewer.seen)
+    assert ran.count == 4
+
+
+def test_an_edit_must_fit_the_tool_in_per_call_mode(server, reviewer, ran):
+    import threading
+
+    turn = calls(("delete_files", {"files": ["a"]}))
+    graph = human_in_the_loop(ran, "per_call", None, turn)
+    running = threading.Thread(target=InterruptBridge().run, args=(graph, ASK, THREAD))
+    running.start()
+    seen = reviewer.next()
+    with pytest.raises(placet.Invalid):
+        reviewer.client.decide(seen.id, "edit", digest=seen.digest, version=seen.version, arguments={"files": 7})
+    reviewer.decide(seen, "edit", arguments={"files": ["b"]})
+    running.join()
+    assert ran.happened == [["b"]]
+
+
+def test_expired_calls_are_rejected(server, reviewer, ran):
+    answer = InterruptBridge(expires_in="1s").run(human_in_the_loop(ran, "batched"), ASK, THREAD)
+    assert ran.count == 0
+    assert all("Nobody decided in time" in one.content for one in results(answer))
+
+
+def test_a_server_that_is_away_leaves_the_graph_where_it_is(server, reviewer, ran):
+    graph = human_in_the_loop(ran, "batched")
+    graph.invoke(ASK, THREAD)
+    server.kill()
+    with pytest.raises(placet.Unreachable):
+        InterruptBridge(placet.Client(outage_budget=0.3)).run(graph, None, THREAD)
+    assert graph.get_state(THREAD).interrupts
+    server.start()
+    with reviewer.always():
+        InterruptBridge().run(graph, None, THREAD)
+    assert ran.count == 4
+
+
+# --- killed, and started again ---------------------------------------------------------------------------------------
+
+SCRIPT = Path(__file__).parent / "killed.py"
+
+
+def process(folder: Path, *words: str) -> subprocess.Popen:
+    return subprocess.Popen([sys.executable, str(SCRIPT), str(folder), *words], env={**os.environ})
+
+
+def lines(folder: Path) -> list[str]:
+    path = folder / "effects.txt"
+    return path.read_text().split() if path.exists() else []
+
+
+def wait_until(true, within=30.0):
+    until = time.monotonic() + within
+    while not true():
+        assert time.monotonic() < until, "it did not happen"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("dialect", ["inbox", "batched", "per_call"])
+def test_a_process_killed_while_it_waits_is_followed_by_one_that_finishes(server, reviewer, tmp_path, dialect):
+    first = process(tmp_path, dialect, "start")
+    seen = reviewer.next(within=30)
+    first.kill()
+    first.wait()
+    second = process(tmp_path, dialect, "go-on")
+    time.sleep(1.0)
+    reviewer.decide(seen, "approve")
+    assert second.wait(30) == 0
+    assert lines(tmp_path) == ["a"]
+    assert [one.id for one in reviewer.client.list()] == [seen.id]
+
+
+@pytest.mark.parametrize("dialect", ["inbox", "batched", "per_call"])
+def test_a_process_killed_while_the_tool_runs_is_never_followed_by_a_second_run(server, reviewer, tmp_path, dialect):
+    first = process(tmp_path, dialect, "start", "slow")
+    seen = reviewer.decide(reviewer.next(within=30), "approve")
+    wait_until(lambda: lines(tmp_path))
+    first.kill()
+    first.wait()
+    assert reviewer.client.get(seen.id).state == "claimed"
+    second = process(tmp_path, dialect, "go-on")
+    second.wait(30)
+    assert lines(tmp_path) == ["a"]
+    # Batched: the checkpoint after the decision is there, and going on would run the tool; so it is said, and left alone.
+    assert second.returncode == (3 if dialect == "batched" else 0)
+
+
+def test_two_bridges_on_one_thread_run_the_call_once(server, reviewer, tmp_path):
+    first = process(tmp_path, "inbox", "start")
+    seen = reviewer.next(within=30)
+    second = process(tmp_path, "inbox", "go-on")
+    time.sleep(1.5)
+    reviewer.decide(seen, "approve")
+    first.wait(30)
+    second.wait(30)
+    assert lines(tmp_path) == ["a"]
+
+
+def test_sqlite_checkpoints_keep_the_pause(server, reviewer, ran, tmp_path):
+    saver = SqliteSaver(sqlite3.connect(tmp_path / "threads.db", check_same_thread=False))
+    human_in_the_loop(ran, "batched", saver=saver).invoke(ASK, THREAD)
+    other = SqliteSaver(sqlite3.connect(tmp_path / "threads.db", check_same_thread=False))
+    with reviewer.always(each):
+        InterruptBridge().run(human_in_the_loop(ran, "batched", saver=other), None, THREAD)
+    assert sorted(ran.happened) == [["B"], ["a"]]

@@ -1,0 +1,31 @@
+"""What all test folders share: the real server, a reviewer, and a count of side effects."""
+
+from __future__ import annotations
+
+from .effects import Effects
+from .reviewer import Reviewer
+from .server import Server
+
+import pytest  # isort: skip
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    """A real server on a free port over an empty data folder; agent `bot`, reviewers `ann` and `bob`, and an admin.
+
+    PLACET_URL and PLACET_TOKEN point at it, as the agent `bot`.
+    """
+    with Server(tmp_path / "placet-data") as running:
+        monkeypatch.setenv("PLACET_URL", running.url)
+        monkeypatch.setenv("PLACET_TOKEN", running.agent)
+        yield running
+
+
+@pytest.fixture
+def reviewer(server):
+    """The reviewer `ann`."""
+    with Reviewer(server.url, server.ann) as ann:
+        yield ann
+
+
+__all__ = ["Effects", "Reviewer", "Server", "reviewer", "server"]

@@ -1,0 +1,170 @@
+/**
+ * Claude Agent SDK: hooks for `query({ options: gate.options({…}) })`. They run before Claude Code's own rules and in
+ * every permission mode, subagents included. Nothing of the SDK is imported.
+ */
+import { type Duration, milliseconds } from "../duration.js";
+import type { Held } from "../held.js";
+import type { JsonObject } from "../wire.js";
+import { type AdapterOptions, Gate, type Ruling, type ToolCall } from "./common.js";
+
+interface HookInput {
+  hook_event_name: string;
+  session_id: string;
+  cwd?: string;
+  permission_mode?: string;
+  agent_id?: string;
+  agent_type?: string;
+  tool_name?: string;
+  tool_input?: unknown;
+  tool_response?: unknown;
+  error?: string;
+}
+interface HookMatcher {
+  matcher?: string;
+  hooks: ((
+    input: never,
+    toolUseID: string | undefined,
+    options: { signal: AbortSignal },
+  ) => Promise<JsonObject>)[];
+  timeout?: number;
+  onFailure?: "continue" | "block";
+}
+type Hooks = { [event: string]: HookMatcher[] };
+
+type Permission =
+  | { behavior: "allow"; updatedInput: Record<string, unknown>; toolUseID?: string }
+  | { behavior: "deny"; message: string; toolUseID?: string };
+
+export interface ClaudeGate {
+  /** For `query`: your options with our hooks in front of yours. */
+  options<O extends { hooks?: object }>(options?: O): O;
+  /** The hooks by themselves. */
+  hooks: Hooks;
+  /**
+   * In place of the hooks, for programs that hold only what Claude Code would ask about. It is not called for tools in
+   * `allowedTools`, nor under `bypassPermissions`. Add `reports` to the hooks, or outcomes are never reported.
+   */
+  canUseTool(
+    tool: string,
+    input: Record<string, unknown>,
+    options: { signal: AbortSignal; toolUseID: string; agentID?: string },
+  ): Promise<Permission>;
+  /** The hooks that report what became of a call. `options` and `hooks` have them. */
+  reports: Hooks;
+}
+
+/** Claude Code blocks a call whose hook is late, and 60 seconds is not long for a person: about 23 days, in seconds. */
+const PATIENT = 2_000_000;
+/** Permission modes in which a call that is put off does not run by Claude Code's own rules. */
+const DEFERRING = ["default", "plan", "dontAsk"];
+/** How many calls may be running; the oldest is forgotten first, and its outcome stays unknown. */
+const RUNNING = 10_000;
+
+export function createGate(options: AdapterOptions = {}): ClaudeGate {
+  const gate = new Gate("claude-agent-sdk", options);
+  const running = new Map<string, Held>();
+  const started = (callId: string | undefined, held: Held) => {
+    if (callId === undefined) return;
+    running.set(callId, held);
+    if (running.size > RUNNING) running.delete(running.keys().next().value as string);
+  };
+  const ended = (callId: string | undefined): Held | undefined => {
+    const held = running.get(callId ?? "");
+    running.delete(callId ?? "");
+    return held;
+  };
+
+  const before = async (
+    input: HookInput,
+    callId: string | undefined,
+    { signal }: { signal: AbortSignal },
+  ) => {
+    const tool = input.tool_name ?? "";
+    if (!gate.holds(tool)) return {};
+    const pausing = gate.mode === "pause" && DEFERRING.includes(input.permission_mode ?? "");
+    let ruling: Ruling;
+    try {
+      ruling = await gate.rule(described(input, callId, signal), pausing);
+    } catch (error) {
+      // A hook that throws is a hook that failed; said as a no, it is one in every version.
+      return decision("deny", {
+        permissionDecisionReason: error instanceof Error ? error.message : String(error),
+      });
+    }
+    if (!ruling.go) {
+      if (ruling.pending && pausing) return decision("defer", {});
+      return decision("deny", { permissionDecisionReason: JSON.stringify(ruling.result) });
+    }
+    const { held } = ruling;
+    started(callId, held);
+    if (!held.edited) return decision("allow", {});
+    return decision("allow", {
+      updatedInput: held.arguments,
+      additionalContext: JSON.stringify(held.note()),
+    });
+  };
+
+  const after = async (input: HookInput, callId: string | undefined) => {
+    const held = ended(callId);
+    if (input.hook_event_name === "PostToolUseFailure") await held?.failed(input.error ?? "it failed");
+    else await held?.succeeded(input.tool_response);
+    return {};
+  };
+
+  const reports: Hooks = { PostToolUse: [{ hooks: [after] }], PostToolUseFailure: [{ hooks: [after] }] };
+  const timeout = patience(options.holdFor);
+  const hooks: Hooks = { PreToolUse: [{ hooks: [before], timeout, onFailure: "block" }], ...reports };
+  return {
+    hooks,
+    reports,
+    options(given) {
+      const own = (given?.hooks ?? {}) as Hooks;
+      const merged: Hooks = { ...own };
+      for (const [event, ours] of Object.entries(hooks)) merged[event] = [...ours, ...(own[event] ?? [])];
+      return { ...given, hooks: merged } as NonNullable<typeof given>;
+    },
+    async canUseTool(tool, input, { signal, toolUseID, agentID }) {
+      if (!gate.holds(tool)) return { behavior: "allow", updatedInput: input, toolUseID };
+      const context: JsonObject = agentID === undefined ? {} : { agent_id: agentID };
+      let ruling: Ruling;
+      try {
+        ruling = await gate.rule({ tool, arguments: input, callId: toolUseID, context, signal });
+      } catch (error) {
+        return {
+          behavior: "deny",
+          message: error instanceof Error ? error.message : String(error),
+          toolUseID,
+        };
+      }
+      if (!ruling.go) return { behavior: "deny", message: JSON.stringify(ruling.result), toolUseID };
+      started(toolUseID, ruling.held);
+      return { behavior: "allow", updatedInput: ruling.held.arguments, toolUseID };
+    },
+  };
+}
+
+function described(input: HookInput, callId: string | undefined, signal: AbortSignal): ToolCall {
+  const { cwd, agent_id, agent_type } = input;
+  const context: JsonObject = {
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(agent_id === undefined ? {} : { lineage: [agent_type ?? "subagent", agent_id] }),
+  };
+  return {
+    tool: input.tool_name ?? "",
+    arguments: input.tool_input,
+    callId,
+    session: input.session_id,
+    context,
+    signal,
+  };
+}
+
+function decision(permissionDecision: "allow" | "deny" | "defer", more: JsonObject): JsonObject {
+  return { hookSpecificOutput: { hookEventName: "PreToolUse", permissionDecision, ...more } };
+}
+
+/** Seconds: longer than we wait ourselves, so that it is we who say no. */
+function patience(holdFor: Duration | undefined): number {
+  if (holdFor === undefined) return PATIENT;
+  return Math.min(PATIENT, Math.ceil(milliseconds(holdFor, "holdFor") / 1_000) + 120);
+}

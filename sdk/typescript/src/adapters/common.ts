@@ -1,0 +1,283 @@
+/** What the adapters share: from a framework's tool call to a ruling, and never an error that means yes. */
+import { asking, type Call } from "../call.js";
+import type { EditCheck } from "../check.js";
+import { Placet } from "../client.js";
+import type { Duration } from "../duration.js";
+import { ConfigError, Refused } from "../errors.js";
+import type { Held, Refusal } from "../held.js";
+import * as keys from "../keys.js";
+import { currentSession, Session } from "../session.js";
+import type { DecisionWord, Json, JsonObject, RequestRecord, Risk } from "../wire.js";
+
+/** What is the same for all frameworks. */
+export interface AdapterOptions {
+  /** Made from `PLACET_URL` and `PLACET_TOKEN` unless given. */
+  client?: Placet;
+  /** Groups the requests for people, and lets a restarted program find its open requests again. */
+  session?: string;
+  app?: string;
+  /** Which tools are held, by name or by a function; all of them unless given. Policy may let a held call pass at once. */
+  only?: readonly string[] | ((tool: string) => boolean);
+  /**
+   * `block` waits inside the call. `pause` ends the run in the framework's own way while nobody has decided; when it is
+   * resumed, the decision is read from Placet and from nowhere else.
+   */
+  mode?: "block" | "pause";
+  risk?: Risk | ((tool: string, args: JsonObject) => Risk | undefined);
+  /** The agent's own words: shown as untrusted text. */
+  summary?: string | ((tool: string, args: JsonObject) => string | undefined);
+  /** Where the call comes from; covered by the digest. */
+  context?: JsonObject;
+  allowed?: readonly DecisionWord[];
+  /** How long deciding may take; kept by the server. */
+  expiresIn?: Duration;
+  /** How long to wait here before the request is withdrawn (or, in `pause`, before the run pauses). */
+  holdFor?: Duration;
+  onBehalfOf?: string;
+  /** What the model gets for a call that may not run: a structured result, or an exception. */
+  onDenied?: "return" | "raise";
+  /** Told of every error on the way to a decision. The call did not run, whatever this does. */
+  onError?: (error: unknown) => void;
+}
+
+/** A tool call as an adapter found it. */
+export interface ToolCall {
+  tool: string;
+  arguments: unknown;
+  /** The framework's own id of the call, the same when a run is resumed. */
+  callId: string | undefined;
+  /** What the framework calls a conversation; the session of the options comes first. */
+  session?: string | undefined;
+  context?: JsonObject;
+  /** JSON Schema for the server, and the check of the tool itself. */
+  schema?: JsonObject | undefined;
+  check?: EditCheck | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** May it run? `result` is what the model is told when not. */
+export type Ruling =
+  | { go: true; held: Held }
+  | { go: false; pending: boolean; answered: boolean; result: Refusal; held?: Held };
+
+/** How many calls are remembered for their weak keys; the oldest is forgotten first. */
+const REMEMBERED = 10_000;
+/** States that are a no for good. Everything else is left to the claim. */
+const NO = ["denied", "expired", "cancelled", "revoked", "lapsed"];
+
+export class Gate {
+  readonly client: Placet;
+  readonly mode: "block" | "pause";
+  readonly #framework: string;
+  readonly #options: AdapterOptions;
+  readonly #sessions = new Map<string, Session>();
+  readonly #weak = new Map<string, string>();
+  /** For programs that name no session: one of their own, which no restart finds again. */
+  readonly #anonymous: string;
+
+  constructor(framework: string, options: AdapterOptions) {
+    const { mode = "block", onDenied = "return", only } = options;
+    if (mode !== "block" && mode !== "pause") {
+      throw new ConfigError(`mode must be "block" or "pause", not ${JSON.stringify(mode)}`);
+    }
+    if (onDenied !== "return" && onDenied !== "raise") {
+      throw new ConfigError(`onDenied must be "return" or "raise", not ${JSON.stringify(onDenied)}`);
+    }
+    if (only !== undefined && typeof only !== "function" && !Array.isArray(only)) {
+      throw new ConfigError("only must be a list of tool names or a function");
+    }
+    this.#framework = framework;
+    this.#options = options;
+    this.mode = mode;
+    this.client = options.client ?? new Placet();
+    this.#anonymous = `${framework}-${keys.random().slice(0, 16)}`;
+    if (options.session !== undefined) this.#session(options.session);
+  }
+
+  /** Whether calls of this tool are held. */
+  holds(tool: string): boolean {
+    const { only } = this.#options;
+    if (only === undefined) return true;
+    return typeof only === "function" ? only(tool) !== false : only.includes(tool);
+  }
+
+  /**
+   * Asks, waits, claims. Throws only if the caller is gone, or if that is what the options ask for. With `pausable` the
+   * request stays open when nobody has decided in time, and the ruling says `pending`.
+   */
+  async rule(call: ToolCall, pausable = false): Promise<Ruling> {
+    let held: Held;
+    try {
+      const { expressed, session } = await this.#express(call);
+      held = await this.client.hold(expressed, {
+        in: session,
+        signal: call.signal,
+        holdFor: this.#options.holdFor ?? (pausable ? 0 : undefined),
+        then: pausable ? "leave" : "cancel",
+      });
+    } catch (error) {
+      if (call.signal?.aborted) throw error;
+      return this.#refuse(call, error);
+    }
+    if (held.go) return { go: true, held };
+    if (this.#options.onDenied === "raise" && held.status !== "pending") held.raiseForRefusal();
+    const pending = held.status === "pending";
+    return { go: false, pending, answered: held.status === "answered", result: held.result(), held };
+  }
+
+  /** Asks, and does not wait: the request as it stands. Asking again with the same call id is the same request. */
+  async ask(call: ToolCall): Promise<RequestRecord> {
+    const { expressed, session } = await this.#express(call);
+    const { strong, weak } = expressed.keys ?? {};
+    return this.client.create(asking(this.client, expressed, session).body, { key: strong, weakKey: weak });
+  }
+
+  /** Whether nobody has decided yet. An error is no reason to pause: the call itself will meet it again, and say so. */
+  async pending(call: ToolCall): Promise<RequestRecord | undefined> {
+    try {
+      const record = await this.ask(call);
+      return record.state === "pending" ? record : undefined;
+    } catch (error) {
+      this.#tell(error);
+      return undefined;
+    }
+  }
+
+  /** Runs it with what was approved, reports, and adds to the result what an edit changed. */
+  async run<T>(held: Held, fn: (args: JsonObject) => T | PromiseLike<T>): Promise<T> {
+    return withNote(await held.run(fn), held) as T;
+  }
+
+  /** An error of ours, as a refusal. */
+  #refuse(call: ToolCall, error: unknown): Ruling {
+    this.#tell(error);
+    if (this.#options.onDenied === "raise") throw error;
+    // Asked for by the client's `onOutage: "raise"`.
+    if (error instanceof Refused && this.client.onOutage === "raise") throw error;
+    return { go: false, pending: false, answered: false, result: mishap(call.tool, error) };
+  }
+
+  #tell(error: unknown): void {
+    try {
+      this.#options.onError?.(error);
+    } catch {
+      // A listener that throws changes nothing.
+    }
+  }
+
+  async #express(call: ToolCall): Promise<{ expressed: Call; session: Session }> {
+    const { tool, callId } = call;
+    const args = call.arguments as JsonObject;
+    const { risk, summary, allowed, expiresIn, onBehalfOf } = this.#options;
+    const around = currentSession();
+    const named = this.#options.session ?? call.session;
+    const session = named !== undefined ? this.#session(named) : (around ?? this.#session(this.#anonymous));
+    const context: JsonObject = {
+      framework: this.#framework,
+      ...(callId === undefined ? {} : { call_id: callId }),
+      ...call.context,
+      ...this.#options.context,
+    };
+    return {
+      session,
+      expressed: {
+        tool,
+        arguments: args,
+        session: session.id,
+        context,
+        keys: await this.#keys(call, session),
+        risk: typeof risk === "function" ? risk(tool, args) : risk,
+        summary: typeof summary === "function" ? summary(tool, args) : summary,
+        allowed,
+        expiresIn,
+        onBehalfOf,
+        argumentsSchema: call.schema as Json | undefined,
+        check: call.check,
+      },
+    };
+  }
+
+  /** The call id makes the strong key. The weak one, for a restart that makes new ids, needs a session with a name. */
+  async #keys(call: ToolCall, session: Session): Promise<keys.Keys> {
+    const { id, app, agent } = session;
+    const framework = this.#framework;
+    const strong =
+      call.callId === undefined
+        ? keys.random()
+        : await keys.strong({ framework, app, session: id, callId: call.callId });
+    if (id === this.#anonymous) return { strong };
+    let weak = this.#weak.get(strong);
+    if (weak === undefined) {
+      const args = call.arguments as JsonObject;
+      const ordinal = session.ordinal(call.tool, args);
+      weak = await keys.weak({ app, agent, session: id, tool: call.tool, arguments: args, ordinal });
+      this.#weak.set(strong, weak);
+      if (this.#weak.size > REMEMBERED) this.#weak.delete(this.#weak.keys().next().value as string);
+    }
+    return { strong, weak };
+  }
+
+  #session(id: string): Session {
+    let session = this.#sessions.get(id);
+    if (!session) {
+      session = new Session({ id, app: this.#options.app });
+      this.#sessions.set(id, session);
+      if (this.#sessions.size > REMEMBERED)
+        this.#sessions.delete(this.#sessions.keys().next().value as string);
+    }
+    return session;
+  }
+}
+
+/** Whether a framework that is told yes or no may be told yes: the claim still has the last word. */
+export function open(record: RequestRecord): boolean {
+  return !NO.includes(record.state);
+}
+
+/** Why not, for a framework that wants a sentence. */
+export function why(record: RequestRecord): string {
+  const reason = record.decision?.reason ?? record.verdict?.reasons?.join("; ");
+  return `the request for approval is ${record.state}${reason ? `: ${reason}` : ""}`;
+}
+
+/** What the model is told when the adapter itself failed. */
+function mishap(tool: string, error: unknown): Refusal {
+  const reason = error instanceof Error ? error.message : String(error);
+  const message = `This call could not be put to anybody for approval, and nothing was run. The reason: ${reason}`;
+  return { status: "failed", tool, reason, message, request: null };
+}
+
+/** After an edit the model must know what really ran, or it will report what it asked for. */
+export function withNote(value: unknown, held: Held): unknown {
+  const note = held.note();
+  if (note === undefined) return value;
+  if (typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype) {
+    return { ...value, ...note };
+  }
+  return { result: value ?? null, ...note };
+}
+
+/** Whether a tool's output is a refusal of ours, also after it was stored and read again. */
+export function isRefusal(output: unknown, tool: string): output is Refusal {
+  if (typeof output !== "object" || output === null) return false;
+  const { status, tool: named, message, request } = output as Partial<Refusal>;
+  return (
+    typeof status === "string" &&
+    named === tool &&
+    typeof message === "string" &&
+    (request === null || (typeof request === "string" && request.startsWith("req_")))
+  );
+}
+
+/** A copy with some properties replaced. Prototype, symbols and hidden properties stay: frameworks look at them. */
+export function changed<T extends object>(original: T, changes: Partial<T>): T {
+  const copy = Object.create(
+    Object.getPrototypeOf(original),
+    Object.getOwnPropertyDescriptors(original),
+  ) as T;
+  for (const key of Reflect.ownKeys(changes)) {
+    const value = changes[key as keyof T];
+    Object.defineProperty(copy, key, { value, enumerable: true, writable: true, configurable: true });
+  }
+  return copy;
+}

@@ -1,0 +1,385 @@
+/** The client: single calls to the server, and the whole way from a call to its outcome. */
+import { asking, type Call } from "./call.js";
+import { type Duration, milliseconds } from "./duration.js";
+import { ConfigError, ProtocolError } from "./errors.js";
+import type { Held, Refusal } from "./held.js";
+import { Holding, type HoldOptions } from "./hold.js";
+import { Http } from "./http.js";
+import { canonical } from "./json.js";
+import * as keys from "./keys.js";
+import { type Asked, type Confirmation, confirmation, input, type Plan, plan } from "./questions.js";
+import { Outage, sleep } from "./retry.js";
+import { Counter, currentSession, type Session } from "./session.js";
+import { listen } from "./stream.js";
+import { Waiting } from "./wait.js";
+import type {
+  Claimed,
+  CreateBody,
+  DecisionWord,
+  Json,
+  JsonObject,
+  RequestRecord,
+  Step,
+  StepDecision,
+  StreamEvent,
+} from "./wire.js";
+
+/** What an outage longer than the budget means. There is no fourth way, and none of them is a yes. */
+export type OnOutage = "deny" | "raise" | "pause";
+
+export interface PlacetOptions {
+  /** `PLACET_URL`, or http://127.0.0.1:4000. */
+  url?: string;
+  /** The agent's key; `PLACET_TOKEN` unless given. */
+  token?: string;
+  /** For one attempt; 5 s. */
+  timeout?: Duration;
+  /** How long to try again before an outage counts as one; 30 s. */
+  outageBudget?: Duration;
+  onOutage?: OnOutage;
+  /** Names this program in the session of calls that have none. */
+  name?: string;
+  /** Another `fetch`: `placet/testing`, a proxy, a runtime without a global one. */
+  fetch?: typeof globalThis.fetch;
+  /** Told when a call ran and its outcome could not be reported; a warning on the console unless given. */
+  onUnreported?: (held: Held, error: Error) => void;
+}
+
+export interface CreateOptions {
+  key?: string;
+  weakKey?: string;
+  /** Hold the call until it is decided, at most this long. */
+  wait?: Duration;
+  /** Claim in the same call if it is approved by then. */
+  claim?: boolean;
+  claimant?: string;
+  signal?: AbortSignal;
+  /** Milliseconds of outage to bear in this call. */
+  budget?: number;
+}
+
+export interface RunOptions extends HoldOptions {
+  /** A refusal is returned as a structured result for the model, or thrown. */
+  onDenied?: "return" | "raise";
+}
+
+export class Placet {
+  readonly url: string;
+  readonly onOutage: OnOutage;
+  readonly outageBudget: number;
+  /** The session of calls that have none: new for every client, so nothing is ever attached to it again. */
+  readonly anonymous: string;
+  /** @internal */
+  readonly waiting: Waiting;
+  readonly #http: Http;
+  readonly #counter = new Counter();
+  readonly #onUnreported: (held: Held, error: Error) => void;
+
+  constructor(options: PlacetOptions = {}) {
+    const { token = env("PLACET_TOKEN"), onOutage = "deny", name } = options;
+    this.url = address(options.url ?? env("PLACET_URL") ?? "http://127.0.0.1:4000");
+    if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token)) {
+      throw new ConfigError(
+        "no key: set PLACET_TOKEN, or pass `token`, to what `placet key new --role agent` printed",
+      );
+    }
+    if (!["deny", "raise", "pause"].includes(onOutage)) {
+      throw new ConfigError(`onOutage must be "deny", "raise" or "pause", not ${JSON.stringify(onOutage)}`);
+    }
+    const fetch = options.fetch ?? globalThis.fetch;
+    if (typeof fetch !== "function") throw new ConfigError("this runtime has no fetch: pass one as `fetch`");
+    this.onOutage = onOutage;
+    this.outageBudget = milliseconds(options.outageBudget ?? 30_000, "outageBudget");
+    this.anonymous = `${(name ?? "placet").slice(0, 40)}-${keys.claimant().slice(0, 16)}`;
+    this.#onUnreported = options.onUnreported ?? warn;
+    this.#http = new Http({
+      url: this.url,
+      token,
+      // Called without `this`: browsers insist.
+      fetch: (input, init) => fetch(input, init),
+      timeout: milliseconds(options.timeout ?? 5_000, "timeout"),
+      outageBudget: this.outageBudget,
+    });
+    this.waiting = new Waiting(this.#http);
+  }
+
+  /** Asks, waits, claims. Nothing is run: look at `go`. */
+  async hold(call: Call, options: HoldOptions = {}): Promise<Held> {
+    return new Holding(this, asking(this, call, around(options)), options).hold();
+  }
+
+  /** Asks, waits, claims, runs the function once with the approved arguments, and reports. */
+  async run<T>(
+    call: Call,
+    fn: (args: JsonObject) => T | PromiseLike<T>,
+    options: RunOptions = {},
+  ): Promise<T | Refusal> {
+    const { onDenied = "return", ...rest } = options;
+    if (onDenied !== "return" && onDenied !== "raise") {
+      throw new ConfigError(`onDenied must be "return" or "raise", not ${JSON.stringify(onDenied)}`);
+    }
+    const held = await this.hold(call, rest);
+    if (held.go) return held.run(fn);
+    if (onDenied === "raise") held.raiseForRefusal();
+    return held.result();
+  }
+
+  /** Asks for a yes or no. `go` is the yes; there is nothing to run or to report. */
+  async confirm(message: string, options: Confirmation & HoldOptions = {}): Promise<Held> {
+    return new Holding(this, confirmation(this, around(options), message, options), options).hold();
+  }
+
+  /** Asks a question. `answer` is the answer when `status` is `answered`. */
+  async ask(question: string, options: Asked & HoldOptions = {}): Promise<Held> {
+    return new Holding(this, input(this, around(options), question, options), options).hold();
+  }
+
+  /** Proposes a plan. With `go`, `steps` are the steps to take, in the order approved. */
+  async propose(title: string, steps: readonly Step[], options: Plan & HoldOptions = {}): Promise<Held> {
+    return new Holding(this, plan(this, around(options), title, steps, options), options).hold();
+  }
+
+  /** Makes a request; the same key gives the same one. */
+  async create(body: CreateBody, options: CreateOptions = {}): Promise<RequestRecord> {
+    const { key = keys.random(), weakKey, claim, claimant, signal, budget } = options;
+    const wait = options.wait === undefined ? undefined : milliseconds(options.wait, "wait");
+    const headers = { "idempotency-key": key, "placet-weak-key": weakKey, "placet-claimant": claimant };
+    const query = { claim: claim ? "true" : undefined };
+    return this.#record(
+      { method: "POST", path: "/v1/requests", query, body, headers, wait },
+      { signal, budget },
+    );
+  }
+
+  /** The request as it stands; with `wait`, when it is no longer pending or no longer of that version. */
+  async get(
+    id: string,
+    options: { wait?: Duration; version?: number; signal?: AbortSignal } = {},
+  ): Promise<RequestRecord> {
+    const wait = options.wait === undefined ? undefined : milliseconds(options.wait, "wait");
+    const query = { version: options.version?.toString() };
+    return this.#record({ method: "GET", path: path(id), query, wait }, { signal: options.signal });
+  }
+
+  /** The request once it is not pending any more; as it stands when `timeout` is over. */
+  async wait(id: string, options: { timeout?: Duration; signal?: AbortSignal } = {}): Promise<RequestRecord> {
+    const { timeout, signal } = options;
+    if (timeout === undefined) return this.waiting.wait(id, { signal });
+    const over = new AbortController();
+    const timer = setTimeout(() => over.abort(over), milliseconds(timeout, "timeout"));
+    const stop = () => over.abort(signal?.reason);
+    signal?.addEventListener("abort", stop, { once: true });
+    try {
+      signal?.throwIfAborted();
+      return await this.waiting.wait(id, { signal: over.signal });
+    } catch (error) {
+      if (error !== over) throw error;
+      return this.get(id, { signal });
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", stop);
+    }
+  }
+
+  /** Takes the permit. The same claimant gets the same one again; everybody else is refused. */
+  async claim(
+    id: string,
+    claimant: string,
+    options: { signal?: AbortSignal; budget?: number } = {},
+  ): Promise<Claimed> {
+    const claimed = await this.#http.send<Claimed>(
+      { method: "POST", path: `${path(id)}/claim`, body: { claimant } },
+      options,
+    );
+    const { permit, digest, arguments: args } = claimed;
+    if (
+      typeof permit !== "string" ||
+      typeof digest !== "string" ||
+      typeof args !== "object" ||
+      args === null
+    ) {
+      throw new ProtocolError(`${this.url} answered a claim without a permit, digest or arguments`);
+    }
+    return claimed;
+  }
+
+  /** Says what became of the run. The same report again is harmless. */
+  async report(
+    id: string,
+    outcome: { permit: string; status: "succeeded" | "failed"; resultDigest?: string; note?: string },
+  ): Promise<RequestRecord> {
+    const { permit, status, resultDigest, note } = outcome;
+    const body = {
+      permit,
+      status,
+      ...(resultDigest === undefined ? {} : { result_digest: resultDigest }),
+      ...(note === undefined ? {} : { note }),
+    };
+    return this.#post(`${path(id)}/outcome`, body);
+  }
+
+  /** Withdraws a request that is pending, or approved and not claimed. */
+  async cancel(id: string, reason?: string): Promise<RequestRecord> {
+    return this.#post(`${path(id)}/cancel`, reason === undefined ? {} : { reason });
+  }
+
+  /** For people and tests: decides on what was seen, by digest and version. */
+  async decide(
+    id: string,
+    decision: DecisionWord,
+    seen: {
+      digest: string;
+      version: number;
+      reason?: string;
+      arguments?: JsonObject;
+      answer?: Json;
+      steps?: StepDecision[];
+    },
+  ): Promise<RequestRecord> {
+    return this.#post(`${path(id)}/decision`, { decision, ...seen });
+  }
+
+  /** For people and tests: requests, newest first; `state: "pending"` by nearest deadline. */
+  async list(query: { [name: string]: string | undefined } = {}): Promise<{
+    items: RequestRecord[];
+    next_cursor?: string | null;
+    event_id?: string;
+  }> {
+    const page = await this.#http.send<{ items: RequestRecord[] }>({
+      method: "GET",
+      path: "/v1/requests",
+      query,
+    });
+    if (!Array.isArray(page.items)) throw new ProtocolError(`${this.url} answered a list without items`);
+    return page;
+  }
+
+  /** Every change of the requests this key may see, across reconnects, until the signal or `break` ends it. */
+  async *stream(options: { after?: string; signal?: AbortSignal } = {}): AsyncGenerator<StreamEvent, void> {
+    const end = new AbortController();
+    const stop = () => end.abort(options.signal?.reason);
+    options.signal?.addEventListener("abort", stop, { once: true });
+    if (options.signal?.aborted) stop();
+    const queue: StreamEvent[] = [];
+    let failed: unknown;
+    let wake = () => {};
+    let cursor = options.after;
+    const outage = new Outage();
+    const pump = async () => {
+      while (!end.signal.aborted) {
+        try {
+          await listen(
+            this.#http,
+            cursor,
+            end.signal,
+            () => outage.over(),
+            (event) => {
+              if (event.id) cursor = event.id;
+              if (event.data === "") return;
+              queue.push({ type: event.event, ...JSON.parse(event.data) } as StreamEvent);
+              wake();
+            },
+          );
+        } catch (error) {
+          if (end.signal.aborted) break;
+          const again = this.#http.again(error, outage);
+          if (again === undefined) throw error;
+          await sleep(again, end.signal).catch(() => {});
+        }
+      }
+    };
+    const pumping = pump().catch((error: unknown) => {
+      failed = error;
+    });
+    try {
+      for (;;) {
+        const next = queue.shift();
+        if (next) {
+          yield next;
+          continue;
+        }
+        if (failed !== undefined) throw failed;
+        if (end.signal.aborted) return;
+        await Promise.race([pumping, new Promise<void>((done) => (wake = done))]);
+      }
+    } finally {
+      end.abort();
+      options.signal?.removeEventListener("abort", stop);
+    }
+  }
+
+  /** @internal How often this call was made before in its session. */
+  ordinal(around: Session | undefined, id: string, tool: string, args: JsonObject): number {
+    if (around?.id === id) return around.ordinal(tool, args);
+    return this.#counter.next(canonical([id, tool, args]));
+  }
+
+  /** @internal */
+  unreported(held: Held, error: Error): void {
+    this.#onUnreported(held, error);
+  }
+
+  #post(where: string, body: unknown): Promise<RequestRecord> {
+    const headers = { "idempotency-key": keys.random() };
+    return this.#record({ method: "POST", path: where, body, headers });
+  }
+
+  async #record(...[call, sending]: Parameters<Http["send"]>): Promise<RequestRecord> {
+    const record = await this.#http.send<RequestRecord>(call, sending);
+    if (
+      typeof record.id !== "string" ||
+      typeof record.state !== "string" ||
+      typeof record.version !== "number"
+    ) {
+      throw new ProtocolError(
+        `${this.url}${call.path} answered something that is not a request: check PLACET_URL`,
+      );
+    }
+    return record;
+  }
+}
+
+let shared: Placet | undefined;
+
+/** The client of this process, configured by the environment: for calls that were given none. */
+export function defaultClient(): Placet {
+  shared ??= new Placet();
+  return shared;
+}
+
+/** The session that was given, or the one around the caller. */
+function around(options: HoldOptions): Session | undefined {
+  return options.in ?? currentSession();
+}
+
+function path(id: string): string {
+  return `/v1/requests/${encodeURIComponent(id)}`;
+}
+
+function address(text: string): string {
+  const wrong = () =>
+    new ConfigError(`the address of Placet must begin with http:// or https://, not ${JSON.stringify(text)}`);
+  if (!/^https?:\/\//.test(text)) throw wrong();
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    throw wrong();
+  }
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
+    throw new ConfigError(
+      "the address of Placet must have no user, query or fragment: the key goes into `token`",
+    );
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+}
+
+/** A variable of the environment, where there is one. Empty counts as not set. */
+function env(name: string): string | undefined {
+  const { process } = globalThis as { process?: { env?: { [name: string]: string | undefined } } };
+  return process?.env?.[name] || undefined;
+}
+
+function warn(held: Held, error: Error): void {
+  console.warn(`placet: ${held.requestId} ran, but its outcome could not be reported: ${error.message}`);
+}

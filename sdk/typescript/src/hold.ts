@@ -1,0 +1,305 @@
+/** Create, wait, claim: the three steps that decide whether a call may run. Only a claim that answered 200 is a yes. */
+import type { Asking } from "./call.js";
+import { misfit } from "./check.js";
+import type { OnOutage, Placet } from "./client.js";
+import { requestDigest } from "./digest.js";
+import { type Duration, milliseconds } from "./duration.js";
+import { ConfigError, Problem, ProtocolError, Unreachable } from "./errors.js";
+import { Held, type HeldParts, type Status } from "./held.js";
+import { canonical } from "./json.js";
+import * as keys from "./keys.js";
+import type { Session } from "./session.js";
+import type { CreateBody, JsonObject, RequestRecord } from "./wire.js";
+
+export interface HoldOptions {
+  /** How long to wait here. The request's own deadline, `expiresIn`, is kept by the server. */
+  holdFor?: Duration;
+  /** What the end of `holdFor` does to the request: `cancel` it, or `leave` it open and come back. */
+  then?: "cancel" | "leave";
+  onOutage?: OnOutage;
+  /** Aborting withdraws the request, and throws the signal's reason. */
+  signal?: AbortSignal;
+  /** The session, where there is none around the call. */
+  in?: Session;
+}
+
+/** The server's own default, for patience before the server has said anything. */
+const USUAL = 300_000;
+/** How long a caller that is gone tries to take its request with it. */
+const FAREWELL = 2_000;
+
+/** One call on its way to a decision. */
+export class Holding {
+  readonly #client: Placet;
+  readonly #asking: Asking;
+  readonly #options: HoldOptions;
+  readonly #onOutage: OnOutage;
+  readonly #until: number | undefined;
+  /** Kept in memory: the same claimant gets the same permit again when an answer is lost. */
+  readonly #claimant = keys.claimant();
+
+  constructor(client: Placet, asking: Asking, options: HoldOptions) {
+    this.#client = client;
+    this.#asking = asking;
+    this.#options = options;
+    this.#onOutage = options.onOutage ?? client.onOutage;
+    if (!["deny", "raise", "pause"].includes(this.#onOutage)) {
+      throw new ConfigError(
+        `onOutage must be "deny", "raise" or "pause", not ${JSON.stringify(this.#onOutage)}`,
+      );
+    }
+    if (options.then !== undefined && !["cancel", "leave"].includes(options.then)) {
+      throw new ConfigError(`then must be "cancel" or "leave", not ${JSON.stringify(options.then)}`);
+    }
+    if (options.holdFor !== undefined) {
+      this.#until = performance.now() + milliseconds(options.holdFor, "holdFor");
+    }
+  }
+
+  async hold(): Promise<Held> {
+    const { signal } = this.#options;
+    signal?.throwIfAborted();
+    let asked: Promise<RequestRecord> | undefined;
+    try {
+      const { strong = keys.random(), weak } = await this.#asking.keys();
+      asked = this.#create(this.#asking.body, strong, weak);
+      const held = await this.#decided(await orAborted(asked, signal));
+      if (held.status !== "unknown" || !this.#asking.idempotent) return held;
+      // Running it twice does no harm, but a person says so again, and sees of what it is a repetition.
+      const context = { ...this.#asking.body.context, repeats: held.requestId as string };
+      asked = this.#create({ ...this.#asking.body, context }, keys.random());
+      return await this.#decided(await orAborted(asked, signal));
+    } catch (error) {
+      if (signal?.aborted) {
+        await this.#farewell(asked);
+        throw signal.reason;
+      }
+      return this.#outage(error, undefined);
+    }
+  }
+
+  #create(body: CreateBody, key: string, weakKey?: string): Promise<RequestRecord> {
+    const lifetime = body.expires_in ? milliseconds(body.expires_in, "expiresIn") : USUAL;
+    const budget = this.#patience(lifetime);
+    const claiming = this.#asking.claims ? { claim: true, claimant: this.#claimant } : {};
+    return this.#client.create(body, { key, weakKey, budget, ...claiming });
+  }
+
+  /** Milliseconds of outage to bear: the client's budget, or with `pause` as long as the request itself may live. */
+  #patience(lifetime: number): number {
+    const { outageBudget } = this.#client;
+    if (this.#onOutage !== "pause") return outageBudget;
+    const left = this.#until === undefined ? Number.POSITIVE_INFINITY : this.#until - performance.now();
+    return Math.max(outageBudget, Math.min(lifetime, left));
+  }
+
+  async #decided(first: RequestRecord): Promise<Held> {
+    let record = first;
+    try {
+      if (record.state === "pending") {
+        const decided = await this.#wait(record);
+        if (decided instanceof Held) return decided;
+        record = decided;
+      }
+      return await this.#judged(record);
+    } catch (error) {
+      if (this.#options.signal?.aborted) throw error;
+      return this.#outage(error, record);
+    }
+  }
+
+  async #wait(record: RequestRecord): Promise<RequestRecord | Held> {
+    const local = new AbortController();
+    const over = Symbol("holdFor is over");
+    const { signal } = this.#options;
+    const stop = () => local.abort(signal?.reason);
+    signal?.addEventListener("abort", stop, { once: true });
+    const left = this.#until === undefined ? undefined : Math.max(0, this.#until - performance.now());
+    const timer = left === undefined ? undefined : setTimeout(() => local.abort(over), left);
+    // By the server's clock alone: ours may be wrong. It only bounds how long an outage is borne.
+    const lifetime = Date.parse(record.expires_at) - Date.parse(record.created_at);
+    const patient = this.#onOutage === "pause" ? this.#patience(lifetime) : undefined;
+    try {
+      if (signal?.aborted) throw signal.reason;
+      return await this.#client.waiting.wait(record.id, { signal: local.signal, budget: patient });
+    } catch (error) {
+      if (error !== over) throw error;
+      return await this.#over(record);
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", stop);
+    }
+  }
+
+  /** The local wait is over before anybody decided. */
+  async #over(record: RequestRecord): Promise<RequestRecord | Held> {
+    const reason = `nobody decided within ${String(this.#options.holdFor)}${
+      typeof this.#options.holdFor === "number" ? " ms" : ""
+    }`;
+    if (this.#options.then === "leave") return this.#held("pending", { record, reason });
+    try {
+      const cancelled = await this.#client.cancel(record.id, reason);
+      return this.#held("cancelled", { record: cancelled, reason });
+    } catch (error) {
+      // Decided in the same moment: that decision stands.
+      if (error instanceof Problem && error.record) return error.record;
+      throw error;
+    }
+  }
+
+  /** A decided record, as what it means here. Whatever is not understood is a no. */
+  async #judged(record: RequestRecord): Promise<Held> {
+    switch (record.state) {
+      case "approved":
+      case "claimed":
+        return this.#claim(record);
+      case "denied":
+        return this.#held("denied", { record, reason: denial(record) });
+      case "answered":
+      case "expired":
+      case "cancelled":
+      case "revoked":
+      case "lapsed":
+        return this.#held(record.state, { record });
+      case "succeeded":
+      case "failed":
+      case "unknown":
+        return this.#held("unknown", { record, reason: `it is on record as ${record.state}` });
+      default:
+        return this.#held("denied", {
+          record,
+          reason: `the server said ${JSON.stringify(record.state)}, which this version does not know`,
+        });
+    }
+  }
+
+  async #claim(record: RequestRecord): Promise<Held> {
+    const word: unknown = record.decision?.decision;
+    if (word !== "approve" && word !== "edit") {
+      const reason = `the decision is ${JSON.stringify(word ?? null)}, which this version does not know as a yes`;
+      return this.#held("denied", { record, reason });
+    }
+    if (!this.#asking.claims) {
+      // Nothing to claim: for everything but an action, approved is final.
+      if (record.state === "approved") return this.#held("approved", { record });
+      return this.#held("unknown", { record });
+    }
+    const approved = record.decision?.digest ?? record.digest;
+    let { permit } = record;
+    let args = record.decision?.arguments ?? record.arguments;
+    if (!permit) {
+      const decided = Date.parse(record.decision?.at ?? record.created_at);
+      const budget = this.#patience(Math.max(0, Date.parse(record.claim_by ?? "") - decided) || 0);
+      try {
+        const claimed = await this.#client.claim(record.id, this.#claimant, {
+          budget,
+          signal: this.#options.signal,
+        });
+        if (claimed.digest !== approved) {
+          return await this.#unfit(
+            record,
+            claimed.permit,
+            "the permit is for something else than what was approved",
+          );
+        }
+        permit = claimed.permit;
+        args = claimed.arguments;
+      } catch (error) {
+        if (!(error instanceof Problem) || error.status !== 409) throw error;
+        const now = error.record ?? record;
+        if (error.code === "already_claimed" || now.state === "approved" || now.state === "claimed") {
+          return this.#held("unknown", { record: now, reason: "another process holds its permit" });
+        }
+        return this.#judged(now);
+      }
+    }
+    return this.#fit(record, permit, args ?? {}, word === "edit");
+  }
+
+  /** Looks once more at what is about to run. */
+  async #fit(record: RequestRecord, permit: string, args: JsonObject, edited: boolean): Promise<Held> {
+    const { body, checks } = this.#asking;
+    // What people saw is what was asked here: the digest they decided on is computed again from our own call.
+    const { tool, session } = body;
+    const ours = { ...record, tool, session, arguments: body.arguments };
+    if (
+      (await requestDigest(ours, edited ? args : undefined)) !== (record.decision?.digest ?? record.digest)
+    ) {
+      return this.#unfit(record, permit, "what was approved is not what was asked for here");
+    }
+    if (!edited && canonical(args) !== canonical(body.arguments)) {
+      return this.#unfit(record, permit, "the arguments came back changed, and nobody edited them");
+    }
+    if (edited) {
+      if (!body.allowed?.includes("edit")) return this.#unfit(record, permit, "edits cannot be used here");
+      for (const check of checks ?? []) {
+        const problem = await misfit(check, args);
+        if (problem) return this.#unfit(record, permit, `the edited arguments do not fit: ${problem}`);
+      }
+    }
+    return this.#held("approved", { record, permit, arguments: args, edited });
+  }
+
+  /** Claimed, and not run: said so, so that nobody waits for the report. */
+  async #unfit(record: RequestRecord, permit: string, reason: string): Promise<Held> {
+    await this.#client
+      .report(record.id, { permit, status: "failed", note: `not run: ${reason}`.slice(0, 2_000) })
+      .catch(() => undefined);
+    return this.#held("failed", { record, reason });
+  }
+
+  /** An outage, as the caller wants it; every other error is one. */
+  #outage(error: unknown, record: RequestRecord | undefined): Held {
+    const away = error instanceof Unreachable || (error instanceof ProtocolError && error.outage);
+    if (!away || this.#onOutage === "raise") throw error;
+    return this.#held("unreachable", { record, reason: (error as Error).message });
+  }
+
+  /** The caller is gone: take the request back, for a moment and as well as it goes. */
+  async #farewell(asked: Promise<RequestRecord> | undefined): Promise<void> {
+    if (!asked) return;
+    const leave = async () => {
+      const { id, permit } = await asked;
+      if (permit) return this.#gone(id, permit);
+      try {
+        await this.#client.cancel(id, "caller_gone");
+      } catch (error) {
+        if (!(error instanceof Problem) || error.record?.state !== "claimed") throw error;
+        // The claim was on its way when the caller left. The same claimant gets the same permit.
+        await this.#gone(id, (await this.#client.claim(id, this.#claimant)).permit);
+      }
+    };
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const bound = new Promise<void>((done) => {
+      timer = setTimeout(done, FAREWELL);
+    });
+    await Promise.race([leave().catch(() => undefined), bound]);
+    clearTimeout(timer);
+  }
+
+  async #gone(id: string, permit: string): Promise<void> {
+    await this.#client.report(id, { permit, status: "failed", note: "not run: the caller was gone" });
+  }
+
+  #held(status: Status, parts: Omit<HeldParts, "status" | "tool">): Held {
+    return new Held(this.#client, { status, tool: this.#asking.label, ...parts });
+  }
+}
+
+/** Why it was denied, in the words of the person or of policy. */
+function denial(record: RequestRecord): string | undefined {
+  if (record.decision?.reason) return record.decision.reason;
+  if (record.verdict?.effect !== "deny") return undefined;
+  return `policy: ${record.verdict.reasons.join("; ") || record.verdict.rule}`;
+}
+
+/** The promise, or the signal's reason as soon as it is aborted. The promise goes on. */
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return promise;
+  return new Promise((done, failed) => {
+    const stop = () => failed(signal.reason);
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+    promise.then(done, failed).finally(() => signal.removeEventListener("abort", stop));
+  });
+}

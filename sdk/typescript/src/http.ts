@@ -1,0 +1,219 @@
+/** One call: send it, tell a refusal from an outage, and try again where that is safe. */
+import { written } from "./duration.js";
+import { ConfigError, PlacetError, Problem, ProtocolError, Unreachable } from "./errors.js";
+import { Outage, sleep } from "./retry.js";
+
+/** One call, ready to be sent any number of times: it is a read, or it carries an idempotency key. */
+export interface Outgoing {
+  method: "GET" | "POST";
+  path: string;
+  query?: { [name: string]: string | undefined };
+  body?: unknown;
+  headers?: { [name: string]: string | undefined };
+  /** Milliseconds the server is asked to hold the call. */
+  wait?: number;
+}
+
+export interface Sending {
+  signal?: AbortSignal;
+  /** Milliseconds of outage to bear; the client's own unless given. */
+  budget?: number;
+}
+
+/** An attempt that says nothing about the call: it may be sent again. */
+export class Again extends PlacetError {
+  override name = "Again";
+  constructor(
+    reason: string,
+    /** Milliseconds the server asks to be left alone. */
+    readonly after = 0,
+    /** What to throw when the budget is spent and this was the last attempt. */
+    readonly last?: PlacetError,
+  ) {
+    super(reason);
+  }
+}
+
+export interface Settings {
+  url: string;
+  token: string;
+  fetch: typeof globalThis.fetch;
+  timeout: number;
+  outageBudget: number;
+}
+
+export class Http {
+  constructor(readonly settings: Settings) {}
+
+  /** Sends until it is answered or the budget is spent. What comes back is JSON of ours. */
+  async send<T>(call: Outgoing, { signal, budget = this.settings.outageBudget }: Sending = {}): Promise<T> {
+    const outage = new Outage();
+    for (;;) {
+      try {
+        return await this.attempt<T>(call, signal);
+      } catch (failure) {
+        if (!(failure instanceof Again)) throw failure;
+        const pause = outage.pause(budget, failure.after);
+        if (pause === undefined) throw this.spent(failure);
+        await sleep(pause, signal);
+      }
+    }
+  }
+
+  /** Milliseconds to pause before a stream is opened again, or nothing when that would not help. */
+  again(error: unknown, outage: Outage): number | undefined {
+    if (!(error instanceof Again)) return undefined;
+    return outage.pause(this.settings.outageBudget, error.after);
+  }
+
+  /** The error for a budget that is spent. */
+  spent(failure: Again): PlacetError {
+    if (failure.last) return failure.last;
+    return new Unreachable(`Placet at ${this.settings.url} cannot be reached: ${failure.message}`);
+  }
+
+  /** One attempt: an answer, `Again`, or an error that trying again does not help. */
+  async attempt<T>(call: Outgoing, signal?: AbortSignal): Promise<T> {
+    const answer = await this.#exchange(call, signal);
+    const kind = answer.type.split(";")[0]?.trim() ?? "";
+    let body: unknown;
+    if (kind === "application/json" || kind === "application/problem+json") {
+      try {
+        body = JSON.parse(answer.text);
+      } catch {
+        throw this.#foreign(call, answer, "JSON that does not parse");
+      }
+    }
+    if (answer.status >= 200 && answer.status < 300) {
+      if (typeof body !== "object" || body === null)
+        throw this.#foreign(call, answer, kind || "no content type");
+      return body as T;
+    }
+    throw this.#refusal(call, answer, body, kind);
+  }
+
+  async #exchange(call: Outgoing, signal?: AbortSignal) {
+    const within = this.settings.timeout + (call.wait ?? 0);
+    const { controller, done } = linked(signal, within);
+    try {
+      const response = await this.settings.fetch(this.address(call), {
+        method: call.method,
+        headers: this.headers(call),
+        body: call.body === undefined ? null : JSON.stringify(call.body),
+        // A redirect would carry the arguments, and perhaps the key, to somebody else.
+        redirect: "manual",
+        signal: controller.signal,
+      });
+      const text = await response.text();
+      const { status, headers } = response;
+      return { status, text, type: headers.get("content-type") ?? "", after: headers.get("retry-after") };
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      if (controller.signal.aborted) throw new Again(`no answer within ${within} ms`);
+      throw new Again(reason(error));
+    } finally {
+      done();
+    }
+  }
+
+  address(call: Outgoing): string {
+    const query = new URLSearchParams();
+    for (const [name, value] of Object.entries(call.query ?? {})) {
+      if (value !== undefined) query.set(name, value);
+    }
+    if (call.wait !== undefined) query.set("wait", written(call.wait));
+    const text = query.toString();
+    return `${this.settings.url}${call.path}${text === "" ? "" : `?${text}`}`;
+  }
+
+  headers(call: Outgoing): Headers {
+    const headers = new Headers({
+      authorization: `Bearer ${this.settings.token}`,
+      accept: "application/json",
+    });
+    if (call.body !== undefined) headers.set("content-type", "application/json");
+    for (const [name, value] of Object.entries(call.headers ?? {})) {
+      if (value !== undefined) headers.set(name, value);
+    }
+    return headers;
+  }
+
+  #refusal(call: Outgoing, answer: Answer, body: unknown, kind: string): PlacetError {
+    const { status } = answer;
+    const document = body as
+      | { code?: unknown; detail?: unknown; pointer?: string | null; record?: never }
+      | undefined;
+    const after = retryAfter(answer.after);
+    const transient = status >= 500 || status === 408 || status === 429;
+    if (kind !== "application/problem+json" || typeof document?.code !== "string") {
+      if (transient) return new Again(`it answered ${status} ${kind || "without a content type"}`, after);
+      return this.#foreign(call, answer, kind || "no content type");
+    }
+    const detail = typeof document.detail === "string" ? document.detail : document.code;
+    const problem = new Problem(
+      status,
+      document.code,
+      detail,
+      document.pointer ?? undefined,
+      document.record ?? undefined,
+      after,
+    );
+    // Too many of one's own requests is not an outage: whoever waits it out in vain is told what it was.
+    if (transient) return new Again(detail, after, document.code === "pending_cap" ? problem : undefined);
+    if (status === 401) {
+      return new ConfigError(
+        `${this.settings.url} does not accept the key: ${detail}. Set PLACET_TOKEN to a key made with \`placet key new\`.`,
+      );
+    }
+    return problem;
+  }
+
+  /** An answer that no Placet gives. A proxy may be starting up behind it, so 2xx and 3xx are tried again first. */
+  #foreign(call: Outgoing, answer: Answer, what: string): PlacetError {
+    const shown = answer.text.slice(0, 60).replaceAll(/\s+/g, " ").trim();
+    const error = new ProtocolError(
+      `${this.settings.url}${call.path} is not a Placet server of this version: it answered ${answer.status} (${what})` +
+        `${shown === "" ? "" : ` beginning with ${JSON.stringify(shown)}`}. Check PLACET_URL.`,
+    );
+    if (answer.status >= 400 && answer.status < 500) return error;
+    error.outage = true;
+    return new Again(error.message, 0, error);
+  }
+}
+
+interface Answer {
+  status: number;
+  text: string;
+  type: string;
+  after: string | null;
+}
+
+/** A controller that ends after `ms` or with the caller's signal. `done` must be called. */
+function linked(signal: AbortSignal | undefined, ms: number) {
+  const controller = new AbortController();
+  const stop = () => controller.abort();
+  const timer = setTimeout(stop, ms);
+  if (signal?.aborted) stop();
+  else signal?.addEventListener("abort", stop, { once: true });
+  const done = () => {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", stop);
+  };
+  return { controller, done };
+}
+
+/** Seconds, or a date, as milliseconds from now; at most a minute, so that a broken proxy cannot park a caller. */
+function retryAfter(text: string | null): number {
+  if (text === null) return 0;
+  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1_000;
+  return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), 60) * 1_000 : 0;
+}
+
+/** `fetch failed` says nothing; its cause does. */
+function reason(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  if (cause instanceof Error && cause.message !== "") return cause.message;
+  const code = (cause as { code?: unknown } | undefined)?.code;
+  if (typeof code === "string") return code;
+  return error instanceof Error ? error.message : String(error);
+}

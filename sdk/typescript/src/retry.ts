@@ -1,0 +1,46 @@
+/** How long to pause between attempts: doubling, capped, with jitter so that many clients do not come back at once. */
+
+const FIRST = 100;
+const LONGEST = 5_000;
+
+/** One outage, from its first failure on. Counted by a clock that cannot be set. */
+export class Outage {
+  #began: number | undefined;
+  #attempts = 0;
+
+  /** The server answered: whatever was before is over. */
+  over(): void {
+    this.#began = undefined;
+    this.#attempts = 0;
+  }
+
+  /** Milliseconds since the first failure. */
+  lasted(now = performance.now()): number {
+    return this.#began === undefined ? 0 : now - this.#began;
+  }
+
+  /** One more failure: milliseconds to pause, or nothing when the budget is spent. */
+  pause(budget: number, asked = 0, now = performance.now()): number | undefined {
+    this.#began ??= now;
+    const doubled = Math.min(FIRST * 2 ** this.#attempts, LONGEST);
+    this.#attempts += 1;
+    const pause = Math.max(doubled * (0.5 + Math.random() / 2), asked);
+    return now - this.#began + pause <= budget ? pause : undefined;
+  }
+}
+
+/** Resolves after `ms`; rejects with the signal's reason when it is aborted. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((done, failed) => {
+    if (signal?.aborted) return failed(signal.reason);
+    const stop = () => {
+      clearTimeout(timer);
+      failed(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      done();
+    }, ms);
+    signal?.addEventListener("abort", stop, { once: true });
+  });
+}

@@ -1,0 +1,65 @@
+/** The stream of changes, by fetch: it carries the key in a header, which EventSource cannot. */
+import { ConfigError, type PlacetError, Problem, ProtocolError } from "./errors.js";
+import { Again, type Http } from "./http.js";
+import { type SseEvent, SseParser } from "./sse.js";
+
+/** The server sends something every 10 s. A stream that is silent for this long is dead. */
+const SILENCE = 25_000;
+
+/** Opens one stream; `open` is called when the first bytes came, `heard` with every event. Ends by throwing. */
+export async function listen(
+  http: Http,
+  after: string | undefined,
+  signal: AbortSignal,
+  open: () => void,
+  heard: (event: SseEvent) => void,
+): Promise<never> {
+  const controller = new AbortController();
+  const stop = () => controller.abort();
+  signal.addEventListener("abort", stop, { once: true });
+  let silence = setTimeout(stop, http.settings.timeout);
+  try {
+    if (signal.aborted) throw signal.reason;
+    const call = { method: "GET", path: "/v1/stream", headers: { "last-event-id": after } } as const;
+    const headers = http.headers(call);
+    headers.set("accept", "text/event-stream");
+    const response = await http.settings.fetch(http.address(call), {
+      headers,
+      redirect: "manual",
+      signal: controller.signal,
+    });
+    const type = response.headers.get("content-type") ?? "";
+    if (response.status !== 200 || !type.startsWith("text/event-stream") || !response.body) {
+      throw await refusal(response, type);
+    }
+    const reader = response.body.getReader();
+    const decoder = new TextDecoder();
+    const parser = new SseParser();
+    let opened = false;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) throw new Again("the stream ended");
+      clearTimeout(silence);
+      silence = setTimeout(stop, SILENCE);
+      // The server speaks first. Headers alone may come from a proxy that keeps the rest to itself.
+      if (!opened) open();
+      opened = true;
+      for (const event of parser.push(decoder.decode(value, { stream: true }))) heard(event);
+    }
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    if (error instanceof Again || error instanceof ConfigError || error instanceof ProtocolError) throw error;
+    if (error instanceof Problem) throw error;
+    throw new Again(error instanceof Error ? error.message : String(error));
+  } finally {
+    clearTimeout(silence);
+    signal.removeEventListener("abort", stop);
+    controller.abort();
+  }
+}
+
+async function refusal(response: Response, type: string): Promise<PlacetError> {
+  const text = (await response.text()).slice(0, 10_000);
+  if (response.status === 401) return new ConfigError("the key is not accepted, or was revoked");
+  return new Again(`the stream answered ${response.status} ${type} ${text.slice(0, 60)}`);
+}

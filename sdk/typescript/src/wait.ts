@@ -1,0 +1,283 @@
+/**
+ * Waiting for people. All waiting calls of a client share one stream; without a stream a bounded number of long
+ * polls takes turns, and where those are cut off, plain reads with jitter. A dropped wait is never a decision.
+ */
+import { Again, type Http } from "./http.js";
+import { Outage, sleep } from "./retry.js";
+import type { SseEvent } from "./sse.js";
+import { listen } from "./stream.js";
+import type { RequestRecord, StreamEvent } from "./wire.js";
+
+/** How many reads or long polls one client has open at a time. */
+const AT_ONCE = 16;
+/** One long poll: shorter than what proxies cut off, long enough to cost nothing. */
+const POLL = 25_000;
+/** Streams that must fail one after the other before long polls take over. */
+const PATIENCE = 2;
+/** How long long polls serve before the stream is tried again. */
+const RETRY_STREAM = 30_000;
+/** An idle stream stays for the next call, but not so long that it keeps a finished program alive. */
+const LINGER = 500;
+
+interface Waiter {
+  id: string;
+  /** The newest version seen, so that an older answer never wins. */
+  version: number;
+  done: (record: RequestRecord) => void;
+  failed: (error: unknown) => void;
+  /** Milliseconds of outage this one bears, when that is not the client's own budget. */
+  budget: number | undefined;
+}
+
+export class Waiting {
+  #waiters = new Map<string, Set<Waiter>>();
+  #stream: AbortController | undefined;
+  #connected = false;
+  #cursor: string | undefined;
+  #failures = 0;
+  #outage = new Outage();
+  #linger: ReturnType<typeof setTimeout> | undefined;
+  #reads: Waiter[] = [];
+  #reading = 0;
+
+  constructor(private readonly http: Http) {}
+
+  /** The record once it is not pending any more. Rejects with the signal's reason, or when the budget is spent. */
+  wait(id: string, options: { signal?: AbortSignal; budget?: number } = {}): Promise<RequestRecord> {
+    const { signal, budget } = options;
+    return new Promise((done, failed) => {
+      if (signal?.aborted) return failed(signal.reason);
+      const stop = () => {
+        this.#leave(waiter);
+        failed(signal?.reason);
+      };
+      const end = () => signal?.removeEventListener("abort", stop);
+      const waiter: Waiter = {
+        id,
+        version: -1,
+        budget,
+        done: (record) => {
+          end();
+          done(record);
+        },
+        failed: (error) => {
+          end();
+          failed(error);
+        },
+      };
+      signal?.addEventListener("abort", stop, { once: true });
+      this.#enter(waiter);
+    });
+  }
+
+  /** How many calls wait, and whether the shared stream is open: for tests and diagnostics. */
+  get state(): { waiting: number; streaming: boolean } {
+    let waiting = 0;
+    for (const same of this.#waiters.values()) waiting += same.size;
+    return { waiting, streaming: this.#connected };
+  }
+
+  #enter(waiter: Waiter): void {
+    clearTimeout(this.#linger);
+    const same = this.#waiters.get(waiter.id);
+    if (same) same.add(waiter);
+    else this.#waiters.set(waiter.id, new Set([waiter]));
+    // It may have been decided before the stream knew that somebody waits for it.
+    if (this.#connected) this.#read(waiter);
+    if (!this.#stream) {
+      this.#stream = new AbortController();
+      void this.#keep(this.#stream.signal);
+    }
+  }
+
+  #leave(waiter: Waiter): void {
+    const same = this.#waiters.get(waiter.id);
+    if (!same?.delete(waiter)) return;
+    if (same.size === 0) this.#waiters.delete(waiter.id);
+    if (this.#waiters.size > 0) return;
+    clearTimeout(this.#linger);
+    this.#linger = setTimeout(() => this.close(), LINGER);
+  }
+
+  /** Ends the stream. Calls that still wait begin another one when they hear nothing. */
+  close(): void {
+    clearTimeout(this.#linger);
+    if (this.#waiters.size > 0) return;
+    this.#stream?.abort(new Again("nobody waits"));
+    this.#stream = undefined;
+    this.#connected = false;
+    // Events were missed from here on: whoever comes next reads once, and needs no history.
+    this.#cursor = undefined;
+    this.#outage.over();
+    this.#failures = 0;
+  }
+
+  /** Keeps a stream open, or something in its place, for as long as somebody waits. */
+  async #keep(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await listen(
+          this.http,
+          this.#cursor,
+          signal,
+          () => this.#opened(),
+          (event) => this.#heard(event),
+        );
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#connected = false;
+        if (!(error instanceof Again)) {
+          this.#fail(error);
+          return this.close();
+        }
+        this.#failures += 1;
+        if (this.#failures >= PATIENCE) await this.#poll(signal);
+        else await this.#pause(error, signal);
+        if (this.#waiters.size === 0) return this.close();
+      }
+    }
+  }
+
+  #opened(): void {
+    this.#connected = true;
+    this.#failures = 0;
+    this.#outage.over();
+    for (const same of this.#waiters.values()) for (const waiter of same) this.#read(waiter);
+  }
+
+  #heard(event: SseEvent): void {
+    if (event.id !== undefined && event.id !== "") this.#cursor = event.id;
+    if (event.event === "reset") this.#opened();
+    if (event.event === "reset" || event.data === "") return;
+    let record: RequestRecord | null | undefined;
+    try {
+      record = (JSON.parse(event.data) as StreamEvent).record;
+    } catch {
+      return;
+    }
+    if (record) this.#saw(record);
+  }
+
+  /** A record that came from anywhere ends the waits for it, unless it is still pending. */
+  #saw(record: RequestRecord): void {
+    const same = this.#waiters.get(record.id);
+    if (!same || typeof record.version !== "number") return;
+    for (const waiter of [...same]) {
+      if (record.version < waiter.version) continue;
+      waiter.version = record.version;
+      if (record.state === "pending") continue;
+      this.#leave(waiter);
+      waiter.done(record);
+    }
+  }
+
+  /** Reads one record, in turn with others. */
+  #read(waiter: Waiter): void {
+    if (this.#reading >= AT_ONCE) {
+      this.#reads.push(waiter);
+      return;
+    }
+    this.#reading += 1;
+    void this.#readNow(waiter).finally(() => {
+      this.#reading -= 1;
+      const next = this.#reads.shift();
+      if (next) this.#read(next);
+    });
+  }
+
+  async #readNow(waiter: Waiter): Promise<void> {
+    while (this.#waiters.get(waiter.id)?.has(waiter)) {
+      try {
+        this.#saw(await this.#look(waiter.id));
+        return;
+      } catch (error) {
+        if (!(error instanceof Again)) return this.#end(waiter, error);
+        // A stream that is gone reads everything again when it is back.
+        if (!this.#connected) return;
+        await sleep(200 + Math.random() * 300);
+      }
+    }
+  }
+
+  async #look(id: string, wait?: number): Promise<RequestRecord> {
+    const record = await this.http.attempt<RequestRecord>({
+      method: "GET",
+      path: `/v1/requests/${encodeURIComponent(id)}`,
+      ...(wait === undefined ? {} : { wait }),
+    });
+    if (record.id !== id || typeof record.state !== "string") {
+      throw new Again(`the answer about ${id} is not a request`);
+    }
+    return record;
+  }
+
+  /** Long polls in place of the stream, for a while; plain reads where the network cuts long polls off. */
+  async #poll(signal: AbortSignal): Promise<void> {
+    const until = performance.now() + RETRY_STREAM;
+    let long = true;
+    while (!signal.aborted && this.#waiters.size > 0 && performance.now() < until) {
+      const ids = [...this.#waiters.keys()];
+      // When more calls wait than polls may be open, everybody gets a shorter turn.
+      const wait = long ? Math.max(500, Math.min(POLL, (POLL * AT_ONCE) / ids.length)) : undefined;
+      const began = performance.now();
+      const failure = await this.#round(ids, wait, signal);
+      if (signal.aborted) return;
+      if (failure) {
+        // It broke only because it was held open: ask without that.
+        if (long && performance.now() - began > 1_000) long = false;
+        if (!(await this.#pause(failure, signal))) return;
+      } else {
+        this.#outage.over();
+        const spent = performance.now() - began;
+        // A server or proxy that does not hold calls must not be asked in a hot loop.
+        if (!long || spent < 250) await sleep(500 + Math.random() * 1_000, signal).catch(() => {});
+      }
+    }
+  }
+
+  /** One look at each of the ids, a few at a time; the first failure that may pass, if there was one. */
+  async #round(ids: string[], wait: number | undefined, signal: AbortSignal): Promise<Again | undefined> {
+    let failure: Again | undefined;
+    let next = 0;
+    const lane = async () => {
+      while (!signal.aborted && !failure) {
+        const id = ids[next];
+        next += 1;
+        if (id === undefined) return;
+        if (!this.#waiters.has(id)) continue;
+        try {
+          this.#saw(await this.#look(id, wait));
+        } catch (error) {
+          if (error instanceof Again) failure = error;
+          else for (const waiter of [...(this.#waiters.get(id) ?? [])]) this.#end(waiter, error);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, ids.length) }, lane));
+    return failure;
+  }
+
+  /** Pauses after a failure. Those whose budget the outage has used up are told; false when nobody is left. */
+  async #pause(failure: Again, signal: AbortSignal): Promise<boolean> {
+    const pause = this.#outage.pause(Number.POSITIVE_INFINITY, failure.after) as number;
+    const lasts = this.#outage.lasted() + pause;
+    this.#fail(
+      this.http.spent(failure),
+      (waiter) => lasts > (waiter.budget ?? this.http.settings.outageBudget),
+    );
+    if (this.#waiters.size === 0) return false;
+    await sleep(pause, signal).catch(() => {});
+    return !signal.aborted && this.#waiters.size > 0;
+  }
+
+  #fail(error: unknown, which: (waiter: Waiter) => boolean = () => true): void {
+    for (const same of [...this.#waiters.values()]) {
+      for (const waiter of [...same]) if (which(waiter)) this.#end(waiter, error);
+    }
+  }
+
+  #end(waiter: Waiter, error: unknown): void {
+    this.#leave(waiter);
+    waiter.failed(error);
+  }
+}

@@ -1,0 +1,58 @@
+/** The shapes of the wire, named; `api.ts` is generated from the server's own document. */
+import type { components } from "./api.js";
+
+type Schemas = components["schemas"];
+
+/** Anything that JSON can say. */
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
+
+/** A request as every read, stream and answer shows it. */
+export type RequestRecord = Omit<
+  Schemas["Record"],
+  "arguments" | "context" | "decision" | "arguments_schema" | "default"
+> & {
+  arguments?: JsonObject | null;
+  context?: JsonObject | null;
+  arguments_schema?: Json;
+  default?: Json;
+  decision?: Decision | null;
+};
+export type Decision = Omit<Schemas["DecisionRecord"], "arguments" | "answer"> & {
+  arguments?: JsonObject | null;
+  answer?: Json;
+};
+export type State = Schemas["State"];
+export type Risk = Schemas["Risk"];
+export type DecisionWord = Schemas["DecisionWord"];
+export type InputSpec = Schemas["InputSpec"];
+export type Step = Omit<Schemas["Step"], "arguments"> & { arguments?: JsonObject | null };
+export type StepDecision = Omit<Schemas["StepDecision"], "arguments"> & { arguments?: JsonObject | null };
+
+/** The body of a create. */
+export type CreateBody = Omit<
+  Schemas["Create"],
+  "arguments" | "context" | "arguments_schema" | "default" | "steps"
+> & {
+  arguments?: JsonObject | null;
+  context?: JsonObject | null;
+  arguments_schema?: Json;
+  default?: Json;
+  steps?: Step[] | null;
+};
+
+/** What a claim answers: run these arguments, then report with the permit. */
+export interface Claimed {
+  permit: string;
+  arguments: JsonObject;
+  digest: string;
+  report_by: string;
+}
+
+/** One event of a stream. */
+export interface StreamEvent {
+  id: string;
+  type: string;
+  at?: string;
+  record?: RequestRecord;
+}

@@ -1,0 +1,117 @@
+/** What all frameworks are put through: tools with counted effects, a model that follows a script, people who decide. */
+import type { AdapterOptions } from "../../src/adapters/common.js";
+import type { Json, JsonObject, RequestRecord } from "../../src/index.js";
+import { type Reviewer, Server } from "../support/server.js";
+
+/** `free_…` passes, `never_…` is denied, everything else waits for a person. */
+export const POLICY = `version = 1
+name = "adapter tests"
+
+[defaults]
+effect = "hold"
+risk = "low"
+expires_in = "2m"
+
+[[rule]]
+name = "free"
+effect = "allow"
+tool = "free_*"
+
+[[rule]]
+name = "never"
+effect = "deny"
+tool = "never_*"
+reason = "nobody does this"
+`;
+
+/** One call that the model asks for. */
+export interface ModelCall {
+  id: string;
+  tool: string;
+  args: JsonObject;
+}
+
+/** What the agent may call: each takes `{ files: string[] }`. */
+export type Tools = { [name: string]: (args: { files: string[] }) => unknown };
+
+export interface Play {
+  /** What the model asks for, turn by turn; then it says that it is done. */
+  turns: ModelCall[][];
+  tools: Tools;
+  gate: AdapterOptions;
+  signal?: AbortSignal;
+}
+
+/** What the model was told of each call, by id. */
+export type Told = Map<string, string>;
+
+/** A framework with a scripted model, around one run. */
+export interface Framework {
+  name: string;
+  /** Runs an agent to its end. Rejects if the run does. */
+  run(play: Play): Promise<Told>;
+  /** An agent whose model hands the play to another agent; the gate is around the tools of that one. */
+  nested(play: Play): Promise<Told>;
+  /** Whether an error of a tool ends the run; otherwise the model is told. */
+  raises?: boolean;
+}
+
+/** A place to play in: the real server, and a reviewer. */
+export class Stage {
+  private constructor(
+    readonly server: Server,
+    readonly ann: Reviewer,
+  ) {}
+
+  static async open(): Promise<Stage> {
+    const server = await Server.start({ policy: POLICY });
+    return new Stage(server, await server.reviewer("ann"));
+  }
+
+  /** Options of a gate in a session of its own. */
+  gate(session: string, more: AdapterOptions = {}): AdapterOptions {
+    return { client: this.server.agent({ outageBudget: "2s" }), session, ...more };
+  }
+
+  /** Everything that was asked in a session, oldest first. */
+  async requests(session: string): Promise<RequestRecord[]> {
+    const { items } = await this.ann.client.list({ session, limit: "100" });
+    return items.reverse();
+  }
+
+  async states(session: string): Promise<string[]> {
+    return (await this.requests(session)).map(({ state }) => state);
+  }
+
+  close(): Promise<void> {
+    return this.server.stop();
+  }
+}
+
+/** A tool that leaves its arguments behind each time it runs. */
+export class Effect {
+  readonly ran: unknown[] = [];
+  constructor(private readonly then: (files: string[]) => unknown = (files) => ({ deleted: files.length })) {}
+  readonly run = ({ files }: { files: string[] }): unknown => {
+    this.ran.push({ files });
+    return this.then(files);
+  };
+}
+
+let count = 0;
+/** Sessions and call ids that no other test has. */
+export function fresh(name: string): string {
+  count += 1;
+  return `${name}-${process.pid}-${count}`;
+}
+
+export const inSession = (session: string) => (record: RequestRecord) => record.session === session;
+export const about =
+  (session: string, file: string) =>
+  (record: RequestRecord): boolean =>
+    record.session === session && JSON.stringify(record.arguments).includes(file);
+
+/** Whatever the framework made of a tool's result, as text. */
+export function text(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value as Json);
+}

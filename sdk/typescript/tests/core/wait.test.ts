@@ -1,0 +1,202 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { SseParser } from "../../src/sse.js";
+import { BadProxy } from "../support/proxy.js";
+import { type Reviewer, Server } from "../support/server.js";
+
+let server: Server;
+let ann: Reviewer;
+let proxy: BadProxy;
+let session = 0;
+
+beforeAll(async () => {
+  server = await Server.start();
+  ann = await server.reviewer();
+});
+afterAll(() => server.stop());
+beforeEach(async () => {
+  proxy = await BadProxy.start(server.url);
+  session += 1;
+});
+afterEach(() => proxy.stop());
+
+const agent = (options = {}) => server.agent({ url: proxy.url, ...options });
+const call = (n = 0) => ({ tool: `w${session}`, arguments: { n }, session: `w${session}` });
+const mine = (record: { tool?: string | null }) => record.tool === `w${session}`;
+const STREAM = "GET /v1/stream";
+const LOOK = "GET /v1/requests/*";
+
+test("200 calls wait on one stream, and each learns of its own decision", async () => {
+  const placet = agent();
+  const holding = Array.from({ length: 200 }, (_, n) => placet.hold(call(n)));
+  await expect
+    .poll(() => placet.waiting.state, { timeout: 20_000 })
+    .toEqual({ waiting: 200, streaming: true });
+  const { items } = await ann.client.list({ state: "pending", tool: `w${session}`, limit: "200" });
+  expect(items).toHaveLength(200);
+  await Promise.all(
+    items.map(({ id, digest, version, arguments: args }) =>
+      ann.client.decide(id, (args?.n as number) % 2 === 0 ? "approve" : "deny", { digest, version }),
+    ),
+  );
+  const held = await Promise.all(holding);
+  expect(held.map((each) => each.go)).toEqual(held.map((_, n) => n % 2 === 0));
+  expect(held.every((each, n) => !each.go || each.arguments.n === n)).toBe(true);
+  expect(proxy.peak.get(STREAM)).toBe(1);
+  // What was decided is learned from the stream; everybody reads once when it opens, a few at a time.
+  expect(proxy.count(LOOK)).toBeLessThan(600);
+  expect(proxy.peak.get(LOOK)).toBeLessThanOrEqual(16);
+});
+
+test("the stream is closed when nobody waits, and opened again for the next call", async () => {
+  const placet = agent();
+  for (const streams of [1, 2]) {
+    const holding = placet.hold(call(streams));
+    await ann.approve(mine);
+    await holding;
+    await expect
+      .poll(() => placet.waiting.state, { timeout: 5_000 })
+      .toEqual({ waiting: 0, streaming: false });
+    expect(proxy.count(STREAM)).toBe(streams);
+  }
+});
+
+test("a decision that fell while the stream was broken is not missed", async () => {
+  const holding = agent().hold(call());
+  await ann.pending(mine);
+  await sleep(200);
+  proxy.rule = (each) => (each === STREAM ? "refuse" : undefined);
+  proxy.cut();
+  await ann.approve(mine);
+  proxy.rule = () => undefined;
+  expect((await holding).go).toBe(true);
+});
+
+test("a stream that comes back goes on where it was", async () => {
+  const holding = agent().hold(call());
+  await ann.pending(mine);
+  await sleep(200);
+  proxy.cut();
+  await expect.poll(() => proxy.count(STREAM), { timeout: 5_000 }).toBe(2);
+  const second = proxy.headers[proxy.calls.lastIndexOf(STREAM)];
+  expect(second?.["last-event-id"]).toMatch(/\./);
+  await ann.approve(mine);
+  expect((await holding).go).toBe(true);
+});
+
+test.each([
+  ["refused", { status: 404 } as const],
+  ["cut", "refuse" as const],
+  ["answered with a page", { status: 200 } as const],
+  ["swallowed by a proxy", "buffer" as const],
+])("without a stream (%s) long polls take over", async (_, trick) => {
+  proxy.rule = (each) => (each === STREAM ? trick : undefined);
+  const holding = agent({ timeout: 300 }).hold(call());
+  await ann.pending(mine);
+  await sleep(1_500);
+  const before = proxy.count(LOOK);
+  await ann.approve(mine);
+  const began = performance.now();
+  expect((await holding).go).toBe(true);
+  expect(performance.now() - began).toBeLessThan(1_000);
+  // It was held open, and not asked again and again.
+  expect(before).toBeLessThan(4);
+});
+
+test("where long polls are cut off as well, plain reads are enough", async () => {
+  proxy.rule = (each) => (each === STREAM ? "refuse" : each === LOOK ? "impatient" : undefined);
+  const holding = agent().hold(call());
+  await ann.pending(mine);
+  // The first long poll is cut off after a second.
+  await sleep(2_500);
+  await ann.approve(mine);
+  expect((await holding).go).toBe(true);
+});
+
+test("more calls than there may be long polls all learn of their decisions", async () => {
+  proxy.rule = (each) => (each === STREAM ? "refuse" : undefined);
+  const placet = agent();
+  const holding = Array.from({ length: 40 }, (_, n) => placet.hold(call(n)));
+  await expect.poll(() => placet.waiting.state.waiting, { timeout: 10_000 }).toBe(40);
+  await sleep(500);
+  const { items } = await ann.client.list({ state: "pending", tool: `w${session}`, limit: "200" });
+  for (const { id, digest, version } of items) await ann.client.decide(id, "approve", { digest, version });
+  expect((await Promise.all(holding)).every((each) => each.go)).toBe(true);
+});
+
+test("a caller that gives up leaves the others waiting", async () => {
+  const placet = agent();
+  const controller = new AbortController();
+  const gone = placet.hold(call(1), { signal: controller.signal });
+  const stays = placet.hold(call(2));
+  await expect.poll(() => placet.waiting.state.waiting, { timeout: 5_000 }).toBe(2);
+  const ended = expect(gone).rejects.toThrow("enough");
+  controller.abort(new Error("enough"));
+  await ended;
+  expect(placet.waiting.state.waiting).toBe(1);
+  await ann.approve((record) => mine(record) && record.arguments?.n === 2);
+  expect((await stays).go).toBe(true);
+});
+
+test("two calls may wait for one request", async () => {
+  const placet = agent();
+  const keys = { strong: `both-${session}` };
+  const both = [placet.hold({ ...call(), keys }), placet.hold({ ...call(), keys })];
+  await ann.approve(mine);
+  const held = await Promise.all(both);
+  // One claims, the other learns that it is claimed.
+  expect(held.map((each) => each.status).sort()).toEqual(["approved", "unknown"]);
+});
+
+test("wait answers with the record as it stands when its time is over", async () => {
+  const placet = agent();
+  const { id } = await placet.create({ kind: "action", tool: `w${session}`, arguments: {}, session: "w" });
+  expect((await placet.wait(id, { timeout: 100 })).state).toBe("pending");
+  const waiting = placet.wait(id);
+  await ann.approve(id);
+  expect((await waiting).state).toBe("approved");
+});
+
+test("the stream tells of every change, across a broken connection", async () => {
+  const placet = agent();
+  const seen: string[] = [];
+  const listening = (async () => {
+    for await (const { type, record } of placet.stream()) {
+      if (!record || !mine(record)) continue;
+      seen.push(type);
+      if (type === "request.decided") return;
+    }
+  })();
+  await expect.poll(() => proxy.count(STREAM), { timeout: 5_000 }).toBe(1);
+  await sleep(100);
+  await placet.create({ kind: "action", ...call() });
+  await expect.poll(() => seen, { timeout: 5_000 }).toEqual(["request.created"]);
+  proxy.cut();
+  await ann.approve(mine);
+  await listening;
+  expect(seen).toEqual(["request.created", "request.decided"]);
+});
+
+describe("events out of bytes", () => {
+  const text = ": hello\r\nid: 1\r\nevent: a\r\ndata: x\r\ndata:y\r\n\r\nid: 2\n\ndata: z\n\n:beat\n\n";
+  const events = [
+    { id: "1", event: "a", data: "x\ny" },
+    { id: "2", event: "message", data: "" },
+    { id: undefined, event: "message", data: "z" },
+  ];
+  test("come out alike, however they are cut", () => {
+    for (let size = 1; size <= text.length; size += 1) {
+      const parser = new SseParser();
+      const found = [];
+      for (let at = 0; at < text.length; at += size) found.push(...parser.push(text.slice(at, at + size)));
+      expect(found, `in pieces of ${size}`).toEqual(events);
+    }
+  });
+  test("have a bound", () => {
+    const parser = new SseParser();
+    const endless = "x".repeat(1024 * 1024);
+    expect(() => {
+      for (let at = 0; at < 10; at += 1) parser.push(endless);
+    }).toThrow("too long");
+  });
+});

@@ -1,0 +1,122 @@
+/** What stands between an agent and its server in bad networks: it forwards, and misbehaves where it is told to. */
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** What to do with one call: nothing (forward it), or one of these. */
+export type Trick =
+  | undefined
+  /** Cut the connection: before the server hears of it, or after it has answered. */
+  | "refuse"
+  | "lose"
+  /** Say nothing, ever. */
+  | "hang"
+  /** Cut the connection when the answer takes more than a second. */
+  | "impatient"
+  /** Send the headers and keep the body. */
+  | "buffer"
+  /** An answer of its own. */
+  | { status: number; type?: string; body?: string; headers?: { [name: string]: string } }
+  /** The server's answer, rewritten. */
+  | ((body: string) => string);
+
+export class BadProxy {
+  /** Decides about every call; `count` says how many of the same kind were there before. */
+  rule: (call: string, count: number) => Trick = () => undefined;
+  /** Calls seen, such as `GET /v1/stream`, with ids written as `*`. */
+  readonly calls: string[] = [];
+  /** Headers of every call, in the same order. */
+  readonly headers: IncomingMessage["headers"][] = [];
+  /** The most calls of a kind that were open at the same time. */
+  readonly peak = new Map<string, number>();
+  #open = new Map<ServerResponse, string>();
+
+  private constructor(
+    private readonly server: Server,
+    private readonly target: string,
+  ) {}
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  static async start(target: string, port = 0): Promise<BadProxy> {
+    const server = createServer();
+    const proxy = new BadProxy(server, target);
+    server.on("request", (from, to) => proxy.#handle(from, to));
+    await new Promise<void>((done) => server.listen(port, "127.0.0.1", done));
+    return proxy;
+  }
+
+  /** Cuts every connection that is open now. */
+  cut(): void {
+    for (const each of this.#open.keys()) each.destroy();
+  }
+
+  async stop(): Promise<void> {
+    this.cut();
+    this.server.closeAllConnections();
+    await new Promise((done) => this.server.close(done));
+  }
+
+  count(call: string): number {
+    return this.calls.filter((each) => each === call).length;
+  }
+
+  #handle(from: IncomingMessage, to: ServerResponse): void {
+    const path = (from.url ?? "").split("?")[0]?.replace(/req_[a-z0-9]+/, "*");
+    const call = `${from.method} ${path}`;
+    const trick = this.rule(call, this.count(call));
+    this.calls.push(call);
+    this.headers.push(from.headers);
+    this.#open.set(to, call);
+    const open = [...this.#open.values()].filter((each) => each === call).length;
+    this.peak.set(call, Math.max(open, this.peak.get(call) ?? 0));
+    to.on("close", () => this.#open.delete(to));
+    if (trick === "refuse") return void to.destroy();
+    if (trick === "hang") return;
+    if (typeof trick === "object") {
+      to.writeHead(trick.status, { "content-type": trick.type ?? "text/html", ...trick.headers });
+      return void to.end(trick.body ?? "<html>not what you wanted</html>");
+    }
+    this.#forward(from, to, trick);
+  }
+
+  #forward(
+    from: IncomingMessage,
+    to: ServerResponse,
+    trick: Exclude<Trick, object> | ((body: string) => string),
+  ): void {
+    // Without keep-alive: the server below may be restarted at any moment.
+    const options = {
+      method: from.method,
+      headers: { ...from.headers, host: new URL(this.target).host },
+      agent: false,
+    } as const;
+    const onward = request(this.target + from.url, options, (answer) => {
+      if (trick === "lose") {
+        answer.resume().on("end", () => to.destroy());
+        return;
+      }
+      if (typeof trick === "function") {
+        let body = "";
+        answer.setEncoding("utf8").on("data", (chunk: string) => {
+          body += chunk;
+        });
+        answer.on("end", () => {
+          const { "content-length": _, ...headers } = answer.headers;
+          to.writeHead(answer.statusCode ?? 500, headers).end(trick(body));
+        });
+        return;
+      }
+      to.writeHead(answer.statusCode ?? 500, answer.headers);
+      to.flushHeaders();
+      if (trick !== "buffer") answer.pipe(to);
+      answer.on("error", () => to.destroy());
+      answer.on("close", () => trick !== "buffer" && to.end());
+    });
+    if (trick === "impatient") setTimeout(() => to.destroy(), 1_100);
+    onward.on("error", () => to.destroy());
+    to.on("close", () => onward.destroy());
+    from.pipe(onward);
+  }
+}

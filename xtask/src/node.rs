@@ -1,0 +1,39 @@
+//! What has a `package.json`: installing its packages and running its scripts.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::SystemTime;
+
+use anyhow::{Context, Result};
+
+use crate::install;
+use crate::process::succeed;
+
+/// Oldest major version of Node that our tools and packages run on.
+const NODE: u32 = 20;
+
+/// npm in the folder of one package; Node is found or installed first.
+pub(crate) fn npm<const N: usize>(folder: &Path, args: [&str; N]) -> Result<Command> {
+    install::node(NODE)?;
+    let mut command = Command::new("npm");
+    command.args(args).current_dir(folder).stdin(Stdio::null());
+    Ok(command)
+}
+
+/// Installs the packages that the lock file names, or without one the manifest, if they are not there already.
+pub(crate) fn packages(folder: &Path) -> Result<()> {
+    let stamp = folder.join("node_modules/.package-lock.json");
+    let wanted =
+        ["package-lock.json", "package.json"].iter().find_map(|name| modified(&folder.join(name)).ok());
+    if modified(&stamp).is_ok_and(|there| wanted.is_some_and(|wanted| there >= wanted)) {
+        return Ok(());
+    }
+    // Not `npm ci`: that wants the packages of every other platform as well, which not every registry has.
+    succeed(&mut npm(folder, ["install", "--no-save", "--no-audit", "--no-fund"])?)
+        .with_context(|| format!("npm could not install the packages of {}", folder.display()))
+}
+
+pub(crate) fn modified(file: &Path) -> Result<SystemTime> {
+    Ok(fs::metadata(file).and_then(|found| found.modified())?)
+}

@@ -1,0 +1,147 @@
+//! The Python SDK: every folder of `sdk/python/tests` in an environment of its own, with the packages it names.
+
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::install;
+use crate::process::{Workspace, elapsed, note, quiet_within, succeed};
+
+/// Installs packages several times as fast as pip; kept in an environment of its own.
+const UV: &str = "uv==0.13.7";
+
+/// One folder takes a minute or two; one that hangs must not hang the run.
+const LIMIT: Duration = Duration::from_mins(15);
+
+/// How many folders are tested at once: they wait for servers and timers most of the time.
+const AT_ONCE: usize = 2;
+
+/// Installs every environment, then runs the tests of every folder.
+pub(crate) fn run(workspace: &Workspace, binary: &Path) -> Result<()> {
+    let sdk = workspace.root.join("sdk/python");
+    let environments = environments(&sdk)?;
+    let pool = Pool::new(workspace)?;
+    for name in &environments {
+        pool.prepare(name, &sdk)?;
+    }
+    let queue = Mutex::new(VecDeque::from(environments));
+    let failed = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(name) = next(&queue) {
+                    if let Err(error) = pool.test(&name, &sdk, binary) {
+                        note(format!("{name}: {error:#}"));
+                        failed.lock().unwrap_or_else(PoisonError::into_inner).push(name);
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    ensure!(failed.is_empty(), "the Python SDK fails in: {}", failed.join(", "));
+    Ok(())
+}
+
+fn next(queue: &Mutex<VecDeque<String>>) -> Option<String> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+}
+
+/// The folders of tests that name what they need.
+fn environments(sdk: &Path) -> Result<Vec<String>> {
+    let tests = sdk.join("tests");
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&tests).with_context(|| format!("cannot read {}", tests.display()))? {
+        let entry = entry?;
+        if entry.path().join("requirements.txt").is_file() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    ensure!(!names.is_empty(), "no folder of {} has a requirements.txt", tests.display());
+    names.sort();
+    Ok(names)
+}
+
+/// Where private Python environments are kept.
+pub(crate) struct Pool {
+    folder: PathBuf,
+    uv: PathBuf,
+}
+
+impl Pool {
+    pub(crate) fn new(workspace: &Workspace) -> Result<Self> {
+        install::python()?;
+        let folder = workspace.target.join("python");
+        fs::create_dir_all(&folder)?;
+        let pool = Self { uv: folder.join("uv/bin/uv"), folder };
+        if !pool.uv.is_file() {
+            let python = pool.folder.join("uv/bin/python");
+            succeed(Command::new("python3").args(["-m", "venv"]).arg(pool.folder.join("uv")))?;
+            let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", UV];
+            succeed(Command::new(python).args(pip)).context("pip could not install uv")?;
+        }
+        Ok(pool)
+    }
+
+    /// The interpreter of an environment.
+    fn python(&self, name: &str) -> PathBuf {
+        self.folder.join(name).join("bin/python")
+    }
+
+    /// Makes an environment with these words for `uv pip install`, unless it was made with the same ones before.
+    pub(crate) fn environment(&self, name: &str, wanted: &str, words: &[&str]) -> Result<PathBuf> {
+        let python = self.python(name);
+        let stamp = self.folder.join(name).join("wanted");
+        if fs::read_to_string(&stamp).is_ok_and(|there| there == wanted) && python.is_file() {
+            return Ok(python);
+        }
+        note(format!("installing the Python packages of `{name}`"));
+        let mut venv = Command::new(&self.uv);
+        venv.args(["venv", "--quiet", "--clear", "--python", "python3"]).arg(self.folder.join(name));
+        succeed(&mut venv)?;
+        let mut install = Command::new(&self.uv);
+        install.args(["pip", "install", "--quiet", "--python"]).arg(&python).args(words);
+        succeed(&mut install).with_context(|| format!("cannot install what `{name}` needs"))?;
+        fs::write(&stamp, wanted)?;
+        Ok(python)
+    }
+
+    fn prepare(&self, name: &str, sdk: &Path) -> Result<()> {
+        let list = sdk.join("tests").join(name).join("requirements.txt");
+        let project = fs::read_to_string(sdk.join("pyproject.toml"))?;
+        let wanted = format!("{}\n{project}", fs::read_to_string(&list)?);
+        let (list, sdk) = (list.to_string_lossy(), sdk.to_string_lossy());
+        self.environment(name, &wanted, &["-r", &list, "-e", &sdk])?;
+        Ok(())
+    }
+
+    fn test(&self, name: &str, sdk: &Path, binary: &Path) -> Result<()> {
+        let begin = Instant::now();
+        let log = self.folder.join(format!("{name}.log"));
+        let output = File::create(&log)?;
+        let mut pytest = Command::new(self.python(name));
+        pytest
+            .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
+            .arg(sdk.join("tests").join(name))
+            .env("PLACET_BIN", binary)
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .current_dir(sdk)
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output);
+        let result = quiet_within(&mut pytest, LIMIT);
+        let said = fs::read_to_string(&log)?;
+        if result.is_err() {
+            note(format!("---- {name}\n{said}"));
+        }
+        let last = said.lines().next_back().unwrap_or("").trim_matches(['=', ' ']);
+        note(format!("{name}: {last} ({})", elapsed(begin.elapsed())));
+        result
+    }
+}
