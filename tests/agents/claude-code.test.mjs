@@ -1,10 +1,34 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { claudeCode } from "./agents/claude-code.mjs";
-import { finished, held, scenarios } from "./lib/scenarios.mjs";
+import { finished, held, SCENARIOS, scenarios } from "./lib/scenarios.mjs";
 import { commands, installHook } from "./lib/scene.mjs";
 
 /** Gives up soon, and lets the agent end with its call undecided. */
 const deferring = (scene) => installHook(scene, "--wait", "2s", "--defer");
+
+/** As the documentation has it, in the user's settings: Claude Code calls the server itself. */
+async function overHttp(scene) {
+  const url = `${scene.server.url}/v1/hooks/claude-code?wait=1m`;
+  const headers = { Authorization: "Bearer $PLACET_TOKEN" };
+  const hook = { type: "http", timeout: 120, url, headers, allowedEnvVars: ["PLACET_TOKEN"] };
+  const events = ["PreToolUse", "PostToolUse", "PostToolUseFailure"];
+  const hooks = Object.fromEntries(events.map((event) => [event, [{ matcher: "*", hooks: [hook] }]]));
+  await writeFile(join(scene.home, ".claude/settings.json"), JSON.stringify({ hooks }));
+}
+
+/** In the project, and not for the user. */
+async function inProject(scene) {
+  await scene.placet("hook", "install", "claude-code");
+  assert.ok(existsSync(join(scene.work, ".claude/settings.json")));
+}
+
+/** Facts that hold for every agent, with the hook put in place in another way. */
+function again(how, install, facts) {
+  return Object.fromEntries(facts.map((fact) => [`${how}, ${fact}`, { ...SCENARIOS[fact], install }]));
+}
 
 /** A run that accepts nothing by itself: Claude Code heeds a deferral only there. */
 const RUN = ["--output-format", "json"];
@@ -17,6 +41,46 @@ async function result(scene, words) {
 }
 
 scenarios(claudeCode, {
+  ...again("installed in the project", inProject, [
+    "a denied command does not run, and the model is told why",
+    "an approved command runs once",
+    "nothing runs while Placet is down",
+    "a hook whose program is gone blocks the command",
+  ]),
+
+  ...again("over HTTP", overHttp, [
+    "a denied command does not run, and the model is told why",
+    "an approved command runs once",
+    "an edited command runs as edited",
+    "a command that policy allows runs without a person",
+    "a command that policy denies does not run",
+    "a command that nobody decides on in time does not run",
+    "the command of a subagent waits as well",
+  ]),
+
+  "over HTTP, a wrong key blocks": {
+    plan: commands("./effect locked-out"),
+    install: overHttp,
+    async act(scene) {
+      scene.variables = { PLACET_TOKEN: "plk_agent_wrong" };
+      scene.start();
+      await finished(scene);
+      assert.deepEqual(await scene.effects(), []);
+    },
+  },
+
+  // What the documentation warns of, and why it says to use the command hook.
+  "over HTTP, a server that is down would let the command run": {
+    plan: commands("./effect down"),
+    install: overHttp,
+    async act(scene) {
+      await scene.server.end("SIGKILL");
+      scene.start();
+      await finished(scene);
+      assert.deepEqual(await scene.effects(), ["down"]);
+    },
+  },
+
   "a call that was put off waits for its approval across resumed sessions, and runs once": {
     plan: commands("./effect deferred"),
     install: deferring,

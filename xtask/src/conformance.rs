@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 
 use crate::evidence::{self, Profile, Variant};
 use crate::process::{Workspace, note, succeed};
+use crate::python::Pool;
 
 #[derive(Args)]
 pub(crate) struct ConformanceArgs {
@@ -23,6 +24,19 @@ enum Target {
     /// `hitl.py` and `send_event.py` of disler/claude-code-hooks-multi-agent-observability, against the door for them;
     /// then 200 answers while the agent's listener is away, and 50 kills between answer and delivery
     Events(Checkout),
+    /// The google-adk adapter with older versions of google-adk, each in an environment of its own
+    Adk(Versions),
+    /// The approval tests of adk-deepagents with our functions in the place of the framework's
+    Deepagents(Checkout),
+    /// The decorator tests of google/adk-python-community with our decorator in the place of theirs
+    Decorator(Checkout),
+}
+
+#[derive(Args)]
+struct Versions {
+    /// Versions of google-adk; the ones that changed how calls pause, unless given
+    #[arg(value_name = "VERSION")]
+    versions: Vec<String>,
 }
 
 #[derive(Args)]
@@ -36,6 +50,9 @@ pub(crate) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<ExitC
     match &args.target {
         Target::Community(checkout) => community(workspace, &checkout.checkout)?,
         Target::Events(checkout) => events(workspace, &checkout.checkout)?,
+        Target::Adk(versions) => adk(workspace, &versions.versions)?,
+        Target::Deepagents(checkout) => swapped(workspace, "deepagents.py", &checkout.checkout)?,
+        Target::Decorator(checkout) => swapped(workspace, "adk_community.py", &checkout.checkout)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -89,6 +106,25 @@ fn events(workspace: &Workspace, checkout: &Path) -> Result<()> {
     let mut driver = Command::new(&python);
     driver.arg("-c").arg(include_str!("conformance/events.py")).current_dir(&folder);
     succeed(driver.env("PLACET_BIN", placet).env("CHECKOUT", checkout.canonicalize()?))
+}
+
+/// Makes the environments itself: one for each version.
+fn adk(workspace: &Workspace, versions: &[String]) -> Result<()> {
+    let placet = evidence::build(workspace, Profile::Dev, Variant::Product)?;
+    let folder = workspace.target.join("conformance/adk");
+    fs::create_dir_all(&folder)?;
+    let mut driver = Command::new("python3");
+    driver.arg(workspace.root.join("sdk/python/conformance/adk_versions.py")).args(versions);
+    succeed(driver.arg("--venvs").arg(&folder).env("PLACET_BIN", placet))
+}
+
+/// Their tests, imported from the checkout, with our functions where theirs would be.
+fn swapped(workspace: &Workspace, script: &str, checkout: &Path) -> Result<()> {
+    let sdk = workspace.root.join("sdk/python");
+    let python = Pool::new(workspace)?.prepare("adk", &sdk)?;
+    let mut driver = Command::new(python);
+    driver.arg(sdk.join("conformance").join(script)).arg(checkout.canonicalize()?).current_dir(&sdk);
+    succeed(&mut driver)
 }
 
 /// A private Python environment in this folder.

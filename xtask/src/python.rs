@@ -95,7 +95,7 @@ impl Pool {
     }
 
     /// Makes an environment with these words for `uv pip install`, unless it was made with the same ones before.
-    pub(crate) fn environment(&self, name: &str, wanted: &str, words: &[&str]) -> Result<PathBuf> {
+    fn environment(&self, name: &str, wanted: &str, words: &[&str]) -> Result<PathBuf> {
         let python = self.python(name);
         let stamp = self.folder.join(name).join("wanted");
         if fs::read_to_string(&stamp).is_ok_and(|there| there == wanted) && python.is_file() {
@@ -112,13 +112,13 @@ impl Pool {
         Ok(python)
     }
 
-    fn prepare(&self, name: &str, sdk: &Path) -> Result<()> {
+    /// The environment of one folder of tests, with the SDK in it.
+    pub(crate) fn prepare(&self, name: &str, sdk: &Path) -> Result<PathBuf> {
         let list = sdk.join("tests").join(name).join("requirements.txt");
         let project = fs::read_to_string(sdk.join("pyproject.toml"))?;
         let wanted = format!("{}\n{project}", fs::read_to_string(&list)?);
         let (list, sdk) = (list.to_string_lossy(), sdk.to_string_lossy());
-        self.environment(name, &wanted, &["-r", &list, "-e", &sdk])?;
-        Ok(())
+        self.environment(name, &wanted, &["-r", &list, "-e", &sdk])
     }
 
     fn test(&self, name: &str, sdk: &Path, binary: &Path) -> Result<()> {

@@ -76,8 +76,14 @@ impl Client {
 
     /// Asks, and waits for the decision.
     pub async fn ask(&self, create: &Create) -> Result<Asked, Error> {
+        self.ask_with(create, CreateOptions::default()).await
+    }
+
+    /// The same with keys of the caller's own, by which a restarted program finds its request again; pass the record on
+    /// to [`Client::run_approved`]. Waits as long as it takes and claims nothing, whatever the options say of that.
+    pub async fn ask_with(&self, create: &Create, options: CreateOptions) -> Result<Asked, Error> {
         let asked = create.expires_in.as_deref().and_then(|text| placet_core::duration(text).ok());
-        let options = CreateOptions { wait: Some(POLL), ..CreateOptions::default() };
+        let options = CreateOptions { wait: Some(POLL), claim: None, ..options };
         let deadline = Instant::now() + asked.unwrap_or(USUAL);
         let record = match self.patient(deadline).create(create, options).await {
             Ok(record) => record,

@@ -8,5 +8,5 @@ mod socket;
 mod target;
 
 pub use rules::{Forbidden, Rules};
-pub use socket::{EgressError, Limits, Resolve, Resolved, Sockets, SystemResolver};
+pub use socket::{Connection, EgressError, Limits, Resolve, Resolved, Sockets, SystemResolver};
 pub use target::{BadUrl, Target};

@@ -141,18 +141,20 @@ impl Sockets {
         &self.rules
     }
 
-    /// Connects, sends one text, waits for the other side to close or a moment, and closes. Each address of the host is
-    /// tried in turn until one has taken the text.
+    /// Connects, sends one text, waits for the other side to close or a moment, and closes.
     pub async fn send_text(&self, url: &str, text: &str) -> Result<(), EgressError> {
+        self.connect(url).await?.send_text(text).await
+    }
+
+    /// Connects and shakes hands. Each address of the host is tried in turn until one speaks WebSocket.
+    pub async fn connect(&self, url: &str) -> Result<Connection, EgressError> {
         let target = Target::parse(url)?;
         self.rules.check_host(&target)?;
         let addresses = self.addresses(&target).await?;
         let mut last = None;
         for address in addresses {
-            match self.send_to(address, &target, text).await {
-                Ok(()) => return Ok(()),
-                // It may have arrived: the next address could only be somebody else.
-                Err(error @ EgressError::Broken { .. }) => return Err(error),
+            match self.connect_to(address, &target).await {
+                Ok(connection) => return Ok(connection),
                 Err(error) => last = Some(error),
             }
         }
@@ -184,7 +186,7 @@ impl Sockets {
     }
 
     /// One attempt at exactly this address.
-    async fn send_to(&self, address: SocketAddr, target: &Target, text: &str) -> Result<(), EgressError> {
+    async fn connect_to(&self, address: SocketAddr, target: &Target) -> Result<Connection, EgressError> {
         let refused = |error| EgressError::Connect { address, error };
         let stream = timeout(self.limits.connect, TcpStream::connect(address)).await;
         let stream = stream.map_err(|_| refused(io::ErrorKind::TimedOut.into()))?.map_err(refused)?;
@@ -196,18 +198,41 @@ impl Sockets {
             WebSocketConfig::default().max_message_size(Some(64 * 1024)).max_frame_size(Some(64 * 1024));
         let shaken =
             timeout(self.limits.handshake, client_async_with_config(request, stream, Some(small))).await;
-        let (mut socket, _) = shaken
+        let (socket, _) = shaken
             .map_err(|_| strange("no answer in time".to_owned()))?
             .map_err(|error| strange(handshake(error)))?;
+        Ok(Connection { socket, address, limits: self.limits })
+    }
+}
+
+/// A connection to an address that was checked when it was made. Takes one text; dropped without one, it is closed.
+#[derive(Debug)]
+pub struct Connection {
+    socket: WebSocketStream<TcpStream>,
+    address: SocketAddr,
+    limits: Limits,
+}
+
+impl Connection {
+    /// Sends one text, waits for the other side to close or a moment, and closes. If this fails, the text may have arrived
+    /// all the same.
+    pub async fn send_text(mut self, text: &str) -> Result<(), EgressError> {
+        let address = self.address;
         let broken = |error: String| EgressError::Broken { address, error };
-        let sent = timeout(self.limits.write, socket.send(Message::text(text))).await;
+        let sent = timeout(self.limits.write, self.socket.send(Message::text(text))).await;
         sent.map_err(|_| broken("not written in time".to_owned()))?
             .map_err(|error| broken(error.to_string()))?;
-        self.closed(socket).await.map_err(broken)
+        self.closed().await.map_err(broken)
+    }
+
+    /// Closes without having sent anything, so that the other side knows that nothing will come.
+    pub async fn close(mut self) {
+        let _ = timeout(self.limits.close, self.socket.close(None)).await;
     }
 
     /// Waits until the other side has closed, which says that it has read; a side that stays open has had its time.
-    async fn closed(&self, mut socket: WebSocketStream<TcpStream>) -> Result<(), String> {
+    async fn closed(self) -> Result<(), String> {
+        let Self { mut socket, limits, .. } = self;
         let read = async {
             loop {
                 match socket.next().await {
@@ -218,9 +243,9 @@ impl Sockets {
                 }
             }
         };
-        let done = timeout(self.limits.close, read).await.unwrap_or(Ok(()));
+        let done = timeout(limits.close, read).await.unwrap_or(Ok(()));
         // Closes, or answers the close, so that the other side ends cleanly too.
-        let _ = timeout(self.limits.close, socket.close(None)).await;
+        let _ = timeout(limits.close, socket.close(None)).await;
         done
     }
 }

@@ -9,8 +9,8 @@ use tokio::sync::broadcast;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Entropy, EventRetention, Feed, GateError, figures::FiguresTurn, hub, passwords::Passwords, permit,
-    policies::Policies, preview, simulate::ShadowSlot, timer, timer::Timer, verifying::Verifying,
+    Entropy, EventRetention, Feed, GateError, coming, figures::FiguresTurn, hub, passwords::Passwords,
+    permit, policies::Policies, preview, simulate::ShadowSlot, timer, timer::Timer, verifying::Verifying,
     waiters::Waiters,
 };
 
@@ -83,6 +83,8 @@ pub struct Inner {
     pub(crate) figures_turn: FiguresTurn,
     // Every entry once, for the streams. Bounded: a stream that lags reads the database instead.
     pub(crate) news: broadcast::Sender<News>,
+    // Who gets ready for answers that are being committed.
+    pub(crate) coming: coming::Listener,
     pub(crate) cancel: CancellationToken,
     tasks: TaskTracker,
 }
@@ -123,6 +125,7 @@ impl Gate {
             settings,
             timer: Timer::default(),
             news: broadcast::channel(STREAM_MEMORY).0,
+            coming: coming::Listener::default(),
             cancel: CancellationToken::new(),
             tasks: TaskTracker::new(),
         }));

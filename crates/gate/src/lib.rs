@@ -1,5 +1,6 @@
 //! The engine: submit, decide, wait, claim, report and the rest. It knows no HTTP; every door calls the same functions.
 
+mod coming;
 mod decide;
 mod deliveries;
 mod entropy;
@@ -28,6 +29,7 @@ mod timer;
 mod verifying;
 mod waiters;
 
+pub use coming::{Coming, Notice};
 pub use decide::Decision;
 pub use entropy::{Entropy, SystemEntropy};
 pub use error::GateError;

@@ -1,16 +1,25 @@
 //! Calling agents back: the answer goes to the address they wait at, at once, and again until it arrives or is too late.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use placet_egress::Sockets;
-use placet_gate::{ANSWER_TO, AttemptResult, CALLBACK, Delivery, Gate, GateError, News};
-use tokio::{sync::Semaphore, task::JoinSet};
+use placet_core::{Request, RequestId};
+use placet_egress::{EgressError, Sockets};
+use placet_gate::{
+    AttemptResult, CALLBACK, Coming, Delivery, Gate, GateError, News, StoreError, StoredEvent,
+};
+use serde_json::Value;
+use tokio::{
+    sync::{Semaphore, mpsc, oneshot},
+    task::JoinSet,
+};
 use tokio_util::sync::CancellationToken;
 
-use crate::frame::frame;
+use crate::{frame::frame, line};
 
 /// How many calls are made at once. What comes beyond that waits in the outbox.
 const AT_ONCE: usize = 256;
+/// How many connections may be open for answers that are not committed yet.
+const AHEAD: usize = 64;
 /// How often the outbox is looked at for what failed before, or what a node that is gone has left.
 const LOOK: Duration = Duration::from_millis(250);
 /// How long a delivery that was taken from the outbox is nobody else's.
@@ -23,23 +32,44 @@ const GRACE: Duration = Duration::from_secs(2);
 /// The worker that calls agents back.
 #[derive(Debug, Clone)]
 pub struct Callbacks {
-    gate: Gate,
-    sockets: Sockets,
+    pub(crate) gate: Gate,
+    pub(crate) sockets: Sockets,
     turns: Arc<Semaphore>,
+    ahead: Arc<Semaphore>,
+}
+
+/// A delivery to be made, and what is known of it.
+#[derive(Debug)]
+pub(crate) struct Due {
+    pub(crate) delivery: Delivery,
+    /// The request with its answer, if it need not be read.
+    pub(crate) request: Option<Arc<Request>>,
+    /// Whether this node has the delivery for certain.
+    pub(crate) ours: bool,
+}
+
+/// What the worker has under way.
+#[derive(Debug, Default)]
+struct Calls {
+    running: JoinSet<Option<RequestId>>,
+    /// Who is connected already and waits for its answer: at most one for each request.
+    lines: HashMap<RequestId, oneshot::Sender<Due>>,
 }
 
 impl Callbacks {
     /// For the agents of a gate.
     pub fn new(gate: Gate, sockets: Sockets) -> Self {
-        Self { gate, sockets, turns: Arc::new(Semaphore::new(AT_ONCE)) }
+        let (turns, ahead) = (Arc::new(Semaphore::new(AT_ONCE)), Arc::new(Semaphore::new(AHEAD)));
+        Self { gate, sockets, turns, ahead }
     }
 
     /// Runs until cancelled. Answers of this node are called back as soon as they are committed; the outbox is only
     /// looked at for what is left over.
     pub async fn run(self, cancel: CancellationToken) {
-        let mut calls = JoinSet::new();
+        let mut calls = Calls::default();
+        let mut coming = self.gate.coming();
         loop {
-            match self.follow(&mut calls, &cancel).await {
+            match self.follow(&mut coming, &mut calls, &cancel).await {
                 Ok(()) | Err(GateError::Closing) => break,
                 Err(error) => {
                     tracing::warn!(%error, "the ledger cannot be followed; trying again");
@@ -48,10 +78,17 @@ impl Callbacks {
             }
         }
         // Whatever is not done by then is in the outbox, and is done by whoever starts next.
-        let _ = tokio::time::timeout(GRACE, async { while calls.join_next().await.is_some() {} }).await;
+        calls.lines.clear();
+        let _ =
+            tokio::time::timeout(GRACE, async { while calls.running.join_next().await.is_some() {} }).await;
     }
 
-    async fn follow(&self, calls: &mut JoinSet<()>, cancel: &CancellationToken) -> Result<(), GateError> {
+    async fn follow(
+        &self,
+        coming: &mut mpsc::Receiver<Coming>,
+        calls: &mut Calls,
+        cancel: &CancellationToken,
+    ) -> Result<(), GateError> {
         let mut feed = self.gate.feed(None).await?;
         let mut look = tokio::time::interval(LOOK);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -59,8 +96,14 @@ impl Callbacks {
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Ok(()),
+                Some(coming) = coming.recv() => self.get_ready(coming, calls),
                 news = feed.next() => self.take(&news?, calls),
-                Some(_) = calls.join_next(), if !calls.is_empty() => {}
+                Some(ended) = calls.running.join_next(), if !calls.running.is_empty() => {
+                    let request = ended.ok().flatten();
+                    if let Some(request) = request.filter(|id| calls.lines.get(id).is_some_and(oneshot::Sender::is_closed)) {
+                        calls.lines.remove(&request);
+                    }
+                }
                 _ = look.tick() => {
                     if let Err(error) = self.left_over(calls).await {
                         tracing::warn!(%error, "the outbox cannot be read; trying again");
@@ -72,80 +115,130 @@ impl Callbacks {
 
     /// An answer that was just committed. The node that committed it has it from the start; which one that was is not
     /// always said, because what others hear of a commit can be quicker than its writer.
-    fn take(&self, news: &News, calls: &mut JoinSet<()>) {
-        if let Some(delivery) = Delivery::of_answer(news) {
-            self.start(delivery, news.own, calls);
+    fn take(&self, news: &News, calls: &mut Calls) {
+        let Some(delivery) = Delivery::of_answer(news) else { return };
+        let due = Due { delivery, request: news.request.clone(), ours: news.own };
+        let left = match calls.lines.remove(&due.delivery.request) {
+            Some(line) => line.send(due).err(),
+            None => Some(due),
+        };
+        if let Some(due) = left {
+            self.start(due, calls);
         }
     }
 
     /// What failed before and is due, or was left by a node that is gone.
-    async fn left_over(&self, calls: &mut JoinSet<()>) -> Result<(), GateError> {
+    async fn left_over(&self, calls: &mut Calls) -> Result<(), GateError> {
         let room = u32::try_from(self.turns.available_permits()).unwrap_or(u32::MAX);
         if room == 0 {
             return Ok(());
         }
         for delivery in self.gate.lease_deliveries(room.min(64), LEASE).await? {
-            self.start(delivery, true, calls);
+            self.start(Due { delivery, request: None, ours: true }, calls);
         }
         Ok(())
     }
 
-    fn start(&self, delivery: Delivery, ours: bool, calls: &mut JoinSet<()>) {
+    fn start(&self, due: Due, calls: &mut Calls) {
         // No turn: its lease runs out, and it is taken from the outbox later.
         let Ok(turn) = self.turns.clone().try_acquire_owned() else { return };
         let this = self.clone();
-        calls.spawn(async move {
-            if !ours && !this.gate.store().holds(delivery.id).await.unwrap_or(false) {
-                return;
-            }
-            let result = this.call(&delivery).await;
-            let outcome = match &result {
-                AttemptResult::Delivered => "delivered",
-                AttemptResult::Failed(why) => {
-                    tracing::debug!(request = %delivery.request, why, "an answer was not taken; trying again");
-                    "failed"
-                }
-                AttemptResult::Refused(why) => {
-                    tracing::warn!(request = %delivery.request, why, "an answer cannot be delivered");
-                    "refused"
-                }
-            };
-            metrics::counter!("placet_callbacks_total", "outcome" => outcome).increment(1);
-            // If this is lost, the answer is sent once more: agents take the first and are gone by then.
-            if let Err(error) = this.gate.attempted(&delivery, result).await {
-                tracing::warn!(%error, request = %delivery.request, "an attempt could not be recorded");
+        calls.running.spawn(async move {
+            if this.has(&due).await {
+                let result = this.call(&due).await;
+                this.record(&due.delivery, result).await;
             }
             drop(turn);
+            None
+        });
+    }
+
+    /// Whether the delivery is this node's to make.
+    pub(crate) async fn has(&self, due: &Due) -> bool {
+        due.ours || self.gate.store().holds(due.delivery.id).await.unwrap_or(false)
+    }
+
+    /// Connects to where an answer will be expected, if there is room for that.
+    fn get_ready(&self, coming: Coming, calls: &mut Calls) {
+        let id = coming.request.id;
+        let open = calls.lines.get(&id).is_some_and(|line| !line.is_closed());
+        let room =
+            self.ahead.clone().try_acquire_owned().ok().zip(self.turns.clone().try_acquire_owned().ok());
+        let Some((ahead, turn)) = room.filter(|_| !open) else { return };
+        let (line, told) = oneshot::channel();
+        calls.lines.insert(id, line);
+        let this = self.clone();
+        calls.running.spawn(async move {
+            line::hold(&this, coming, told, ahead).await;
+            drop(turn);
+            Some(id)
         });
     }
 
     /// One attempt.
-    async fn call(&self, delivery: &Delivery) -> AttemptResult {
-        if delivery.channel != CALLBACK {
-            return AttemptResult::Refused(format!("there is no channel `{}`", delivery.channel));
+    async fn call(&self, due: &Due) -> AttemptResult {
+        if due.delivery.channel != CALLBACK {
+            return AttemptResult::Refused(format!("there is no channel `{}`", due.delivery.channel));
         }
         let found = async {
-            let Some(request) = self.gate.store().get(delivery.request).await? else { return Ok(None) };
-            let event = self.gate.store().event_of(delivery.request).await?;
-            Ok::<_, placet_gate::StoreError>(event.map(|event| (request, event)))
+            let id = due.delivery.request;
+            let request = match &due.request {
+                Some(request) => Some(request.clone()),
+                None => self.gate.store().get(id).await?,
+            };
+            Ok::<_, StoreError>(request.zip(self.gate.store().event_of(id).await?))
         };
         let (request, event) = match found.await {
             Ok(Some(found)) => found,
             Ok(None) => return AttemptResult::Refused("the event that asked is gone".to_owned()),
             Err(error) => return AttemptResult::Failed(error.to_string()),
         };
-        if self.gate.now() > request.expires_at.plus(LATE) {
-            return AttemptResult::Refused("too late: the agent's own deadline has passed".to_owned());
-        }
-        let context = request.content.as_ref().map(|content| &content.context);
-        let url = context.and_then(|context| context.get(ANSWER_TO)).and_then(|url| url.as_str());
-        let (Some(url), Some(text)) = (url, frame(&request, &event)) else {
-            return AttemptResult::Refused("what was asked or answered was erased".to_owned());
+        let (url, text) = match self.text(&request, &event) {
+            Ok(said) => said,
+            Err(result) => return result,
         };
-        match self.sockets.send_text(url, &text).await {
-            Ok(()) => AttemptResult::Delivered,
-            Err(error) if error.is_final() => AttemptResult::Refused(error.to_string()),
-            Err(error) => AttemptResult::Failed(error.to_string()),
+        result(self.sockets.send_text(url, &text).await)
+    }
+
+    /// Where the answer goes, and what is said there; or why nothing is.
+    pub(crate) fn text<'r>(
+        &self,
+        request: &'r Request,
+        event: &StoredEvent,
+    ) -> Result<(&'r str, String), AttemptResult> {
+        let refused = |why: &str| AttemptResult::Refused(why.to_owned());
+        if self.gate.now() > request.expires_at.plus(LATE) {
+            return Err(refused("too late: the agent's own deadline has passed"));
         }
+        let url = Delivery::address(request).and_then(Value::as_str);
+        url.zip(frame(request, event)).ok_or_else(|| refused("what was asked or answered was erased"))
+    }
+
+    /// Says how an attempt went, here and to the outbox.
+    pub(crate) async fn record(&self, delivery: &Delivery, result: AttemptResult) {
+        let outcome = match &result {
+            AttemptResult::Delivered => "delivered",
+            AttemptResult::Failed(why) => {
+                tracing::debug!(request = %delivery.request, why, "an answer was not taken; trying again");
+                "failed"
+            }
+            AttemptResult::Refused(why) => {
+                tracing::warn!(request = %delivery.request, why, "an answer cannot be delivered");
+                "refused"
+            }
+        };
+        metrics::counter!("placet_callbacks_total", "outcome" => outcome).increment(1);
+        // If this is lost, the answer is sent once more: agents take the first and are gone by then.
+        if let Err(error) = self.gate.attempted(delivery, result).await {
+            tracing::warn!(%error, request = %delivery.request, "an attempt could not be recorded");
+        }
+    }
+}
+
+pub(crate) fn result(sent: Result<(), EgressError>) -> AttemptResult {
+    match sent {
+        Ok(()) => AttemptResult::Delivered,
+        Err(error) if error.is_final() => AttemptResult::Refused(error.to_string()),
+        Err(error) => AttemptResult::Failed(error.to_string()),
     }
 }

@@ -2,5 +2,6 @@
 
 mod callbacks;
 mod frame;
+mod line;
 
 pub use callbacks::Callbacks;

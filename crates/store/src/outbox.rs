@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use placet_core::{OutboxId, RequestId, State, Time};
+use placet_core::{OutboxId, Request, RequestId, State, Time};
+
+use serde_json::Value;
 
 use crate::{rows::OutboxRow, tail::News};
 
@@ -71,16 +73,26 @@ impl Delivery {
     /// it from the start, and need not lease it.
     pub fn of_answer(news: &News) -> Option<Self> {
         let request = news.request.as_ref()?;
-        let decided = matches!(request.state, State::Approved | State::Denied | State::Answered);
-        let now = request.decision.as_ref().is_some_and(|decision| decision.version == request.version);
-        let asked = request.content.as_ref().is_some_and(|content| content.context.contains_key(ANSWER_TO));
-        (request.source == EVENTS && request.is_final() && decided && now && asked).then(|| Self {
+        Self::answers(request).then(|| Self {
             id: outbox_id(news, u16::MAX),
             seq: news.seq,
             request: request.id,
             channel: CALLBACK.to_owned(),
             attempts: 0,
         })
+    }
+
+    /// Whether the last thing that happened to this request was its answer, and its agent waits for a call.
+    pub fn answers(request: &Request) -> bool {
+        let decided = matches!(request.state, State::Approved | State::Denied | State::Answered);
+        let now = request.decision.as_ref().is_some_and(|decision| decision.version == request.version);
+        request.is_final() && decided && now && Self::address(request).is_some()
+    }
+
+    /// Where the agent of this request waits for a call, as it said.
+    pub fn address(request: &Request) -> Option<&Value> {
+        let content = request.content.as_ref().filter(|_| request.source == EVENTS)?;
+        content.context.get(ANSWER_TO)
     }
 }
 

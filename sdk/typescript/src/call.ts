@@ -21,7 +21,7 @@ export interface Call {
   risk?: Risk;
   /** Where the call comes from; covered by the digest. */
   context?: JsonObject;
-  /** Which decisions the caller can use; `deny` is always possible. */
+  /** Which decisions the caller can use; `deny` is always possible. Approve, edit and deny unless given. */
   allowed?: readonly DecisionWord[];
   /** How long deciding may take; kept by the server. */
   expiresIn?: Duration;
@@ -47,8 +47,6 @@ export interface Asking {
   checks?: EditCheck[];
   idempotent?: boolean;
 }
-
-const DECISIONS: readonly DecisionWord[] = ["approve", "edit", "deny"];
 
 /** An action, asked for by a call, in the session that was given or is around the caller. */
 export function asking(client: Placet, call: Call, around: Session | undefined): Asking {
@@ -91,7 +89,7 @@ function action(call: Call, session: string): CreateBody & { arguments: JsonObje
     session,
     tool: call.tool,
     arguments: copied(call.arguments) as JsonObject,
-    allowed: [...(call.allowed ?? DECISIONS)],
+    ...(call.allowed === undefined ? {} : { allowed: [...call.allowed] }),
     ...(call.summary === undefined ? {} : { summary: call.summary }),
     ...(call.risk === undefined ? {} : { risk: call.risk }),
     ...(call.context === undefined ? {} : { context: copied(call.context) as JsonObject }),

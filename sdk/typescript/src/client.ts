@@ -2,6 +2,7 @@
 import { asking, type Call } from "./call.js";
 import { type Duration, milliseconds } from "./duration.js";
 import { ConfigError, ProtocolError } from "./errors.js";
+import { type GateOptions, gate } from "./gate.js";
 import type { Held, Refusal } from "./held.js";
 import { Holding, type HoldOptions } from "./hold.js";
 import { Http } from "./http.js";
@@ -9,6 +10,7 @@ import { canonical } from "./json.js";
 import * as keys from "./keys.js";
 import { type Asked, type Confirmation, confirmation, input, type Plan, plan } from "./questions.js";
 import { Outage, sleep } from "./retry.js";
+import { env } from "./runtime.js";
 import { Counter, currentSession, type Session } from "./session.js";
 import { listen } from "./stream.js";
 import { Waiting } from "./wait.js";
@@ -122,6 +124,22 @@ export class Placet {
     if (held.go) return held.run(fn);
     if (onDenied === "raise") held.raiseForRefusal();
     return held.result();
+  }
+
+  /** The same function, which runs only after a yes. See `gate`. */
+  gate<A extends unknown[], R>(
+    fn: (...args: A) => R,
+    options: Omit<GateOptions<A>, "client"> & { onDenied: "raise" },
+  ): (...args: A) => Promise<Awaited<R>>;
+  gate<A extends unknown[], R>(
+    fn: (...args: A) => R,
+    options?: Omit<GateOptions<A>, "client">,
+  ): (...args: A) => Promise<Awaited<R> | Refusal>;
+  gate<A extends unknown[], R>(
+    fn: (...args: A) => R,
+    options: Omit<GateOptions<A>, "client"> = {},
+  ): (...args: A) => Promise<Awaited<R> | Refusal> {
+    return gate(fn, { ...options, client: this });
   }
 
   /** Asks for a yes or no. `go` is the yes; there is nothing to run or to report. */
@@ -372,12 +390,6 @@ function address(text: string): string {
     );
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
-}
-
-/** A variable of the environment, where there is one. Empty counts as not set. */
-function env(name: string): string | undefined {
-  const { process } = globalThis as { process?: { env?: { [name: string]: string | undefined } } };
-  return process?.env?.[name] || undefined;
 }
 
 function warn(held: Held, error: Error): void {

@@ -1,11 +1,18 @@
-/** SHA-256 over canonical bytes, with what every browser and Node has. The same bytes as the server's. */
+/** SHA-256 over canonical bytes, with what every runtime has. The same bytes as the server's. */
 import { canonical } from "./json.js";
+import { builtin } from "./runtime.js";
 import type { JsonObject, RequestRecord } from "./wire.js";
 
 const utf8 = new TextEncoder();
 
+/** Node's own hash answers at once; `crypto.subtle` goes through a queue of threads, which costs a busy agent milliseconds. */
+const node = builtin<{
+  createHash(name: string): { update(text: string, encoding: "utf8"): { digest(form: "hex"): string } };
+}>("node:crypto");
+
 /** Lower-case hexadecimal SHA-256 of a text in UTF-8. */
 export async function sha256(text: string): Promise<string> {
+  if (node) return node.createHash("sha256").update(text, "utf8").digest("hex");
   const hash = await crypto.subtle.digest("SHA-256", utf8.encode(text));
   return hex(new Uint8Array(hash));
 }

@@ -109,12 +109,13 @@ export class Holding {
   }
 
   async #wait(record: RequestRecord): Promise<RequestRecord | Held> {
+    const left = this.#until === undefined ? undefined : this.#until - performance.now();
+    if (left !== undefined && left <= 0) return this.#over(record);
     const local = new AbortController();
     const over = Symbol("holdFor is over");
     const { signal } = this.#options;
     const stop = () => local.abort(signal?.reason);
     signal?.addEventListener("abort", stop, { once: true });
-    const left = this.#until === undefined ? undefined : Math.max(0, this.#until - performance.now());
     const timer = left === undefined ? undefined : setTimeout(() => local.abort(over), left);
     // By the server's clock alone: ours may be wrong. It only bounds how long an outage is borne.
     const lifetime = Date.parse(record.expires_at) - Date.parse(record.created_at);
@@ -231,7 +232,8 @@ export class Holding {
       return this.#unfit(record, permit, "the arguments came back changed, and nobody edited them");
     }
     if (edited) {
-      if (!body.allowed?.includes("edit")) return this.#unfit(record, permit, "edits cannot be used here");
+      if (body.allowed && !body.allowed.includes("edit"))
+        return this.#unfit(record, permit, "edits cannot be used here");
       for (const check of checks ?? []) {
         const problem = await misfit(check, args);
         if (problem) return this.#unfit(record, permit, `the edited arguments do not fit: ${problem}`);

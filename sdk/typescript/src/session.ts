@@ -3,6 +3,7 @@
 import type { Placet } from "./client.js";
 import { ConfigError } from "./errors.js";
 import { canonical } from "./json.js";
+import { builtin } from "./runtime.js";
 import type { JsonObject } from "./wire.js";
 
 export interface SessionParts {
@@ -99,13 +100,9 @@ interface Local {
 }
 let found: Local | undefined | null = null;
 
-/** Asked of the runtime and not imported, so that browsers load the same file. */
 function local(): Local | undefined {
   if (found !== null) return found;
-  const runtime = (globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } }).process;
-  const hooks = runtime?.getBuiltinModule?.("node:async_hooks") as
-    | { AsyncLocalStorage: new () => Local }
-    | undefined;
+  const hooks = builtin<{ AsyncLocalStorage: new () => Local }>("node:async_hooks");
   found = hooks ? new hooks.AsyncLocalStorage() : undefined;
   return found;
 }

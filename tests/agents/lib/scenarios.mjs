@@ -214,7 +214,11 @@ const WRITING = {
 
 /** Registers all tests of one agent. */
 export function scenarios(agent, more = {}) {
-  const all = { ...SCENARIOS, ...(agent.write ? WRITING : {}), ...more };
+  facts(agent, { ...SCENARIOS, ...(agent.write ? WRITING : {}), ...more });
+}
+
+/** Registers these tests of one agent. @param {Record<string, Scenario>} all */
+export function facts(agent, all) {
   for (const [fact, scenario] of Object.entries(all)) {
     test(`${agent.name}: ${fact}`, { skip: absence(agent.name) }, (t) => play(agent, scenario, { t }));
   }

@@ -31,7 +31,7 @@ fn at(agent: Agent, user: bool) -> Option<Check> {
     let path = place(agent, user).ok()?;
     let name = format!("hook {agent}");
     if agent == Agent::OpenCode {
-        return plugin(&name, &path, &opencode::place(user)?);
+        return plugin(&name, &path, &opencode::place(user)?, &opencode::agents_with_rules(user));
     }
     let text = fs::read_to_string(&path).ok()?;
     let shown = path.display();
@@ -65,12 +65,14 @@ fn at(agent: Agent, user: bool) -> Option<Check> {
 }
 
 /// OpenCode's plugin, and the lock that keeps OpenCode from going on without it.
-fn plugin(name: &str, path: &Path, lock: &Path) -> Option<Check> {
+fn plugin(name: &str, path: &Path, lock: &Path, agents: &[String]) -> Option<Check> {
     let (shown, locked) = (path.display(), opencode::is_locked_at(lock));
+    // A project in the home folder has the same lock.
+    let of_project = lock.with_file_name("plugin/placet.js").exists();
     let bad = |detail: String| Some(Check::new(name, Verdict::Bad, detail));
     let Ok(text) = fs::read_to_string(path) else {
         let detail = format!("{} refuses every tool, and {shown} is not there", lock.display());
-        return locked
+        return (locked && !of_project)
             .then(|| bad(format!("{detail}: install it again, or take it out with --uninstall")))?;
     };
     let words = text.lines().find_map(|line| line.strip_prefix("const COMMAND = "));
@@ -86,7 +88,16 @@ fn plugin(name: &str, path: &Path, lock: &Path) -> Option<Check> {
             lock.display()
         ));
     }
-    Some(runs(name, &shown.to_string(), &program))
+    let check = runs(name, &shown.to_string(), &program);
+    if check.verdict == Verdict::Good && !agents.is_empty() {
+        let detail = format!(
+            "{}. Agents with rules of their own ({}) may run what those allow if the plugin cannot be loaded",
+            check.detail,
+            agents.join(", ")
+        );
+        return Some(Check::new(name, Verdict::Warning, detail));
+    }
+    Some(check)
 }
 
 /// The program of a command of ours.

@@ -102,8 +102,16 @@ fn a_plugin_that_opencode_can_do_without_is_bad() {
     let seen = |what: &str, expected: &str| {
         let (_, document) = doctor(&world, &world.agent, &["--agent", "opencode"]);
         assert_eq!(verdict(&document, "hook opencode"), expected, "{what}: {document}");
+        let checks = document["checks"].as_array().expect("a list");
+        let count = checks.iter().filter(|check| check["name"] == "hook opencode").count();
+        assert!(count == 1 || !plugin.exists(), "the home folder is the project: {document}");
     };
     seen("as it was installed", "good");
+    let own = world.folder.path().join(".opencode/agent/mine.md");
+    std::fs::create_dir_all(own.parent().expect("a folder")).expect("a folder");
+    std::fs::write(&own, "---\npermission:\n  bash: allow\n---\nMine.\n").expect("written");
+    seen("an agent whose own rules count after the lock", "warning");
+    std::fs::remove_file(&own).expect("it can go");
     std::fs::write(&lock, "{}").expect("it can be changed");
     seen("without the lock", "bad");
     std::fs::write(&lock, locked).expect("it can be changed");

@@ -74,8 +74,9 @@ class AsyncClient(Base):
         loop = asyncio.get_running_loop()
         line = self._lines.get(loop)
         if line is None:
-            http = httpx.AsyncClient(**self._options())
-            line = self._lines[loop] = _Line(http, wait.AsyncHub(http, self.timeout))
+            # The stream has a connection of its own, so that it never queues behind calls.
+            http, streaming = (httpx.AsyncClient(**self._options()) for _ in range(2))
+            line = self._lines[loop] = _Line(http, wait.AsyncHub(streaming, self.timeout))
         return line
 
     async def _perform(self, effect: Effect) -> Any:
@@ -122,9 +123,10 @@ class AsyncClient(Base):
             if asked.sent:
                 farewell = asyncio.ensure_future(self._drive(hold.abandon(asked, self.settings)))
                 try:
-                    await asyncio.wait_for(asyncio.shield(farewell), GONE)
-                except (asyncio.TimeoutError, asyncio.CancelledError):
-                    # Cancelled again, or the server is slow: it goes on by itself while the loop lives.
+                    # Cancelled again meanwhile, it goes on by itself; what takes longer is given up.
+                    await asyncio.wait({farewell}, timeout=GONE)
+                    farewell.cancel()
+                except asyncio.CancelledError:
                     pass
             raise
 
@@ -316,7 +318,7 @@ class AsyncClient(Base):
         pauses = Outage(float("inf"))
         while True:
             try:
-                async with contextlib.aclosing(wait.events(self._line().http, listener, self.timeout)) as arriving:
+                async with contextlib.aclosing(wait.events(self._line().hub.http, listener, self.timeout)) as arriving:
                     async for event in arriving:
                         pauses.over()
                         if event.type != "heartbeat":

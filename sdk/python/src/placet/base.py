@@ -58,6 +58,7 @@ class Base:
         if transport is None and default_transport is not None:
             transport = default_transport(self._transport_kind)
         self.transport = transport
+        self._verify: Any = None
         self._twin: Any = None
         self.settings = steps.Settings(self.url, outage_budget, checked_on_outage(on_outage))
 
@@ -69,6 +70,9 @@ class Base:
         import httpx
 
         host = urlsplit(self.url).hostname or ""
+        if self._verify is None:
+            # Reading the certificates of the world takes a while: once is enough, and plain HTTP needs none.
+            self._verify = httpx.create_ssl_context() if self.url.startswith("https:") else False
         agent = "placet-python/0.2.0" + (f" ({self.name})" if self.name else "")
         return {
             "base_url": self.url,
@@ -79,8 +83,7 @@ class Base:
             "follow_redirects": False,
             # Nothing on this machine is behind a proxy, whatever the environment says.
             "trust_env": host not in LOOPBACK,
-            # Reading the certificates of the world takes a while, and plain HTTP needs none.
-            "verify": self.url.startswith("https:"),
+            "verify": self._verify,
             "transport": self.transport,
         }
 

@@ -77,8 +77,9 @@ class Client(Base):
         with self._lock:
             # A forked child must not talk on its parent's connections, nor wait on a thread it does not have.
             if self._open is None or self._open.pid != os.getpid():
-                http = httpx.Client(**self._options())
-                self._open = _Line(http, wait.Hub(http, self.timeout), os.getpid())
+                # The stream has a connection of its own, so that it never queues behind calls.
+                http, streaming = (httpx.Client(**self._options()) for _ in range(2))
+                self._open = _Line(http, wait.Hub(streaming, self.timeout), os.getpid())
             return self._open
 
     def _perform(self, effect: Effect) -> Any:
@@ -308,7 +309,9 @@ class Client(Base):
         pauses = Outage(float("inf"))
         while True:
             try:
-                with contextlib.closing(wait.blocking_events(self._line().http, listener, self.timeout)) as arriving:
+                with contextlib.closing(
+                    wait.blocking_events(self._line().hub.http, listener, self.timeout)
+                ) as arriving:
                     for event in arriving:
                         pauses.over()
                         if event.type != "heartbeat":

@@ -84,7 +84,7 @@ class AsyncHub:
     def __init__(self, http: httpx.AsyncClient, timeout: float):
         self.board = Board()
         self.looks = asyncio.Semaphore(LOOKS)
-        self._http = http
+        self.http = http
         self._timeout = timeout
         self._task: asyncio.Task[None] | None = None
 
@@ -113,7 +113,7 @@ class AsyncHub:
         while not self._ended():
             error: Exception | None = None
             try:
-                async with contextlib.aclosing(events(self._http, listener, self._timeout)) as arriving:
+                async with contextlib.aclosing(events(self.http, listener, self._timeout)) as arriving:
                     async for event in arriving:
                         self.board.happened(event)
                         if self._ended():
@@ -133,6 +133,7 @@ class AsyncHub:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        await self.http.aclose()
 
 
 class Hub:
@@ -141,7 +142,7 @@ class Hub:
     def __init__(self, http: httpx.Client, timeout: float):
         self.board = Board()
         self.looks = threading.Semaphore(LOOKS)
-        self._http = http
+        self.http = http
         self._timeout = timeout
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -168,7 +169,7 @@ class Hub:
         while not self._ended():
             error: Exception | None = None
             try:
-                for event in blocking_events(self._http, listener, self._timeout):
+                for event in blocking_events(self.http, listener, self._timeout):
                     self.board.happened(event)
                     if self._ended():
                         return
@@ -187,3 +188,4 @@ class Hub:
 
     def close(self) -> None:
         self._closed.set()
+        self.http.close()

@@ -29,12 +29,14 @@ class Scripted(BaseLlm):
 
     model: str = "scripted"
     say: Any = None
-    heard: list[Any] = []
+    heard: list[Any]
     """What the model was given, one list of contents for each time it was called."""
 
     async def generate_content_async(self, llm_request: Any, stream: bool = False) -> AsyncGenerator[LlmResponse, None]:
         self.heard.append(list(llm_request.contents))
-        yield LlmResponse(content=types.Content(role="model", parts=self.say(llm_request.contents)))
+        # A copy: ADK writes the ids of calls into the parts it is given.
+        parts = [part.model_copy(deep=True) for part in self.say(llm_request.contents)]
+        yield LlmResponse(content=types.Content(role="model", parts=parts))
 
     @property
     def results(self) -> list[dict[str, Any]]:
@@ -43,8 +45,8 @@ class Scripted(BaseLlm):
         return [part.function_response.response for part in parts if part.function_response]
 
 
-def call(name: str, **args: Any) -> types.Part:
-    return types.Part(function_call=types.FunctionCall(name=name, args=args))
+def call(name: str, /, *, _id: str | None = None, **args: Any) -> types.Part:
+    return types.Part(function_call=types.FunctionCall(id=_id, name=name, args=args))
 
 
 def text(words: str) -> types.Part:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 
-import placet
 import pytest
-from adk.scripted import agent, call, model, results, run, runner
 from google.adk.agents import SequentialAgent
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools import FunctionTool
 from google.adk.tools.agent_tool import AgentTool
-from support import Effects
+from pydantic import BaseModel
 
+import placet
+from adk.scripted import agent, call, model, results, run, runner
 from placet.adapters.adk import PlacetPlugin, before_tool, tool
+from support import Effects
 
 
 @pytest.fixture
@@ -37,6 +38,11 @@ def plugin(server):
 
 
 WIRE = [call("wire", to="bob", amount=20.0)]
+
+
+class Item(BaseModel):
+    sku: str
+    count: int = 1
 
 
 async def decided(running, *deciding):
@@ -121,6 +127,17 @@ async def test_parallel_calls_are_held_at_the_same_time_and_decided_apart(wire, 
     # Two equal calls are two requests: one approval never serves both.
     assert wired.happened == [{"to": "b", "amount": 2.0}] * 2
     assert [one.get("status", "ran") for one in llm.results] == ["denied", "ran", "ran"]
+
+
+async def test_a_model_that_always_uses_the_same_call_id_is_asked_for_each_call(wire, wired, plugin, reviewer):
+    same = [call("wire", _id="call_0", to="bob")]
+    other = [call("wire", _id="call_0", to="eve")]
+    runs = runner(agent([same, other, same], [wire]), [plugin])
+    with reviewer.always():
+        await run(runs)
+        await run(runs, "again")
+    assert [one["to"] for one in wired.happened] == ["bob", "eve", "bob"] * 2
+    assert len(reviewer.seen) == 6
 
 
 async def test_a_tool_that_raises_is_reported_failed(plugin, reviewer):
@@ -348,6 +365,44 @@ class TestTool:
         await decided(run(runner(agent([[call("touch", path="/a")]], [touch]))), reviewer.aapprove("touch"))
         assert seen == [("/a", "s1")]
         assert reviewer.seen[0].arguments == {"path": "/a"}
+
+    async def test_a_function_that_takes_models_gets_models_after_an_edit_too(self, server, reviewer):
+        seen = []
+
+        async def order(item: Item, speed: float) -> str:
+            """Orders."""
+            seen.append((item, speed))
+            return "ok"
+
+        runs = runner(agent([[call("order", item={"sku": "a"}, speed=2.0)]], [tool(order)]))
+        await decided(run(runs), reviewer.aedit({"item": {"sku": "b", "count": 3}, "speed": 1}, "order"))
+        assert reviewer.seen[0].arguments["item"] == {"sku": "a", "count": 1}
+        assert seen == [(Item(sku="b", count=3), 1.0)]
+
+    async def test_an_edit_that_makes_no_model_does_not_run(self, server, reviewer):
+        ran = Effects()
+
+        async def order(item: Item) -> str:
+            """Orders."""
+            ran(item)
+            return "ok"
+
+        llm = model([call("order", item={"sku": "a"})])
+        await decided(run(runner(agent(llm, [tool(order)]))), reviewer.aedit({"item": {"nope": 1}}, "order"))
+        assert ran.count == 0
+        assert llm.results[0]["status"] == "failed"
+        assert "sku" in llm.results[0]["reason"]
+        assert reviewer.client.get(reviewer.seen[0].id).state == "failed"
+
+    async def test_a_function_gated_by_the_core_is_asked_for_once(self, wired, plugin, reviewer):
+        @placet.gate
+        async def send(to: str) -> str:
+            """Sends."""
+            wired(to=to)
+            return "sent"
+
+        await decided(run(runner(agent([[call("send", to="bob")]], [send]), [plugin])), reviewer.aapprove("send"))
+        assert wired.count == 1
 
     async def test_a_refusal_is_a_result_and_not_an_exception(self, wire, wired, server, reviewer):
         llm = model(WIRE)

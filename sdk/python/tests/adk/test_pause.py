@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 
-import placet
 import pytest
-from adk.scripted import agent, call, model, results, run, runner, said, text
 from google.adk.agents import SequentialAgent
 from google.adk.sessions.database_session_service import DatabaseSessionService
 from google.adk.tools import FunctionTool
 from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
-from support import Effects
 
+import placet
+from adk.scripted import agent, call, model, results, run, runner, said, text
 from placet.adapters import adk
+from placet.adapters._adk_pause import CONFIRMATION
 from placet.adapters.adk import PlacetPlugin
+from support import Effects
 
 WIRE = [call("wire", to="bob", amount=20.0)]
 WHO = {"user_id": "u1", "session_id": "s1"}
@@ -55,7 +56,7 @@ def sessions(tmp_path):
 
 def answer(one, **response):
     """What a chat surface sends when somebody presses its button."""
-    part = types.FunctionResponse(id=one.confirmation_id, name=adk.CONFIRMATION, response=response)
+    part = types.FunctionResponse(id=one.confirmation_id, name=CONFIRMATION, response=response)
     return types.Content(role="user", parts=[types.Part(function_response=part)])
 
 
@@ -64,9 +65,13 @@ async def send(runs, message):
 
 
 @pytest.mark.parametrize("resumable", [True, False])
-async def test_a_run_pauses_and_goes_on_when_it_was_approved(wire, wired, client, plugin, reviewer, sessions, resumable):
+async def test_a_run_pauses_and_goes_on_when_it_was_approved(
+    wire, wired, client, plugin, reviewer, sessions, resumable
+):
     def again():
-        return runner(agent([WIRE], [wire]), [PlacetPlugin(client, mode="pause")], resumable=resumable, sessions=sessions())
+        return runner(
+            agent([WIRE], [wire]), [PlacetPlugin(client, mode="pause")], resumable=resumable, sessions=sessions()
+        )
 
     events = await run(again())
     (one,) = adk.paused(events)
@@ -165,7 +170,7 @@ async def test_a_session_whose_arguments_were_changed_runs_nothing(wire, wired, 
         for made in event.get_function_calls():
             if made.name == "wire":
                 made.args["to"] = "eve"
-            if made.name == adk.CONFIRMATION:
+            if made.name == CONFIRMATION:
                 made.args["originalFunctionCall"]["args"]["to"] = "eve"
     await send(runs, answer(one, confirmed=True))
     assert wired.count == 0
@@ -279,7 +284,7 @@ async def test_a_run_that_was_not_read_to_its_end_is_said_to_be_broken(wire, wir
     message = types.Content(role="user", parts=[text("go")])
     stream = runs.run_async(new_message=message, **WHO)
     async for event in stream:
-        if any(one.name == adk.CONFIRMATION for one in event.get_function_calls()):
+        if any(one.name == CONFIRMATION for one in event.get_function_calls()):
             break  # the trap
     await stream.aclose()
     await reviewer.aapprove("wire")

@@ -2,148 +2,170 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import multiprocessing
 import time
+from multiprocessing import forkserver
 from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parent.parent
-DEADLINE = 60
+from adk.process import Task, main
+
+DEADLINE = 60.0
+
+CONTEXT = multiprocessing.get_context("forkserver")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _loaded():
+    """Agents are forked from a process that has ADK loaded: as real as any other, and there at once."""
+    CONTEXT.set_forkserver_preload(["adk.process"])
+    with pytest.MonkeyPatch.context() as environ:
+        environ.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
+        forkserver.ensure_running()
+
+
+class Process:
+    """One life of the agent."""
+
+    def __init__(self, task: Task):
+        self.hears, says = CONTEXT.Pipe(duplex=False)
+        self.process = CONTEXT.Process(target=main, args=(task, says), daemon=True)
+        self.process.start()
+        says.close()
+
+    def wait_for(self, word: str) -> None:
+        """Until the process says this. `raised` is never what a test waits for."""
+        while self.hears.poll(DEADLINE):
+            said, more = self.hears.recv()
+            assert said != "raised", more
+            if said == word:
+                return
+        raise AssertionError(f"the process did not say `{word}` within {DEADLINE:g} s")
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.join()
 
 
 class Agent:
     """One agent with its session database, started as often as the test likes."""
 
-    def __init__(self, folder: Path):
-        self.db = folder / "sessions.db"
-        self.effects = folder / "effects"
-        self.running: list[subprocess.Popen] = []
+    def __init__(self, server, folder: Path):
+        self.server = server
+        self.folder = folder
+        self.lives: list[Process] = []
 
-    def start(self, what: str, *options: str) -> subprocess.Popen:
-        command = [sys.executable, "-m", "adk.process", str(self.db), str(self.effects), what, *options]
-        environ = {**os.environ, "PYTHONPATH": str(TESTS)}
-        process = subprocess.Popen(command, cwd=TESTS, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.running.append(process)
-        return process
-
-    def finish(self, process: subprocess.Popen) -> str:
-        out, err = process.communicate(timeout=DEADLINE)
-        assert process.returncode == 0, err
-        return out
+    def start(self, what: str, **options) -> Process:
+        life = Process(Task(what, self.server.url, self.server.agent, self.folder, **options))
+        self.lives.append(life)
+        return life
 
     @property
     def effect(self) -> list[str]:
-        return self.effects.read_text().splitlines() if self.effects.exists() else []
+        found = self.folder / "effects"
+        return found.read_text().splitlines() if found.exists() else []
 
 
 @pytest.fixture
 def bot(tmp_path, server):
-    made = Agent(tmp_path)
+    made = Agent(server, tmp_path)
     yield made
-    for process in made.running:
-        process.kill()
-        process.wait()
+    for life in made.lives:
+        life.kill()
 
 
 def asked(reviewer) -> int:
     return len(reviewer.client.list(limit=100))
 
 
-def kill(process: subprocess.Popen) -> None:
-    process.kill()
-    process.wait()
-
-
 PATHS = [
-    pytest.param("go-on", ("--resumable",), id="resumable-same-invocation"),
-    pytest.param("go-on", (), id="same-invocation-new-call-id"),
-    pytest.param("say", ("--resumable",), id="resumable-new-message"),
-    pytest.param("say", (), id="new-message"),
+    pytest.param("go-on", True, id="resumable-same-invocation"),
+    pytest.param("go-on", False, id="same-invocation-new-call-id"),
+    pytest.param("say", True, id="resumable-new-message"),
+    pytest.param("say", False, id="new-message"),
 ]
 
 
-@pytest.mark.parametrize(("path", "options"), PATHS)
-def test_killed_while_the_call_is_held_it_is_asked_once_and_runs_once(bot, reviewer, path, options):
-    first = bot.start("start", *options)
+@pytest.mark.parametrize(("path", "resumable"), PATHS)
+def test_killed_while_the_call_is_held_it_is_asked_once_and_runs_once(bot, reviewer, path, resumable):
+    first = bot.start("start", resumable=resumable)
     record = reviewer.next("wire", within=DEADLINE)
-    kill(first)
-    second = bot.start(path, *options)
-    time.sleep(3)  # long enough to ask again, if it did
-    assert second.poll() is None  # it waits for the same decision
+    first.kill()
+    second = bot.start(path, resumable=resumable)
+    second.wait_for("holds")
+    time.sleep(0.5)  # long enough to ask again, if it did
     reviewer.decide(reviewer.client.get(record.id), "approve")
-    bot.finish(second)
+    second.wait_for("ended")
     assert bot.effect == ["bob 20.0"]
     assert asked(reviewer) == 1
     assert reviewer.client.get(record.id).state == "succeeded"
 
 
-@pytest.mark.parametrize(("path", "options"), PATHS[:2])
-def test_approved_while_the_process_was_dead_it_runs_once(bot, reviewer, path, options):
-    first = bot.start("start", *options)
+@pytest.mark.parametrize(("path", "resumable"), PATHS)
+def test_approved_while_the_process_was_dead_it_runs_once(bot, reviewer, path, resumable):
+    first = bot.start("start", resumable=resumable)
     record = reviewer.next("wire", within=DEADLINE)
-    kill(first)
+    first.kill()
     reviewer.decide(record, "approve")
-    bot.finish(bot.start(path, *options))
+    bot.start(path, resumable=resumable).wait_for("ended")
     assert bot.effect == ["bob 20.0"]
     assert asked(reviewer) == 1
 
 
 def test_denied_while_the_process_was_dead_it_never_runs(bot, reviewer):
-    first = bot.start("start", "--resumable")
+    first = bot.start("start", resumable=True)
     record = reviewer.next("wire", within=DEADLINE)
-    kill(first)
+    first.kill()
     reviewer.decide(record, "deny")
-    bot.finish(bot.start("go-on", "--resumable"))
+    bot.start("go-on", resumable=True).wait_for("ended")
     assert bot.effect == []
     assert asked(reviewer) == 1
 
 
 def test_killed_in_the_middle_of_the_tool_it_does_not_run_again(bot, reviewer):
-    first = bot.start("start", "--resumable", "--slow", "30")
+    first = bot.start("start", resumable=True, slow=60.0)
     record = reviewer.next("wire", within=DEADLINE)
     reviewer.decide(record, "approve")
     until = time.monotonic() + DEADLINE
     while not bot.effect and time.monotonic() < until:
-        time.sleep(0.05)
-    kill(first)
-    bot.finish(bot.start("go-on", "--resumable"))
+        time.sleep(0.02)
+    first.kill()
+    bot.start("go-on", resumable=True).wait_for("ended")
     assert bot.effect == ["bob 20.0"]
     assert reviewer.client.get(record.id).state == "claimed"  # until its time is over; then unknown
 
 
 def test_an_agent_nested_in_an_agent_tool_is_asked_for_once_across_a_restart(bot, reviewer):
-    options = ("--resumable", "--nested")
-    first = bot.start("start", *options)
+    first = bot.start("start", resumable=True, nested=True)
     record = reviewer.next("wire", within=DEADLINE)
-    kill(first)
-    second = bot.start("go-on", *options)
-    time.sleep(3)
+    first.kill()
+    second = bot.start("go-on", resumable=True, nested=True)
+    second.wait_for("holds")
+    time.sleep(0.5)
     reviewer.decide(reviewer.client.get(record.id), "approve")
-    bot.finish(second)
+    second.wait_for("ended")
     assert bot.effect == ["bob 20.0"]
     assert asked(reviewer) == 1
 
 
 def test_paused_in_one_process_and_resumed_in_another(bot, reviewer):
-    options = ("--resumable", "--mode", "pause")
-    bot.finish(bot.start("start", *options))
+    options = {"resumable": True, "mode": "pause"}
+    bot.start("start", **options).wait_for("ended")
     assert bot.effect == []
     reviewer.edit({"to": "eve", "amount": 1.5}, "wire")
-    bot.finish(bot.start("resume", *options))
+    bot.start("resume", **options).wait_for("ended")
     assert bot.effect == ["eve 1.5"]
-    bot.finish(bot.start("resume", *options))  # nothing is left to resume
+    bot.start("resume", **options).wait_for("ended")  # nothing is left to resume
     assert bot.effect == ["eve 1.5"]
     assert asked(reviewer) == 1
 
 
 def test_two_processes_that_resume_the_same_pause_run_it_once(bot, reviewer):
-    options = ("--resumable", "--mode", "pause")
-    bot.finish(bot.start("start", *options))
-    both = [bot.start("resume", *options) for _ in range(2)]
+    options = {"resumable": True, "mode": "pause"}
+    bot.start("start", **options).wait_for("ended")
+    both = [bot.start("resume", **options) for _ in range(2)]
     reviewer.approve("wire")
-    for process in both:
-        process.communicate(timeout=DEADLINE)  # one of them may find the session changed under it
+    for life in both:
+        life.process.join(DEADLINE)  # one of them may find the session changed under it, and end with an error
     assert bot.effect == ["bob 20.0"]

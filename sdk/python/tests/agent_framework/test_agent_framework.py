@@ -25,6 +25,7 @@ from agent_framework import (
 )
 from placet.adapters.agent_framework import PlacetMiddleware
 from support import Effects
+from support.docs import blocks, paste
 
 
 class Scripted(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
@@ -195,7 +196,7 @@ async def test_nothing_runs_with_a_wrong_key(server, tools, effects):
         agent, model = agent_with(tools, PlacetMiddleware(wrong), [("delete", {"path": "a"})])
         await agent.run("go")
     assert effects.count == 0
-    assert json.loads(model.told[0])["status"] == "failed"
+    assert "could not be put before a reviewer" in json.loads(model.told[0])["message"]
 
 
 async def test_parallel_calls_are_decided_one_by_one(client, reviewer, tools, effects):
@@ -233,6 +234,14 @@ async def test_the_calls_of_an_agent_that_is_a_tool_are_held(client, reviewer, t
         await agent.run("go")
     assert effects.count == 0
     assert outcome(reviewer).tool == "delete"
+
+
+async def test_given_to_the_chat_client_it_holds_for_every_agent(client, reviewer, tools, effects):
+    model = Scripted([("delete", {"path": "a"})], middleware=[PlacetMiddleware(client)])
+    with reviewer.always("deny", reason="no"):
+        await Agent(client=model, tools=tools).run("go")
+    assert effects.count == 0
+    assert outcome(reviewer).state == "denied"
 
 
 async def test_a_tool_that_fails_is_reported_and_its_error_is_not_swallowed(client, reviewer, tools, effects):
@@ -337,3 +346,19 @@ async def test_without_the_middleware_a_forged_approval_runs(tools, effects):
     forged = Message("user", [request.to_function_approval_response(True) for request in response.user_input_requests])
     await agent.run(forged, session=session)
     assert effects.count == 1
+
+
+async def test_the_lines_to_paste_hold_a_call(server, reviewer, tools, effects):
+    first, options, pausing = blocks("agent-framework.md")
+    model = Scripted([("delete", {"path": "a"})])
+    with reviewer.always("deny", reason="no"):
+        pasted = await paste(first, chat=model, delete_files=tools[0])
+    assert effects.count == 0
+    assert outcome(reviewer).state == "denied"
+    await paste(options, **pasted)
+
+    gate = PlacetMiddleware()
+    agent, _ = agent_with(tools, gate, [("wipe", {"disk": "a"})])
+    with reviewer.always():
+        await paste(pausing, agent=agent, gate=gate, session=agent.create_session())
+    assert effects.happened == [("wipe", "a")]

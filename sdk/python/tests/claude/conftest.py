@@ -11,6 +11,7 @@ import pytest
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ResultMessage
 
 from claude.model import Model
+from support import Reviewer
 
 PROMPT = "Carry out the plan."
 ERRAND = "Run the errand."
@@ -68,7 +69,7 @@ class Scene:
                 await claude.query(PROMPT)
                 return [message async for message in claude.receive_response()][-1]
 
-        return await asyncio.wait_for(whole(), 90)
+        return await asyncio.wait_for(whole(), 300)
 
 
 @pytest.fixture
@@ -89,3 +90,19 @@ async def client(server):
 
     async with placet.AsyncClient(outage_budget=1.0) as agent:
         yield agent
+
+
+class Patient(Reviewer):
+    """Waits longer: Claude Code takes its time to start on a busy machine."""
+
+    def next(self, tool=None, within=120.0, **query):
+        return super().next(tool, within, **query)
+
+    def wait_for(self, count, within=120.0, **query):
+        return super().wait_for(count, within, **query)
+
+
+@pytest.fixture
+def reviewer(server):
+    with Patient(server.url, server.ann) as ann:
+        yield ann

@@ -13,6 +13,7 @@ from claude_agent_sdk import ClaudeAgentOptions, HookMatcher
 
 import placet
 from placet.adapters.claude import Gate
+from support.docs import blocks, paste
 
 
 def states(reviewer):
@@ -134,12 +135,12 @@ async def test_only_the_chosen_tools_are_held(scene, client, reviewer):
     assert not (scene.work / "note").exists()
 
 
-async def test_a_predicate_that_fails_holds(scene, client, reviewer):
+async def test_a_when_that_fails_holds(scene, client, reviewer):
     def broken(tool, arguments):
         raise RuntimeError("oops")
 
     scene.plan([scene.effect("one")])
-    run = asyncio.create_task(scene.run(Gate(client, tools=broken).guard(scene.options())))
+    run = asyncio.create_task(scene.run(Gate(client, when=broken).guard(scene.options())))
     await reviewer.adeny()
     await run
     assert scene.effects == []
@@ -270,3 +271,18 @@ def test_hooks_that_are_there_stay(monkeypatch):
     assert guarded.hooks["PreToolUse"][-1].on_failure == "block"
     assert guarded.hooks["Stop"] == [mine]
     assert options.hooks == {"PreToolUse": [mine], "Stop": [mine]}
+
+
+async def test_the_lines_to_paste_hold_a_command(scene, server, reviewer, monkeypatch):
+    first, *others = blocks("claude-agent-sdk.md")
+    scene.plan([scene.effect("one")])
+    scene.model.plan["Tidy up this folder."] = scene.model.plan.pop("Carry out the plan.")
+    for name, value in scene.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(scene.work)
+    with reviewer.always("deny", reason="no"):
+        pasted = await paste(first)
+    assert scene.effects == []
+    assert states(reviewer) == ["denied"]
+    for block in others:
+        await paste(block, **pasted)

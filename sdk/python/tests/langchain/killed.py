@@ -1,4 +1,4 @@
-"""A graph under the bridge, in a process of its own that tests may kill: `killed.py FOLDER DIALECT start|go-on [slow]`."""
+"""A graph under the bridge, for a process of its own that tests may kill."""
 
 from __future__ import annotations
 
@@ -19,50 +19,48 @@ from models import Scripted, calls
 import placet
 from placet.adapters.langchain import InterruptBridge
 
-folder, dialect, how, *rest = sys.argv[1:]
-saver = SqliteSaver(sqlite3.connect(Path(folder) / "threads.db", check_same_thread=False))
-
-
-def effect(name: str) -> str:
-    with (Path(folder) / "effects.txt").open("a") as file:
-        file.write(name + "\n")
-    if "slow" in rest:
-        time.sleep(60)
-    return "gone"
+THREAD = {"configurable": {"thread_id": "t1"}}
+CONFIG = {"allow_accept": True, "allow_ignore": True, "allow_edit": False, "allow_respond": True}
 
 
 class State(TypedDict, total=False):
     said: str
 
 
-if dialect == "inbox":
+def main(folder: str, url: str, token: str, dialect: str, how: str, *rest: str) -> None:
+    """`dialect`: inbox, batched or per_call. `how`: start or go-on; also slow. Exits with 3 when the outcome is unknown."""
+    saver = SqliteSaver(sqlite3.connect(Path(folder) / "threads.db", check_same_thread=False))
+
+    def effect(name: str) -> str:
+        with (Path(folder) / "effects.txt").open("a") as file:
+            file.write(name + "\n")
+        if "slow" in rest:
+            time.sleep(60)
+        return "gone"
 
     def node(state):
-        config = {"allow_accept": True, "allow_ignore": True, "allow_edit": False, "allow_respond": True}
-        said = interrupt([{"action_request": {"action": "delete", "args": {"file": "a"}}, "config": config}])[0]
+        said = interrupt([{"action_request": {"action": "delete", "args": {"file": "a"}}, "config": CONFIG}])[0]
         return {"said": effect("a") if said["type"] == "accept" else said["type"]}
-
-    builder = StateGraph(State)
-    builder.add_node("node", node)
-    builder.add_edge(START, "node")
-    graph, ask = builder.compile(checkpointer=saver), {}
-else:
 
     @tool
     def delete(file: str) -> str:
         """Deletes."""
         return effect(file)
 
-    graph = create_agent(
-        Scripted(turns=[calls(("delete", {"file": "a"}))]),
-        tools=[delete],
-        middleware=[HumanInTheLoopMiddleware({"delete": True}, interrupt_mode=dialect)],
-        checkpointer=saver,
-    )
-    ask = {"messages": [{"role": "user", "content": "clean up"}]}
-
-try:
-    InterruptBridge().run(graph, ask if how == "start" else None, {"configurable": {"thread_id": "t1"}})
-except placet.UnknownOutcome as error:
-    print(error)
-    sys.exit(3)
+    if dialect == "inbox":
+        builder = StateGraph(State)
+        builder.add_node("node", node)
+        builder.add_edge(START, "node")
+        graph, ask = builder.compile(checkpointer=saver), {}
+    else:
+        graph = create_agent(
+            Scripted(turns=[calls(("delete", {"file": "a"}))]),
+            tools=[delete],
+            middleware=[HumanInTheLoopMiddleware({"delete": True}, interrupt_mode=dialect)],
+            checkpointer=saver,
+        )
+        ask = {"messages": [{"role": "user", "content": "clean up"}]}
+    try:
+        InterruptBridge(placet.Client(url, token)).run(graph, ask if how == "start" else None, THREAD)
+    except placet.UnknownOutcome:
+        sys.exit(3)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import subprocess
-import sys
+import threading
 import time
-from pathlib import Path
 from typing import Any, TypedDict
 
+import killed
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
@@ -23,6 +21,7 @@ from models import Scripted, calls, results
 import placet
 from placet.adapters.langchain import InterruptBridge
 from support import Effects
+from support.processes import Processes
 
 ASK = {"messages": [{"role": "user", "content": "clean up"}]}
 THREAD = {"configurable": {"thread_id": "t1"}}
@@ -232,8 +231,6 @@ def test_only_the_decisions_of_the_middleware_are_offered(server, reviewer, ran,
 
 
 def test_an_edit_must_fit_the_tool_in_per_call_mode(server, reviewer, ran):
-    import threading
-
     turn = calls(("delete_files", {"files": ["a"]}))
     graph = human_in_the_loop(ran, "per_call", None, turn)
     running = threading.Thread(target=InterruptBridge().run, args=(graph, ASK, THREAD))
@@ -267,63 +264,50 @@ def test_a_server_that_is_away_leaves_the_graph_where_it_is(server, reviewer, ra
 
 # --- killed, and started again ---------------------------------------------------------------------------------------
 
-SCRIPT = Path(__file__).parent / "killed.py"
 
-
-def process(folder: Path, *words: str) -> subprocess.Popen:
-    return subprocess.Popen([sys.executable, str(SCRIPT), str(folder), *words], env={**os.environ})
-
-
-def lines(folder: Path) -> list[str]:
-    path = folder / "effects.txt"
-    return path.read_text().split() if path.exists() else []
-
-
-def wait_until(true, within=30.0):
-    until = time.monotonic() + within
-    while not true():
-        assert time.monotonic() < until, "it did not happen"
-        time.sleep(0.02)
+@pytest.fixture
+def processes(server, tmp_path):
+    return Processes(killed.main, server, tmp_path)
 
 
 @pytest.mark.parametrize("dialect", ["inbox", "batched", "per_call"])
-def test_a_process_killed_while_it_waits_is_followed_by_one_that_finishes(server, reviewer, tmp_path, dialect):
-    first = process(tmp_path, dialect, "start")
-    seen = reviewer.next(within=30)
+def test_a_process_killed_while_it_waits_is_followed_by_one_that_finishes(reviewer, processes, dialect):
+    first = processes(dialect, "start")
+    seen = reviewer.next(within=120)
     first.kill()
-    first.wait()
-    second = process(tmp_path, dialect, "go-on")
+    first.join()
+    second = processes(dialect, "go-on")
     time.sleep(1.0)
     reviewer.decide(seen, "approve")
-    assert second.wait(30) == 0
-    assert lines(tmp_path) == ["a"]
+    second.join(120)
+    assert second.exitcode == 0
+    assert processes.effects == ["a"]
     assert [one.id for one in reviewer.client.list()] == [seen.id]
 
 
 @pytest.mark.parametrize("dialect", ["inbox", "batched", "per_call"])
-def test_a_process_killed_while_the_tool_runs_is_never_followed_by_a_second_run(server, reviewer, tmp_path, dialect):
-    first = process(tmp_path, dialect, "start", "slow")
-    seen = reviewer.decide(reviewer.next(within=30), "approve")
-    wait_until(lambda: lines(tmp_path))
+def test_a_process_killed_while_the_tool_runs_is_never_followed_by_a_second_run(reviewer, processes, dialect):
+    first = processes(dialect, "start", "slow")
+    seen = reviewer.decide(reviewer.next(within=120), "approve")
+    processes.wait_for_an_effect()
     first.kill()
-    first.wait()
+    first.join()
     assert reviewer.client.get(seen.id).state == "claimed"
-    second = process(tmp_path, dialect, "go-on")
-    second.wait(30)
-    assert lines(tmp_path) == ["a"]
+    code = processes.run(dialect, "go-on")
+    assert processes.effects == ["a"]
     # Batched: the checkpoint after the decision is there, and going on would run the tool; so it is said, and left alone.
-    assert second.returncode == (3 if dialect == "batched" else 0)
+    assert code == (3 if dialect == "batched" else 0)
 
 
-def test_two_bridges_on_one_thread_run_the_call_once(server, reviewer, tmp_path):
-    first = process(tmp_path, "inbox", "start")
-    seen = reviewer.next(within=30)
-    second = process(tmp_path, "inbox", "go-on")
+def test_two_bridges_on_one_thread_run_the_call_once(reviewer, processes):
+    first = processes("inbox", "start")
+    seen = reviewer.next(within=120)
+    second = processes("inbox", "go-on")
     time.sleep(1.5)
     reviewer.decide(seen, "approve")
-    first.wait(30)
-    second.wait(30)
-    assert lines(tmp_path) == ["a"]
+    first.join(120)
+    second.join(120)
+    assert processes.effects == ["a"]
 
 
 def test_sqlite_checkpoints_keep_the_pause(server, reviewer, ran, tmp_path):

@@ -19,6 +19,7 @@ import placet
 from mcp import Client as MCPClient
 from mcp import ClientSession, MCPError, StdioServerParameters, stdio_client
 from placet.adapters.mcp import guard
+from support.docs import blocks, paste
 
 SERVER = str(Path(__file__).with_name("files_server.py"))
 
@@ -260,3 +261,15 @@ async def test_a_fastmcp_client_is_held_too(reviewer, effects):
             assert refused.structured_content["reason"] == "keep it"
             assert (await session.call_tool_mcp("delete", {"path": "e"})).is_error
     assert effects() == ["delete b False"]
+
+
+async def test_the_lines_to_paste_hold_a_call(server, reviewer, effects):
+    first, options = blocks("mcp-clients.md")
+    parameters = StdioServerParameters(command=sys.executable, args=[SERVER], env={**os.environ})
+    async with stdio_client(parameters) as (read, write):
+        with reviewer.always("deny", reason="no"):
+            pasted = await paste(first, read=read, write=write)
+    assert pasted["result"].is_error
+    assert effects() == []
+    assert outcome(reviewer).state == "denied"
+    await paste(options, **pasted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .effects import Effects
+from .proxy import HANG, LOSE, REFUSE, Once, Proxy, eventually
 from .reviewer import Reviewer
 from .server import Server
 
@@ -21,6 +22,13 @@ def server(tmp_path, monkeypatch):
         yield running
 
 
+@pytest.fixture(scope="session")
+def standing_server(tmp_path_factory):
+    """One real server for all tests that do not mind what others left on it. Nothing in the environment points at it."""
+    with Server(tmp_path_factory.mktemp("placet") / "placet-data") as running:
+        yield running
+
+
 @pytest.fixture
 def reviewer(server):
     """The reviewer `ann`."""
@@ -28,4 +36,7 @@ def reviewer(server):
         yield ann
 
 
-__all__ = ["Effects", "Reviewer", "Server", "reviewer", "server"]
+__all__ = [
+    "HANG", "LOSE", "REFUSE", "Effects", "Once", "Proxy", "Reviewer", "Server", "eventually", "reviewer", "server",
+    "standing_server",
+]  # fmt: skip

@@ -61,12 +61,7 @@ export interface AiGate {
 }
 
 export function createGate(options: AdapterOptions = {}): AiGate {
-  const gate = new Gate("ai-sdk", options);
-  if (gate.mode === "pause" && options.session === undefined) {
-    throw new ConfigError(
-      'mode "pause" needs a session: without its name a resumed run does not find its requests',
-    );
-  }
+  const gate = new Gate("ai-sdk", options).named();
   const known = new Map<string, GatedTool>();
   return {
     tools(tools) {

@@ -36,9 +36,12 @@ type Permission =
   | { behavior: "deny"; message: string; toolUseID?: string };
 
 export interface ClaudeGate {
-  /** For `query`: your options with our hooks in front of yours. */
+  /**
+   * For `query`: your options with our hooks in front of yours. With `mode: "pause"` the run ends while nobody has decided
+   * (`terminal_reason` is `tool_deferred`); a run that resumes it waits for the decision.
+   */
   options<O extends { hooks?: object }>(options?: O): O;
-  /** The hooks by themselves. */
+  /** The hooks by themselves. They hold, and never end the run. */
   hooks: Hooks;
   /**
    * In place of the hooks, for programs that hold only what Claude Code would ask about. It is not called for tools in
@@ -75,13 +78,14 @@ export function createGate(options: AdapterOptions = {}): ClaudeGate {
   };
 
   const before = async (
+    pausable: boolean,
     input: HookInput,
     callId: string | undefined,
-    { signal }: { signal: AbortSignal },
+    signal: AbortSignal,
   ) => {
     const tool = input.tool_name ?? "";
     if (!gate.holds(tool)) return {};
-    const pausing = gate.mode === "pause" && DEFERRING.includes(input.permission_mode ?? "");
+    const pausing = pausable && DEFERRING.includes(input.permission_mode ?? "");
     let ruling: Ruling;
     try {
       ruling = await gate.rule(described(input, callId, signal), pausing);
@@ -113,14 +117,27 @@ export function createGate(options: AdapterOptions = {}): ClaudeGate {
 
   const reports: Hooks = { PostToolUse: [{ hooks: [after] }], PostToolUseFailure: [{ hooks: [after] }] };
   const timeout = patience(options.holdFor);
-  const hooks: Hooks = { PreToolUse: [{ hooks: [before], timeout, onFailure: "block" }], ...reports };
+  const hooks = (pausable: boolean): Hooks => ({
+    PreToolUse: [
+      {
+        hooks: [(input, callId, { signal }) => before(pausable, input, callId, signal)],
+        timeout,
+        onFailure: "block",
+      },
+    ],
+    ...reports,
+  });
   return {
-    hooks,
+    hooks: hooks(false),
     reports,
     options(given) {
       const own = (given?.hooks ?? {}) as Hooks;
+      const { resume, continue: goesOn } = (given ?? {}) as { resume?: string; continue?: boolean };
+      // Claude Code forgets a call that is put off a second time, so a run that goes on waits.
+      const pausable = gate.mode === "pause" && resume === undefined && goesOn !== true;
       const merged: Hooks = { ...own };
-      for (const [event, ours] of Object.entries(hooks)) merged[event] = [...ours, ...(own[event] ?? [])];
+      for (const [event, ours] of Object.entries(hooks(pausable)))
+        merged[event] = [...ours, ...(own[event] ?? [])];
       return { ...given, hooks: merged } as NonNullable<typeof given>;
     },
     async canUseTool(tool, input, { signal, toolUseID, agentID }) {

@@ -65,6 +65,8 @@ const REMEMBERED = 10_000;
 /** States that are a no for good. Everything else is left to the claim. */
 const NO = ["denied", "expired", "cancelled", "revoked", "lapsed"];
 
+const UNNAMED = 'mode "pause" needs a session: without its name a resumed run does not find its requests';
+
 export class Gate {
   readonly client: Placet;
   readonly mode: "block" | "pause";
@@ -92,6 +94,13 @@ export class Gate {
     this.client = options.client ?? new Placet();
     this.#anonymous = `${framework}-${keys.random().slice(0, 16)}`;
     if (options.session !== undefined) this.#session(options.session);
+  }
+
+  /** For frameworks that have no name for a conversation: says at once that one must be given, to be able to pause. */
+  named(): this {
+    const known = this.#options.session ?? currentSession();
+    if (this.mode === "pause" && known === undefined) throw new ConfigError(UNNAMED);
+    return this;
   }
 
   /** Whether calls of this tool are held. */
@@ -172,6 +181,7 @@ export class Gate {
     const around = currentSession();
     const named = this.#options.session ?? call.session;
     const session = named !== undefined ? this.#session(named) : (around ?? this.#session(this.#anonymous));
+    if (this.mode === "pause" && session.id === this.#anonymous) throw new ConfigError(UNNAMED);
     const context: JsonObject = {
       framework: this.#framework,
       ...(callId === undefined ? {} : { call_id: callId }),

@@ -2,7 +2,9 @@
  * Mastra: `gate.tools({…})` around the tools of an agent, a workflow or an MCP server. Nothing of Mastra is imported; a
  * gated tool is the same tool with another `execute`.
  */
+import { sha256 } from "../digest.js";
 import { ConfigError } from "../errors.js";
+import { canonical } from "../json.js";
 import type { JsonObject } from "../wire.js";
 import { type AdapterOptions, changed, Gate, type ToolCall } from "./common.js";
 import { editCheck, jsonSchema } from "./schema.js";
@@ -53,6 +55,8 @@ export function createGate(options: AdapterOptions = {}): MastraGate {
       const { suspend } = place;
       const pausing = gate.mode === "pause" && typeof suspend === "function";
       const call = await described(name, tool, input, place, context?.abortSignal);
+      // A step of a workflow has no id of its own that would be the same when it is resumed.
+      if (pausing) call.callId ??= await stepId(name, input, place);
       const ruling = await gate.rule(call, pausing);
       if (!ruling.go) {
         if (!ruling.pending || !pausing) return ruling.result;
@@ -95,6 +99,19 @@ async function described(
     check: editCheck(tool.inputSchema),
     signal,
   };
+}
+
+/** The call of a tool by a workflow: the same run, tool and arguments are the same call. */
+async function stepId(
+  name: string,
+  input: unknown,
+  { workflowId, runId }: Place,
+): Promise<string | undefined> {
+  try {
+    return runId && `${runId}-${(await sha256(canonical([workflowId ?? "", name, input]))).slice(0, 16)}`;
+  } catch {
+    return undefined; // not JSON, and refused for that
+  }
 }
 
 /** What a paused run was resumed with is for us, and says nothing to the tool. */

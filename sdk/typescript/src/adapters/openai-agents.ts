@@ -69,12 +69,7 @@ export interface OpenAIGate<F> {
 export function createGate<F>(options: OpenAIOptions<F>): OpenAIGate<F> {
   const make = options.tool as unknown as (options: ToolOptions) => FunctionTool;
   if (typeof make !== "function") throw new ConfigError('pass tool: import { tool } from "@openai/agents"');
-  const gate = new Gate("openai-agents", options);
-  if (gate.mode === "pause" && options.session === undefined) {
-    throw new ConfigError(
-      'mode "pause" needs a session: without its name a resumed run does not find its requests',
-    );
-  }
+  const gate = new Gate("openai-agents", options).named();
   /** By name: a state that was stored knows no more of a tool. */
   const known = new Map<string, FunctionTool>();
 

@@ -1,12 +1,23 @@
 import { Command, interrupt, MemorySaver } from "@langchain/langgraph";
-import { createAgent, createMiddleware, ToolMessage, tool } from "langchain";
+import { createAgent, createMiddleware, ToolMessage, tool, toolRetryMiddleware } from "langchain";
+import { createGate } from "placet/langchain";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { AdapterOptions } from "../../src/adapters/common.js";
-import { createGate } from "placet/langchain";
 import { scripted } from "./langchain-model.js";
 import { scenarios } from "./scenarios.js";
-import { about, Effect, fresh, inSession, type ModelCall, type Play, Stage, type Told, type Tools, text } from "./stage.js";
+import {
+  about,
+  Effect,
+  fresh,
+  inSession,
+  type ModelCall,
+  type Play,
+  Stage,
+  type Told,
+  type Tools,
+  text,
+} from "./stage.js";
 
 const schema = z.object({ files: z.array(z.string()) });
 const framework = { createMiddleware, ToolMessage };
@@ -44,7 +55,7 @@ async function streamed({ turns, tools, gate, signal }: Play): Promise<Told> {
   const told: Told = new Map();
   const { middleware } = createGate({ ...framework, ...gate });
   const agent = createAgent({ model: scripted(turns, told), tools: made(tools), middleware: [middleware] });
-  for await (const _ of await agent.stream(human, { signal, streamMode: "updates" })) continue;
+  for await (const _ of await agent.stream(human, { signal, streamMode: "updates" }));
   return told;
 }
 
@@ -130,9 +141,31 @@ describe("LangChain", () => {
     expect(effect.ran).toEqual([{ files: ["a.md"] }]);
   });
 
+  test("a retry outside the gate is another call, and is refused", async () => {
+    const session = fresh("retry");
+    const effect = new Effect(() => {
+      throw new Error("the disk is full");
+    });
+    const told: Told = new Map();
+    const { middleware } = createGate({ ...framework, ...stage.gate(session), toolErrors: "throw" });
+    const retry = toolRetryMiddleware({ maxRetries: 2, initialDelayMs: 1 });
+    const agent = createAgent({
+      model: scripted([[call(session, 1, ["a.md"])]], told),
+      tools: made({ delete_files: effect.run }),
+      middleware: [retry, middleware],
+    });
+    const running = agent.invoke(human);
+    await stage.ann.approve(inSession(session));
+    await running;
+    expect(effect.ran).toHaveLength(1);
+    expect(told.get(`${session}-1`)).toContain("not run again");
+  });
+
   test("without the functions of the framework the gate says what to import", () => {
     expect(() => createGate({ ...stage.gate("s") } as never)).toThrow(/import \{ createMiddleware/);
-    expect(() => createGate({ ...framework, ...stage.gate("s"), mode: "pause" })).toThrow(/import \{ interrupt \}/);
+    expect(() => createGate({ ...framework, ...stage.gate("s"), mode: "pause" })).toThrow(
+      /import \{ interrupt \}/,
+    );
   });
 
   describe("pausing", () => {
@@ -142,7 +175,11 @@ describe("LangChain", () => {
       const told: Told = new Map();
       /** As another process would: a new gate, client and agent; only the checkpoints are the same. */
       const begin = (more: AdapterOptions = {}) => {
-        const gate = createGate({ ...framework, interrupt, ...stage.gate(session, { mode: "pause", ...more }) });
+        const gate = createGate({
+          ...framework,
+          interrupt,
+          ...stage.gate(session, { mode: "pause", ...more }),
+        });
         const agent = createAgent({
           model: scripted(turns, told),
           tools: made({ delete_files: effect.run }),
@@ -156,7 +193,8 @@ describe("LangChain", () => {
       const resume = (value: unknown) => begin().agent.invoke(new Command({ resume: value }), config);
       return { first, told, resume, decided: () => begin().gate.decided(first as never) };
     };
-    const interrupts = (result: unknown) => (result as { __interrupt__?: { id: string }[] }).__interrupt__ ?? [];
+    const interrupts = (result: unknown) =>
+      (result as { __interrupt__?: { id: string }[] }).__interrupt__ ?? [];
 
     test("a run ends while nobody has decided, and goes on in another process when somebody has", async () => {
       const session = fresh("pause");
@@ -213,6 +251,38 @@ describe("LangChain", () => {
       expect(told.get(`${session}-2`)).toContain("denied");
     });
 
+    test("an agent inside a tool pauses both, and both go on", async () => {
+      const session = fresh("pause-nested");
+      const effect = new Effect();
+      const told: Told = new Map();
+      const checkpointer = new MemorySaver();
+      const config = { configurable: { thread_id: session } };
+      const begin = () => {
+        const gate = createGate({ ...framework, interrupt, ...stage.gate(session, { mode: "pause" }) });
+        const inner = createAgent({
+          model: scripted([[call(session, 1, ["a.md"])]], told),
+          tools: made({ delete_files: effect.run }),
+          middleware: [gate.middleware],
+        });
+        const delegate = tool(async () => text((await inner.invoke(human)).messages.at(-1)?.content), {
+          name: "delegate",
+          description: "hands it on",
+          schema: z.object({}),
+        });
+        const outer = [[{ id: `${session}-delegate`, tool: "delegate", args: {} }]];
+        const agent = createAgent({ model: scripted(outer, told), tools: [delegate], checkpointer });
+        return { agent, gate };
+      };
+      const first = await begin().agent.invoke(human, config);
+      expect(interrupts(first)).toHaveLength(1);
+      await stage.ann.approve(inSession(session));
+      const { agent, gate } = begin();
+      await agent.invoke(new Command({ resume: await gate.decided(first as never) }), config);
+      expect(effect.ran).toEqual([{ files: ["a.md"] }]);
+      expect(told.get(`${session}-delegate`)).toContain("done");
+      expect(await stage.states(session)).toEqual(["succeeded"]);
+    });
+
     test("what ran beside a paused call does not run again when the run is resumed", async () => {
       const session = fresh("pause-mixed");
       const ran: string[] = [];
@@ -221,7 +291,11 @@ describe("LangChain", () => {
       const checkpointer = new MemorySaver();
       const config = { configurable: { thread_id: session } };
       const begin = () => {
-        const { middleware } = createGate({ ...framework, interrupt, ...stage.gate(session, { mode: "pause", holdFor: "1s" }) });
+        const { middleware } = createGate({
+          ...framework,
+          interrupt,
+          ...stage.gate(session, { mode: "pause", holdFor: "1s" }),
+        });
         return createAgent({
           model: scripted(turns, new Map()),
           tools: made({ delete_files: effect.run }),

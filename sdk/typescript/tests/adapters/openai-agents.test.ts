@@ -1,10 +1,20 @@
-import { Agent, RunState, Runner, setTracingDisabled, type Tool, tool } from "@openai/agents";
+import { Agent, Runner, RunState, setTracingDisabled, type Tool, tool } from "@openai/agents";
+import { createGate } from "placet/openai-agents";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createGate } from "placet/openai-agents";
 import { scripted } from "./openai-model.js";
 import { scenarios } from "./scenarios.js";
-import { about, Effect, fresh, inSession, type ModelCall, type Play, Stage, type Told, type Tools } from "./stage.js";
+import {
+  about,
+  Effect,
+  fresh,
+  inSession,
+  type ModelCall,
+  type Play,
+  Stage,
+  type Told,
+  type Tools,
+} from "./stage.js";
 
 setTracingDisabled(true);
 const parameters = z.object({ files: z.array(z.string()) });
@@ -29,7 +39,7 @@ async function streamed({ turns, tools, gate, signal }: Play): Promise<Told> {
   const held = createGate({ tool, ...gate });
   const agent = new Agent({ name: "a", model: scripted(turns, told), tools: made(held.tool, tools) });
   const result = await runner.run(agent, "go", { stream: true, signal });
-  for await (const _ of result) continue;
+  for await (const _ of result);
   await result.completed;
   return told;
 }
@@ -62,7 +72,11 @@ async function wrapped({ turns, tools, gate, signal }: Play): Promise<Told> {
   const existing = Object.entries(tools).map(([name, run]) =>
     tool({ name, description: name, parameters, errorFunction: null, execute: async (input) => run(input) }),
   );
-  const agent = new Agent({ name: "a", model: scripted(turns, told), tools: existing.map((each) => held.wrap(each)) });
+  const agent = new Agent({
+    name: "a",
+    model: scripted(turns, told),
+    tools: existing.map((each) => held.wrap(each)),
+  });
   await runner.run(agent, "go", { signal });
   return told;
 }
@@ -157,7 +171,10 @@ describe("OpenAI Agents", () => {
         if (!inside) return { gate, agent: inner };
         const delegate = inner.asTool({ toolName: "delegate", toolDescription: "hands it on" });
         const turn = [[{ id: `${session}-delegate`, tool: "delegate", args: { input: "go" } }]];
-        return { gate, agent: new Agent({ name: "outer", model: scripted(turn, new Map()), tools: [delegate] }) };
+        return {
+          gate,
+          agent: new Agent({ name: "outer", model: scripted(turn, new Map()), tools: [delegate] }),
+        };
       };
       const { agent } = begin();
       const first = await runner.run(agent, "go");
@@ -239,6 +256,19 @@ describe("OpenAI Agents", () => {
       await resume();
       expect(effect.ran).toEqual([{ files: ["yes.md"] }]);
       expect(told.get(`${session}-2`)).toContain("no");
+    });
+
+    test("what policy allows goes on at once", async () => {
+      const session = fresh("pause-free");
+      const effect = new Effect();
+      const gate = createGate({ tool, ...stage.gate(session, { mode: "pause" }) });
+      const turns = [[{ id: `${session}-1`, tool: "free_read", args: { files: [] } }]];
+      const tools = made(gate.tool, { free_read: effect.run });
+      const agent = new Agent({ name: "a", model: scripted(turns, new Map()), tools });
+      const first = await runner.run(agent, "go");
+      expect(await gate.decide(first.state)).toBe(true);
+      await runner.run(agent, first.state);
+      expect(effect.ran).toHaveLength(1);
     });
 
     test("an agent inside an agent pauses both, and both go on", async () => {

@@ -21,7 +21,14 @@ export function scripted(turns: ModelCall[][], told: Told): Model {
             status: "completed",
             arguments: JSON.stringify(args),
           }))
-        : [{ type: "message", role: "assistant", status: "completed", content: [{ type: "output_text", text: "done" }] }],
+        : [
+            {
+              type: "message",
+              role: "assistant",
+              status: "completed",
+              content: [{ type: "output_text", text: "done" }],
+            },
+          ],
     };
   };
   return {

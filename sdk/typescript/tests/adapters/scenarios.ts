@@ -36,7 +36,8 @@ export function scenarios(framework: Framework): void {
       const effect = new Effect();
       const running = framework.run(play(session, effect));
       const asked = await stage.ann.pending(inSession(session));
-      expect(asked).toMatchObject({ tool: "delete_files", arguments: { files: ["a.md"] }, session });
+      const tool = framework.named?.("delete_files") ?? "delete_files";
+      expect(asked).toMatchObject({ tool, arguments: { files: ["a.md"] }, session });
       expect(asked.context).toMatchObject({ call_id: `${session}-1` });
       expect(effect.ran).toEqual([]);
       await stage.ann.approve(asked.id);
@@ -131,8 +132,10 @@ export function scenarios(framework: Framework): void {
         ],
       ];
       const running = framework.run(play(session, effect, { turns }));
-      await stage.ann.deny("no", about(session, "no.md"));
+      // The second one first, where both are asked about at once.
+      if (!framework.sequential) await stage.ann.deny("no", about(session, "no.md"));
       await stage.ann.approve(about(session, "yes.md"));
+      if (framework.sequential) await stage.ann.deny("no", about(session, "no.md"));
       const told = await running;
       expect(effect.ran).toEqual([{ files: ["yes.md"] }]);
       expect(told.get(`${session}-1`)).toContain("deleted");
@@ -244,6 +247,41 @@ export function scenarios(framework: Framework): void {
       expect(effect.ran).toHaveLength(1);
       expect(told.get(`${session}-1`)).toMatch(/unknown.*not run again/s);
       expect(await stage.states(session)).toEqual(["succeeded"]);
+    });
+
+    test("a program that was killed while it waited, and makes the call anew, asks nobody twice", async () => {
+      const session = fresh("killed");
+      const effect = new Effect();
+      // The first life is still there as far as the server knows; its framework gives the call another id in the second.
+      const first = framework.run(play(session, effect));
+      await stage.ann.pending(inSession(session));
+      const turns = [[{ id: `${session}-2`, tool: "delete_files", args: { files: ["a.md"] } }]];
+      const second = framework.run(play(session, effect, { turns }));
+      await new Promise((done) => setTimeout(done, framework.sequential ? 5_000 : 500));
+      expect(await stage.states(session)).toEqual(["pending"]);
+      await stage.ann.approve(inSession(session));
+      await Promise.all([first, second]);
+      expect(effect.ran).toHaveLength(1);
+      expect(await stage.states(session)).toEqual(["succeeded"]);
+    });
+
+    test("a denial that is to be raised runs nothing either", async () => {
+      const session = fresh("raised");
+      const effect = new Effect();
+      const gate = stage.gate(session, { onDenied: "raise" });
+      const running = framework.run(play(session, effect, { gate })).catch(() => undefined);
+      await stage.ann.deny("no", inSession(session));
+      await running;
+      expect(effect.ran).toEqual([]);
+    });
+
+    test("an outage that is to be raised runs nothing either", async () => {
+      const session = fresh("outage");
+      const effect = new Effect();
+      const url = `http://127.0.0.1:${await freePort()}`;
+      const client = new Placet({ url, token: "plk_agent_nobody", outageBudget: "300ms", onOutage: "raise" });
+      await framework.run(play(session, effect, { gate: { client, session } })).catch(() => undefined);
+      expect(effect.ran).toEqual([]);
     });
 
     test("a run that is stopped withdraws what it asked for", async () => {

@@ -15,12 +15,12 @@ expires_in = "2m"
 [[rule]]
 name = "free"
 effect = "allow"
-tool = "free_*"
+tool = ["free_*", "mcp__files__free_*"]
 
 [[rule]]
 name = "never"
 effect = "deny"
-tool = "never_*"
+tool = ["never_*", "mcp__files__never_*"]
 reason = "nobody does this"
 `;
 
@@ -52,6 +52,10 @@ export interface Framework {
   run(play: Play): Promise<Told>;
   /** An agent whose model hands the play to another agent; the gate is around the tools of that one. */
   nested(play: Play): Promise<Told>;
+  /** What the framework makes of a tool's name. */
+  named?: (tool: string) => string;
+  /** Whether the calls of one turn are made one after the other. */
+  sequential?: boolean;
   /** Whether an error of a tool ends the run; otherwise the model is told. */
   raises?: boolean;
 }

@@ -38,7 +38,7 @@ const positional = (from: string, to: string, times = 1) => {
 };
 
 test("a function of one object runs with what was approved", async () => {
-  const removing = gate(named, { tool: "g.named", client })({ path: "a" });
+  const removing = client.gate(named, { tool: "g.named" })({ path: "a" });
   await ann.approve(of("g.named"));
   expect(await removing).toBe("removed a");
   const edited = gate(named, { tool: "g.named", client })({ path: "a" });

@@ -106,6 +106,17 @@ describe.each(worlds)("with %s", (_, start) => {
     expect(items[0]?.state).toBe("failed");
   });
 
+  test("an approval is for one run, and a refusal for none", async () => {
+    const effects = new Effects();
+    const held = await server.agent().hold(call("free.once"));
+    expect(await held.run(effects.run)).toEqual({ ran: 1 });
+    await expect(held.run(effects.run)).rejects.toThrow("for one run");
+    const refused = await server.agent().hold(call("never.once"));
+    await expect(refused.run(effects.run)).rejects.toThrow(Denied);
+    await expect(refused.succeeded()).rejects.toThrow("nothing to report");
+    expect(effects.count).toBe(1);
+  });
+
   test("an answer in place of a run reaches the model", async () => {
     const running = server
       .agent()
@@ -138,6 +149,21 @@ describe.each(worlds)("with %s", (_, start) => {
     const left = await bot.hold(call("t.left"), { holdFor: "200ms", then: "leave" });
     expect(left.status).toBe("pending");
     expect((await bot.get(left.requestId as string)).state).toBe("pending");
+  });
+
+  test("a restarted process finds its own open request by the name of its session, and nobody is asked twice", async () => {
+    const again = call("t.again", { context: { attempt: 1 } });
+    const left = await server.agent().hold(again, { holdFor: 100, then: "leave" });
+    const pending = await server.agent().hold(again, { holdFor: 100, then: "leave" });
+    expect(pending).toMatchObject({ status: "pending", requestId: left.requestId });
+    await ann.approve(left.requestId);
+    // Another process, with another strong key and something else to say about it.
+    const held = await server.agent().hold({ ...again, summary: "once more", context: { attempt: 2 } });
+    expect(held).toMatchObject({ go: true, requestId: left.requestId });
+    await held.succeeded();
+    const fresh = await server.agent().hold(again, { holdFor: 0, then: "leave" });
+    expect(fresh.status).toBe("pending");
+    expect(fresh.requestId).not.toBe(left.requestId);
   });
 
   test("a permit that somebody else claimed is never used again, and a repeatable call asks again", async () => {

@@ -244,6 +244,24 @@ test("an approval of something else than was asked for here is not used", async 
   expect(effects.count).toBe(0);
 });
 
+test.each([
+  ["tool", () => [`"tool":"${tool}"`, '"tool":"read_only"'] as const],
+  ["session", () => ['"session":"s1"', '"session":"s2"'] as const],
+])("an approval for another %s than was asked for here is not used", async (_, swap) => {
+  const [ours, theirs] = swap();
+  const placet = agent({
+    fetch: (target, init) =>
+      fetch(target, { ...init, body: (init?.body as string | null)?.replace(ours, theirs) }),
+  });
+  const running = placet.run(call(), effects.run);
+  await ann.approve();
+  expect(await running).toMatchObject({
+    status: "failed",
+    reason: "what was approved is not what was asked for here",
+  });
+  expect(effects.count).toBe(0);
+});
+
 test("a clock that is a day wrong changes nothing", async () => {
   const { now } = Date;
   for (const wrong of [86_400_000, -86_400_000]) {
@@ -345,6 +363,23 @@ test("a server that stays away while a call waits ends the wait without a run", 
   proxy.cut();
   expect(await running).toMatchObject({ status: "unreachable", request: id });
   expect(effects.count).toBe(0);
+});
+
+test.each([
+  ["before the server heard of the claim", "hang" as const, "cancelled"],
+  ["when the server had the claim", "swallow" as const, "failed"],
+])("a caller that leaves %s leaves nothing half done", async (_, trick, state) => {
+  proxy.rule = (each, count) => (each === "POST /v1/requests/*/claim" && count === 0 ? trick : undefined);
+  const controller = new AbortController();
+  const running = agent().run(call(), effects.run, { signal: controller.signal });
+  const ended = expect(running).rejects.toThrow("gone");
+  await ann.approve(mine);
+  await expect.poll(() => proxy.count("POST /v1/requests/*/claim"), { timeout: 5_000 }).toBe(1);
+  await new Promise((done) => setTimeout(done, 200));
+  controller.abort(new Error("gone"));
+  await ended;
+  expect(effects.count).toBe(0);
+  expect(await onRecord()).toMatchObject([{ state }]);
 });
 
 test("refused input is a clear error at once", async () => {

@@ -105,12 +105,38 @@ test.each([
 
 test("where long polls are cut off as well, plain reads are enough", async () => {
   proxy.rule = (each) => (each === STREAM ? "refuse" : each === LOOK ? "impatient" : undefined);
-  const holding = agent().hold(call());
+  const holding = agent({ outageBudget: "2s" }).hold(call());
   await ann.pending(mine);
-  // The first long poll is cut off after a second.
-  await sleep(2_500);
+  // The first long poll is cut off after a second. That is no outage, however long it goes on.
+  await sleep(5_000);
+  const before = proxy.count(LOOK);
+  expect(before).toBeGreaterThan(2);
+  expect(before).toBeLessThan(12);
   await ann.approve(mine);
   expect((await holding).go).toBe(true);
+});
+
+test("without a stream, who comes later does not wait for those who came before", async () => {
+  proxy.rule = (each) => (each === STREAM ? "refuse" : undefined);
+  const placet = agent();
+  const first = placet.hold(call(1), { holdFor: "20s" });
+  await expect.poll(() => proxy.count(LOOK), { timeout: 5_000 }).toBeGreaterThan(0);
+  await sleep(300);
+  const second = placet.hold(call(2));
+  await ann.approve((record) => mine(record) && record.arguments?.n === 2);
+  const began = performance.now();
+  expect((await second).go).toBe(true);
+  expect(performance.now() - began).toBeLessThan(2_000);
+  await ann.approve(mine);
+  expect((await first).go).toBe(true);
+});
+
+test("without a stream, a caller that gives up leaves no call open behind it", async () => {
+  proxy.rule = (each) => (each === STREAM ? "refuse" : undefined);
+  const holding = agent().hold(call(), { holdFor: "2s" });
+  await expect.poll(() => proxy.open(LOOK), { timeout: 5_000 }).toBe(1);
+  expect((await holding).status).toBe("cancelled");
+  await expect.poll(() => proxy.open(LOOK), { timeout: 2_000 }).toBe(0);
 });
 
 test("more calls than there may be long polls all learn of their decisions", async () => {

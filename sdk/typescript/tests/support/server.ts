@@ -161,6 +161,19 @@ export class Server {
     }
   }
 
+  /** `ann` takes an approval back. */
+  async revokeApproval(id: string): Promise<void> {
+    const answer = await fetch(`${this.url}/v1/requests/${id}/revoke`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${await this.key("reviewer", "ann")}`,
+        "content-type": "application/json",
+      },
+      body: "{}",
+    });
+    if (!answer.ok) throw new Error(`not taken back: ${answer.status} ${await answer.text()}`);
+  }
+
   /** A client of the agent `bot`; quick to give up, so that tests of outages are short. */
   agent(options: PlacetOptions = {}): Placet {
     return new Placet({ url: this.url, token: this.agentKey, outageBudget: "10s", ...options });
@@ -179,7 +192,7 @@ export class Reviewer {
   constructor(readonly client: Placet) {}
 
   /** The first pending request that fits, as soon as there is one. */
-  async pending(which: Which = () => true, within = 10_000): Promise<RequestRecord> {
+  async pending(which: Which = () => true, within = 30_000): Promise<RequestRecord> {
     const fits = typeof which === "string" ? (record: RequestRecord) => record.id === which : which;
     const until = performance.now() + within;
     while (performance.now() < until) {

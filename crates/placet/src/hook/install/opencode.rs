@@ -105,6 +105,64 @@ fn unlock(members: &mut Vec<(String, Json)>) {
     }
 }
 
+/// Agents of the user whose own rules count after the lock: what they allow runs while the plugin cannot be loaded.
+pub(crate) fn agents_with_rules(user: bool) -> Vec<String> {
+    let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = folder("HOME");
+    let folders: Vec<PathBuf> = if user {
+        let config = folder("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
+        [config.map(|path| path.join("opencode")), home.map(|path| path.join(".opencode"))]
+            .into_iter()
+            .flatten()
+            .collect()
+    } else {
+        vec![PathBuf::from("."), PathBuf::from(".opencode")]
+    };
+    let mut found = Vec::new();
+    for folder in folders {
+        for name in ["opencode.json", "opencode.jsonc"] {
+            let text = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+            found.extend(
+                serde_json::from_str(&text).map(|document| in_document(&document)).unwrap_or_default(),
+            );
+        }
+        for name in ["agent", "agents", "mode", "modes"] {
+            in_folder(&folder.join(name), 3, &mut found);
+        }
+    }
+    found
+}
+
+fn in_document(document: &Json) -> Vec<String> {
+    let of = |kind: &str| {
+        let Some(Json::Object(agents)) = document.get(kind) else { return Vec::new() };
+        let ruled = |agent: &Json| agent.get("permission").is_some() || agent.get("tools").is_some();
+        agents.iter().filter(|(_, agent)| ruled(agent)).map(|(name, _)| name.clone()).collect()
+    };
+    [of("agent"), of("mode")].concat()
+}
+
+/// Agents that are texts with a head, in a folder and those in it.
+fn in_folder(folder: &Path, deeper: u8, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() && deeper > 0 {
+            in_folder(&path, deeper - 1, found);
+        } else if path.extension().is_some_and(|end| end == "md")
+            && has_rules(&std::fs::read_to_string(&path).unwrap_or_default())
+        {
+            found.push(path.display().to_string());
+        }
+    }
+}
+
+fn has_rules(text: &str) -> bool {
+    let mut lines = text.lines();
+    let head = lines.next().is_some_and(|line| line.trim_end() == "---");
+    let mut head = lines.take_while(|line| head && line.trim_end() != "---");
+    head.any(|line| line.starts_with("permission:") || line.starts_with("tools:"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,6 +209,18 @@ mod tests {
         let out = changed(Some(&since), true, true).unwrap().unwrap();
         let left: serde_json::Value = serde_json::from_str(&out).unwrap();
         assert_eq!(left, serde_json::json!({ "permission": { "*": "allow", "bash": "ask" } }));
+    }
+
+    #[test]
+    fn an_agent_with_rules_of_its_own_is_seen() {
+        assert!(has_rules("---\ndescription: x\npermission:\n  bash: allow\n---\nDo it.\n"));
+        assert!(has_rules("---\ntools:\n  bash: true\n---\n"));
+        assert!(!has_rules("---\ndescription: x\n---\npermission: none\n"));
+        assert!(!has_rules("permission: is a word\n"));
+        let document = serde_json::from_str(
+            r#"{"agent": {"a": {"permission": "allow"}, "b": {}}, "mode": {"c": {"tools": {}}}}"#,
+        );
+        assert_eq!(in_document(&document.unwrap()), ["a", "c"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use axum::{
 };
 use http::{Request, request::Parts};
 use placet_core::{Actor, Body as Asked, DecisionWord, Refusal, Role};
-use placet_gate::{Decision, GateError, SeenEvent};
+use placet_gate::{Decision, GateError};
 use serde_json::Value;
 
 use super::{
@@ -29,8 +29,7 @@ pub(super) async fn respond(
     let fields = Fields::parse(&bytes)?.ok_or_else(Fault::invalid)?;
     let id = read::number(&id)?;
     let seen = state.gate.event(&actor, id).await.map_err(|error| Fault::gate(&state, error))?;
-    let SeenEvent { event, request } = seen;
-    let Some(request) = request else {
+    let Some(request) = &seen.request else {
         return Err(Fault::conflict("not_a_question", "this event asks nothing"));
     };
     let Some(content) = &request.content else {
@@ -68,8 +67,15 @@ pub(super) async fn respond(
         claimed: None,
         idempotency: None,
     };
+    // The agent is connected to while the answer is committed.
+    let notice = state.gate.answering(&seen);
     let decided = state.gate.decide(&actor, decision).await.map_err(|error| refused(&state, error))?;
-    Ok(read::json(read::text(&state, &event, Some(&decided))))
+    if let Some(notice) = notice {
+        notice.answered(&decided);
+        // The agent first: whoever answered waits for nothing that matters.
+        tokio::task::yield_now().await;
+    }
+    Ok(read::json(read::text(&state, &seen.event, Some(&decided))))
 }
 
 /// Who answers.

@@ -10,7 +10,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any
 
 from placet import args as arguments_of
 from placet import digest, errors, keys
@@ -33,7 +33,7 @@ BYE = 2.0
 HAND_OVERS = frozenset({"transfer_to_agent", "set_model_response", "exit_loop", "finish_task"})
 """Tools by which ADK steers itself. They change nothing outside, so nobody is asked unless they are named."""
 
-Tools = Union[Iterable[str], Callable[[Any], bool], None]
+Tools = Iterable[str] | Callable[[Any], bool] | None
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,8 @@ class Where:
     agent: str | None
     invocation: str | None
     call_id: str | None
+    turn: str | None
+    """The stored event in which the model made the call. Some models use the same call ids over and over."""
     inner_session: str | None
     lineage: tuple[str, ...]
     """The agents above this one, outermost first."""
@@ -88,22 +90,36 @@ def where(tool_context: Any) -> Where:
     if around is not None:
         return Where(
             around.app, around.id, True, around.user, around.agent, around.invocation,
-            None, None, tuple(around.lineage), False, False,
+            None, None, None, tuple(around.lineage), False, False,
         )  # fmt: skip
     resumability = getattr(invocation, "resumability_config", None)
+    call_id = _text(getattr(tool_context, "function_call_id", None))
+    turn = _turn(session, call_id)
+    # An answer to a paused call may come in an invocation of its own; the call stays one of the first.
+    own_invocation = _text(getattr(turn or tool_context, "invocation_id", None))
     return Where(
         app=outer.app if outer else _text(getattr(session, "app_name", None)),
         session=outer.session if outer else own_session or "adk",
         known=outer.known if outer else own_session is not None,
         user=outer.user if outer else _text(getattr(session, "user_id", None)),
         agent=_text(getattr(tool_context, "agent_name", None)),
-        invocation=outer.invocation if outer else _text(getattr(tool_context, "invocation_id", None)),
-        call_id=_text(getattr(tool_context, "function_call_id", None)),
+        invocation=outer.invocation if outer else own_invocation,
+        call_id=call_id,
+        turn=_text(getattr(turn, "id", None)) or own_invocation,
         inner_session=own_session,
         lineage=(*outer.lineage, outer.agent or "?") if outer else (),
         live=getattr(invocation, "live_request_queue", None) is not None,
         resumable=getattr(resumability, "is_resumable", False) is True,
     )
+
+
+def _turn(session: Any, call_id: str | None) -> Any:
+    """The newest event of the session that holds this call. The same one after a restart, and after a pause."""
+    events = getattr(session, "events", None)
+    for event in reversed(events) if isinstance(events, list) and call_id else ():
+        if any(one.id == call_id for one in event.get_function_calls()):
+            return event
+    return None
 
 
 def _text(value: Any) -> str | None:
@@ -130,9 +146,10 @@ class Counter:
         ordinals, known = self._invocations[name]
         if place.call_id is None:
             return ordinals.next(tool, arguments)
-        if place.call_id not in known:
-            known[place.call_id] = ordinals.next(tool, arguments)
-        return known[place.call_id]
+        call = f"{place.turn}/{place.call_id}"
+        if call not in known:
+            known[call] = ordinals.next(tool, arguments)
+        return known[call]
 
 
 @dataclass
@@ -154,7 +171,7 @@ class Asking:
 
     def wants(self, tool: Any) -> bool:
         """Whether a call of this tool is asked for here. A tool that asks for itself is not asked for twice."""
-        if getattr(getattr(tool, "func", None), "__placet_gated__", False):
+        if hasattr(getattr(tool, "func", None), "__placet__"):
             return False
         if self.tools is None:
             return tool.name not in HAND_OVERS and not isinstance(tool, AgentTool)
@@ -173,7 +190,7 @@ class Asking:
             weak = keys.weak(place.app, place.session, agent, name, arguments, number)
         strong = None
         if place.known and place.call_id and place.inner_session:
-            strong = keys.strong(FRAMEWORK, place.app, place.inner_session, place.call_id)
+            strong = keys.strong(FRAMEWORK, place.app, place.inner_session, f"{place.turn}/{place.call_id}")
         return Call(
             name,
             # What is asked must stay what it is, whatever happens to ADK's own dict meanwhile.

@@ -1,119 +1,117 @@
-"""What some adapters have in common: which calls are held, how they are asked about, and what a model is told."""
+"""One gate in front of a framework's calls: whether a call is held, how it is asked about, and what a model is told."""
 
 from __future__ import annotations
 
 import json
 import logging
-import uuid
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .. import args, errors, keys
-from ..models import Call
-from ..sessions import current_session
+from .. import args
+from ..errors import Invalid
+from . import _calls
 
 if TYPE_CHECKING:
     from ..client import AsyncClient, Client
     from ..held import AsyncHeld, Held, SyncHeld
+    from ..models import Call
 
 log = logging.getLogger("placet")
 
-Tools = Collection[str] | Callable[[str, dict[str, Any]], bool] | None
-"""Names of tools, or a function of name and arguments; None for every call."""
+CARRIES = ("approve", "edit", "deny")
+"""These frameworks can let a call run, with other arguments or not at all. None has room for an answer in its place."""
+UNEDITABLE = ("approve", "deny")
 
-ALLOWED = ("approve", "edit", "deny")
+When = Callable[[str, dict[str, Any]], bool]
 
 
-@dataclass(frozen=True)
 class Asking:
-    """The options of an adapter, and the calls they make."""
+    """The options that all these adapters have, and the requests they make."""
 
-    framework: str
-    tools: Tools = None
-    risk: str | None = None
-    session: str | None = None
-    expires_in: str | float | None = None
-    hold_for: float | None = None
-    on_outage: str | None = None
-    on_behalf_of: str | None = None
-    # Only for calls of which no session is known: groups them for people, and is never part of a key.
-    own: str = field(default_factory=lambda: uuid.uuid4().hex)
+    def __init__(
+        self,
+        framework: str,
+        client: Client | AsyncClient | None,
+        *,
+        tools: _calls.Tools,
+        when: When | None,
+        hold_for: float | None,
+        session: str | None,
+        app: str | None,
+        on_outage: str | None,
+        options: Mapping[str, Any],
+    ):
+        self.framework = framework
+        self.clients = _calls.Clients(client)
+        self.hold_for = hold_for
+        self._selection = _calls.Selection(tools, options, CARRIES)
+        self._everything = _calls.Selection(None, options, CARRIES)
+        self._when = when
+        self._session = session
+        self._app = app
+        self._on_outage = on_outage
+        self._made_up = _calls.made_up(framework)
 
-    def __post_init__(self) -> None:
-        if isinstance(self.tools, str):
-            raise errors.ConfigError(f"tools: give a list, [{self.tools!r}], or a function of name and arguments")
-
-    def wants(self, tool: str, arguments: dict[str, Any]) -> bool:
-        """Whether a call is held. A predicate that fails does not let anything pass."""
-        if self.tools is None:
-            return True
-        if not callable(self.tools):
-            return tool in self.tools
+    def options(self, tool: str, arguments: dict[str, Any], *, always: bool = False) -> dict[str, Any] | None:
+        """What is said about the calls of a tool; None for a call that is not held. A `when` that fails holds."""
+        if always:
+            return self._selection.of(tool) or self._everything.of(tool)
+        found = self._selection.of(tool)
+        if found is None or self._when is None:
+            return found
         try:
-            return self.tools(tool, arguments) is not False
+            return None if self._when(tool, arguments) is False else found
         except Exception:
-            log.exception("the function that chooses tools failed for %s; the call is held", tool)
-            return True
+            log.exception("when= failed for %s; the call is held", tool)
+            return found
 
     def call(
         self,
         tool: str,
         arguments: dict[str, Any],
+        options: Mapping[str, Any],
         *,
         session: str | None = None,
         call_id: str | None = None,
-        allowed: Collection[str] = ALLOWED,
-        context: dict[str, Any] | None = None,
+        carries: Collection[str] = CARRIES,
+        context: Mapping[str, Any] | None = None,
         schema: dict[str, Any] | None = None,
-        risk: str | None = None,
     ) -> Call:
         """The request of one call. `session` and `call_id` are the framework's, as far as it has them.
 
-        With both, the key is that of this very call, so that a resumed run finds its request again.
+        With both, its key is that of this very call, so that a resumed run finds its request again.
         """
         args.check_json(arguments)
-        around = current_session()
-        name = self.session or (around.id if around else None) or session
-        app = around.app if around else None
-        strong = keys.strong(self.framework, app, name, call_id) if name and call_id else None
-        found = around.keys(tool, arguments, strong) if around else keys.Keys(strong)
-        where = {"framework": self.framework, **(around.context() if around else {}), **(context or {})}
-        return Call(
-            tool,
-            arguments,
-            name or f"{self.framework}-{self.own}",
-            keys=found,
-            risk=risk or self.risk,
-            context={word: value for word, value in where.items() if value is not None},
-            allowed=tuple(allowed),
-            expires_in=self.expires_in,
-            on_behalf_of=self.on_behalf_of,
-            arguments_schema=schema,
+        where = _calls.place(self._session, session, self._made_up)
+        said = {**options, "allowed": tuple(word for word in options["allowed"] if word in carries)}
+        return _calls.call(
+            self.framework, tool, arguments, where, call_id, said, app=self._app, context=context, schema=schema
         )
 
-    async def ask(self, client: AsyncClient, call: Call) -> AsyncHeld:
+    async def hold(self, call: Call) -> AsyncHeld:
+        client = self.clients.aio
         try:
-            return await client.hold(call, self.hold_for, on_outage=self.on_outage)
-        except errors.Invalid as error:
-            return await client.hold(_plainer(call, error), self.hold_for, on_outage=self.on_outage)
+            return await client.hold(call, self.hold_for, on_outage=self._on_outage)
+        except Invalid as error:
+            return await client.hold(_unedited(call, error), self.hold_for, on_outage=self._on_outage)
 
-    def ask_blocking(self, client: Client, call: Call) -> SyncHeld:
+    def hold_blocking(self, call: Call) -> SyncHeld:
+        client = self.clients.sync
         try:
-            return client.hold(call, self.hold_for, on_outage=self.on_outage)
-        except errors.Invalid as error:
-            return client.hold(_plainer(call, error), self.hold_for, on_outage=self.on_outage)
+            return client.hold(call, self.hold_for, on_outage=self._on_outage)
+        except Invalid as error:
+            return client.hold(_unedited(call, error), self.hold_for, on_outage=self._on_outage)
 
 
-def _plainer(call: Call, error: errors.Invalid) -> Call:
-    """A tool whose schema the server does not take can still be approved; without a schema nobody may edit its call."""
-    if call.arguments_schema is None or not (error.pointer or "").startswith("/arguments_schema"):
-        raise error
-    return replace(call, arguments_schema=None, allowed=tuple(word for word in call.allowed if word != "edit"))
+def _unedited(call: Call, error: Invalid) -> Call:
+    """A tool whose schema the server does not take can be approved all the same; but nobody knows what edit fits it."""
+    plain = _calls.relaxed(call, error)
+    return replace(plain, allowed=tuple(word for word in plain.allowed if word != "edit"))
 
 
 def unasked(tool: str, error: Exception) -> dict[str, Any]:
-    """What a model is told when a call could not be put before anybody: an adapter's own errors are never a yes."""
+    """What a model is told when a call could not be put to anybody: an adapter's own errors are never a yes."""
     log.error("%s was not run, because asking for it failed: %s: %s", tool, type(error).__name__, error)
     return {
         "status": "failed",
@@ -132,8 +130,6 @@ def as_text(result: dict[str, Any]) -> str:
 def as_sentence(result: dict[str, Any]) -> str:
     """The same where one line of prose is expected."""
     parts = [result["message"]]
-    if "answer" in result:
-        parts.append(f"The answer: {json.dumps(result['answer'], ensure_ascii=False)}")
     if result.get("reason"):
         parts.append(f"The reason: {result['reason']}")
     if result.get("request"):

@@ -3,36 +3,30 @@
     from placet.adapters.adk import PlacetPlugin
     app = App(name="shop", root_agent=agent, plugins=[PlacetPlugin(tools={"apply_credit"})])
 
-Three modes. `block` waits inside the run; it works everywhere, agents inside `AgentTool` and live runs included. `pause`
-ends the run and lets `resume` go on when there is a decision, in this process or another. `hybrid` waits for `hold_for`
-seconds and then pauses, where the run can be paused.
+Three modes. `block` waits inside the run; it works everywhere, agents inside `AgentTool` and live runs included.
+`pause` ends the run and lets `resume` go on when there is a decision, in this process or another. `hybrid` waits for
+`hold_for` seconds and then pauses, where the run can be paused.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import AsyncIterable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import placet
-from placet import args as arguments_of
-from placet import digest, errors
+from placet import errors
 
 from . import _adk
 from ._adk import Tools, Where, logger
+from ._adk_function import tool
+from ._adk_pause import BrokenPause, Paused, drain, paused, resume
 
 from google.adk.plugins.base_plugin import BasePlugin  # isort: skip (after _adk, which says what is missing)
 from google.adk.tools.tool_context import ToolContext  # isort: skip
-from google.genai import types  # isort: skip
 
 __all__ = ["PlacetPlugin", "before_tool", "tool", "drain", "paused", "Paused", "resume", "BrokenPause"]
 
 MODES = ("block", "pause", "hybrid")
-CONFIRMATION = "adk_request_confirmation"
-Event = Any
-T = TypeVar("T")
 
 
 class Gate:
@@ -182,226 +176,3 @@ def before_tool(client: placet.AsyncClient | None = None, **options: Any) -> Cal
         return await gate.before(tool, args, tool_context)
 
     return placet_before_tool
-
-
-def tool(
-    fn: Callable[..., Any] | None = None,
-    *,
-    client: placet.AsyncClient | None = None,
-    risk: str | None = None,
-    summary: Callable[[Any, dict[str, Any]], str | None] | None = None,
-    allowed: Sequence[str] = ("approve", "edit", "deny"),
-    expires_in: str | float | None = None,
-    hold_for: float | None = None,
-) -> Callable[..., Any]:
-    """One function that asks before it runs: `tools=[tool(apply_credit)]`, or as a decorator.
-
-    Always async, so that the wait never stops the event loop, which runs sync tools on its own thread. The approval
-    stands right around the function: no callback of anybody comes between.
-    """
-    if fn is None:
-        return functools.partial(
-            tool, client=client, risk=risk, summary=summary, allowed=allowed, expires_in=expires_in, hold_for=hold_for
-        )
-    asks = _Function(fn, client if client is not None else placet.AsyncClient(), hold_for)
-    asks.asking = _adk.Asking(None, risk, summary, allowed, expires_in)
-    return asks.wrapper()
-
-
-class _Function:
-    """A function and how it is asked for. Looks like a tool to `Asking`."""
-
-    asking: _adk.Asking
-
-    def __init__(self, fn: Callable[..., Any], client: placet.AsyncClient, hold_for: float | None):
-        self.func = fn
-        self.name = fn.__name__
-        self.client = client
-        self.hold_for = hold_for
-        self.signature = arguments_of.Signature(fn, hidden=("tool_context",))
-
-    def wrapper(self) -> Callable[..., Any]:
-        context_name = next(iter(self.signature.hidden), None)
-
-        @functools.wraps(self.func)
-        async def gated(*args: Any, **kwargs: Any) -> Any:
-            tool_context = kwargs.get(context_name) if context_name else kwargs.pop("tool_context", None)
-            place = self.place(tool_context, kwargs)
-            travel, stay = self.signature.bind(args, kwargs)
-            return await self.run(travel, stay, place)
-
-        gated.__placet_gated__ = True  # type: ignore[attr-defined]
-        if context_name is None:
-            # ADK hands the context to a parameter of this name and type, and never shows it to the model.
-            whole = self.signature.whole
-            extra = inspect.Parameter("tool_context", inspect.Parameter.KEYWORD_ONLY, annotation=ToolContext)
-            parameters = list(whole.parameters.values())
-            open_ended = bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD
-            parameters.insert(len(parameters) - open_ended, extra)
-            gated.__signature__ = whole.replace(parameters=parameters)  # type: ignore[attr-defined]
-            gated.__annotations__ = {**getattr(self.func, "__annotations__", {}), "tool_context": ToolContext}
-        return gated
-
-    async def run(self, travel: dict[str, Any], stay: dict[str, Any], place: Where) -> Any:
-        try:
-            call = self.asking.call(self, travel, place)
-            held = await self.client.hold(call, hold_for=self.hold_for)
-        except Exception as error:
-            logger.warning("%s was not run: %s", self.name, error)
-            return self.trouble(error)
-        if not held.go:
-            return self.refused(held)
-        permit = _adk.Permitted(held)
-        try:
-            positional, keywords = self.signature.call(held.arguments, stay)
-            result = self.func(*positional, **keywords)
-            if inspect.isawaitable(result):
-                result = await result
-        except BaseException as error:
-            await permit.gone(error)
-            raise
-        await permit.succeeded(result)
-        return self.approved(held, result)
-
-    # What a caller gets to see. The community's decorator has other shapes.
-
-    def place(self, tool_context: Any, kwargs: dict[str, Any]) -> Where:
-        return _adk.where(tool_context)
-
-    def approved(self, held: Any, result: Any) -> Any:
-        return _adk.with_note(held, result)
-
-    def refused(self, held: Any) -> Any:
-        return held.result()
-
-    def trouble(self, error: Exception) -> Any:
-        return _adk.not_run(self.name, error)
-
-
-# --- Pausing: reading a run to its end, and going on ---------------------------------------------------------------
-
-
-async def drain(events: AsyncIterable[T], on_event: Callable[[T], Any] | None = None) -> list[T]:
-    """Reads a run to its end, whatever `on_event` does.
-
-    A caller that stops reading at the confirmation leaves the session without the event that ADK needs in order to
-    resume: the pause is broken for good. An exception of `on_event` is raised when the run has ended.
-    """
-    seen: list[T] = []
-    trouble: Exception | None = None
-    async for event in events:
-        seen.append(event)
-        if on_event is None or trouble is not None:
-            continue
-        try:
-            told = on_event(event)
-            if inspect.isawaitable(told):
-                await told
-        except Exception as error:
-            trouble = error
-    if trouble is not None:
-        raise trouble
-    return seen
-
-
-class BrokenPause(errors.PlacetError):
-    """A paused run was not read to its end, so ADK cannot resume it."""
-
-
-@dataclass(frozen=True)
-class Paused:
-    """A call that waits for a person, as the session shows it."""
-
-    request_id: str
-    tool: str
-    arguments: dict[str, Any]
-    call_id: str
-    confirmation_id: str
-    invocation_id: str
-    whole: bool
-    """Whether ADK can resume it: the run was read to its end."""
-
-
-def paused(events: Sequence[Event]) -> list[Paused]:
-    """The calls of these events (of a run, or of a whole session) that wait for a decision, oldest first."""
-    answered = {one.id for event in events if event.author == "user" for one in event.get_function_responses()}
-    whole = {id for event in events for id in (event.actions.requested_tool_confirmations or {})}
-    found = []
-    for event in events:
-        if event.partial:
-            continue  # ids of partial events are not those of the final one
-        for call in event.get_function_calls():
-            if call.name != CONFIRMATION or call.id in answered:
-                continue
-            arguments = call.args or {}
-            original = arguments.get("originalFunctionCall") or {}
-            payload = (arguments.get("toolConfirmation") or {}).get("payload")
-            request = payload.get("placet_request_id") if isinstance(payload, dict) else None
-            if not isinstance(request, str) or not isinstance(original.get("id"), str):
-                continue  # somebody else's confirmation
-            found.append(
-                Paused(
-                    request, str(original.get("name")), original.get("args") or {}, original["id"], call.id,
-                    event.invocation_id, original["id"] in whole,
-                )
-            )  # fmt: skip
-    return found
-
-
-async def resume(
-    runner: Any,
-    *,
-    user_id: str,
-    session_id: str,
-    client: placet.AsyncClient,
-    wait: float | None = 0.0,
-    on_event: Callable[[Event], Any] | None = None,
-) -> list[Event]:
-    """Goes on with the paused runs of a session that have been decided. Returns the new events; none if none were.
-
-    Waits up to `wait` seconds for decisions (None: until there is one). All calls of one run are answered in one
-    message, so a run goes on when all of them are decided. What this sends only wakes the run up: the plugin asks the
-    server again before anything runs, so a message like it from anybody else runs nothing.
-    """
-    session = await runner.session_service.get_session(
-        app_name=runner.app_name, user_id=user_id, session_id=session_id
-    )
-    if session is None:
-        raise errors.ConfigError(f"there is no session `{session_id}` of user `{user_id}` in app `{runner.app_name}`")
-    runs: dict[str, list[Paused]] = {}
-    for one in paused(session.events):
-        runs.setdefault(one.invocation_id, []).append(one)
-    events: list[Event] = []
-    for invocation_id, calls in runs.items():
-        answers = [await _answer(client, one, wait) for one in calls]
-        if any(answer is None for answer in answers):
-            continue
-        broken = next((one for one in calls if not one.whole), None)
-        if broken is not None:
-            raise BrokenPause(
-                f"the run that paused for `{broken.tool}` (request {broken.request_id}) was not read to its end, so "
-                "ADK cannot resume it; read runs with drain(), and send the message again"
-            )
-        message = types.Content(role="user", parts=[answer for answer in answers if answer is not None])
-        options = {"invocation_id": invocation_id} if _resumable(runner) else {}
-        run = runner.run_async(user_id=user_id, session_id=session_id, new_message=message, **options)
-        events += await drain(run, on_event)
-    return events
-
-
-async def _answer(client: placet.AsyncClient, one: Paused, wait: float | None) -> types.Part | None:
-    """What to tell ADK about one call; None while nobody has decided."""
-    record = await client.get(one.request_id)
-    if record.state == "pending" and wait != 0.0:
-        record = await client.wait(one.request_id, timeout=wait)
-    if record.state == "pending":
-        return None
-    # The session may say anything; the request says what was decided about.
-    same = record.tool == one.tool and digest.canonical(record.arguments) == digest.canonical(one.arguments)
-    response = {"confirmed": bool(same and record.state == "approved")}
-    return types.Part(function_response=types.FunctionResponse(id=one.confirmation_id, name=CONFIRMATION, response=response))
-
-
-def _resumable(runner: Any) -> bool:
-    config = getattr(runner, "resumability_config", None)
-    return getattr(config, "is_resumable", False) is True

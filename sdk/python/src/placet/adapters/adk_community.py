@@ -20,7 +20,7 @@ import placet
 from placet import args as arguments_of
 
 from . import _adk
-from .adk import _Function
+from ._adk_function import Function
 
 __all__ = ["hitl_tool"]
 
@@ -62,7 +62,7 @@ def hitl_tool(
     return decorator
 
 
-class _Community(_Function):
+class _Community(Function):
     agent_name: str
     raise_on_denied: bool
     timeout: float

@@ -217,8 +217,8 @@ def install(
     if missing or not any("task_dynamic" in name for name in done):
         installed.uninstall()
         raise errors.ConfigError(
-            f"this version of adk-deepagents makes its callbacks elsewhere than in {', '.join(missing) or 'task_dynamic'}: "
-            "its sub-agents would not ask; use a version up to 0.3.0 or a newer placet"
+            f"this version of adk-deepagents makes no callbacks in {', '.join(missing) or 'tools.task_dynamic'}, so "
+            "some agents would not ask; use version 0.3.0, or a newer placet"
         )
     return installed
 

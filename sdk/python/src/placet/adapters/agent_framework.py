@@ -1,6 +1,6 @@
 """Microsoft Agent Framework: function calls wait for a person.
 
-agent = Agent(client=chat, tools=[...], middleware=[PlacetMiddleware(placet.AsyncClient())])
+agent = Agent(client=chat, tools=[...], middleware=[PlacetMiddleware()])
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import digest, errors, keys
-from ._asking import ALLOWED, Asking, Tools, as_text, edited_note, unasked
+from .. import digest, errors
+from . import _calls
+from ._asking import CARRIES, UNEDITABLE, Asking, When, as_text, edited_note, unasked
 
 try:
     from pydantic import BaseModel
@@ -24,16 +25,13 @@ except ImportError as error:  # pragma: no cover
 if TYPE_CHECKING:
     from agent_framework import AgentSession
 
-    from ..client import AsyncClient
+    from ..client import AsyncClient, Client
     from ..held import AsyncHeld
     from ..models import Call, Record
 
 __all__ = ["PlacetMiddleware"]
 
 log = logging.getLogger("placet")
-
-UNEDITABLE = ("approve", "deny")
-"""After a pause the framework takes a yes or a no: other arguments would make it ask again."""
 
 
 class PlacetMiddleware(FunctionMiddleware):
@@ -46,28 +44,35 @@ class PlacetMiddleware(FunctionMiddleware):
 
     def __init__(
         self,
-        client: AsyncClient,
+        client: Client | AsyncClient | None = None,
         *,
-        tools: Tools = None,
-        risk: str | None = None,
-        session: str | None = None,
-        expires_in: str | float | None = None,
+        tools: _calls.Tools = None,
+        when: When | None = None,
         hold_for: float | None = None,
+        session: str | None = None,
+        app: str | None = None,
         on_outage: str | None = None,
-        on_behalf_of: str | None = None,
+        **options: Any,
     ):
-        self.client = client
-        self._asking = Asking("agent-framework", tools, risk, session, expires_in, hold_for, on_outage, on_behalf_of)
+        self._asking = Asking(
+            "agent-framework",
+            client,
+            tools=tools,
+            when=when,
+            hold_for=hold_for,
+            session=session,
+            app=app,
+            on_outage=on_outage,
+            options=options,
+        )
 
     async def process(self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]) -> None:
         """Called by the framework for every function call."""
         tool = context.function.name
         try:
             arguments = _plain(context.arguments)
-            if not self._asking.wants(tool, arguments):
-                held = None
-            else:
-                held = await self._asking.ask(self.client, self._call(context, arguments))
+            options = self._asking.options(tool, arguments)
+            held = None if options is None else await self._asking.hold(self._call(context, arguments, options))
         except errors.Unreachable as error:
             # Only with on_outage="raise". An ordinary exception would be one more result for the model.
             raise MiddlewareFailure(str(error)) from error
@@ -99,27 +104,31 @@ class PlacetMiddleware(FunctionMiddleware):
         if held.edited:
             context.result = _with_note(context.result, edited_note(held))
 
-    def _call(self, context: FunctionInvocationContext, arguments: dict[str, Any]) -> Call:
+    def _call(self, context: FunctionInvocationContext, arguments: dict[str, Any], options: dict[str, Any]) -> Call:
         session = context.session.session_id if context.session else None
         call_id = context.metadata.get("function_call_occurrence_id")
         resumed = context.metadata.get("approval_response")
         if resumed is not None:
-            return self._paused_call(resumed.function_call, session)
+            return self._paused_call(resumed.function_call, session, options)
         schema = context.function.parameters()
         return self._asking.call(
             context.function.name,
             arguments,
+            options,
             session=session,
             call_id=call_id,
-            allowed=ALLOWED if schema else UNEDITABLE,
-            schema=schema or None,
+            carries=CARRIES if schema else UNEDITABLE,
+            schema=_calls.closed(schema) if schema else None,
         )
 
-    def _paused_call(self, call: Content, session: str | None) -> Call:
-        """The request of a paused call: the same before the pause and after it, so that it is one request."""
+    def _paused_call(self, call: Content, session: str | None, options: dict[str, Any]) -> Call:
+        """The request of a paused call: the same before the pause and after it, so that it is one request.
+
+        After a pause the framework takes a yes or a no; other arguments would make it ask again.
+        """
         arguments = to_jsonable_python(dict(call.parse_arguments() or {}))
         return self._asking.call(
-            str(call.name), arguments, session=session, call_id=call.id or call.call_id, allowed=UNEDITABLE
+            str(call.name), arguments, options, session=session, call_id=call.id or call.call_id, carries=UNEDITABLE
         )
 
     async def ask(self, requests: Sequence[Content], session: AgentSession) -> list[Record]:
@@ -127,17 +136,17 @@ class PlacetMiddleware(FunctionMiddleware):
 
         `requests` are the `user_input_requests` of the response.
         """
-        return [await self._create(request, session) for request in _calls(requests)]
+        return [await self._create(request, session) for request in _approvals(requests)]
 
     async def answers(
         self, requests: Sequence[Content], session: AgentSession, timeout: float | None = None
     ) -> Message | None:
         """Waits until all of it is decided: the message to run the agent with. None if `timeout` seconds are over."""
         decided = []
-        for request in _calls(requests):
+        for request in _approvals(requests):
             record = await self._create(request, session)
             if record.state == "pending":
-                record = await self.client.wait(record.id, timeout)
+                record = await self._asking.clients.aio.wait(record.id, timeout)
             if record.state == "pending":
                 return None
             # Not the run itself: the permit is claimed when the resumed call comes by.
@@ -146,12 +155,15 @@ class PlacetMiddleware(FunctionMiddleware):
         return Message("user", decided)
 
     async def _create(self, request: Content, session: AgentSession) -> Record:
-        call = self._paused_call(request.function_call, session.session_id)
-        given = call.keys or keys.Keys()
-        return await self.client.create(call.body(), key=given.strong, weak_key=given.weak)
+        call = request.function_call
+        assert call is not None
+        # The framework has paused for this call: whatever was chosen to be held, now somebody has to decide.
+        options = self._asking.options(str(call.name), {}, always=True)
+        assert options is not None
+        return await _calls.aask(self._asking.clients.aio, self._paused_call(call, session.session_id, options))
 
 
-def _calls(requests: Sequence[Content]) -> list[Content]:
+def _approvals(requests: Sequence[Content]) -> list[Content]:
     found = [one for one in requests if one.type == "function_approval_request" and one.function_call is not None]
     if len(found) != len(requests):
         others = sorted({one.type for one in requests if one not in found})

@@ -1,7 +1,6 @@
 """Claude Agent SDK: tools of Claude Code wait for a person.
 
-gate = Gate(placet.AsyncClient())
-options = gate.guard(ClaudeAgentOptions(...))
+options = Gate().guard(ClaudeAgentOptions(...))
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from .. import digest, errors
-from ._asking import Asking, Tools, as_sentence, edited_note, unasked
+from ._asking import Asking, When, as_sentence, edited_note, unasked
+from ._calls import Tools
 
 try:
     from claude_agent_sdk import HookMatcher, PermissionResultAllow, PermissionResultDeny
@@ -22,7 +22,7 @@ except ImportError as error:  # pragma: no cover
 if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeAgentOptions, ToolPermissionContext
 
-    from ..client import AsyncClient
+    from ..client import AsyncClient, Client
     from ..held import AsyncHeld
 
 __all__ = ["Gate"]
@@ -50,20 +50,30 @@ class Gate:
 
     def __init__(
         self,
-        client: AsyncClient,
+        client: Client | AsyncClient | None = None,
         *,
         tools: Tools = None,
-        risk: str | None = None,
-        session: str | None = None,
-        expires_in: str | float | None = None,
+        when: When | None = None,
         hold_for: float = HOLD_FOR,
+        session: str | None = None,
+        app: str | None = None,
         on_outage: str | None = None,
-        on_behalf_of: str | None = None,
+        **options: Any,
     ):
         if not 0 < hold_for <= LONGEST:
             raise errors.ConfigError(f"hold_for: {hold_for!r} must be more than 0 and at most {LONGEST:g} seconds")
-        self.client = client
-        self._asking = Asking("claude-agent-sdk", tools, risk, session, expires_in, hold_for, on_outage, on_behalf_of)
+        self._asking = Asking(
+            "claude-agent-sdk",
+            client,
+            tools=tools,
+            when=when,
+            hold_for=hold_for,
+            session=session,
+            app=app,
+            on_outage=on_outage,
+            options=options,
+        )
+        self._hold_for = hold_for
         self._open: OrderedDict[tuple[str | None, str], AsyncHeld] = OrderedDict()
 
     def guard(self, options: ClaudeAgentOptions) -> ClaudeAgentOptions:
@@ -72,7 +82,7 @@ class Gate:
         hooks: dict[Any, list[HookMatcher]] = {event: list(found) for event, found in (options.hooks or {}).items()}
         hooks["PreToolUse"] = [_without_edits(matcher) for matcher in hooks.get("PreToolUse", [])]
         hooks["PreToolUse"].append(
-            HookMatcher(hooks=[self.before], timeout=self._asking.hold_for + MARGIN, on_failure="block")
+            HookMatcher(hooks=[self.before], timeout=self._hold_for + MARGIN, on_failure="block")
         )
         for event, found in self.reports().items():
             hooks[event] = [*hooks.get(event, []), *found]
@@ -90,12 +100,13 @@ class Gate:
         tool = "?"
         try:
             tool, arguments = given["tool_name"], given["tool_input"]
-            if not self._asking.wants(tool, arguments):
+            options = self._asking.options(tool, arguments)
+            if options is None:
                 return {}
             session, call_id = given["session_id"], tool_use_id or given["tool_use_id"]
             context = {"cwd": given.get("cwd"), "agent": given.get("agent_type")}
-            call = self._asking.call(tool, arguments, session=session, call_id=call_id, context=context)
-            held = await self._asking.ask(self.client, call)
+            call = self._asking.call(tool, arguments, options, session=session, call_id=call_id, context=context)
+            held = await self._asking.hold(call)
             if held.go:
                 self._remember((session, call_id), held)
                 # Always with the input: an edit of ours must run, and so must what was approved without one.
@@ -110,11 +121,11 @@ class Gate:
         """For `ClaudeAgentOptions(can_use_tool=gate.can_use_tool, hooks=gate.reports())`. Calls that are not chosen by
         `tools` are refused here: Claude Code has asked, and nobody else would answer."""
         try:
-            if not self._asking.wants(tool, arguments):
+            options = self._asking.options(tool, arguments)
+            if options is None:
                 return PermissionResultDeny(message=f"{tool} is not among the tools that may be asked for.")
             call_id = context.tool_use_id
-            call = self._asking.call(tool, arguments, call_id=call_id)
-            held = await self._asking.ask(self.client, call)
+            held = await self._asking.hold(self._asking.call(tool, arguments, options, call_id=call_id))
             if not held.go:
                 return PermissionResultDeny(message=as_sentence(held.result()))
             self._remember((None, call_id or ""), held)

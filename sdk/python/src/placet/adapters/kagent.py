@@ -9,6 +9,7 @@ An approval is for one tool with exactly these arguments, and is used up by the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import is_dataclass
 from typing import Any
 
 import placet
@@ -56,8 +57,8 @@ def _names(server: dict[str, Any], word: str, path: str) -> set[str]:
     names = server[word]
     if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
         raise errors.ConfigError(f"{path} must be a list of tool names")
-    for word in OFFERED:
-        offered = server.get(word)
+    for listed in OFFERED:
+        offered = server.get(listed)
         if isinstance(offered, list) and offered:  # empty means all of the server's tools
             unknown = [name for name in names if name not in offered]
             if unknown:
@@ -66,9 +67,11 @@ def _names(server: dict[str, Any], word: str, path: str) -> set[str]:
 
 
 def _plain(value: Any) -> Any:
-    """Pydantic models and dataclass-like configurations, as the dicts they stand for."""
+    """Pydantic models and dataclasses, as the dicts they stand for."""
     if hasattr(value, "model_dump"):
         return value.model_dump()
+    if is_dataclass(value) and not isinstance(value, type):
+        return vars(value)
     if isinstance(value, Mapping):
         return dict(value)
     return value

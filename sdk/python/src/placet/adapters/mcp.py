@@ -1,7 +1,7 @@
 """MCP clients: calls of tools wait for a person, whatever agent or framework makes them.
 
 async with ClientSession(read, write) as session:
-    session = guard(session, placet.AsyncClient(), server="files")
+    session = guard(session, server="files")
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from .. import errors
-from ._asking import ALLOWED, Asking, Tools, as_text, edited_note, unasked
+from ._asking import CARRIES, UNEDITABLE, Asking, When, as_text, edited_note, unasked
+from ._calls import Tools
 
 try:
     from mcp import types
@@ -20,7 +21,7 @@ except ImportError as error:  # pragma: no cover
     raise ImportError("placet.adapters.mcp needs the MCP SDK: pip install 'placet[mcp]'") from error
 
 if TYPE_CHECKING:
-    from ..client import AsyncClient
+    from ..client import AsyncClient, Client
     from ..held import AsyncHeld
 
 __all__ = ["Guarded", "guard"]
@@ -31,38 +32,48 @@ RISKS = ("low", "medium", "high", "critical")
 IN_THE_DARK = {408, -32000, -32001}
 """Error codes of a call whose answer never came: timeouts of version 1 and 2, and a closed connection."""
 PAGES = 100
-"""A listing that has more pages is not read to its end."""
+"""A listing that has more does not end, as far as we know."""
 
 
 def guard(
-    session: Any,
-    client: AsyncClient,
+    inner: Any,
+    client: Client | AsyncClient | None = None,
+    /,
     *,
     server: str | None = None,
     tools: Tools = None,
-    risk: str | None = None,
-    placet_session: str | None = None,
-    expires_in: str | float | None = None,
+    when: When | None = None,
     hold_for: float | None = None,
+    session: str | None = None,
+    app: str | None = None,
     on_outage: str | None = None,
-    on_behalf_of: str | None = None,
+    **options: Any,
 ) -> Guarded:
     """The same session, whose `call_tool` waits for a person.
 
-    `session` is an `mcp.ClientSession`, an `mcp.Client` or a `fastmcp.Client`. `server` is what people call the server:
-    it stands before the names of its tools, so that policy can tell servers apart. `tools` chooses which calls are
-    held; a tool that its server calls destructive is held in any case.
+    `inner` is an `mcp.ClientSession`, an `mcp.Client` or a `fastmcp.Client`. `server` is what people call the server:
+    it stands before the names of its tools, so that policy can tell servers apart. `tools` and `when` choose which
+    calls are held; a tool that its server calls destructive is held in any case.
     """
-    asking = Asking("mcp", tools, risk, placet_session, expires_in, hold_for, on_outage, on_behalf_of)
-    return Guarded(session, client, asking, server)
+    asking = Asking(
+        "mcp",
+        client,
+        tools=tools,
+        when=when,
+        hold_for=hold_for,
+        session=session,
+        app=app,
+        on_outage=on_outage,
+        options=options,
+    )
+    return Guarded(inner, asking, server)
 
 
 class Guarded:
     """Stands for a session: everything is as it was, except that tools are only called with a permit."""
 
-    def __init__(self, inner: Any, client: AsyncClient, asking: Asking, server: str | None):
+    def __init__(self, inner: Any, asking: Asking, server: str | None):
         self._inner = inner
-        self._client = client
         self._asking = asking
         self._server = server
         self._listed: dict[str, Any] | None = None
@@ -70,7 +81,7 @@ class Guarded:
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._inner, name)
         # `mcp.Client` and `fastmcp.Client` show the session they use: a way around the guard.
-        return Guarded(found, self._client, self._asking, self._server) if name == "session" else found
+        return Guarded(found, self._asking, self._server) if name == "session" else found
 
     async def call_tool(self, name: str, arguments: dict[str, Any] | None = None, *more: Any, **named: Any) -> Any:
         """Asks, and calls the tool with what was approved. A refusal is a result with `isError` and the reason."""
@@ -93,13 +104,14 @@ class Guarded:
         given = {} if arguments is None else arguments
         try:
             tool = await self._tool(name)
-            if not self._destructive(tool) and not self._asking.wants(name, given):
-                return await run(name, arguments, *more, **named)
+            options = self._asking.options(name, given, always=_destructive(tool))
         except _Unlisted as error:
             log.warning("the tools of %s cannot be listed (%s); %s is held", self._server or "the server", error, name)
-            tool = None
+            tool, options = None, self._asking.options(name, given, always=True)
+        if options is None:
+            return await run(name, arguments, *more, **named)
         try:
-            held = await self._ask(name, given, tool)
+            held = await self._hold(name, given, tool, options)
         except errors.Unreachable:
             raise  # on_outage="raise" asks for it
         except Exception as error:
@@ -108,23 +120,18 @@ class Guarded:
             return _refused(held.result())
         return await _reported(held, run(name, held.arguments, *more, **named))
 
-    async def _ask(self, name: str, arguments: dict[str, Any], tool: Any) -> AsyncHeld:
+    async def _hold(self, name: str, arguments: dict[str, Any], tool: Any, options: dict[str, Any]) -> AsyncHeld:
         schema = _field(tool, "input_schema", "inputSchema")
         call = self._asking.call(
             f"{self._server}/{name}" if self._server else name,
             arguments,
+            {**options, "risk": _at_least("high", options.get("risk"))} if _destructive(tool) else options,
             # Without a schema nobody can say whether an edit fits.
-            allowed=ALLOWED if schema else ("approve", "deny"),
+            carries=CARRIES if schema else UNEDITABLE,
             context={"server": self._server},
             schema=schema,
-            risk=_at_least("high", self._asking.risk) if self._destructive(tool) else None,
         )
-        return await self._asking.ask(self._client, call)
-
-    @staticmethod
-    def _destructive(tool: Any) -> bool:
-        """What a server says of its tools can make things stricter, never looser: it may be mistaken, or lie."""
-        return _field(_field(tool, "annotations"), "destructive_hint", "destructiveHint") is True
+        return await self._asking.hold(call)
 
     async def _tool(self, name: str) -> Any:
         """What the server says about a tool; None if it does not list it."""
@@ -148,11 +155,18 @@ class Guarded:
             page = {"params": types.PaginatedRequestParams(cursor=cursor)} if takes_params else {"cursor": cursor}
             answer = await self._inner.list_tools(**page)
             found += answer.tools
+        else:
+            raise RuntimeError(f"the listing has more than {PAGES} pages")
         return found
 
 
 class _Unlisted(Exception):
     pass
+
+
+def _destructive(tool: Any) -> bool:
+    """What a server says of its tools can make things stricter, never looser: it may be mistaken, or lie."""
+    return _field(_field(tool, "annotations"), "destructive_hint", "destructiveHint") is True
 
 
 async def _reported(held: AsyncHeld, running: Any) -> Any:

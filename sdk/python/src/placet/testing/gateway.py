@@ -196,15 +196,6 @@ class Gateway:
         finally:
             self._streams.remove(put)
 
-    @contextlib.contextmanager
-    def told(self, listener: Callable[[str, dict[str, Any]], None]) -> Iterator[None]:
-        """Somebody who waits for any change."""
-        self.requests.listeners.append(listener)
-        try:
-            yield
-        finally:
-            self.requests.listeners.remove(listener)
-
     def _happened(self, event: str, raw: dict[str, Any]) -> None:
         number = len(self._events) + 1
         data = json.dumps({"id": f"test.{number}", "type": event, "at": raw["created_at"], "record": raw})

@@ -1,0 +1,333 @@
+//! Connections that are made while an answer is being committed: they carry what was committed, or nothing.
+
+use std::{
+    io,
+    net::IpAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::StreamExt as _;
+use placet_core::{Actor, AllOf, DecisionWord, Seat};
+use placet_egress::{Limits, Resolve, Resolved, Rules, Sockets};
+use placet_gate::{NewEvent, Notice, SeenEvent};
+use placet_notify::Callbacks;
+use placet_testkit::{Backend, Kit, both};
+use serde_json::{Value, json};
+use tokio::{net::TcpListener, sync::mpsc, task::JoinSet, time::timeout};
+use tokio_tungstenite::{accept_async, tungstenite::Message};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// Long enough for what is not held back to happen.
+const WHILE: Duration = Duration::from_millis(300);
+
+/// What an agent that listens sees of each connection.
+#[derive(Debug, PartialEq)]
+enum Heard {
+    Connected,
+    Said(Value),
+    /// It ended without a word.
+    Silent,
+}
+
+/// An agent that waits, as hitl.py does: takes one text, and closes.
+struct Agent {
+    port: u16,
+    heard: mpsc::UnboundedReceiver<Heard>,
+    connections: Arc<AtomicUsize>,
+    _task: JoinSet<()>,
+}
+
+impl Agent {
+    async fn listens() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (tell, heard) = mpsc::unbounded_channel();
+        let connections = Arc::new(AtomicUsize::new(0));
+        let (mut task, count) = (JoinSet::new(), connections.clone());
+        task.spawn(async move {
+            let mut sockets = JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                count.fetch_add(1, Ordering::SeqCst);
+                let tell = tell.clone();
+                sockets.spawn(async move {
+                    let Ok(mut socket) = accept_async(stream).await else { return };
+                    let _ = tell.send(Heard::Connected);
+                    let said = match socket.next().await {
+                        Some(Ok(Message::Text(text))) => Heard::Said(serde_json::from_str(&text).unwrap()),
+                        _ => Heard::Silent,
+                    };
+                    let _ = tell.send(said);
+                    let _ = socket.close(None).await;
+                    while let Some(Ok(_)) = socket.next().await {}
+                });
+            }
+        });
+        Self { port, heard, connections, _task: task }
+    }
+
+    fn url(&self) -> String {
+        format!("ws://127.0.0.1:{}", self.port)
+    }
+
+    async fn hears(&mut self) -> Heard {
+        timeout(Duration::from_secs(20), self.heard.recv()).await.expect("it never came").expect("it listens")
+    }
+
+    async fn hears_permission(&mut self) -> Value {
+        match self.hears().await {
+            Heard::Said(answer) => answer["permission"].clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn hears_nothing(&mut self) {
+        let heard = timeout(WHILE, self.heard.recv()).await;
+        assert!(heard.is_err(), "{heard:?}");
+    }
+
+    fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+}
+
+/// A gate whose agents are called back.
+struct Scene {
+    kit: Kit,
+    bot: Actor,
+    ann: Actor,
+    running: (DropGuard, JoinSet<()>),
+}
+
+impl Scene {
+    async fn start(backend: Backend) -> Self {
+        Self::calling(backend, Sockets::new(Rules::default())).await
+    }
+
+    async fn calling(backend: Backend, sockets: Sockets) -> Self {
+        let kit = Kit::start(backend).await;
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        let (cancel, mut task) = (CancellationToken::new(), JoinSet::new());
+        task.spawn(Callbacks::new(kit.gate().clone(), sockets).run(cancel.clone()));
+        // A worker that is not there yet is not told.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        Self { kit, bot, ann, running: (cancel.drop_guard(), task) }
+    }
+
+    /// A question whose answer is awaited there.
+    async fn asked(&self, url: &str) -> SeenEvent {
+        let body = json!({"kind": "confirmation", "session": "s", "message": "May I?", "context": {"answer_to": url}});
+        let event = NewEvent {
+            body: json!({"session_id": "s"}).to_string().into(),
+            source_app: "app".to_owned(),
+            session_id: "s".to_owned(),
+            hook_event_type: "HumanInTheLoop".to_owned(),
+            timestamp: 1,
+        };
+        let told = self.kit.gate().tell_and_ask(&self.bot, Kit::body(body), event, None).await.unwrap();
+        self.kit.gate().event(&self.ann, told.id).await.unwrap()
+    }
+
+    fn answering(&self, seen: &SeenEvent) -> Notice {
+        self.kit.gate().answering(seen).expect("somebody gets ready")
+    }
+
+    /// What the outbox says in the end.
+    async fn deliveries(&self) -> Vec<String> {
+        for _ in 0..200 {
+            let rows = self.kit.place().rows("SELECT state FROM outbox").await;
+            let states: Vec<String> =
+                rows.iter().map(|row| row[0].as_str().unwrap_or_default().to_owned()).collect();
+            if !states.iter().any(|state| state == "waiting") {
+                return states;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("it still waits");
+    }
+
+    async fn finish(self) {
+        let (cancel, mut task) = self.running;
+        drop(cancel);
+        while task.join_next().await.is_some() {}
+        self.kit.finish().await;
+    }
+}
+
+both! {
+    async fn the_agent_is_connected_to_before_the_answer_is_committed_and_hears_it_after(backend: Backend) {
+        let scene = Scene::start(backend).await;
+        let mut agent = Agent::listens().await;
+        let seen = scene.asked(&agent.url()).await;
+        let request = seen.request.clone().unwrap();
+        let held = scene.kit.place().hold().await;
+        let notice = scene.answering(&seen);
+        let mut deciding = Box::pin(scene.kit.approve(&scene.ann, &request));
+        assert!(timeout(WHILE, &mut deciding).await.is_err(), "nothing can be committed");
+        assert_eq!(agent.hears().await, Heard::Connected);
+        agent.hears_nothing().await;
+        drop(held);
+        notice.answered(&deciding.await.unwrap());
+        assert_eq!(agent.hears_permission().await, json!(true));
+        agent.hears_nothing().await;
+        assert_eq!(agent.connections(), 1);
+        assert_eq!(scene.deliveries().await, ["delivered"]);
+        scene.finish().await;
+    }
+
+    async fn an_answer_that_lost_is_never_sent_and_the_one_that_won_is(backend: Backend) {
+        let scene = Scene::start(backend).await;
+        let mut agent = Agent::listens().await;
+        let seen = scene.asked(&agent.url()).await;
+        let request = seen.request.clone().unwrap();
+        // Ann is about to say yes; bob's no is committed first.
+        let notice = scene.answering(&seen);
+        assert_eq!(agent.hears().await, Heard::Connected);
+        let bob = scene.kit.reviewer("bob").await;
+        scene.kit.deny(&bob, &request).await.unwrap();
+        assert!(scene.kit.approve(&scene.ann, &request).await.is_err(), "the second answer is refused");
+        drop(notice);
+        assert_eq!(agent.hears_permission().await, json!(false));
+        agent.hears_nothing().await;
+        assert_eq!(agent.connections(), 1);
+        assert_eq!(scene.deliveries().await, ["delivered"]);
+        scene.finish().await;
+    }
+}
+
+#[test]
+fn a_connection_without_an_answer_is_closed() {
+    placet_testkit::block_on(async {
+        let scene = Scene::start(Backend::Sqlite).await;
+        let mut agent = Agent::listens().await;
+        let seen = scene.asked(&agent.url()).await;
+        let notice = scene.answering(&seen);
+        assert_eq!(agent.hears().await, Heard::Connected);
+        drop(notice);
+        assert_eq!(agent.hears().await, Heard::Silent);
+        // And the answer that is given in the end finds its way as always.
+        scene.kit.approve(&scene.ann, &seen.request.unwrap()).await.unwrap();
+        assert_eq!(agent.hears().await, Heard::Connected);
+        assert_eq!(agent.hears_permission().await, json!(true));
+        scene.finish().await;
+    });
+}
+
+#[test]
+fn a_connection_whose_answer_does_not_come_is_closed_after_a_while() {
+    placet_testkit::block_on(async {
+        let scene = Scene::start(Backend::Sqlite).await;
+        let mut agent = Agent::listens().await;
+        let seen = scene.asked(&agent.url()).await;
+        let _kept = scene.answering(&seen);
+        assert_eq!(agent.hears().await, Heard::Connected);
+        assert_eq!(agent.hears().await, Heard::Silent);
+        scene.finish().await;
+    });
+}
+
+#[test]
+fn a_vote_that_leaves_the_question_open_is_no_answer() {
+    placet_testkit::block_on(async {
+        let two = AllOf { all: vec![Seat { people: 2, team: None }] };
+        let kit = Kit::with(Backend::Sqlite, |settings| settings.needs.any = vec![two]).await;
+        let (cancel, mut task) = (CancellationToken::new(), JoinSet::new());
+        let sockets = Sockets::new(Rules::default());
+        task.spawn(Callbacks::new(kit.gate().clone(), sockets).run(cancel.clone()));
+        let (bot, ann, bob) = (kit.agent("bot").await, kit.reviewer("ann").await, kit.reviewer("bob").await);
+        let scene = Scene { kit, bot, ann, running: (cancel.drop_guard(), task) };
+        let mut agent = Agent::listens().await;
+        let seen = scene.asked(&agent.url()).await;
+        let notice = scene.answering(&seen);
+        assert_eq!(agent.hears().await, Heard::Connected);
+        let open = scene.kit.approve(&scene.ann, &seen.request.unwrap()).await.unwrap();
+        notice.answered(&open);
+        assert_eq!(agent.hears().await, Heard::Silent);
+        scene.kit.approve(&bob, &open).await.unwrap();
+        assert_eq!(agent.hears().await, Heard::Connected);
+        assert_eq!(agent.hears_permission().await, json!(true));
+        scene.finish().await;
+    });
+}
+
+#[test]
+fn one_question_has_one_connection_and_all_together_have_not_more_than_64() {
+    placet_testkit::block_on(async {
+        let scene = Scene::start(Backend::Sqlite).await;
+        let agent = Agent::listens().await;
+        let mut asked = Vec::new();
+        for _ in 0..80 {
+            asked.push(scene.asked(&agent.url()).await);
+        }
+        let mut kept = Vec::new();
+        for _ in 0..5 {
+            kept.extend(scene.kit.gate().answering(&asked[0]));
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        tokio::time::sleep(WHILE).await;
+        assert_eq!(agent.connections(), 1, "five people, one question");
+        for seen in &asked {
+            kept.extend(scene.kit.gate().answering(seen));
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        tokio::time::sleep(WHILE).await;
+        assert_eq!(agent.connections(), 64);
+        drop(kept);
+        scene.finish().await;
+    });
+}
+
+/// Says where a name leads, and counts how often it was asked.
+#[derive(Debug)]
+struct Names(Vec<&'static str>, AtomicUsize);
+
+impl Resolve for Names {
+    fn resolve<'a>(&'a self, _: &'a str) -> Resolved<'a> {
+        let asked = self.1.fetch_add(1, Ordering::SeqCst);
+        let address = self.0.get(asked).or(self.0.last()).and_then(|text| text.parse::<IpAddr>().ok());
+        Box::pin(async move { address.map(|one| vec![one]).ok_or(io::ErrorKind::NotFound.into()) })
+    }
+}
+
+/// What comes of an answer to `ws://HOST`, and how often the name was looked up and the agent connected to.
+async fn called(host: &str, listed: &[&str], names: Vec<&'static str>) -> (Vec<String>, usize, usize) {
+    let names = Arc::new(Names(names, AtomicUsize::new(0)));
+    let rules = Rules::new(listed.iter().map(|host| (*host).to_owned()));
+    let sockets = Sockets::with(rules, Limits::default(), names.clone());
+    let scene = Scene::calling(Backend::Sqlite, sockets).await;
+    let agent = Agent::listens().await;
+    let seen = scene.asked(&format!("ws://{host}:{}", agent.port)).await;
+    let notice = scene.answering(&seen);
+    tokio::time::sleep(WHILE).await;
+    let decided =
+        scene.kit.gate().decide(&scene.ann, Kit::decision(&seen.request.unwrap(), DecisionWord::Approve));
+    notice.answered(&decided.await.unwrap());
+    let states = scene.deliveries().await;
+    scene.finish().await;
+    (states, names.1.load(Ordering::SeqCst), agent.connections())
+}
+
+#[test]
+fn a_place_that_must_not_be_called_is_not_called_ahead_either() {
+    placet_testkit::block_on(async {
+        let dead = || vec!["dead".to_owned()];
+        // Not listed any more: not even looked up.
+        assert_eq!(called("agents.example", &[], vec!["127.0.0.1"]).await, (dead(), 0, 0));
+        // Private, and nobody listed it.
+        assert_eq!(called("10.0.0.1", &[], vec![]).await, (dead(), 0, 0));
+        // Listed, and leads to where credentials are.
+        assert_eq!(
+            called("agents.example", &["agents.example"], vec!["169.254.169.254"]).await,
+            (dead(), 1, 0)
+        );
+        // Looked up once, and connected to where it was checked; a second look would say something else.
+        let turncoat = vec!["127.0.0.1", "169.254.169.254"];
+        assert_eq!(
+            called("agents.example", &["agents.example"], turncoat).await,
+            (vec!["delivered".to_owned()], 1, 1)
+        );
+    });
+}

@@ -1,0 +1,145 @@
+"""google-adk: one function that asks before it runs."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, get_type_hints
+
+import placet
+from placet import args as arguments_of
+
+from . import _adk
+from ._adk import Where, logger
+
+from google.adk.tools.tool_context import ToolContext  # isort: skip (after _adk, which says what is missing)
+
+
+def tool(
+    fn: Callable[..., Any] | None = None,
+    *,
+    client: placet.AsyncClient | None = None,
+    risk: str | None = None,
+    summary: Callable[[Any, dict[str, Any]], str | None] | None = None,
+    allowed: Sequence[str] = ("approve", "edit", "deny"),
+    expires_in: str | float | None = None,
+    hold_for: float | None = None,
+) -> Callable[..., Any]:
+    """One function that asks before it runs: `tools=[tool(apply_credit)]`, or as a decorator.
+
+    Always async, so that the wait never stops the event loop, which runs sync tools on its own thread. The approval
+    stands right around the function: no callback of anybody comes between.
+    """
+    if fn is None:
+        return functools.partial(
+            tool, client=client, risk=risk, summary=summary, allowed=allowed, expires_in=expires_in, hold_for=hold_for
+        )
+    asks = Function(fn, client if client is not None else placet.AsyncClient(), hold_for)
+    asks.asking = _adk.Asking(None, risk, summary, allowed, expires_in)
+    return asks.wrapper()
+
+
+class Function:
+    """A function and how it is asked for. Looks like a tool to `Asking`."""
+
+    asking: _adk.Asking
+
+    def __init__(self, fn: Callable[..., Any], client: placet.AsyncClient, hold_for: float | None):
+        self.func = fn
+        self.name = fn.__name__
+        self.client = client
+        self.hold_for = hold_for
+        self.signature = arguments_of.Signature(fn, hidden=("tool_context",))
+
+    def wrapper(self) -> Callable[..., Any]:
+        context_name = next(iter(self.signature.hidden), None)
+
+        @functools.wraps(self.func)
+        async def gated(*args: Any, **kwargs: Any) -> Any:
+            tool_context = kwargs.get(context_name) if context_name else kwargs.pop("tool_context", None)
+            place = self.place(tool_context, kwargs)
+            travel, stay = self.signature.bind(args, kwargs)
+            return await self.run(travel, stay, place)
+
+        gated.__placet__ = self  # type: ignore[attr-defined]
+        if context_name is None:
+            # ADK hands the context to a parameter of this name and type, and never shows it to the model.
+            whole = self.signature.whole
+            extra = inspect.Parameter("tool_context", inspect.Parameter.KEYWORD_ONLY, annotation=ToolContext)
+            parameters = list(whole.parameters.values())
+            open_ended = bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD
+            parameters.insert(len(parameters) - open_ended, extra)
+            gated.__signature__ = whole.replace(parameters=parameters)  # type: ignore[attr-defined]
+            gated.__annotations__ = {**getattr(self.func, "__annotations__", {}), "tool_context": ToolContext}
+        return gated
+
+    async def run(self, travel: dict[str, Any], stay: dict[str, Any], place: Where) -> Any:
+        try:
+            call = self.asking.call(self, _dumped(travel), place)
+            call.accepts = self.misfit
+            held = await self.client.hold(call, hold_for=self.hold_for)
+        except Exception as error:
+            logger.warning("%s was not run: %s", self.name, error)
+            return self.trouble(error)
+        if not held.go:
+            return self.refused(held)
+        permit = _adk.Permitted(held)
+        try:
+            chosen = self.revived(held.arguments) if held.edited else travel
+            positional, keywords = self.signature.call(chosen, stay)
+            result = self.func(*positional, **keywords)
+            if inspect.isawaitable(result):
+                result = await result
+        except BaseException as error:
+            await permit.gone(error)
+            raise
+        await permit.succeeded(result)
+        return self.approved(held, result)
+
+    def misfit(self, arguments: dict[str, Any]) -> str | None:
+        """Why edited arguments cannot be given to the function, or nothing."""
+        found = self.signature.misfit(arguments)
+        if found is None:
+            try:
+                self.revived(arguments)
+            except ValueError as error:
+                return str(error)
+        return found
+
+    def revived(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Arguments that came as JSON, as the types that the function names. ADK hands pydantic models to those that
+        want them, so an edit does, too."""
+        try:
+            hints = get_type_hints(self.func)
+        except NameError:
+            hints = {}  # named for type checkers only; ADK cannot make models of those either
+        found = self.signature.coerced(arguments)
+        return {name: _modelled(value, hints.get(name)) for name, value in found.items()}
+
+    # What a caller gets to see. The community's decorator has other shapes.
+
+    def place(self, tool_context: Any, kwargs: dict[str, Any]) -> Where:
+        return _adk.where(tool_context)
+
+    def approved(self, held: Any, result: Any) -> Any:
+        return _adk.with_note(held, result)
+
+    def refused(self, held: Any) -> Any:
+        return held.result()
+
+    def trouble(self, error: Exception) -> Any:
+        return _adk.not_run(self.name, error)
+
+
+def _modelled(value: Any, hint: Any) -> Any:
+    validate = getattr(hint, "model_validate", None) if isinstance(hint, type) else None
+    return validate(value) if validate else value
+
+
+def _dumped(travel: dict[str, Any]) -> dict[str, Any]:
+    """What a person is shown of arguments that ADK made into models and members of enums."""
+    return {
+        name: value.model_dump(mode="json") if hasattr(value, "model_dump") else value
+        for name, value in arguments_of.plain(travel).items()
+    }

@@ -1,0 +1,349 @@
+"""Pydantic AI: `PlacetCapability` holds the tool calls of an agent; `DeferredBridge` serves runs that end with deferred calls.
+
+`mode="block"` waits inside the call. `mode="pause"` ends the run with `DeferredToolRequests`; when it goes on, the toolset asks
+Placet what was decided and does not listen to the results it is given. `PlacetToolset` does the same for one toolset.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+from pydantic_ai import ApprovalRequired, CallDeferred, DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.messages import ModelResponse, ToolCallPart, ToolReturn
+from pydantic_ai.toolsets import AbstractToolset, WrapperToolset
+from pydantic_core import to_jsonable_python
+
+from ..core.hold import refusal
+from ..errors import ConfigError, PlacetError
+from ..held import Held
+from . import _calls
+from ._asking import as_sentence, edited_note, unasked
+
+if TYPE_CHECKING:
+    from pydantic_ai import RunContext
+    from pydantic_ai.toolsets import ToolsetTool
+
+    from ..client import AsyncClient, Client
+    from ..models import Call, Record
+
+__all__ = ["DeferredBridge", "PlacetCapability", "PlacetToolset"]
+
+FRAMEWORK = "pydantic-ai"
+CARRIES = ("approve", "edit", "deny", "respond")
+NATIVE = ("approve", "edit", "deny")
+KEPT = 1_000
+"""How many calls that ask for approval themselves are remembered with their permits."""
+
+
+class _Gate:
+    """What the capability and the toolset were told."""
+
+    def __init__(
+        self,
+        client: Client | AsyncClient | None = None,
+        *,
+        tools: _calls.Tools = None,
+        mode: str = "block",
+        hold_for: float | None = None,
+        session: str | None = None,
+        app: str | None = None,
+        **options: Any,
+    ):
+        if mode not in {"block", "pause"}:
+            raise ConfigError(f"mode={mode!r}: use block or pause")
+        if mode == "pause" and hold_for is not None:
+            raise ConfigError("hold_for is for mode='block'; a paused run waits until it is resumed")
+        self.clients = _calls.Clients(client)
+        self.selection = _calls.Selection(tools, options, CARRIES)
+        self.mode = mode
+        self.hold_for = hold_for
+        self.session = session
+        self.app = app
+        self.made_up = _calls.made_up(FRAMEWORK)
+        # Permits of calls whose tool stopped to ask for an approval of its own: the run that goes on is the approved one.
+        self.kept: dict[str, Any] = {}
+
+    def keep(self, key: str, held: Any) -> None:
+        if key:
+            self.kept[key] = held
+            while len(self.kept) > KEPT:
+                self.kept.pop(next(iter(self.kept)))
+
+
+class PlacetCapability(AbstractCapability[Any]):
+    """Holds the tool calls of an agent: `Agent(..., capabilities=[PlacetCapability()])`. List it last.
+
+    `tools`: names, or a dict of names and options (`risk`, `summary`, `allowed`, `expires_in`, `on_behalf_of`, `idempotent`);
+    all tools if left out, and policy says which of them need a person. A tool with `requires_approval=True` is asked about
+    once, by Placet.
+    """
+
+    def __init__(self, client: Client | AsyncClient | None = None, **how: Any):
+        self._gate = _Gate(client, **how)
+
+    @classmethod
+    def get_serialization_name(cls) -> str | None:
+        return None
+
+    def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any] | None:
+        return PlacetToolset(toolset, self._gate)
+
+    async def handle_deferred_tool_calls(
+        self, ctx: RunContext[Any], *, requests: DeferredToolRequests
+    ) -> DeferredToolResults | None:
+        """Lets calls that want an approval through to the gate, which asks for it and lets nothing else through."""
+        if self._gate.mode == "pause":
+            return None
+        mine = [one.tool_call_id for one in requests.approvals if self._gate.selection.of(one.tool_name) is not None]
+        return DeferredToolResults(approvals={id: True for id in mine}) if mine else None
+
+
+@dataclass
+class PlacetToolset(WrapperToolset[Any]):
+    """A toolset whose calls are held: `PlacetToolset.around(toolset, tools=[...])`."""
+
+    gate: _Gate
+
+    @classmethod
+    def around(
+        cls, toolset: AbstractToolset[Any], client: Client | AsyncClient | None = None, **how: Any
+    ) -> PlacetToolset:
+        """The same options as `PlacetCapability`."""
+        return cls(toolset, _Gate(client, **how))
+
+    async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]) -> Any:
+        gate, options = self.gate, self.gate.selection.of(name)
+        if options is None:
+            return await super().call_tool(name, tool_args, ctx, tool)
+        try:
+            call = self._call(name, tool_args, ctx, tool, options)
+            key = (call.keys.strong if call.keys else None) or ""
+            held = gate.kept.get(key)
+            if gate.mode == "pause" and not ctx.tool_call_approved:
+                await self._pause(call)
+            held = held or await _calls.ahold(gate.clients.aio, call, hold_for=gate.hold_for)
+            arguments = await self._arguments(held, tool_args, ctx, tool) if held.go else {}
+        except (ApprovalRequired, CallDeferred):
+            raise
+        except _Misfit as misfit:
+            return await misfit.reported()
+        except Exception as error:
+            return unasked(name, error)
+        if not held.go:
+            return held.answer if held.status == "answered" else held.result()
+        try:
+            result = await super().call_tool(name, arguments, ctx, tool)
+        except ApprovalRequired:
+            gate.keep(key, held)
+            raise
+        except CallDeferred:
+            await held.succeeded(note="the tool handed the call on; its result comes from elsewhere")
+            raise
+        except Exception as error:
+            gate.kept.pop(key, None)
+            await held.failed(error)
+            raise
+        gate.kept.pop(key, None)
+        await held.succeeded(result.return_value if isinstance(result, ToolReturn) else result)
+        return _noted(result, held)
+
+    async def _pause(self, call: Call) -> None:
+        record = await _calls.aask(self.gate.clients.aio, call)
+        if (record.verdict or {}).get("effect") == "hold":
+            raise ApprovalRequired(metadata={"placet": record.id, "url": record.url})
+
+    def _call(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any], options: dict[str, Any]
+    ) -> Call:
+        where = _calls.place(self.gate.session, ctx.conversation_id, self.gate.made_up)
+        # The agent's own `requires_approval` may have replaced the arguments: what is shown must be what would run.
+        turn, written = _written(ctx, tool)
+        same = written is not None and _validated(written, ctx, tool) == tool_args
+        shown = written if same and written is not None else to_jsonable_python(tool_args)
+        if not same:
+            # In this form nothing could be read back, so nobody may change it.
+            options = {**options, "allowed": tuple(word for word in options["allowed"] if word != "edit")}
+
+        def accepts(arguments: dict[str, Any]) -> str | None:
+            try:
+                _validated(arguments, ctx, tool)
+            except ValidationError as error:
+                return str(error)
+            return None
+
+        return _calls.call(
+            FRAMEWORK,
+            name,
+            shown,
+            where,
+            # Some providers number their calls from 1 in every turn; the time of the turn tells them apart.
+            f"{turn}/{ctx.tool_call_id}" if ctx.tool_call_id else None,
+            options,
+            app=self.gate.app,
+            context={"call_id": ctx.tool_call_id, "agent": ctx.agent.name if ctx.agent else None},
+            schema=_calls.closed(tool.tool_def.parameters_json_schema) if same else None,
+            accepts=accepts,
+        )
+
+    async def _arguments(
+        self, held: Any, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> dict[str, Any]:
+        """What to run: the validated arguments, or those of an edit, validated as the model's would be."""
+        if not held.edited:
+            return tool_args
+        try:
+            arguments = _validated(held.arguments, ctx, tool)
+            if tool.args_validator_func is not None:
+                said = tool.args_validator_func(ctx, **arguments)
+                if inspect.isawaitable(said):
+                    await said
+        except Exception as error:
+            raise _Misfit(held, error) from error
+        return arguments
+
+
+class _Misfit(PlacetError):
+    """Edited arguments that the tool's own check refuses."""
+
+    def __init__(self, held: Any, error: Exception):
+        super().__init__(str(error))
+        self.held = held
+
+    async def reported(self) -> dict[str, Any]:
+        await self.held.failed(f"not run: the edited arguments do not fit: {self}")
+        return {
+            **self.held.result(),
+            "status": "failed",
+            "reason": f"the edited arguments do not fit: {self}",
+            "message": "A reviewer changed the arguments to some that the tool refuses, and the call was not run.",
+        }
+
+
+def _written(ctx: RunContext[Any], tool: ToolsetTool[Any]) -> tuple[str, dict[str, Any] | None]:
+    """When the model spoke, and the arguments as it wrote them, which is the form that the tool's schema describes."""
+    for message in reversed(ctx.messages):
+        for part in message.parts if isinstance(message, ModelResponse) else []:
+            if isinstance(part, ToolCallPart) and part.tool_call_id == ctx.tool_call_id:
+                turn = message.timestamp.isoformat()
+                try:
+                    found = part.args_as_dict()
+                    _validated(found, ctx, tool)
+                except (ValueError, AssertionError):
+                    return turn, None
+                return turn, found
+    return "", None
+
+
+def _validated(arguments: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]) -> dict[str, Any]:
+    return tool.args_validator.validate_json(json.dumps(arguments), context=ctx.validation_context)
+
+
+def _noted(result: Any, held: Held) -> Any:
+    """After an edit the model is told what ran: its own history still shows the call it made."""
+    if not held.edited:
+        return result
+    if isinstance(result, ToolReturn):
+        return replace(result, return_value=_noted(result.return_value, held))
+    if isinstance(result, str):
+        return f"{edited_note(held)}\n\n{result}"
+    return {**result, **held.note()} if isinstance(result, dict) else {"result": result, **held.note()}
+
+
+# --- runs that end with deferred calls -------------------------------------------------------------------------------
+
+
+class DeferredBridge:
+    """Runs an agent to its end and puts every call that wants an approval to Placet; the tools stay as they are.
+
+    A run may be stored in between: `await bridge.ask(result.output)`, keep the messages and the requests as JSON, and
+    later, in any process, `await bridge.run(agent, message_history=..., requests=...)`.
+    """
+
+    def __init__(self, session: str, client: Client | AsyncClient | None = None, *, app: str | None = None, **options: Any):
+        self.clients = _calls.Clients(client)
+        self.where = _calls.Place(session, True)
+        self.app = app
+        self.options = _calls.Selection(None, options, NATIVE)
+
+    async def run(
+        self, agent: Any, prompt: Any = None, *, message_history: Any = None, requests: DeferredToolRequests | None = None, **how: Any
+    ) -> Any:
+        """As `agent.run`, but returns when no approval is open any more. Calls that run elsewhere are left to the caller."""
+        history = message_history
+        while True:
+            if requests is None:
+                result = await agent.run(prompt, message_history=history, **how)
+            else:
+                async with self.settled(requests) as results:
+                    result = await agent.run(prompt, message_history=history, deferred_tool_results=results, **how)
+            output = result.output
+            if not isinstance(output, DeferredToolRequests) or output.calls:
+                return result
+            prompt, history, requests = None, result.all_messages(), output
+
+    async def ask(self, requests: DeferredToolRequests) -> list[Record]:
+        """Puts what a run waits for to people, and does not wait."""
+        return [record for _, _, record in await self._asked(requests)]
+
+    async def _asked(self, requests: DeferredToolRequests) -> list[tuple[ToolCallPart, bool, Record]]:
+        """The calls that want an approval, each with its request, and whether a gated toolset made that one."""
+        client, found = self.clients.aio, []
+        for part in requests.approvals:
+            known = (requests.metadata.get(part.tool_call_id) or {}).get("placet")
+            record = await client.get(known) if known else None
+            if record is None or (record.tool, record.arguments) != (part.tool_name, part.args_as_dict()):
+                # What is kept between two processes may say anything: another call's request is not this one's.
+                found.append((part, False, await _calls.aask(client, self._call(part))))
+            else:
+                found.append((part, True, record))
+        return found
+
+    @contextlib.asynccontextmanager
+    async def settled(self, requests: DeferredToolRequests) -> AsyncIterator[DeferredToolResults]:
+        """Waits for all decisions; the block runs the agent with these results, and its end is what is reported.
+
+        The permits of tools that know nothing of Placet are claimed last, right before the run goes on: a process that is
+        killed while it waits has claimed nothing.
+        """
+        client, asked = self.clients.aio, await self._asked(requests)
+        results, held = DeferredToolResults(), []
+        try:
+            decided = [(part, known, await client.wait(first.id)) for part, known, first in asked]
+            for part, known, record in decided:
+                if known and record.state == "approved":
+                    # The toolset reads the decision itself, and claims the permit itself.
+                    results.approvals[part.tool_call_id] = True
+                    continue
+                given = await client.hold(self._call(part)) if record.state == "approved" else None
+                if given is not None and given.go:
+                    held.append(given)
+                    changed = given.arguments if given.edited else None
+                    results.approvals[part.tool_call_id] = ToolApproved(override_args=changed)
+                else:
+                    refused = given or Held(refusal(record), part.tool_name, record.id)
+                    results.approvals[part.tool_call_id] = ToolDenied(as_sentence(refused.result()))
+        except BaseException as error:
+            for one in held:
+                await one.failed(f"not run: {error}")
+            raise
+        try:
+            yield results
+        except Exception as error:
+            for one in held:
+                await one.failed(error)
+            raise
+        for one in held:
+            await one.succeeded(note="the run went on")
+
+    def _call(self, part: ToolCallPart) -> Call:
+        options = self.options.of(part.tool_name) or {}
+        return _calls.call(
+            FRAMEWORK, part.tool_name, part.args_as_dict(), self.where, part.tool_call_id, options, app=self.app
+        )

@@ -1,0 +1,79 @@
+"""google-adk, live runs: ADK cannot confirm anything there, so the call waits in place, whatever the mode."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+import pytest
+from google.adk.agents.live_request_queue import LiveRequestQueue
+from google.adk.models.base_llm_connection import BaseLlmConnection
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+
+import placet
+from adk.scripted import Scripted, agent, call, results, runner, text
+from placet.adapters.adk import PlacetPlugin
+from support import Effects
+
+
+class Connection(BaseLlmConnection):
+    """Calls the tool when the user speaks, and says `done` when it hears the result."""
+
+    def __init__(self):
+        self.heard: asyncio.Queue = asyncio.Queue()
+
+    async def send_history(self, history):
+        pass
+
+    async def send_content(self, content):
+        await self.heard.put(content)
+
+    async def send_realtime(self, blob):
+        pass
+
+    async def receive(self):
+        content = await self.heard.get()
+        result = any(part.function_response for part in content.parts)
+        part = text("done") if result else call("wire", to="bob")
+        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+        yield LlmResponse(turn_complete=True)
+
+    async def close(self):
+        pass
+
+
+class Live(Scripted):
+    @contextlib.asynccontextmanager
+    async def connect(self, llm_request):
+        yield Connection()
+
+
+@pytest.mark.parametrize("mode", ["block", "pause"])
+@pytest.mark.parametrize("yes", [True, False])
+async def test_a_live_run_waits_in_place(server, reviewer, mode, yes):
+    wired = Effects()
+
+    def wire(to: str) -> dict:
+        """Sends money."""
+        wired(to)
+        return {"sent": True}
+
+    runs = runner(agent(Live(heard=[]), [wire]), [PlacetPlugin(placet.AsyncClient(), mode=mode)])
+    await runs.session_service.create_session(app_name="shop", user_id="u1", session_id="s1")
+    queue = LiveRequestQueue()
+    queue.send_content(types.Content(role="user", parts=[text("go")]))
+    events = []
+
+    async def speak():
+        async for event in runs.run_live(user_id="u1", session_id="s1", live_request_queue=queue):
+            events.append(event)
+            if event.content and any(part.text == "done" for part in event.content.parts):
+                queue.close()
+                return
+
+    await asyncio.wait_for(
+        asyncio.gather(speak(), reviewer.aapprove("wire") if yes else reviewer.adeny("no", "wire")), 60
+    )
+    assert wired.count == (1 if yes else 0)
+    assert results(events, "wire")[0].get("status", "ran") == ("ran" if yes else "denied")

@@ -1,0 +1,26 @@
+"""The example runs as it stands, and does what it says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+EXAMPLE = Path(__file__).parents[4] / "examples" / "langgraph" / "try.sh"
+
+
+def test_the_langgraph_example_pays_what_was_decided_and_nothing_else():
+    done = subprocess.run(
+        [str(EXAMPLE)],
+        env={**os.environ, "PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "*** 50 paid back to carol ***" in done.stdout
+    assert "500 paid back" not in done.stdout
+    assert "paid back to dave" not in done.stdout
+    assert "he never paid" in done.stdout
+    assert "the graph says: published to testers" in done.stdout

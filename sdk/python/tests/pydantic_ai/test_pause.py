@@ -1,0 +1,179 @@
+"""Runs that end with deferred calls: the framework's own `requires_approval`, and gated toolsets, across processes."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import paused
+import pytest
+from models import calls, returned, scripted
+from pydantic_ai import Agent, DeferredToolRequests, Tool
+
+import placet
+from placet.adapters.pydantic_ai import DeferredBridge, PlacetCapability
+from support import Effects, Server
+from support.processes import Processes
+
+
+@pytest.fixture
+def ran():
+    return Effects()
+
+
+@pytest.fixture
+def delete(ran):
+    def delete(file: str) -> str:
+        """Deletes."""
+        ran(file)
+        return "gone"
+
+    return delete
+
+
+def agent(tool, files="a", **more) -> Agent:
+    turn = calls(*[("delete", {"file": file}) for file in files])
+    return Agent(scripted(turn), tools=[tool], output_type=[str, DeferredToolRequests], name="cleaner", **more)
+
+
+def each(record):
+    return {
+        "a": ("approve", {}),
+        "b": ("edit", {"arguments": {"file": "B"}}),
+        "c": ("deny", {"reason": "needed"}),
+    }[record.arguments["file"]]
+
+
+async def test_native_approvals_are_decided_by_placet(server, reviewer, ran, delete):
+    with reviewer.always(each):
+        result = await DeferredBridge("s1").run(agent(Tool(delete, requires_approval=True), "abc"), "clean")
+    assert sorted(ran.happened) == ["B", "a"]
+    assert result.output == "done"
+    assert "needed" in returned(result)[2]
+    assert sorted(reviewer.client.get(one.id).state for one in reviewer.seen) == ["denied", "succeeded", "succeeded"]
+
+
+async def test_gated_toolsets_pause_and_take_edits(server, reviewer, ran, delete):
+    gated = agent(delete, "abc", capabilities=[PlacetCapability(mode="pause")])
+    first = await gated.run("clean")
+    assert (len(first.output.approvals), ran.count) == (3, 0)
+    assert len(reviewer.pending()) == 3
+    with reviewer.always(each):
+        again = agent(delete, "abc", capabilities=[PlacetCapability(mode="pause")])
+        result = await DeferredBridge("s1").run(again, message_history=first.all_messages(), requests=first.output)
+    assert sorted(ran.happened) == ["B", "a"]
+    assert "needed" in json.dumps(returned(result))
+    assert len(reviewer.client.list()) == 3
+    assert sorted(reviewer.client.get(one.id).state for one in reviewer.seen) == ["denied", "succeeded", "succeeded"]
+
+
+async def test_an_approval_nobody_gives_is_a_no(server, ran, delete):
+    native = agent(Tool(delete, requires_approval=True))
+    result = await DeferredBridge("s1", expires_in="1s").run(native, "clean")
+    assert "Nobody decided in time" in returned(result)[0]
+    assert ran.count == 0
+
+
+async def test_a_server_that_is_away_ends_the_run_without_an_approval(server, ran, delete):
+    server.kill()
+    bridge = DeferredBridge("s1", placet.AsyncClient(outage_budget=0.3))
+    with pytest.raises(placet.Unreachable):
+        await bridge.run(agent(Tool(delete, requires_approval=True)), "clean")
+    assert ran.count == 0
+
+
+async def test_a_gated_toolset_that_cannot_ask_runs_nothing(server, ran, delete):
+    server.kill()
+    gate = PlacetCapability(placet.AsyncClient(outage_budget=0.3), mode="pause")
+    result = await agent(delete, capabilities=[gate]).run("clean")
+    assert (result.output, ran.count) == ("done", 0)
+    assert "not run" in returned(result)[0]["message"]
+
+
+async def test_what_policy_allows_does_not_pause(tmp_path, monkeypatch, ran, delete):
+    policy = tmp_path / "policy.toml"
+    policy.write_text('version = 1\n[[rule]]\nname = "all"\neffect = "allow"\ntool = ["*"]\n')
+    with Server(tmp_path / "data", policy=str(policy)) as server:
+        monkeypatch.setenv("PLACET_URL", server.url)
+        monkeypatch.setenv("PLACET_TOKEN", server.agent)
+        result = await agent(delete, capabilities=[PlacetCapability(mode="pause")]).run("clean")
+    assert (result.output, ran.count) == ("done", 1)
+
+
+async def test_the_request_of_another_call_does_not_approve_this_one(server, reviewer, ran, delete):
+    harmless = placet.AsyncClient()
+    other = await harmless.create({"kind": "action", "tool": "delete", "arguments": {"file": "tmp"}, "session": "s1"})
+    native = agent(Tool(delete, requires_approval=True))
+    first = await native.run("clean")
+    reviewer.approve("delete")
+    # What is kept between two processes says that the yes for `tmp` was for this call.
+    first.output.metadata["call_1"] = {"placet": other.id}
+    with reviewer.always("deny", reason="not this one"):
+        result = await DeferredBridge("s1").run(native, message_history=first.all_messages(), requests=first.output)
+    assert "not this one" in returned(result)[0]
+    assert ran.count == 0
+
+
+# --- across processes ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def processes(server, tmp_path):
+    return Processes(paused.main, server, tmp_path)
+
+
+def said(processes) -> str:
+    return (processes.folder / "said.json").read_text()
+
+
+@pytest.mark.parametrize("kind", ["native", "gated"])
+def test_a_run_stored_in_one_process_goes_on_in_another_with_the_edit(reviewer, processes, kind):
+    assert processes.run(kind, "start") == 0
+    seen = reviewer.edit({"file": "b"}, "delete")
+    assert processes.run(kind, "go-on") == 0
+    assert "gone" in said(processes)
+    assert processes.effects == ["b"]
+    assert [one.id for one in reviewer.client.list()] == [seen.id]
+    assert reviewer.client.get(seen.id).state == "succeeded"
+
+
+@pytest.mark.parametrize("kind", ["native", "gated"])
+def test_a_stored_run_that_is_resumed_twice_runs_its_call_once(reviewer, processes, kind):
+    assert processes.run(kind, "start") == 0
+    reviewer.approve("delete")
+    for one in [processes(kind, "go-on") for _ in range(2)]:
+        one.join(120)
+    assert processes.effects == ["a"]
+
+
+@pytest.mark.parametrize("kind", ["native", "gated"])
+def test_a_process_killed_in_the_middle_of_the_call_is_not_followed_by_a_second_run(reviewer, processes, kind):
+    assert processes.run(kind, "start") == 0
+    seen = reviewer.approve("delete")
+    killed = processes(kind, "go-on", "slow")
+    processes.wait_for_an_effect()
+    killed.kill()
+    killed.join()
+    assert reviewer.client.get(seen.id).state == "claimed"
+    assert processes.run(kind, "go-on") == 0
+    assert "not run again" in said(processes)
+    assert processes.effects == ["a"]
+
+
+def test_results_that_say_yes_by_themselves_cannot_run_a_gated_tool(reviewer, processes):
+    assert processes.run("gated", "start") == 0
+    reviewer.deny("never", "delete")
+    assert processes.run("gated", "go-on", "forged") == 0
+    assert "never" in said(processes)
+    assert processes.effects == []
+
+
+def test_a_forged_yes_before_the_decision_waits_for_it(reviewer, processes):
+    assert processes.run("gated", "start") == 0
+    forged = processes("gated", "go-on", "forged")
+    time.sleep(2)
+    assert forged.is_alive()
+    reviewer.deny("never", "delete")
+    forged.join(120)
+    assert "never" in said(processes)
+    assert processes.effects == []

@@ -1,0 +1,17 @@
+/** What a runtime may have: asked for at run time and never imported, so that browsers load the same files. */
+
+interface Process {
+  env?: { [name: string]: string | undefined };
+  getBuiltinModule?: (name: string) => unknown;
+}
+const host = (globalThis as { process?: Process }).process;
+
+/** A module of Node and those who imitate it, if there is one. */
+export function builtin<T>(name: string): T | undefined {
+  return host?.getBuiltinModule?.(name) as T | undefined;
+}
+
+/** A variable of the environment, where there is one. Empty counts as not set. */
+export function env(name: string): string | undefined {
+  return host?.env?.[name] || undefined;
+}

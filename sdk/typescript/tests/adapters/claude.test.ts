@@ -1,0 +1,317 @@
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  createSdkMcpServer,
+  type Options,
+  query,
+  type SDKResultMessage,
+  tool,
+} from "@anthropic-ai/claude-agent-sdk";
+import { createGate } from "placet/claude";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { type Script, startModel } from "./claude-model.js";
+import { scenarios } from "./scenarios.js";
+import {
+  about,
+  Effect,
+  fresh,
+  inSession,
+  type ModelCall,
+  type Play,
+  Stage,
+  type Told,
+  type Tools,
+  text,
+} from "./stage.js";
+
+const PROMPT = "Carry out the plan.";
+const ERRAND = "Run the errand.";
+const named = (name: string) => `mcp__files__${name}`;
+
+const made = (tools: Tools) =>
+  createSdkMcpServer({
+    name: "files",
+    alwaysLoad: true,
+    tools: Object.entries(tools).map(([name, run]) =>
+      tool(name, `does ${name}`, { files: z.array(z.string()) }, async (args) => ({
+        content: [{ type: "text", text: text(run(args)) }],
+      })),
+    ),
+  });
+
+/** The folder is part of what is asked, so runs that repeat a call share it. */
+let work: string;
+beforeAll(async () => {
+  work = await mkdtemp(join(tmpdir(), "placet-claude-work-"));
+});
+afterAll(() => rm(work, { recursive: true, force: true, maxRetries: 5 }));
+
+/** Claude Code in a home of its own, with nothing but the stand-in to talk to. */
+async function world(script: Script, told: Told) {
+  const root = await mkdtemp(join(tmpdir(), "placet-claude-sdk-"));
+  const home = join(root, "home");
+  await mkdir(home);
+  const model = await startModel(script, told);
+  const env = {
+    ...{ PATH: process.env.PATH, HOME: home, TMPDIR: root, LANG: "C.UTF-8" },
+    ...{ ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: "none" },
+    ...{ HTTP_PROXY: model.url, HTTPS_PROXY: model.url, NO_PROXY: "127.0.0.1,localhost" },
+    ...{ CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1" },
+    IS_SANDBOX: "1", // without it root may not bypass permissions
+  };
+  /** With every permission bypassed, unless said otherwise: what holds is the gate alone. */
+  const base: Options = {
+    cwd: work,
+    env,
+    settingSources: [],
+    permissionMode: "bypassPermissions",
+    allowDangerouslySkipPermissions: true,
+  };
+  const run = async (options: Options, prompt = PROMPT): Promise<SDKResultMessage | undefined> => {
+    let result: SDKResultMessage | undefined;
+    for await (const message of query({ prompt, options: { ...base, ...options } })) {
+      if (message.type === "result") result = message;
+    }
+    return result;
+  };
+  const close = async () => {
+    await model.stop();
+    await rm(root, { recursive: true, force: true, maxRetries: 5 });
+    expect(model.strange).toEqual([]);
+  };
+  return { run, close };
+}
+
+const script = (turns: ModelCall[][]) =>
+  turns.map((calls) => calls.map((call) => ({ ...call, tool: named(call.tool) })));
+
+async function run({ turns, tools, gate, signal }: Play): Promise<Told> {
+  const told: Told = new Map();
+  const { run, close } = await world({ [PROMPT]: script(turns) }, told);
+  const abortController = new AbortController();
+  signal?.addEventListener("abort", () => abortController.abort());
+  try {
+    await run(createGate(gate).options<Options>({ mcpServers: { files: made(tools) }, abortController }));
+  } finally {
+    await close();
+  }
+  return told;
+}
+
+/** A subagent, which Claude Code starts by a tool that is not held. */
+async function nested({ turns, tools, gate }: Play): Promise<Told> {
+  const told: Told = new Map();
+  const input = {
+    description: "Help",
+    prompt: ERRAND,
+    subagent_type: "general-purpose",
+    run_in_background: false,
+  };
+  const delegate = [[{ id: fresh("delegate"), tool: "Agent", args: input }]];
+  const { run, close } = await world({ [PROMPT]: delegate, [ERRAND]: script(turns) }, told);
+  try {
+    const held = createGate({ ...gate, only: (name) => name !== "Agent" });
+    await run(held.options<Options>({ mcpServers: { files: made(tools) } }));
+  } finally {
+    await close();
+  }
+  return told;
+}
+
+scenarios({ name: "Claude Agent SDK, hooks", run, nested, named, sequential: true });
+
+describe("Claude Agent SDK", () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await Stage.open();
+  });
+  afterAll(() => stage?.close());
+  const call = (session: string, at: number, files: string[]): ModelCall => ({
+    id: `${session}-${at}`,
+    tool: "delete_files",
+    args: { files },
+  });
+
+  test("tools of Claude Code itself are held, and an edited command is the one that runs", async () => {
+    const session = fresh("bash");
+    const told: Told = new Map();
+    const args = (command: string) => ({ command, description: "Says something" });
+    const turns = [[{ id: `${session}-1`, tool: "Bash", args: args("echo wrong") }]];
+    const { run, close } = await world({ [PROMPT]: turns }, told);
+    const running = run(createGate(stage.gate(session)).options<Options>());
+    await stage.ann.edit(args("echo right"), inSession(session));
+    await running;
+    await close();
+    expect(told.get(`${session}-1`)).toMatch(/^right/);
+    expect(told.get(`${session}-1`)).not.toMatch(/^wrong/);
+    expect(await stage.states(session)).toEqual(["succeeded"]);
+  });
+
+  test("a command that fails is on record as failed", async () => {
+    const session = fresh("bash-fails");
+    const args = { command: "exit 3", description: "Fails" };
+    const { run, close } = await world(
+      { [PROMPT]: [[{ id: `${session}-1`, tool: "Bash", args }]] },
+      new Map(),
+    );
+    const running = run(createGate(stage.gate(session)).options<Options>());
+    await stage.ann.approve(inSession(session));
+    await running;
+    await close();
+    expect(await stage.states(session)).toEqual(["failed"]);
+  });
+
+  test("the session is Claude Code's own where none is named, and subagents are in the lineage", async () => {
+    const session = fresh("lineage");
+    const effect = new Effect();
+    const client = stage.server.agent();
+    const running = nested({
+      turns: [[call(session, 1, ["a.md"])]],
+      tools: { delete_files: effect.run },
+      gate: { client },
+    });
+    const asked = await stage.ann.pending((record) => record.context?.call_id === `${session}-1`);
+    expect(asked.session).toMatch(/^[0-9a-f-]{36}$/);
+    expect(asked.context).toMatchObject({ lineage: ["general-purpose", expect.any(String)] });
+    await stage.ann.approve(asked.id);
+    await running;
+    expect(effect.ran).toHaveLength(1);
+  });
+
+  test("hooks of the program stay in place, and cannot open what is held", async () => {
+    const session = fresh("hooks");
+    const effect = new Effect();
+    const seen: string[] = [];
+    const { run, close } = await world({ [PROMPT]: script([[call(session, 1, ["a.md"])]]) }, new Map());
+    const own: Options = {
+      mcpServers: { files: made({ delete_files: effect.run }) },
+      hooks: {
+        PreToolUse: [
+          {
+            hooks: [
+              async (input) => {
+                seen.push(input.hook_event_name);
+                return { hookSpecificOutput: { hookEventName: "PreToolUse", permissionDecision: "allow" } };
+              },
+            ],
+          },
+        ],
+      },
+    };
+    const running = run(createGate(stage.gate(session)).options(own));
+    await stage.ann.deny("no", inSession(session));
+    await running;
+    await close();
+    expect(seen).toEqual(["PreToolUse"]);
+    expect(effect.ran).toEqual([]);
+  });
+
+  test("canUseTool holds what Claude Code would ask about, and its outcome is reported", async () => {
+    const session = fresh("can-use");
+    const effect = new Effect();
+    const told: Told = new Map();
+    const turns = script([
+      [call(session, 1, ["yes.md"]), call(session, 2, ["no.md"]), call(session, 3, ["other.md"])],
+    ]);
+    const { run, close } = await world({ [PROMPT]: turns }, told);
+    const { canUseTool, reports } = createGate(stage.gate(session));
+    const running = run({
+      mcpServers: { files: made({ delete_files: effect.run }) },
+      permissionMode: "default",
+      allowDangerouslySkipPermissions: false,
+      canUseTool,
+      hooks: reports,
+    });
+    await stage.ann.approve(about(session, "yes.md"));
+    await stage.ann.deny("not on a Friday", about(session, "no.md"));
+    await stage.ann.edit({ files: ["edited.md"] }, about(session, "other.md"));
+    await running;
+    await close();
+    expect(effect.ran).toEqual(expect.arrayContaining([{ files: ["yes.md"] }, { files: ["edited.md"] }]));
+    expect(effect.ran).toHaveLength(2);
+    expect(told.get(`${session}-2`)).toContain("not on a Friday");
+    expect((await stage.states(session)).sort()).toEqual(["denied", "succeeded", "succeeded"]);
+  });
+
+  // With tools of Claude Code itself: those of servers inside the program are connected too late for a call put off.
+  describe("pausing", () => {
+    const paused = async (session: string, permissionMode: Options["permissionMode"] = "default") => {
+      const told: Told = new Map();
+      const args = (word: string) => ({
+        command: `echo ${word} >> ${session}`,
+        description: "Leaves a word behind",
+      });
+      const turns = [[{ id: `${session}-1`, tool: "Bash", args: args("asked") }]];
+      const { run, close } = await world({ [PROMPT]: turns }, told);
+      /** As another process would: a new gate and client, and the session of Claude Code. */
+      const begin = (more: Options = {}, prompt = PROMPT) =>
+        run(
+          createGate(stage.gate(session, { mode: "pause" })).options<Options>({ permissionMode, ...more }),
+          prompt,
+        );
+      const effects = () => readFile(join(work, session), "utf8").catch(() => "");
+      const first = await begin();
+      return {
+        first,
+        told,
+        effects,
+        args,
+        resume: () => begin({ resume: first?.session_id }, "Go on."),
+        close,
+      };
+    };
+
+    test("a run ends while nobody has decided, and the same call runs once when it is resumed", async () => {
+      const session = fresh("pause");
+      const { first, told, effects, resume, close } = await paused(session);
+      expect(first?.terminal_reason).toBe("tool_deferred");
+      expect(first).toMatchObject({ deferred_tool_use: { id: `${session}-1` } });
+      await stage.ann.approve(inSession(session));
+      expect(await effects()).toBe("");
+      expect((await resume())?.terminal_reason).toBe("completed");
+      expect(await effects()).toBe("asked\n");
+      // Resumed once more, there is nothing left to run.
+      await resume();
+      await close();
+      expect(await effects()).toBe("asked\n");
+      expect(told.get(`${session}-1`)).toContain("completed");
+      expect(await stage.states(session)).toEqual(["succeeded"]);
+    });
+
+    test("a run that is resumed too early waits", async () => {
+      const session = fresh("pause-early");
+      const { effects, args, resume, close } = await paused(session);
+      const running = resume();
+      await new Promise((done) => setTimeout(done, 3_000));
+      expect(await effects()).toBe("");
+      await stage.ann.edit(args("edited"), inSession(session));
+      await running;
+      await close();
+      expect(await effects()).toBe("edited\n");
+      expect(await stage.states(session)).toEqual(["succeeded"]);
+    });
+
+    test("a call that was put off and then denied does not run", async () => {
+      const session = fresh("pause-deny");
+      const { told, effects, resume, close } = await paused(session);
+      await stage.ann.deny("not this year", inSession(session));
+      await resume();
+      await close();
+      expect(await effects()).toBe("");
+      expect(told.get(`${session}-1`)).toContain("not this year");
+    });
+
+    test("where putting off could let the call run, it is held instead", async () => {
+      const session = fresh("pause-bypass");
+      const running = paused(session, "bypassPermissions");
+      await stage.ann.pending(inSession(session), 30_000);
+      await stage.ann.deny("no", inSession(session));
+      const { first, effects, close } = await running;
+      await close();
+      expect(first?.terminal_reason).toBe("completed");
+      expect(await effects()).toBe("");
+    });
+  });
+});
