@@ -18,7 +18,6 @@ from support import Effects, Server
 from support.processes import Processes
 
 
-
 @pytest.fixture
 def ran():
     return Effects()
@@ -135,8 +134,11 @@ async def test_pausing_without_a_session_runs_nothing(server, ran):
 async def test_the_session_may_be_read_from_the_context_of_the_run(server, reviewer, ran):
     gated = gate_tool(deleting(ran), mode="pause", session=lambda context: context["chat"])
     paused = await Runner.run(agent(gated), "clean", context={"chat": "chat-9"})
-    assert reviewer.next().session == "chat-9"
-    assert len(paused.interruptions) == 1
+    seen = reviewer.approve()
+    assert seen.session == "chat-9"
+    # The bridge asks as the tool did, although its own session is another.
+    await InterruptionBridge("s1").run(agent(gated), paused.to_state())
+    assert ([one.id for one in reviewer.client.list()], ran.count) == ([seen.id], 1)
 
 
 class Files(MCPServer):
