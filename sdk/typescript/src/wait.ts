@@ -3,15 +3,12 @@
  * polls takes turns, and where those are cut off, plain reads with jitter. A dropped wait is never a decision.
  */
 import { Again, type Http } from "./http.js";
+import { AT_ONCE, Polls } from "./polls.js";
 import { Outage, sleep } from "./retry.js";
 import type { SseEvent } from "./sse.js";
 import { listen } from "./stream.js";
 import type { RequestRecord, StreamEvent } from "./wire.js";
 
-/** How many reads or long polls one client has open at a time. */
-const AT_ONCE = 16;
-/** One long poll: shorter than what proxies cut off, long enough to cost nothing. */
-const POLL = 25_000;
 /** Streams that must fail one after the other before long polls take over. */
 const PATIENCE = 2;
 /** How long long polls serve before the stream is tried again. */
@@ -39,6 +36,11 @@ export class Waiting {
   #linger: ReturnType<typeof setTimeout> | undefined;
   #reads: Waiter[] = [];
   #reading = 0;
+  #polls = new Polls({
+    ids: () => this.#waiters.keys(),
+    count: () => this.#waiters.size,
+    look: (id, wait, signal) => this.#poll(id, wait, signal),
+  });
 
   constructor(private readonly http: Http) {}
 
@@ -82,6 +84,7 @@ export class Waiting {
     const same = this.#waiters.get(waiter.id);
     if (same) same.add(waiter);
     else this.#waiters.set(waiter.id, new Set([waiter]));
+    this.#polls.entered();
     // It may have been decided before the stream knew that somebody waits for it.
     if (this.#connected) this.#read(waiter);
     if (!this.#stream) {
@@ -93,7 +96,10 @@ export class Waiting {
   #leave(waiter: Waiter): void {
     const same = this.#waiters.get(waiter.id);
     if (!same?.delete(waiter)) return;
-    if (same.size === 0) this.#waiters.delete(waiter.id);
+    if (same.size === 0) {
+      this.#waiters.delete(waiter.id);
+      this.#polls.left(waiter.id);
+    }
     if (this.#waiters.size > 0) return;
     clearTimeout(this.#linger);
     this.#linger = setTimeout(() => this.close(), LINGER);
@@ -131,8 +137,8 @@ export class Waiting {
           return this.close();
         }
         this.#failures += 1;
-        if (this.#failures >= PATIENCE) await this.#poll(signal);
-        else await this.#pause(error, signal);
+        const failure = this.#failures < PATIENCE ? error : await this.#polls.run(RETRY_STREAM, signal);
+        if (failure && !signal.aborted) await this.#pause(failure, signal);
         if (this.#waiters.size === 0) return this.close();
       }
     }
@@ -199,62 +205,25 @@ export class Waiting {
     }
   }
 
-  async #look(id: string, wait?: number): Promise<RequestRecord> {
-    const record = await this.http.attempt<RequestRecord>({
-      method: "GET",
-      path: `/v1/requests/${encodeURIComponent(id)}`,
-      ...(wait === undefined ? {} : { wait }),
-    });
+  /** A turn of one id; only what may pass is thrown. */
+  async #poll(id: string, wait: number | undefined, signal: AbortSignal): Promise<void> {
+    try {
+      const record = await this.#look(id, wait, signal);
+      this.#outage.over();
+      this.#saw(record);
+    } catch (error) {
+      if (error instanceof Again || signal.aborted) throw error;
+      for (const waiter of [...(this.#waiters.get(id) ?? [])]) this.#end(waiter, error);
+    }
+  }
+
+  async #look(id: string, wait?: number, signal?: AbortSignal): Promise<RequestRecord> {
+    const path = `/v1/requests/${encodeURIComponent(id)}`;
+    const record = await this.http.attempt<RequestRecord>({ method: "GET", path, wait }, signal);
     if (record.id !== id || typeof record.state !== "string") {
       throw new Again(`the answer about ${id} is not a request`);
     }
     return record;
-  }
-
-  /** Long polls in place of the stream, for a while; plain reads where the network cuts long polls off. */
-  async #poll(signal: AbortSignal): Promise<void> {
-    const until = performance.now() + RETRY_STREAM;
-    let long = true;
-    while (!signal.aborted && this.#waiters.size > 0 && performance.now() < until) {
-      const ids = [...this.#waiters.keys()];
-      // When more calls wait than polls may be open, everybody gets a shorter turn.
-      const wait = long ? Math.max(500, Math.min(POLL, (POLL * AT_ONCE) / ids.length)) : undefined;
-      const began = performance.now();
-      const failure = await this.#round(ids, wait, signal);
-      if (signal.aborted) return;
-      if (failure) {
-        // It broke only because it was held open: ask without that.
-        if (long && performance.now() - began > 1_000) long = false;
-        if (!(await this.#pause(failure, signal))) return;
-      } else {
-        this.#outage.over();
-        const spent = performance.now() - began;
-        // A server or proxy that does not hold calls must not be asked in a hot loop.
-        if (!long || spent < 250) await sleep(500 + Math.random() * 1_000, signal).catch(() => {});
-      }
-    }
-  }
-
-  /** One look at each of the ids, a few at a time; the first failure that may pass, if there was one. */
-  async #round(ids: string[], wait: number | undefined, signal: AbortSignal): Promise<Again | undefined> {
-    let failure: Again | undefined;
-    let next = 0;
-    const lane = async () => {
-      while (!signal.aborted && !failure) {
-        const id = ids[next];
-        next += 1;
-        if (id === undefined) return;
-        if (!this.#waiters.has(id)) continue;
-        try {
-          this.#saw(await this.#look(id, wait));
-        } catch (error) {
-          if (error instanceof Again) failure = error;
-          else for (const waiter of [...(this.#waiters.get(id) ?? [])]) this.#end(waiter, error);
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(AT_ONCE, ids.length) }, lane));
-    return failure;
   }
 
   /** Pauses after a failure. Those whose budget the outage has used up are told; false when nobody is left. */

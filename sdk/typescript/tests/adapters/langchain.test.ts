@@ -1,5 +1,5 @@
 import { Command, interrupt, MemorySaver } from "@langchain/langgraph";
-import { createAgent, createMiddleware, ToolMessage, tool } from "langchain";
+import { createAgent, createMiddleware, ToolMessage, tool, toolRetryMiddleware } from "langchain";
 import { createGate } from "placet/langchain";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -141,6 +141,26 @@ describe("LangChain", () => {
     expect(effect.ran).toEqual([{ files: ["a.md"] }]);
   });
 
+  test("a retry outside the gate is another call, and is refused", async () => {
+    const session = fresh("retry");
+    const effect = new Effect(() => {
+      throw new Error("the disk is full");
+    });
+    const told: Told = new Map();
+    const { middleware } = createGate({ ...framework, ...stage.gate(session), toolErrors: "throw" });
+    const retry = toolRetryMiddleware({ maxRetries: 2, initialDelayMs: 1 });
+    const agent = createAgent({
+      model: scripted([[call(session, 1, ["a.md"])]], told),
+      tools: made({ delete_files: effect.run }),
+      middleware: [retry, middleware],
+    });
+    const running = agent.invoke(human);
+    await stage.ann.approve(inSession(session));
+    await running;
+    expect(effect.ran).toHaveLength(1);
+    expect(told.get(`${session}-1`)).toContain("not run again");
+  });
+
   test("without the functions of the framework the gate says what to import", () => {
     expect(() => createGate({ ...stage.gate("s") } as never)).toThrow(/import \{ createMiddleware/);
     expect(() => createGate({ ...framework, ...stage.gate("s"), mode: "pause" })).toThrow(
@@ -229,6 +249,38 @@ describe("LangChain", () => {
       expect(effect.ran).toEqual([{ files: ["yes.md"] }]);
       expect(told.get(`${session}-1`)).toContain("deleted");
       expect(told.get(`${session}-2`)).toContain("denied");
+    });
+
+    test("an agent inside a tool pauses both, and both go on", async () => {
+      const session = fresh("pause-nested");
+      const effect = new Effect();
+      const told: Told = new Map();
+      const checkpointer = new MemorySaver();
+      const config = { configurable: { thread_id: session } };
+      const begin = () => {
+        const gate = createGate({ ...framework, interrupt, ...stage.gate(session, { mode: "pause" }) });
+        const inner = createAgent({
+          model: scripted([[call(session, 1, ["a.md"])]], told),
+          tools: made({ delete_files: effect.run }),
+          middleware: [gate.middleware],
+        });
+        const delegate = tool(async () => text((await inner.invoke(human)).messages.at(-1)?.content), {
+          name: "delegate",
+          description: "hands it on",
+          schema: z.object({}),
+        });
+        const outer = [[{ id: `${session}-delegate`, tool: "delegate", args: {} }]];
+        const agent = createAgent({ model: scripted(outer, told), tools: [delegate], checkpointer });
+        return { agent, gate };
+      };
+      const first = await begin().agent.invoke(human, config);
+      expect(interrupts(first)).toHaveLength(1);
+      await stage.ann.approve(inSession(session));
+      const { agent, gate } = begin();
+      await agent.invoke(new Command({ resume: await gate.decided(first as never) }), config);
+      expect(effect.ran).toEqual([{ files: ["a.md"] }]);
+      expect(told.get(`${session}-delegate`)).toContain("done");
+      expect(await stage.states(session)).toEqual(["succeeded"]);
     });
 
     test("what ran beside a paused call does not run again when the run is resumed", async () => {

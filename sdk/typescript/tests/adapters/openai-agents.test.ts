@@ -258,6 +258,19 @@ describe("OpenAI Agents", () => {
       expect(told.get(`${session}-2`)).toContain("no");
     });
 
+    test("what policy allows goes on at once", async () => {
+      const session = fresh("pause-free");
+      const effect = new Effect();
+      const gate = createGate({ tool, ...stage.gate(session, { mode: "pause" }) });
+      const turns = [[{ id: `${session}-1`, tool: "free_read", args: { files: [] } }]];
+      const tools = made(gate.tool, { free_read: effect.run });
+      const agent = new Agent({ name: "a", model: scripted(turns, new Map()), tools });
+      const first = await runner.run(agent, "go");
+      expect(await gate.decide(first.state)).toBe(true);
+      await runner.run(agent, first.state);
+      expect(effect.ran).toHaveLength(1);
+    });
+
     test("an agent inside an agent pauses both, and both go on", async () => {
       const session = fresh("pause-nested");
       const effect = new Effect();

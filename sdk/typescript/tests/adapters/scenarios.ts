@@ -231,7 +231,9 @@ export function scenarios(framework: Framework): void {
     test("tools that `only` does not name are not held", async () => {
       const session = fresh("only");
       const effect = new Effect();
-      await framework.run(play(session, effect, { gate: stage.gate(session, { only: ["other"] }) }));
+      await framework.run(
+        play(session, effect, { gate: stage.gate(session, { only: (tool) => tool === "other" }) }),
+      );
       expect(effect.ran).toHaveLength(1);
       expect(await stage.states(session)).toEqual([]);
     });
@@ -247,6 +249,52 @@ export function scenarios(framework: Framework): void {
       expect(effect.ran).toHaveLength(1);
       expect(told.get(`${session}-1`)).toMatch(/unknown.*not run again/s);
       expect(await stage.states(session)).toEqual(["succeeded"]);
+    });
+
+    test("a program that was killed while it waited, and makes the call anew, asks nobody twice", async () => {
+      const session = fresh("killed");
+      const effect = new Effect();
+      // The first life is still there as far as the server knows; its framework gives the call another id in the second.
+      const first = framework.run(play(session, effect));
+      await stage.ann.pending(inSession(session));
+      const turns = [[{ id: `${session}-2`, tool: "delete_files", args: { files: ["a.md"] } }]];
+      let answered = () => {};
+      const asked = new Promise<void>((done) => {
+        answered = done;
+      });
+      const client = stage.server.agent({
+        fetch: async (...request) => {
+          const answer = await fetch(...request);
+          if (request[1]?.method === "POST") answered();
+          return answer;
+        },
+      });
+      const second = framework.run(play(session, effect, { turns, gate: { client, session } }));
+      await asked;
+      expect(await stage.states(session)).toEqual(["pending"]);
+      await stage.ann.approve(inSession(session));
+      await Promise.all([first, second]);
+      expect(effect.ran).toHaveLength(1);
+      expect(await stage.states(session)).toEqual(["succeeded"]);
+    });
+
+    test("a denial that is to be raised runs nothing either", async () => {
+      const session = fresh("raised");
+      const effect = new Effect();
+      const gate = stage.gate(session, { onDenied: "raise" });
+      const running = framework.run(play(session, effect, { gate })).catch(() => undefined);
+      await stage.ann.deny("no", inSession(session));
+      await running;
+      expect(effect.ran).toEqual([]);
+    });
+
+    test("an outage that is to be raised runs nothing either", async () => {
+      const session = fresh("outage");
+      const effect = new Effect();
+      const url = `http://127.0.0.1:${await freePort()}`;
+      const client = new Placet({ url, token: "plk_agent_nobody", outageBudget: "300ms", onOutage: "raise" });
+      await framework.run(play(session, effect, { gate: { client, session } })).catch(() => undefined);
+      expect(effect.ran).toEqual([]);
     });
 
     test("a run that is stopped withdraws what it asked for", async () => {

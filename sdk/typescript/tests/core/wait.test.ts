@@ -27,7 +27,8 @@ const STREAM = "GET /v1/stream";
 const LOOK = "GET /v1/requests/*";
 
 test("200 calls wait on one stream, and each learns of its own decision", async () => {
-  const placet = agent();
+  // A busy machine takes its time with 200 calls at once; that must not look like a broken stream.
+  const placet = agent({ timeout: "60s" });
   const holding = Array.from({ length: 200 }, (_, n) => placet.hold(call(n)));
   await expect
     .poll(() => placet.waiting.state, { timeout: 20_000 })
@@ -46,7 +47,7 @@ test("200 calls wait on one stream, and each learns of its own decision", async 
   // What was decided is learned from the stream; everybody reads once when it opens, a few at a time.
   expect(proxy.count(LOOK)).toBeLessThan(600);
   expect(proxy.peak.get(LOOK)).toBeLessThanOrEqual(16);
-});
+}, 120_000);
 
 test("the stream is closed when nobody waits, and opened again for the next call", async () => {
   const placet = agent();
@@ -98,19 +99,45 @@ test.each([
   await ann.approve(mine);
   const began = performance.now();
   expect((await holding).go).toBe(true);
-  expect(performance.now() - began).toBeLessThan(1_000);
+  expect(performance.now() - began).toBeLessThan(5_000);
   // It was held open, and not asked again and again.
-  expect(before).toBeLessThan(4);
+  expect(before).toBeLessThan(6);
 });
 
 test("where long polls are cut off as well, plain reads are enough", async () => {
   proxy.rule = (each) => (each === STREAM ? "refuse" : each === LOOK ? "impatient" : undefined);
-  const holding = agent().hold(call());
+  const holding = agent({ outageBudget: "2s" }).hold(call());
   await ann.pending(mine);
-  // The first long poll is cut off after a second.
-  await sleep(2_500);
+  // The first long poll is cut off after a second. That is no outage, however long it goes on.
+  await sleep(5_000);
+  const before = proxy.count(LOOK);
+  expect(before).toBeGreaterThan(2);
+  expect(before).toBeLessThan(12);
   await ann.approve(mine);
   expect((await holding).go).toBe(true);
+});
+
+test("without a stream, who comes later does not wait for those who came before", async () => {
+  proxy.rule = (each) => (each === STREAM ? "refuse" : undefined);
+  const placet = agent();
+  const first = placet.hold(call(1), { holdFor: "20s" });
+  await expect.poll(() => proxy.count(LOOK), { timeout: 5_000 }).toBeGreaterThan(0);
+  await sleep(300);
+  const second = placet.hold(call(2));
+  await ann.approve((record) => mine(record) && record.arguments?.n === 2);
+  const began = performance.now();
+  expect((await second).go).toBe(true);
+  expect(performance.now() - began).toBeLessThan(8_000);
+  await ann.approve(mine);
+  expect((await first).go).toBe(true);
+});
+
+test("without a stream, a caller that gives up leaves no call open behind it", async () => {
+  proxy.rule = (each) => (each === STREAM ? "refuse" : undefined);
+  const holding = agent().hold(call(), { holdFor: "2s" });
+  await expect.poll(() => proxy.open(LOOK), { timeout: 5_000 }).toBe(1);
+  expect((await holding).status).toBe("cancelled");
+  await expect.poll(() => proxy.open(LOOK), { timeout: 2_000 }).toBe(0);
 });
 
 test("more calls than there may be long polls all learn of their decisions", async () => {

@@ -8,8 +8,9 @@ export type Trick =
   /** Cut the connection: before the server hears of it, or after it has answered. */
   | "refuse"
   | "lose"
-  /** Say nothing, ever. */
+  /** Say nothing, ever: without the server, or with the server having done it. */
   | "hang"
+  | "swallow"
   /** Cut the connection when the answer takes more than a second. */
   | "impatient"
   /** Send the headers and keep the body. */
@@ -62,6 +63,11 @@ export class BadProxy {
     return this.calls.filter((each) => each === call).length;
   }
 
+  /** How many calls of a kind are open now. */
+  open(call: string): number {
+    return [...this.#open.values()].filter((each) => each === call).length;
+  }
+
   #handle(from: IncomingMessage, to: ServerResponse): void {
     const path = (from.url ?? "").split("?")[0]?.replace(/req_[a-z0-9]+/, "*");
     const call = `${from.method} ${path}`;
@@ -69,8 +75,7 @@ export class BadProxy {
     this.calls.push(call);
     this.headers.push(from.headers);
     this.#open.set(to, call);
-    const open = [...this.#open.values()].filter((each) => each === call).length;
-    this.peak.set(call, Math.max(open, this.peak.get(call) ?? 0));
+    this.peak.set(call, Math.max(this.open(call), this.peak.get(call) ?? 0));
     to.on("close", () => this.#open.delete(to));
     if (trick === "refuse") return void to.destroy();
     if (trick === "hang") return;
@@ -93,6 +98,7 @@ export class BadProxy {
       agent: false,
     } as const;
     const onward = request(this.target + from.url, options, (answer) => {
+      if (trick === "swallow") return void answer.resume();
       if (trick === "lose") {
         answer.resume().on("end", () => to.destroy());
         return;

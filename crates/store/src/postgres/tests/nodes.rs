@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use placet_core::WeakKey;
 use tokio::{
     sync::watch,
     task::JoinSet,
@@ -91,6 +92,31 @@ async fn the_same_idempotency_key_on_two_nodes_makes_one_request() {
         assert_ne!(first.replayed, second.replayed);
         let other = send(&a, submit("s"), Some(Idempotency { scope: [n; 32], body: [2; 32] })).await;
         assert!(matches!(other, Err(StoreError::KeyReused)));
+    }
+    assert_eq!(a.verify(|_| {}).await.unwrap().requests, 20);
+    a.close().await;
+    b.close().await;
+}
+
+#[tokio::test]
+async fn the_same_weak_key_on_two_nodes_makes_one_request_and_moves_on_both() {
+    let database = Database::opened().await;
+    let (a, b) = (store(&database.url()).await, store(&database.url()).await);
+    // Under one weak key, for one of two things, with an idempotency key that nobody else has.
+    let ask = async |store: &Store, same: u8, strong: u8| {
+        let Command::Submit(mut submit) = submit("s") else { panic!("a new request") };
+        submit.weak = Some(WeakKey { scope: [255; 32], same: [same; 32] });
+        let strong = Idempotency { scope: [strong; 32], body: [1; 32] };
+        let outcome = send(store, Command::Submit(submit), Some(strong)).await.unwrap();
+        (outcome.request.unwrap().id, outcome.replayed)
+    };
+    for round in 0..20 {
+        let (first, second) = tokio::join!(ask(&a, round % 2, 4 * round), ask(&b, round % 2, 4 * round + 1));
+        assert_eq!(first.0, second.0);
+        assert_ne!(first.1, second.1);
+        // Whichever node made it, both find it, and both replay either key.
+        assert_eq!(ask(&b, round % 2, 4 * round + 2).await, (first.0, true));
+        assert_eq!(ask(&a, 9, 4 * round + 1).await, (first.0, true));
     }
     assert_eq!(a.verify(|_| {}).await.unwrap().requests, 20);
     a.close().await;
