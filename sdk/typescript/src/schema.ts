@@ -51,10 +51,16 @@ function look(
   if (Array.isArray(schema.anyOf) && !schema.anyOf.some((each) => !below(each, value, at))) {
     return says("fits none of the forms that are allowed");
   }
-  if (Array.isArray(schema.oneOf) && schema.oneOf.filter((each) => !below(each, value, at)).length !== 1) {
-    return says("must fit exactly one of the forms that are allowed");
+  if (Array.isArray(schema.oneOf)) {
+    const fit = schema.oneOf.filter((each) => !below(each, value, at));
+    // Two that fit are one too many only if nothing was left out in looking at them.
+    if (fit.length === 0 || (fit.length > 1 && fit.every((each) => whole(each, root, depth)))) {
+      return says("must fit exactly one of the forms that are allowed");
+    }
   }
-  if (schema.not !== undefined && !below(schema.not, value, at)) return says("is what the schema excludes");
+  if (schema.not !== undefined && whole(schema.not, root, depth) && !below(schema.not, value, at)) {
+    return says("is what the schema excludes");
+  }
 
   if (typeof value === "number") return number(schema, value, says);
   if (typeof value === "string") return text(schema, value, says);
@@ -97,8 +103,10 @@ function list(schema: JsonObject, value: Json[], at: string, says: Says, below: 
   if (schema.uniqueItems === true && new Set(value.map(canonical)).size < value.length)
     return says("must not repeat an item");
   const first = Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
+  // A list of items is how older schemas write a tuple.
+  const others = Array.isArray(schema.items) ? undefined : schema.items;
   for (const [index, item] of value.entries()) {
-    const problem = below(index < first.length ? first[index] : schema.items, item, `${at}/${index}`);
+    const problem = below(index < first.length ? first[index] : others, item, `${at}/${index}`);
     if (problem) return problem;
   }
   return undefined;
@@ -134,6 +142,29 @@ function object(
       : `${place}: is not an argument of this tool`;
   }
   return undefined;
+}
+
+const SAYS_NOTHING =
+  "title description default examples $schema $id $comment $defs definitions deprecated readOnly writeOnly format";
+const LOOKED_AT =
+  "type const enum minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength minItems maxItems " +
+  "uniqueItems required minProperties maxProperties";
+const PLAIN = new Set(`${SAYS_NOTHING} ${LOOKED_AT}`.split(" "));
+
+/** Whether everything this schema says is looked at here, so that no problem means that it fits. */
+function whole(schema: Json | undefined, root: Json | undefined, depth: number): boolean {
+  if (!isObject(schema)) return typeof schema === "boolean";
+  if (depth > 100) return false;
+  const inner = (each: Json | undefined) => whole(each, root, depth + 1);
+  return Object.entries(schema).every(([keyword, value]) => {
+    if (PLAIN.has(keyword)) return true;
+    if (keyword === "$ref") return typeof value === "string" && inner(resolve(value, root));
+    if (["allOf", "anyOf", "oneOf", "prefixItems"].includes(keyword))
+      return Array.isArray(value) && value.every(inner);
+    if (keyword === "properties") return isObject(value) && Object.values(value).every(inner);
+    if (["not", "items", "additionalProperties"].includes(keyword)) return inner(value);
+    return keyword === "multipleOf" && Number.isInteger(value);
+  });
 }
 
 function isOf(type: Json, value: Json): boolean {

@@ -54,7 +54,7 @@ test("without a server nothing runs, and the model is told that nobody said no",
   const placet = new Placet({ url, token: "plk_agent_x", outageBudget: 300 });
   const began = performance.now();
   const result = await placet.run(call(), effects.run);
-  expect(performance.now() - began).toBeLessThan(2_000);
+  expect(performance.now() - began).toBeLessThan(10_000);
   expect(result).toMatchObject({ status: "unreachable", request: null });
   expect(result).toHaveProperty("message", expect.stringContaining("nobody said no, and nothing was run"));
   await expect(placet.run(call(), effects.run, { onOutage: "raise" })).rejects.toThrow(Unreachable);
@@ -87,14 +87,14 @@ test("what cannot work is said when the client is made", () => {
 });
 
 test("a wrong key is an error at once, and so is the key of a reviewer", async () => {
-  const began = performance.now();
   await expect(agent({ token: "plk_agent_wrong" }).run(call(), effects.run)).rejects.toThrow(ConfigError);
   const token = await server.key("reviewer", "ann");
   await expect(agent({ token }).run(call(), effects.run)).rejects.toMatchObject({
     status: 403,
     code: "forbidden",
   });
-  expect(performance.now() - began).toBeLessThan(2_000);
+  // Neither was tried a second time.
+  expect(proxy.calls).toEqual(["POST /v1/requests", "POST /v1/requests"]);
   expect(effects.count).toBe(0);
 });
 
@@ -120,9 +120,9 @@ test("a proxy that answers pages is never a yes, and the error names the address
   );
   await expect(placet.get("req_x")).rejects.toThrow(ProtocolError);
   proxy.rule = () => ({ status: 404, body: "<html>nginx</html>" });
-  const began = performance.now();
+  const before = proxy.calls.length;
   await expect(agent().run(call(), effects.run)).rejects.toThrow(ProtocolError);
-  expect(performance.now() - began).toBeLessThan(1_000);
+  expect(proxy.calls.length).toBe(before + 1);
   expect(effects.count).toBe(0);
 });
 
@@ -341,7 +341,7 @@ test("with pause the end of holdFor still ends the wait", async () => {
   });
   const began = performance.now();
   expect(await placet.run(call(), effects.run, { holdFor: 400 })).toMatchObject({ status: "unreachable" });
-  expect(performance.now() - began).toBeLessThan(2_000);
+  expect(performance.now() - began).toBeLessThan(10_000);
 });
 
 test("a server that is killed and comes back wakes those who wait, and the call runs once", async () => {

@@ -167,9 +167,17 @@ test("a program ends by itself when its calls are done", async () => {
   await ann.approve();
   const decided = performance.now();
   expect((await program).stdout.trim()).toBe("approved");
-  expect(performance.now() - decided).toBeLessThan(5_000);
+  expect(performance.now() - decided).toBeLessThan(10_000);
   await server.stop();
 });
+
+test("the example plays to its end", async () => {
+  // It uses `dist`, which packing has just built.
+  const { stdout } = await run(join(root, "../../examples/typescript/try.sh"), [], { timeout: 60_000 });
+  expect(stdout).toContain('tool:  {"deleted":["old.log"]}');
+  expect(stdout).toContain('"reason":"ask accounting"');
+  expect(stdout).toContain("only what was approved is gone");
+}, 90_000);
 
 /** One life of an agent: it may end at any moment. */
 const AGENT = `

@@ -196,9 +196,14 @@ export class Reviewer {
     const fits = typeof which === "string" ? (record: RequestRecord) => record.id === which : which;
     const until = performance.now() + within;
     while (performance.now() < until) {
-      const { items } = await this.client.list({ state: "pending", limit: "100" });
-      const found = items.find(fits);
-      if (found) return found;
+      // Page by page: others may have left many behind.
+      let cursor: string | undefined;
+      do {
+        const { items, next_cursor } = await this.client.list({ state: "pending", limit: "100", cursor });
+        const found = items.find(fits);
+        if (found) return found;
+        cursor = next_cursor ?? undefined;
+      } while (cursor !== undefined);
       await sleep(20);
     }
     throw new Error(`nothing like that was pending within ${within} ms`);
