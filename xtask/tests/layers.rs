@@ -7,14 +7,15 @@ use std::process::Command;
 use serde_json::Value;
 
 /// From the binary down to the words. A crate may depend on everything below it in this order.
-const ORDER: [(&str, &[&str]); 11] = [
+const ORDER: [(&str, &[&str]); 12] = [
     // The command line speaks to a server through the client like any other program.
     ("placet", &["placet-server", "placet-notify", "placet-client", "placet-hooks"]),
-    ("placet-server", &["placet-gate", "placet-egress", "placet-hooks"]),
+    ("placet-server", &["placet-gate", "placet-egress", "placet-hooks", "placet-a2a"]),
     ("placet-notify", &["placet-gate", "placet-egress"]),
     ("placet-gate", &["placet-store", "placet-policy"]),
     ("placet-store", &["placet-ledger"]),
     ("placet-hooks", &["placet-ledger"]),
+    ("placet-a2a", &["placet-core"]),
     ("placet-ledger", &["placet-core"]),
     ("placet-policy", &["placet-core"]),
     ("placet-client", &["placet-core"]),
@@ -26,7 +27,7 @@ const ORDER: [(&str, &[&str]); 11] = [
 const OUTSIDE: [&str; 3] = ["placet-testkit", "placet-bench", "xtask"];
 
 /// Pure crates: no I/O, so no runtime for it either, however far down.
-const PURE: [&str; 4] = ["placet-core", "placet-policy", "placet-ledger", "placet-hooks"];
+const PURE: [&str; 5] = ["placet-core", "placet-policy", "placet-ledger", "placet-hooks", "placet-a2a"];
 
 /// Package name to the names of its normal dependencies (tests and build scripts are exempt).
 type Graph = BTreeMap<String, BTreeSet<String>>;

@@ -188,10 +188,16 @@ impl Gate {
         group: &str,
         limit: u32,
     ) -> Result<Vec<Arc<Request>>, GateError> {
+        let filter = Filter { group: Some(group.to_owned()), ..Filter::default() };
+        Ok(self.visible(actor, filter, limit).await?.items)
+    }
+
+    /// A page of the requests that this caller may see: an agent its own.
+    pub async fn visible(&self, actor: &Actor, filter: Filter, limit: u32) -> Result<Listed, GateError> {
         let actor = &*self.acting(actor, &[Role::Agent, Role::Reviewer, Role::Auditor])?;
         let own = (actor.role == Role::Agent).then(|| actor.name.clone());
-        let filter = Filter { group: Some(group.to_owned()), agent: own, ..Filter::default() };
-        Ok(self.store.list(&filter, limit, self.now()).await?.items)
+        let filter = Filter { agent: own.or(filter.agent), ..filter };
+        Ok(self.store.list(&filter, limit, self.now()).await?)
     }
 
     /// A page of the ledger.

@@ -183,13 +183,15 @@ both! {
         let mut agent = Agent::listens().await;
         let seen = scene.asked(&agent.url()).await;
         let request = seen.request.clone().unwrap();
+        let bob = scene.kit.reviewer("bob").await;
         // Ann is about to say yes; bob's no is committed first.
         let notice = scene.answering(&seen);
         assert_eq!(agent.hears().await, Heard::Connected);
-        let bob = scene.kit.reviewer("bob").await;
         scene.kit.deny(&bob, &request).await.unwrap();
         assert!(scene.kit.approve(&scene.ann, &request).await.is_err(), "the second answer is refused");
         drop(notice);
+        let answered = scene.kit.gate().event(&scene.ann, seen.event.id).await.unwrap();
+        assert!(scene.kit.gate().answering(&answered).is_none(), "nobody gets ready for what was answered");
         assert_eq!(agent.hears_permission().await, json!(false));
         agent.hears_nothing().await;
         assert_eq!(agent.connections(), 1);

@@ -110,6 +110,24 @@ pub(crate) struct Doors {
     pub(crate) origins: Vec<String>,
     pub(crate) callback_hosts: Vec<String>,
     pub(crate) events: Events,
+    pub(crate) desk: Desk,
+}
+
+/// The approval desk of A2A.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Desk {
+    pub(crate) pause: Pause,
+    pub(crate) completed_always: bool,
+}
+
+/// What a task of the desk is called while people decide.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Pause {
+    InputRequired,
+    AuthRequired,
+    Working,
 }
 
 /// The observability door.

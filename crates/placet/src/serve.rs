@@ -10,7 +10,7 @@ use placet_core::Actor;
 use placet_egress::{Rules, Sockets};
 use placet_gate::{Gate, SystemClock, SystemEntropy};
 use placet_notify::Callbacks;
-use placet_server::{Closing, EventsDoor, Hosts, ListenLimits, Settings, State};
+use placet_server::{Closing, Desk, EventsDoor, Hosts, ListenLimits, Pause, Settings, State};
 use placet_store::{Location, Options, Store};
 pub(crate) use policy::Loaded;
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
@@ -18,7 +18,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     cli::{LogFormat, ServeArgs},
-    config::Config,
+    config::{self, Config},
     exit::usage,
     output, socket,
 };
@@ -219,6 +219,14 @@ fn settings(config: &Config, dev: bool, address: SocketAddr) -> Settings {
         door_origins: config.doors.origins.clone(),
         public_health: config.server.public_health,
         events: EventsDoor { callbacks: callbacks(config), body_max: config.doors.events.body_max },
+        desk: Desk {
+            pause: match config.doors.desk.pause {
+                config::Pause::InputRequired => Pause::InputRequired,
+                config::Pause::AuthRequired => Pause::AuthRequired,
+                config::Pause::Working => Pause::Working,
+            },
+            completed_always: config.doors.desk.completed_always,
+        },
     }
 }
 

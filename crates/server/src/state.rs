@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    EventsDoor, Hosts,
+    Desk, EventsDoor, Hosts,
     doors::events::EventStreams,
     guard,
     limits::{RateLimit, SignInLimits},
@@ -41,6 +41,8 @@ pub struct Settings {
     pub public_health: bool,
     /// The observability door.
     pub events: EventsDoor,
+    /// The approval desk of A2A.
+    pub desk: Desk,
 }
 
 impl Default for Settings {
@@ -57,6 +59,7 @@ impl Default for Settings {
             door_origins: Vec::new(),
             public_health: false,
             events: EventsDoor::default(),
+            desk: Desk::default(),
         }
     }
 }

@@ -21,7 +21,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use placet_core::{Actor, RecordView, Request, Role};
 use serde::Serialize;
-pub(crate) use streams::{Seat, StreamSeats};
+pub(crate) use streams::{Seat, StreamSeats, still_works};
 
 use crate::{State, problem::Problem};
 

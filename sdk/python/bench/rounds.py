@@ -26,8 +26,9 @@ def main() -> int:
         print(f"{ROUNDS} rounds, seed {seed}", flush=True)
         result = rounds.run(Path(folder), running, ann, ROUNDS, seed=seed, lanes=4, told=told)
     print(
-        f"{result.rounds} rounds, {result.kills} kills, {result.ran} calls ran, {result.begun} of them killed before "
-        f"their report; run twice: {len(result.twice)}, run undecided: {len(result.undecided)}"
+        f"{result.rounds} rounds, {result.kills} kills; {result.ran} calls ran; {result.begun} permits were taken and "
+        f"never reported, {result.unreported} of them after the call ran; "
+        f"run twice: {len(result.twice)}, run undecided: {len(result.undecided)}"
     )
     return 0 if result.good else 1
 

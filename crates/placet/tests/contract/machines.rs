@@ -51,7 +51,8 @@ impl Server {
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
         self.child = Some(child);
-        self.listen = line.trim().strip_prefix("listening on http://").expect("it listens").to_owned();
+        let listen = line.trim().strip_prefix("listening on http://").expect("it listens");
+        listen.clone_into(&mut self.listen);
     }
 
     /// As `kill -9` does.

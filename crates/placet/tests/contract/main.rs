@@ -14,6 +14,7 @@ fn folder() -> PathBuf {
 }
 
 /// Plays every scenario of a file, each with a server of its own.
+#[expect(clippy::print_stdout, reason = "says how far it came, for whoever looks at a scenario that fails")]
 fn play(name: &str) {
     let text = std::fs::read(folder().join(format!("{name}.json"))).expect("the file is there");
     let file: File = serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{name}.json: {error}"));

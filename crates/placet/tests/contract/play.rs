@@ -16,7 +16,7 @@ use tokio::{task::JoinSet, time::Instant};
 
 use crate::{
     machines::{BOOTSTRAP, Server, Stub},
-    script::{Decision, Expect, Hold, Keys, OneOrMore, Status, Step, create},
+    script::{Deciding, Expect, Hold, Keys, OneOrMore, Status, Step, create},
 };
 
 /// How long anything may take that is about to happen.
@@ -175,7 +175,7 @@ impl Play {
         }
     }
 
-    async fn decide(&self, decision: Decision) {
+    async fn decide(&self, decision: Deciding) {
         let record = if decision.first {
             let query = ListQuery { state: Some(State::Pending), ..ListQuery::default() };
             let found = self.list(query).await.into_iter().min_by_key(|record| record.created_at);
@@ -220,7 +220,7 @@ impl Play {
         match expect.status {
             Status::Is(status) => assert_eq!(statuses, [status]),
             Status::OneOf { one_of } => {
-                assert!(statuses.iter().all(|status| one_of.contains(status)), "{statuses:?}")
+                assert!(statuses.iter().all(|status| one_of.contains(status)), "{statuses:?}");
             }
             Status::Are(mut wanted) => {
                 wanted.sort_unstable();

@@ -44,7 +44,7 @@ pub(crate) enum Step {
     Pending {
         count: Option<usize>,
     },
-    Decide(Decision),
+    Decide(Deciding),
     Revoke {},
     Kill {},
     Start {},
@@ -98,7 +98,7 @@ pub(crate) struct Keys {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Decision {
+pub(crate) struct Deciding {
     pub(crate) decision: DecisionWord,
     pub(crate) reason: Option<String>,
     pub(crate) arguments: Option<Map<String, Value>>,

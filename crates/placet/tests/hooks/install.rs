@@ -265,7 +265,7 @@ fn the_rules_that_a_user_of_opencode_has_stay_and_come_back_to_the_letter() {
         let mine = format!("{{\n  \"permission\": {rules},\n  \"share\": \"disabled\"\n}}\n");
         project.write(LOCK, &mine);
         let said = project.installed(&["opencode", "--dry-run"]);
-        assert!(said.contains("+") && said.contains("\"**\""), "{said}");
+        assert!(said.contains('+') && said.contains("\"**\""), "{said}");
         assert_eq!(project.read(LOCK), mine, "a dry run writes nothing");
         project.installed(&["opencode"]);
         let once = project.read(LOCK);

@@ -2,6 +2,7 @@
 //!
 //! The server runs in this process on a free port. Most tests use SQLite; those made with `both!` also run on Postgres.
 
+mod a2a;
 mod again;
 mod bad_calls;
 mod bad_json;

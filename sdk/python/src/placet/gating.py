@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-import re
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -15,7 +14,7 @@ from .base import checked_on_denied, checked_on_outage
 from .blocking import Client
 from .errors import BlockingCall, ConfigError
 from .keys import Keys
-from .models import Call, duration
+from .models import TOOL, Call, duration
 from .sessions import current_session
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
-TOOL = re.compile(r"[A-Za-z0-9_./:-]{1,200}")
 _defaults: dict[type, Any] = {}
 _lock = threading.Lock()
 

@@ -22,6 +22,8 @@ STATES = frozenset(
 )  # fmt: skip
 USUAL = 300.0
 """How long deciding may take when nobody says: the server's own default."""
+TOOL = re.compile(r"[A-Za-z0-9_./:-]{1,200}")
+"""What the name of a tool looks like."""
 DECISIONS = frozenset({"approve", "edit", "deny", "respond"})
 
 
@@ -66,6 +68,13 @@ class Record:
         """`approve`, `edit`, `deny` or `respond`; None while there is no decision."""
         decision = self.raw.get("decision")
         return None if not isinstance(decision, dict) else str(decision.get("decision"))
+
+    @property
+    def reason_given(self) -> str | None:
+        """What whoever decided said about it."""
+        decision = self.raw.get("decision")
+        reason = decision.get("reason") if isinstance(decision, dict) else None
+        return None if reason is None else str(reason)
 
     @property
     def approved_digest(self) -> str:

@@ -185,6 +185,13 @@ async def test_only_the_named_tools_are_asked_for(wire, wired, server, reviewer)
     assert [(one.tool, one.risk, one.summary) for one in reviewer.seen] == [("wire", "medium", "to bob")]
 
 
+async def test_nobody_is_asked_about_a_tool_that_the_model_made_up(wire, wired, plugin, reviewer):
+    llm = model([call("launch_rockets", at="dawn")])
+    await run(runner(agent(llm, [wire]), [plugin]))
+    assert reviewer.client.list(limit=10) == []
+    assert "launch_rockets" in str(llm.results[0])
+
+
 async def test_an_agent_inside_an_agent_tool_is_held_and_its_lineage_is_known(wire, wired, plugin, reviewer):
     inner = agent([WIRE], [wire], name="cashier", description="pays")
     outer = agent([[call("cashier", request="pay bob")]], [AgentTool(agent=inner)], name="boss")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import json
+from decimal import Decimal
 
 import pytest
 
@@ -89,13 +90,20 @@ def tools(effects):
         raise RuntimeError("the disk is on fire")
 
     @tool(approval_mode="never_require")
+    def pay(amount: Decimal) -> str:
+        """Pays."""
+        assert type(amount) is Decimal
+        effects("pay", str(amount))
+        return "paid"
+
+    @tool(approval_mode="never_require")
     def schedule(day: datetime.date) -> str:
         """Plans something."""
         assert type(day) is datetime.date
         effects("schedule", day.isoformat())
         return "planned"
 
-    return [delete, wipe, broken, schedule]
+    return [delete, wipe, broken, schedule, pay]
 
 
 @pytest.fixture
@@ -171,6 +179,14 @@ async def test_a_date_is_shown_as_text_and_arrives_as_a_date(client, reviewer, t
     await run
     assert effects.happened == [("schedule", "2026-11-15"), ("schedule", "2026-12-24")]
     assert [one.state for one in reviewer.client.list()] == ["succeeded", "succeeded"]
+
+
+async def test_an_edited_amount_is_reported_as_what_it_is(client, reviewer, tools, effects):
+    agent, _ = agent_with(tools, PlacetMiddleware(client), [("pay", {"amount": 2.5})])
+    with reviewer.always("edit", arguments={"amount": 1.25}):
+        await agent.run("go")
+    assert effects.happened == [("pay", "1.25")]
+    assert outcome(reviewer).state == "succeeded"
 
 
 async def test_a_call_nobody_decides_on_never_runs(client, reviewer, tools, effects):

@@ -126,6 +126,20 @@ async def test_a_failing_command_is_reported_as_failed(scene, client, reviewer):
     assert after.state == "failed"
 
 
+async def test_calls_that_write_and_edit_files_are_reported_as_they_ran(scene, client, reviewer):
+    file = scene.work / "note"
+    change = {"file_path": str(file), "old_string": "one", "new_string": "two"}
+    scene.plan(
+        [("Write", {"file_path": str(file), "content": "one"})],
+        [("Edit", change)],
+        [("Read", {"file_path": str(file)})],
+    )
+    with reviewer.always():
+        await scene.run(Gate(client).guard(scene.options()))
+    assert file.read_text() == "two"
+    assert states(reviewer) == ["succeeded", "succeeded", "succeeded"]
+
+
 async def test_only_the_chosen_tools_are_held(scene, client, reviewer):
     scene.plan([scene.effect("free")], [("Write", {"file_path": str(scene.work / "note"), "content": "x"})])
     run = asyncio.create_task(scene.run(Gate(client, tools=["Write"]).guard(scene.options())))

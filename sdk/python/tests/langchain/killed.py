@@ -28,7 +28,7 @@ class State(TypedDict, total=False):
 
 
 def main(folder: str, url: str, token: str, dialect: str, how: str, *rest: str) -> None:
-    """`dialect`: inbox, batched or per_call. `how`: start or go-on; also slow. Exits with 3 when the outcome is unknown."""
+    """`dialect`: inbox, batched or per_call. `how`: start or go-on; also slow. Exits with 3 for an unknown outcome."""
     saver = SqliteSaver(sqlite3.connect(Path(folder) / "threads.db", check_same_thread=False))
 
     def effect(name: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+from pydantic import Field
 
 
 def calls(*wanted: tuple[str, dict[str, Any]], ids: Sequence[str] | None = None) -> AIMessage:
@@ -20,7 +21,7 @@ class Scripted(BaseChatModel):
     """Answers by how many turns it already had in this conversation, so that it is the same in every process."""
 
     turns: list[AIMessage]
-    seen: list[list[BaseMessage]] = []
+    seen: list[list[BaseMessage]] = Field(default_factory=list)
 
     @property
     def _llm_type(self) -> str:

@@ -43,7 +43,11 @@ def inbox(*items: tuple[str, dict, dict], saver=None, ran=None):
     def node(state):
         said = interrupt(
             [
-                {"action_request": {"action": action, "args": args}, "config": config, "description": f"Please: {action}"}
+                {
+                    "action_request": {"action": action, "args": args},
+                    "config": config,
+                    "description": f"Please: {action}",
+                }
                 for action, args, config in items
             ]
         )
@@ -65,7 +69,8 @@ def inbox(*items: tuple[str, dict, dict], saver=None, ran=None):
     ("decision", "fields", "said", "happened"),
     [
         ("approve", {}, {"type": "accept", "args": None}, [("send mail!", {"to": "ann"})]),
-        ("edit", {"arguments": {"to": "bob"}}, {"type": "edit", "args": {"action": "send mail!", "args": {"to": "bob"}}},
+        ("edit", {"arguments": {"to": "bob"}},
+         {"type": "edit", "args": {"action": "send mail!", "args": {"to": "bob"}}},
          [("send mail!", {"to": "bob"})]),
         ("deny", {"reason": "no"}, {"type": "ignore", "args": None}, []),
         ("respond", {"answer": "later"}, {"type": "response", "args": "later"}, []),
@@ -119,7 +124,10 @@ def test_a_graph_without_a_word_for_no_stays_paused(server, reviewer, ran):
 
 def test_what_was_allowed_beside_a_no_that_cannot_be_told_is_not_used(server, reviewer, ran):
     graph = inbox(("a", {"n": 1}, {"allow_accept": True}), ("b", {"n": 2}, {"allow_accept": True}), ran=ran)
-    with reviewer.always(lambda record: ("deny" if record.tool == "b" else "approve", {})), pytest.raises(placet.Refused):
+    with (
+        reviewer.always(lambda record: ("deny" if record.tool == "b" else "approve", {})),
+        pytest.raises(placet.Refused),
+    ):
         InterruptBridge().run(graph, {}, THREAD)
     assert sorted(one.state for one in reviewer.client.list()) == ["approved", "denied"]
     assert ran.count == 0
@@ -295,7 +303,7 @@ def test_a_process_killed_while_the_tool_runs_is_never_followed_by_a_second_run(
     assert reviewer.client.get(seen.id).state == "claimed"
     code = processes.run(dialect, "go-on")
     assert processes.effects == ["a"]
-    # Batched: the checkpoint after the decision is there, and going on would run the tool; so it is said, and left alone.
+    # Batched: there is a checkpoint after the decision, and going on would run the tool. So it is said, and left alone.
     assert code == (3 if dialect == "batched" else 0)
 
 

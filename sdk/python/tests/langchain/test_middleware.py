@@ -287,7 +287,7 @@ async def test_a_cancelled_run_withdraws_what_it_asked(server, reviewer, ran, de
 
 
 @pytest.mark.parametrize("wrong", [{"mode": "later"}, {"tools": "delete_files"}, {"tools": {"x": {"color": 1}}},
-                                   {"allowed": ["deny"]}, {"risky": True}, {"mode": "pause", "hold_for": 1}])  # fmt: skip
+                                   {"allowed": ["deny"]}, {"risky": 1}, {"mode": "pause", "hold_for": 1}])  # fmt: skip
 def test_a_gate_that_is_set_up_wrongly_is_refused_at_once(wrong):
     with pytest.raises(placet.ConfigError):
         PlacetMiddleware(**wrong)

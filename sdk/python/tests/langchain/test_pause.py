@@ -228,7 +228,10 @@ def test_a_bare_tool_node_holds_every_call_because_nothing_keeps_what_a_predicat
 async def test_a_sub_agent_that_pauses_resumes_through_its_parent(server, reviewer, ran, delete_files):
     gate = PlacetMiddleware(tools=["delete_files"], mode="pause")
     child = create_agent(
-        Scripted(turns=[calls(("delete_files", {"files": ["a"]}))]), tools=[delete_files], middleware=[gate], name="janitor"
+        Scripted(turns=[calls(("delete_files", {"files": ["a"]}))]),
+        tools=[delete_files],
+        middleware=[gate],
+        name="janitor",
     )
 
     @tool

@@ -193,7 +193,12 @@ async def test_a_tool_made_by_hand_is_held_with_its_edit(server, reviewer, ran):
         ran(json.loads(text))
         return {"ok": True}
 
-    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
+    schema = {
+        "type": "object",
+        "properties": {"n": {"type": "integer"}},
+        "required": ["n"],
+        "additionalProperties": False,
+    }
     tool = gate_tool(FunctionTool(name="count", description="", params_json_schema=schema, on_invoke_tool=invoke))
     turn = [function_call("count", {"n": 1}, call_id="call_1")]
     running = asyncio.create_task(Runner.run(agent(tool, turns=[turn]), "count"))
@@ -242,7 +247,7 @@ async def test_a_run_with_a_group_id_finds_its_request_again(server, reviewer, r
     server.kill()
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)
-    # The farewell of a cancelled caller lasts 2 s; it must not reach the server, as it does not when a process is killed.
+    # The farewell of a cancelled caller lasts 2 s; it must not reach the server: a killed process has none.
     await asyncio.sleep(2.5)
     server.start()
     second = run()
@@ -273,7 +278,12 @@ async def test_calls_that_run_at_the_models_host_wait_for_a_decision(server, rev
         id="mcpr_1", type="mcp_approval_request", name="drop", arguments='{"table":"users"}', server_label="db"
     )
     tool = HostedMCPTool(
-        tool_config={"type": "mcp", "server_label": "db", "server_url": "http://127.0.0.1:1", "require_approval": "always"},
+        tool_config={
+            "type": "mcp",
+            "server_label": "db",
+            "server_url": "http://127.0.0.1:1",
+            "require_approval": "always",
+        },
         on_approval_request=hosted_mcp_approval(),
     )
     model = agent(tool, turns=[[wanted]])
@@ -286,7 +296,9 @@ async def test_calls_that_run_at_the_models_host_wait_for_a_decision(server, rev
     assert answer["approve"] is (decision == "approve")
 
 
-@pytest.mark.parametrize("wrong", [{"mode": "later"}, {"allowed": ["deny"]}, {"risky": 1}, {"mode": "pause", "hold_for": 1}])
+@pytest.mark.parametrize(
+    "wrong", [{"mode": "later"}, {"allowed": ["deny"]}, {"risky": 1}, {"mode": "pause", "hold_for": 1}]
+)
 def test_a_gate_that_is_set_up_wrongly_is_refused_at_once(delete_files, wrong):
     with pytest.raises(placet.ConfigError):
         gate_tool(delete_files, **wrong)

@@ -7,7 +7,7 @@ import time
 
 import paused
 import pytest
-from agents import Agent, Runner, function_tool
+from agents import Agent, Runner, RunState, function_tool
 from agents.mcp import MCPServer
 from agents.testing import ScriptedModel, assistant_message, function_call
 from mcp.types import CallToolResult, TextContent, Tool
@@ -16,7 +16,6 @@ import placet
 from placet.adapters.openai_agents import InterruptionBridge, gate_tool
 from support import Effects, Server
 from support.processes import Processes
-
 
 
 @pytest.fixture
@@ -105,6 +104,33 @@ async def test_a_gated_tool_in_a_nested_agent_pauses_the_whole_run(server, revie
     assert (outputs(result), ran.count) == (["done"], 0)
 
 
+def boss(ran) -> Agent:
+    """A held agent used as a tool, whose own tool pauses."""
+    inner = agent(gate_tool(deleting(ran), mode="pause", session="s1")).as_tool("cleaner", "Cleans.")
+    turns = [[function_call("cleaner", {"input": "clean"}, call_id="call_0")], [assistant_message("thanks")]]
+    return Agent(name="boss", model=ScriptedModel(turns), tools=[gate_tool(inner, session="s1")])
+
+
+async def test_a_held_agent_around_a_pausing_tool_goes_on_with_its_permit(server, reviewer, ran):
+    with reviewer.always():
+        result = await InterruptionBridge("s1").run(boss(ran), "go")
+    assert (outputs(result), ran.count) == (["done"], 1)
+    assert sorted((one.tool, one.state) for one in reviewer.client.list()) == [
+        ("cleaner", "succeeded"),
+        ("delete", "succeeded"),
+    ]
+
+
+async def test_a_held_agent_that_another_process_began_is_not_begun_again_and_not_tried_for_ever(server, reviewer, ran):
+    with reviewer.always():
+        paused_run = await Runner.run(boss(ran), "go")
+        other = boss(ran)
+        state = await RunState.from_json(other, paused_run.to_state().to_json())
+        with pytest.raises(placet.Refused, match="not begun a second time"):
+            await InterruptionBridge("s1").run(other, state)
+    assert ran.count == 0
+
+
 async def test_what_policy_allows_does_not_pause(tmp_path, monkeypatch, ran):
     policy = tmp_path / "policy.toml"
     policy.write_text('version = 1\n[[rule]]\nname = "all"\neffect = "allow"\ntool = ["*"]\n')
@@ -135,8 +161,11 @@ async def test_pausing_without_a_session_runs_nothing(server, ran):
 async def test_the_session_may_be_read_from_the_context_of_the_run(server, reviewer, ran):
     gated = gate_tool(deleting(ran), mode="pause", session=lambda context: context["chat"])
     paused = await Runner.run(agent(gated), "clean", context={"chat": "chat-9"})
-    assert reviewer.next().session == "chat-9"
-    assert len(paused.interruptions) == 1
+    seen = reviewer.approve()
+    assert seen.session == "chat-9"
+    # The bridge asks as the tool did, although its own session is another.
+    await InterruptionBridge("s1").run(agent(gated), paused.to_state())
+    assert ([one.id for one in reviewer.client.list()], ran.count) == ([seen.id], 1)
 
 
 class Files(MCPServer):

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from models import calls, returned, scripted
 from pydantic import TypeAdapter
-from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, Tool
 from pydantic_ai.messages import ModelMessagesTypeAdapter
 
 import placet
 from placet.adapters.pydantic_ai import DeferredBridge, PlacetCapability
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, Tool
 
 REQUESTS = TypeAdapter(DeferredToolRequests)
 

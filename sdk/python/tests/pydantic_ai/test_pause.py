@@ -8,10 +8,10 @@ import time
 import paused
 import pytest
 from models import calls, returned, scripted
-from pydantic_ai import Agent, DeferredToolRequests, Tool
 
 import placet
 from placet.adapters.pydantic_ai import DeferredBridge, PlacetCapability
+from pydantic_ai import Agent, DeferredToolRequests, Tool
 from support import Effects, Server
 from support.processes import Processes
 

@@ -24,7 +24,7 @@ def server(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def standing_server(tmp_path_factory):
-    """One real server for all tests that do not mind what others left on it. Nothing in the environment points at it."""
+    """One real server for tests that do not mind what others left on it. The environment does not point at it."""
     with Server(tmp_path_factory.mktemp("placet") / "placet-data") as running:
         yield running
 

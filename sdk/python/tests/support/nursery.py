@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -22,26 +23,17 @@ def serve() -> None:
     from support.rounds import agent
 
     living: set[int] = set()
+    rest = b""
     while True:
-        ready, _, _ = select.select([sys.stdin], [], [], 0.002)
+        ready, _, _ = select.select([0], [], [], 0.002)
         if ready:
-            line = sys.stdin.readline()
-            if not line:
+            # Read without a buffer of Python's own: two lines may arrive at once, and `select` would see neither.
+            chunk = os.read(0, 65536)
+            if not chunk:
                 break
-            word, _, rest = line.strip().partition(" ")
-            if word == "start":
-                pid = os.fork()
-                if pid == 0:
-                    code = 1
-                    try:
-                        agent(*json.loads(rest))
-                        code = 0
-                    finally:
-                        os._exit(code)
-                living.add(pid)
-                print(f"started {pid}", flush=True)
-            elif word == "kill" and int(rest) in living:
-                os.kill(int(rest), signal.SIGKILL)
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                _obey(line.decode(), living, agent)
         for pid in list(living):
             found, status = os.waitpid(pid, os.WNOHANG)
             if found:
@@ -50,6 +42,23 @@ def serve() -> None:
     for pid in living:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
+
+
+def _obey(line: str, living: set[int], agent: Callable[..., None]) -> None:
+    word, _, rest = line.partition(" ")
+    if word == "start":
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                agent(*json.loads(rest))
+                code = 0
+            finally:
+                os._exit(code)
+        living.add(pid)
+        print(f"started {pid}", flush=True)
+    elif word == "kill" and int(rest) in living:
+        os.kill(int(rest), signal.SIGKILL)
 
 
 class Nursery:

@@ -1,4 +1,4 @@
-"""Agents in processes of their own, which tests may kill. The framework is imported once, and each process forked from that."""
+"""Agents in processes of their own, which tests may kill. The framework is imported once; processes are forked."""
 
 from __future__ import annotations
 

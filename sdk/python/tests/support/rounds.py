@@ -13,12 +13,16 @@ from __future__ import annotations
 import os
 import random
 import threading
+import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import httpx
 
 import placet
 
@@ -65,6 +69,7 @@ class Result:
     kills: int = 0
     ran: int = 0
     begun: int = 0
+    unreported: int = 0
     twice: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
 
@@ -89,6 +94,9 @@ def run(
     result = Result(rounds)
     chance = random.Random(seed)
     nurseries = threading.local()
+    # How long an agent takes that is left alone, as far as is known: moments are chosen within that, so that they fall
+    # everywhere between its first call and its last report, however busy the machine is.
+    alone = [1.0]
 
     def one(number: int) -> int:
         if not hasattr(nurseries, "mine"):
@@ -97,9 +105,12 @@ def run(
         arguments = [server.url, server.agent, str(folder), session, number % 2 == 0, sabotage]
         moments = random.Random(f"{seed}/{number}")
         for attempt in range(10):
+            began = time.monotonic()
             # The fourth is left to finish.
-            code = nurseries.mine.run(arguments, moments.uniform(0.02, 0.5) if attempt < 3 else 60)
+            code = nurseries.mine.run(arguments, moments.uniform(0.01, 1.0) * alone[-1] if attempt < 3 else 60)
             if code == 0:
+                if attempt == 3:
+                    alone.append((alone[-1] * 3 + time.monotonic() - began) / 4)
                 return attempt
             assert code is None, f"the agent failed in {session}"
         raise AssertionError(f"{session} did not end")
@@ -122,10 +133,22 @@ def _judge(result: Result, server: Server, effects: Path) -> None:
     calls = Counter(call for _, call in lines if int(call.partition("/")[0].rpartition("-")[2]) % 2 == 0)
     result.twice = [one for one, times in (*requests.items(), *calls.items()) if times > 1]
     with server.http(server.ann) as http:
-        for id in requests:
-            record = http.get(f"/v1/requests/{id}").json()
-            result.begun += record["state"] == "claimed"
+        for record in every(http):
+            begun = record["state"] == "claimed"
+            result.begun += begun
+            result.unreported += begun and record["id"] in requests
             # Whatever ran must have been approved, and its permit taken.
             decided = record["decision"] is not None and record["decision"]["decision"] in {"approve", "edit"}
-            if not decided or record["claim"] is None:
-                result.undecided.append(id)
+            if record["id"] in requests and not (decided and record["claim"]):
+                result.undecided.append(record["id"])
+
+
+def every(http: httpx.Client) -> Iterator[dict[str, Any]]:
+    """Every request on the server."""
+    cursor = None
+    while True:
+        page = http.get("/v1/requests", params={"limit": 500, **({"cursor": cursor} if cursor else {})}).json()
+        yield from page["items"]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            return

@@ -18,6 +18,8 @@ import {
 } from "./common.js";
 import { editCheck, jsonSchema } from "./schema.js";
 
+export type { AdapterOptions } from "./common.js";
+
 /** The parts of a tool that matter here. */
 interface AiTool {
   execute?: (input: unknown, options: ExecuteOptions) => unknown;
@@ -65,6 +67,7 @@ export function createGate(options: AdapterOptions = {}): AiGate {
   const known = new Map<string, GatedTool>();
   return {
     tools(tools) {
+      gate.expects(Object.keys(tools));
       const gated: Record<string, object> = {};
       for (const [name, tool] of Object.entries(tools)) {
         gated[name] = tool;

@@ -7,6 +7,8 @@ import type { Held } from "../held.js";
 import type { JsonObject } from "../wire.js";
 import { type AdapterOptions, Gate, type Ruling, type ToolCall } from "./common.js";
 
+export type { AdapterOptions } from "./common.js";
+
 interface HookInput {
   hook_event_name: string;
   session_id: string;

@@ -3,7 +3,7 @@ import { asking, type Call } from "../call.js";
 import type { EditCheck } from "../check.js";
 import { Placet } from "../client.js";
 import type { Duration } from "../duration.js";
-import { ConfigError, Refused } from "../errors.js";
+import { ConfigError, Problem, Refused } from "../errors.js";
 import type { Held, Refusal } from "../held.js";
 import * as keys from "../keys.js";
 import { currentSession, Session } from "../session.js";
@@ -74,6 +74,8 @@ export class Gate {
   readonly #options: AdapterOptions;
   readonly #sessions = new Map<string, Session>();
   readonly #weak = new Map<string, string>();
+  /** Tools whose schema the server did not take. */
+  readonly #bare = new Set<string>();
   /** For programs that name no session: one of their own, which no restart finds again. */
   readonly #anonymous: string;
 
@@ -110,6 +112,16 @@ export class Gate {
     return typeof only === "function" ? only(tool) !== false : only.includes(tool);
   }
 
+  /** A name in `only` that is none of these is a slip of the pen, and a tool that runs without being held. */
+  expects(tools: readonly string[]): void {
+    const { only } = this.#options;
+    const unknown = Array.isArray(only) ? only.filter((name) => !tools.includes(name)) : [];
+    if (unknown.length === 0) return;
+    throw new ConfigError(
+      `only names ${unknown.join(", ")}, which is not among the tools: ${tools.join(", ")}`,
+    );
+  }
+
   /**
    * Asks, waits, claims. Throws only if the caller is gone, or if that is what the options ask for. With `pausable` the
    * request stays open when nobody has decided in time, and the ruling says `pending`.
@@ -117,13 +129,11 @@ export class Gate {
   async rule(call: ToolCall, pausable = false): Promise<Ruling> {
     let held: Held;
     try {
-      const { expressed, session } = await this.#express(call);
-      held = await this.client.hold(expressed, {
-        in: session,
-        signal: call.signal,
-        holdFor: this.#options.holdFor ?? (pausable ? 0 : undefined),
-        then: pausable ? "leave" : "cancel",
-      });
+      const holdFor = this.#options.holdFor ?? (pausable ? 0 : undefined);
+      const then = pausable ? "leave" : "cancel";
+      held = await this.#put(call, (expressed, session) =>
+        this.client.hold(expressed, { in: session, signal: call.signal, holdFor, then }),
+      );
     } catch (error) {
       if (call.signal?.aborted) throw error;
       return this.#refuse(call, error);
@@ -136,9 +146,10 @@ export class Gate {
 
   /** Asks, and does not wait: the request as it stands. Asking again with the same call id is the same request. */
   async ask(call: ToolCall): Promise<RequestRecord> {
-    const { expressed, session } = await this.#express(call);
-    const { strong, weak } = expressed.keys ?? {};
-    return this.client.create(asking(this.client, expressed, session).body, { key: strong, weakKey: weak });
+    return this.#put(call, (expressed, session) => {
+      const { strong, weak } = expressed.keys ?? {};
+      return this.client.create(asking(this.client, expressed, session).body, { key: strong, weakKey: weak });
+    });
   }
 
   /** Whether nobody has decided yet. An error is no reason to pause: the call itself will meet it again, and say so. */
@@ -164,6 +175,19 @@ export class Gate {
     // Asked for by the client's `onOutage: "raise"`.
     if (error instanceof Refused && this.client.onOutage === "raise") throw error;
     return { go: false, pending: false, answered: false, result: mishap(call.tool, error) };
+  }
+
+  /** A schema that the server does not take must not keep the call from being asked: edits are then checked here alone. */
+  async #put<T>(call: ToolCall, send: (expressed: Call, session: Session) => Promise<T>): Promise<T> {
+    const { expressed, session } = await this.#express(call);
+    try {
+      return await send(expressed, session);
+    } catch (error) {
+      const refused = error instanceof Problem && error.pointer?.startsWith("/arguments_schema");
+      if (!refused || expressed.argumentsSchema === undefined) throw error;
+      this.#bare.add(call.tool);
+      return this.#put(call, send);
+    }
   }
 
   #tell(error: unknown): void {
@@ -201,7 +225,7 @@ export class Gate {
         allowed,
         expiresIn,
         onBehalfOf,
-        argumentsSchema: call.schema as Json | undefined,
+        argumentsSchema: this.#bare.has(tool) ? undefined : (call.schema as Json | undefined),
         check: call.check,
       },
     };

@@ -8,6 +8,8 @@ import type { JsonObject } from "../wire.js";
 import { type AdapterOptions, Gate, open, type ToolCall, why } from "./common.js";
 import { editCheck, jsonSchema } from "./schema.js";
 
+export type { AdapterOptions } from "./common.js";
+
 /** A tool's result, as much of it as is looked at. */
 interface Message {
   content: unknown;

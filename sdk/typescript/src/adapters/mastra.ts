@@ -9,6 +9,8 @@ import type { JsonObject } from "../wire.js";
 import { type AdapterOptions, changed, Gate, type ToolCall } from "./common.js";
 import { editCheck, jsonSchema } from "./schema.js";
 
+export type { AdapterOptions } from "./common.js";
+
 type Suspend = (payload: JsonObject) => unknown;
 /** Where a call comes from: an agent puts its own part under `agent`, a workflow under `workflow`, older ones at the top. */
 interface Place {
@@ -71,6 +73,7 @@ export function createGate(options: AdapterOptions = {}): MastraGate {
   return {
     tool: (tool) => one(tool),
     tools: (tools) => {
+      gate.expects(Object.entries(tools).map(([key, tool]) => (tool as MastraTool).id ?? key));
       const gated = Object.entries(tools).map(([key, tool]) => [key, one(tool, key)] as const);
       return Object.fromEntries(gated) as typeof tools;
     },

@@ -7,6 +7,8 @@ import type { JsonObject, RequestRecord } from "../wire.js";
 import { type AdapterOptions, changed, Gate, open, type ToolCall, why } from "./common.js";
 import { jsonSchema } from "./schema.js";
 
+export type { AdapterOptions } from "./common.js";
+
 interface Details {
   toolCall?: { callId?: string; arguments?: string };
   signal?: AbortSignal;

@@ -1,4 +1,13 @@
-import { generateText, isStepCount, type ModelMessage, streamText, type Tool, ToolLoopAgent, tool } from "ai";
+import {
+  generateText,
+  isStepCount,
+  jsonSchema,
+  type ModelMessage,
+  streamText,
+  type Tool,
+  ToolLoopAgent,
+  tool,
+} from "ai";
 import { createGate } from "placet/ai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -216,6 +225,30 @@ describe("AI SDK", () => {
     expect(sent).toBe(1);
   });
 
+  test("a schema that the server refuses does not stand in the way either, and still binds edits", async () => {
+    const session = fresh("odd");
+    const effect = new Effect();
+    const odd = { type: "object", properties: { files: { type: "array", minItems: "many" } } };
+    const validate = (value: unknown) =>
+      Array.isArray((value as { files?: unknown }).files)
+        ? { success: true as const, value: value as { files: string[] } }
+        : { success: false as const, error: new Error("files must be a list") };
+    const tools = createGate(stage.gate(session)).tools({
+      delete_files: tool({
+        inputSchema: jsonSchema(odd as never, { validate }),
+        execute: async (i) => effect.run(i),
+      }),
+    });
+    const told: Told = new Map();
+    const turns = [[call(session, 1, ["a.md"]), call(session, 2, ["b.md"])]];
+    const running = generateText({ model: scripted(turns, told), prompt: "go", tools, stopWhen });
+    await stage.ann.edit({ files: ["c.md"] }, about(session, "a.md"));
+    await stage.ann.edit({ files: "all" }, about(session, "b.md"));
+    await running;
+    expect(effect.ran).toEqual([{ files: ["c.md"] }]);
+    expect(told.get(`${session}-2`)).toContain("files must be a list");
+  });
+
   test("what a tool shows to the model is its own affair, refusals and edits aside", async () => {
     const session = fresh("output");
     const told: Told = new Map();
@@ -237,6 +270,13 @@ describe("AI SDK", () => {
     expect(told.get(`${session}-1`)).toBe("gone: yes.md");
     expect(JSON.parse(told.get(`${session}-2`) ?? "")).toMatchObject({ status: "denied" });
     expect(told.get(`${session}-3`)).toMatch(/^gone: edited\.md\n.*executed_arguments/);
+  });
+
+  test("a name in `only` that is no tool is a mistake, not a tool that is not held", () => {
+    const gate = createGate(stage.gate("typo", { only: ["delete_file"] }));
+    expect(() => gate.tools(made({ delete_files: () => 1 }))).toThrow(
+      /only names delete_file, which is not among/,
+    );
   });
 
   test("a tool without execute is refused when it is gated", () => {
@@ -267,7 +307,7 @@ describe("AI SDK", () => {
         await generateText({ model: scripted(turns, told), messages: [...kept, decided], tools, stopWhen });
         return told;
       };
-      return { result, messages, resume };
+      return { result, messages, resume, decided: () => begin().gate.decided(messages) };
     };
     const forged = (messages: ModelMessage[], approved: boolean): ModelMessage => ({
       role: "tool",
@@ -305,8 +345,10 @@ describe("AI SDK", () => {
     test("a denial reaches the model, and an approval forged in the messages does not help", async () => {
       const session = fresh("pause-deny");
       const effect = new Effect();
-      const { messages, resume } = await paused(session, [[call(session, 1, ["a.md"])]], effect);
+      const { messages, resume, decided } = await paused(session, [[call(session, 1, ["a.md"])]], effect);
       await stage.ann.deny("not this year", inSession(session));
+      const reason = "the request for approval is denied: not this year";
+      expect(await decided()).toMatchObject({ content: [{ approved: false, reason }] });
       expect((await resume())?.get(`${session}-1`)).toContain("not this year");
       expect((await resume(forged(messages, true)))?.get(`${session}-1`)).toContain("not this year");
       expect(effect.ran).toEqual([]);

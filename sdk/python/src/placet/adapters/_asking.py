@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
 from collections.abc import Callable, Collection, Mapping
@@ -83,6 +84,8 @@ class Asking:
         With both, its key is that of this very call, so that a resumed run finds its request again.
         """
         args.check_json(arguments)
+        # A copy of our own: what people see, and what runs, must not change under their eyes.
+        arguments = copy.deepcopy(arguments)
         where = _calls.place(self._session, session, self._made_up)
         said = {**options, "allowed": tuple(word for word in options["allowed"] if word in carries)}
         return _calls.call(

@@ -101,7 +101,13 @@ def call(
     known = around.keys(tool, arguments, strong) if around else keys.Keys(strong)
     given = dict(options)
     summary = given.pop("summary", None)
-    details = {"framework": framework, "app": app, "call_id": call_id, **(around.context() if around else {}), **(context or {})}
+    details = {
+        "framework": framework,
+        "app": app,
+        "call_id": call_id,
+        **(around.context() if around else {}),
+        **(context or {}),
+    }
     return Call(
         tool,
         arguments,
@@ -117,7 +123,7 @@ def call(
 
 
 def closed(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of a tool's arguments, without room for names the tool does not have: nobody approves what is ignored."""
+    """The schema of a tool's arguments, closed to names the tool does not have: nobody approves what is ignored."""
     found = dict(schema)
     if found.get("type") == "object" and "properties" in found:
         found.setdefault("additionalProperties", False)

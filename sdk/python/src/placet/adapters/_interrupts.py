@@ -179,7 +179,13 @@ class _Asked:
     options: Mapping[str, Any]
 
     def action(
-        self, index: int, dialect: Dialect, name: str, arguments: Any, description: Any, schema: dict[str, Any] | None = None
+        self,
+        index: int,
+        dialect: Dialect,
+        name: str,
+        arguments: Any,
+        description: Any,
+        schema: dict[str, Any] | None = None,
     ) -> Question:
         if not isinstance(arguments, dict):
             raise ConfigError(f"node `{self.node}` asks for `{name}` with arguments that are no object")
@@ -191,7 +197,11 @@ class _Asked:
             f"{self.interrupt.id}/{index}",
             {"summary": _short(description), **self.options},
             app=self.app,
-            context={"node": self.node, "interrupt": self.interrupt.id, "action": name if name != tool_name(name) else None},
+            context={
+                "node": self.node,
+                "interrupt": self.interrupt.id,
+                "action": name if name != tool_name(name) else None,
+            },
             schema=schema,
             # The items of one pause belong together on the reviewer's screen.
             group=f"{self.thread}/{self.interrupt.id}"[:200],
@@ -218,7 +228,9 @@ class _Asked:
 def _inbox(asked: _Asked, index: int, item: Mapping[str, Any]) -> Question:
     request, config = item["action_request"], item.get("config") or {}
     action, arguments = str(request.get("action") or ""), request.get("args") or {}
-    dialect = AgentInbox(action, frozenset(w for w in ("accept", "edit", "respond", "ignore") if config.get(f"allow_{w}") is True))
+    dialect = AgentInbox(
+        action, frozenset(w for w in ("accept", "edit", "respond", "ignore") if config.get(f"allow_{w}") is True)
+    )
     if not dialect.allows & {"accept", "edit"}:
         # Nothing is to be run: this is a question, and policy must not answer it.
         text = str(item.get("description") or "") or f"{action} {json.dumps(arguments, ensure_ascii=False)}"

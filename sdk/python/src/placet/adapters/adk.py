@@ -22,6 +22,7 @@ from ._adk_function import tool
 from ._adk_pause import BrokenPause, Paused, drain, paused, resume
 
 from google.adk.plugins.base_plugin import BasePlugin  # isort: skip (after _adk, which says what is missing)
+from google.adk.tools.base_tool import BaseTool  # isort: skip
 from google.adk.tools.tool_context import ToolContext  # isort: skip
 
 __all__ = ["PlacetPlugin", "before_tool", "tool", "drain", "paused", "Paused", "resume", "BrokenPause"]
@@ -61,6 +62,8 @@ class Gate:
         """None lets ADK run the tool with `arguments`, which by then are the approved ones."""
         held = None
         try:
+            if type(tool) is BaseTool:
+                return None  # a name that the model made up: ADK has nothing to run, and tells it so
             _adk.seal(tool)
             if not self.asking.wants(tool):
                 return None

@@ -96,7 +96,7 @@ class PlacetMiddleware(FunctionMiddleware):
         except BaseException as error:
             await held.failed(error)
             raise
-        if _changed(context.arguments, held.arguments):
+        if _changed(context, held.arguments):
             log.error("%s ran with other arguments than were approved (%s)", held.tool, held.request_id)
             await held.failed("another middleware changed the arguments after they were approved")
         else:
@@ -180,9 +180,13 @@ def _plain(arguments: Any) -> dict[str, Any]:
     return plain
 
 
-def _changed(ran: Any, approved: dict[str, Any]) -> bool:
+def _changed(context: FunctionInvocationContext, approved: dict[str, Any]) -> bool:
+    """Whether something else ran than was approved. Both are looked at as the function's own model reads them."""
+    model = context.function.input_model
     try:
-        return digest.canonical(_plain(ran)) != digest.canonical(approved)
+        if model is not None:
+            approved = _plain(model.model_validate(approved).model_dump(exclude_unset=True))
+        return digest.canonical(_plain(context.arguments)) != digest.canonical(approved)
     except Exception:
         return True
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import copy
 import functools
 import logging
 import threading
@@ -174,8 +175,7 @@ class Gate:
         schema = _schema(context.tool)
         call = self._asking.call(
             tool,
-            # A copy: what people see must not change under their eyes.
-            dict(arguments),
+            arguments,
             options,
             session=_text(getattr(context.crew, "id", None)),
             # CrewAI drops the edit of a call that had no arguments.
@@ -191,7 +191,7 @@ class Gate:
             return
         if held.edited:
             arguments.clear()
-            arguments.update(held.arguments)
+            arguments.update(copy.deepcopy(held.arguments))
         run.held = held
 
     def after(self, context: Any) -> str | None:
@@ -232,6 +232,8 @@ class Gate:
         return found
 
     def _once(self, function: Any) -> Any:
+        while getattr(function, "_placet_gate", None) not in (None, self) and not function._placet_gate._installed:
+            function = function.__wrapped__  # by a gate that is gone
         if getattr(function, "_placet_gate", None) is self:
             return function
 

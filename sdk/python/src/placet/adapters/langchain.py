@@ -11,18 +11,21 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from langchain.agents.middleware.types import AgentMiddleware, AgentState, PrivateStateAttr
-from langchain_core.messages import AIMessage, ToolMessage
-from langgraph.errors import GraphBubbleUp
-from langgraph.prebuilt import ToolNode
-from langgraph.types import Command, interrupt
-from pydantic import BaseModel, ValidationError
-from typing_extensions import NotRequired
-
 from ..errors import ConfigError
 from . import _calls
 from ._asking import as_text, edited_note, unasked
 from .langgraph import InterruptBridge
+
+try:
+    from langchain.agents.middleware.types import AgentMiddleware, AgentState, PrivateStateAttr
+    from langchain_core.messages import AIMessage, ToolMessage
+    from langgraph.errors import GraphBubbleUp
+    from langgraph.prebuilt import ToolNode
+    from langgraph.types import Command, interrupt
+    from pydantic import BaseModel, ValidationError
+    from typing_extensions import NotRequired
+except ImportError as error:  # pragma: no cover
+    raise ImportError("placet.adapters.langchain needs LangChain: pip install 'placet[langchain]'") from error
 
 if TYPE_CHECKING:
     from langgraph.prebuilt.tool_node import ToolCallRequest
@@ -43,15 +46,15 @@ Result = ToolMessage | Command[Any]
 
 class _State(AgentState[Any]):
     placet_gated: NotRequired[Annotated[dict[str, bool], PrivateStateAttr]]
-    """What `when` said about each call of this turn. Kept with the thread, so that a resumed run cannot say otherwise."""
+    """What `when` said about each call of this turn, kept with the thread: a resumed run cannot say otherwise."""
 
 
 class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
     """Holds tool calls until Placet says yes. List it last: then nothing changes a call between the yes and the run.
 
     `tools`: names, or a dict of names and options (`risk`, `summary`, `allowed`, `expires_in`, `on_behalf_of`,
-    `idempotent`); all tools if left out, and policy says which of them need a person. `when(name, arguments)` narrows it
-    further; what it said is kept in the checkpoint, because LangGraph runs a paused call from its beginning again.
+    `idempotent`); all tools if left out, and policy says which of them need a person. `when(name, arguments)` narrows
+    it further; what it said is kept in the checkpoint, because LangGraph runs a paused call from its beginning again.
     """
 
     state_schema = _State  # type: ignore[assignment]
@@ -81,7 +84,7 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
         self.session = session
         self.app = app
         self._made_up = _calls.made_up("langchain")
-        # Permits of calls that are paused by the tool's own interrupt: the run that goes on is the one that was approved.
+        # Permits of calls that the tool's own interrupt paused: the run that goes on is the one that was approved.
         self._kept: dict[str, Any] = {}
 
     def tool_node(self, tools: Sequence[Any], **more: Any) -> ToolNode:
@@ -216,8 +219,8 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
     def _pause(self, record: Record, call: Call) -> None:
         """Interrupts exactly once for every call that policy holds, decided or not.
 
-        A resumed node runs from its beginning, and LangGraph hands out resume values in the order of the interrupts. Were
-        this one left out when the decision is already there, the tool's own interrupt would get the value meant for it.
+        A resumed node runs from its beginning, and LangGraph hands out resume values in the order of the interrupts.
+        Were this one left out when the decision is there, the tool's own interrupt would get the value meant for it.
         What it returns is not looked at: anybody who can resume a thread could say anything.
         """
         if (record.verdict or {}).get("effect") == "hold":

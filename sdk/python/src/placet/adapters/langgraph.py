@@ -1,9 +1,9 @@
 """LangGraph: `InterruptBridge` serves graphs that interrupt by themselves, as they are.
 
-It reads three dialects: agent-inbox (`interrupt([HumanInterrupt])`), LangChain's `HumanInTheLoopMiddleware` (batched and
-per call), and plain text, which is a question. `PlacetMiddleware(mode="pause")` is served too. Interrupts become requests,
-decisions become resume values. The graph's checkpointer keeps the pause and Placet keeps the decision, so a run that was
-killed anywhere goes on with `bridge.run(graph, None, config)`.
+It reads three dialects: agent-inbox (`interrupt([HumanInterrupt])`), LangChain's `HumanInTheLoopMiddleware` (batched
+and per call), and plain text, which is a question. `PlacetMiddleware(mode="pause")` is served too. Interrupts become
+requests, decisions become resume values. The graph's checkpointer keeps the pause and Placet keeps the decision, so a
+run that was killed anywhere goes on with `bridge.run(graph, None, config)`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from langgraph.errors import GraphBubbleUp
-from langgraph.types import Command
-
 from ..errors import ConfigError, Invalid, UnknownOutcome
 from . import _calls
 from ._interrupts import Question, questions
+
+try:
+    from langgraph.errors import GraphBubbleUp
+    from langgraph.types import Command
+except ImportError as error:  # pragma: no cover
+    raise ImportError("placet.adapters.langgraph needs LangGraph: pip install 'placet[langchain]'") from error
 
 if TYPE_CHECKING:
     from ..client import AsyncClient, Client
@@ -42,8 +45,8 @@ _Steps = Generator[_Do, Any, Any]
 class InterruptBridge:
     """Runs a graph to its end and puts every interrupt on the way to Placet.
 
-    `options` are those of every request: `risk`, `expires_in`, `on_behalf_of`. `idempotent=True` says that the graph may
-    repeat what it was doing when it was killed.
+    `risk`, `expires_in` and `on_behalf_of` are those of every request. `idempotent=True` says that the graph may repeat
+    what it was doing when it was killed.
     """
 
     def __init__(
@@ -123,14 +126,17 @@ class InterruptBridge:
         if thread is None:
             raise ConfigError("the bridge needs a checkpointer and config['configurable']['thread_id']")
         if input is not None and not isinstance(input, Command) and snapshot.interrupts:
-            raise ConfigError(f"thread {thread} waits for a decision; go on with input=None before you give it new input")
+            raise ConfigError(
+                f"thread {thread} waits for a decision; go on with input=None before you give it new input"
+            )
         if isinstance(input, Command) and input.resume is not None:
             raise ConfigError("resume values come from Placet; go on with input=None")
         open = [record.id for record in before if record.state not in ENDED_WELL]
         if open and not self.idempotent:
             raise UnknownOutcome(
-                f"thread {thread} was stopped while it ran what {', '.join(open)} allowed; whether that happened is not "
-                "known, and going on would repeat it. Look, correct the thread with update_state, or pass idempotent=True"
+                f"thread {thread} was stopped while it ran what {', '.join(open)} allowed; whether that happened is "
+                "not known, and going on would repeat it. Look, then correct the thread with update_state, or make the "
+                "bridge with idempotent=True"
             )
 
 
@@ -150,7 +156,7 @@ def _marking(config: dict[str, Any], held: Sequence[Any]) -> dict[str, Any]:
 def _decided(asked: Sequence[Question]) -> _Steps:
     """Puts the questions to people and waits for all of them; then the answers, and the permits that some of them need.
 
-    Permits are claimed last, right before the graph goes on: a process that is killed while it waits has claimed nothing.
+    Permits are claimed last, right before the graph goes on: a process killed while it waits has claimed nothing.
     """
     records = []
     for one in asked:
@@ -188,7 +194,7 @@ def _reported(held: Sequence[Any], method: str, *what: Any) -> _Steps:
 
 
 def _answers(asked: Sequence[Question], records: Sequence[Record]) -> dict[tuple[str, int], Any]:
-    """What can be said without a permit. Comes first: a graph that cannot hear a no is left alone before anything is claimed."""
+    """What can be said without a permit. Comes first: a graph that cannot hear a no is left alone, nothing claimed."""
     return {
         one.place: one.settled(record)
         for one, record in zip(asked, records, strict=True)
@@ -197,7 +203,9 @@ def _answers(asked: Sequence[Question], records: Sequence[Record]) -> dict[tuple
 
 
 def _to_claim(asked: Sequence[Question], records: Sequence[Record]) -> list[Question]:
-    return [one for one, record in zip(asked, records, strict=True) if one.call is not None and record.state == "approved"]
+    return [
+        one for one, record in zip(asked, records, strict=True) if one.call is not None and record.state == "approved"
+    ]
 
 
 def _resume(asked: Sequence[Question], answers: dict[tuple[str, int], Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """OpenAI Agents SDK: `gate_tool` holds a function tool; `InterruptionBridge` serves runs that stop for approval.
 
-`gate_tool(tool)` waits inside the call. `gate_tool(tool, mode="pause")` ends the run with an interruption; when the run goes
-on, the tool asks Placet what was decided and does not listen to the run state, which may have been kept anywhere.
+`gate_tool(tool)` waits inside the call. `gate_tool(tool, mode="pause")` ends the run with an interruption; when the run
+goes on, the tool asks Placet what was decided and does not listen to the run state, which may have been kept anywhere.
 """
 
 from __future__ import annotations
@@ -12,24 +12,30 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agents import Agent, FunctionTool, Runner, RunState, ToolTimeoutError
-from agents.tool import (
-    MCPToolApprovalFunctionResult,
-    MCPToolApprovalRequest,
-    ToolOutputText,
-    default_tool_timeout_error_message,
-    invoke_function_tool,
-    maybe_invoke_function_tool_failure_error_function,
-    set_function_tool_failure_error_function,
-)
-from agents.tool_context import ToolContext
-
 from .. import args
 from ..core.hold import refusal
-from ..errors import ConfigError, NotJson
+from ..errors import ConfigError, NotJson, Refused
 from ..held import Held
 from . import _calls
 from ._asking import as_sentence, as_text, edited_note, unasked
+
+try:
+    from agents import Agent, FunctionTool, Runner, RunState, ToolTimeoutError
+    from agents.agent_tool_state import get_agent_tool_state_scope, peek_agent_tool_run_result
+    from agents.tool import (
+        MCPToolApprovalFunctionResult,
+        MCPToolApprovalRequest,
+        ToolOutputText,
+        default_tool_timeout_error_message,
+        invoke_function_tool,
+        maybe_invoke_function_tool_failure_error_function,
+        set_function_tool_failure_error_function,
+    )
+    from agents.tool_context import ToolContext
+except ImportError as error:  # pragma: no cover
+    raise ImportError(
+        "placet.adapters.openai_agents needs the OpenAI Agents SDK: pip install 'placet[openai-agents]'"
+    ) from error
 
 if TYPE_CHECKING:
     from agents import RunResult
@@ -44,6 +50,9 @@ FRAMEWORK = "openai-agents"
 CARRIES = ("approve", "edit", "deny", "respond")
 NATIVE = ("approve", "deny")
 """What the SDK's own approval carries: it runs the call as the model wrote it, or not at all."""
+
+KEPT = 1_000
+"""How many nested agents that stopped are remembered with their permits, for each tool."""
 
 Session = str | Callable[[Any], str | None] | None
 """The session, or how to find it in the context object of the run."""
@@ -76,7 +85,7 @@ class _Gate:
             call_id,
             self.selection.of(name) or {},
             app=self.app,
-            # Where a run is stopped for approval nobody says which agent it is, and the body must be the same every time.
+            # Where a run is stopped nobody says which agent it is, and the body must be the same every time.
             context={"agent": agent if self.mode == "block" else None},
             schema=_calls.closed(self.tool.params_json_schema),
         )
@@ -98,7 +107,9 @@ def gate_tool(
     `placet.session(...)` around the run, or the run's `group_id`.
     """
     if not isinstance(tool, FunctionTool):
-        raise ConfigError(f"gate_tool takes a FunctionTool, not {type(tool).__name__}; decorate with @function_tool first")
+        raise ConfigError(
+            f"gate_tool takes a FunctionTool, not {type(tool).__name__}; decorate with @function_tool first"
+        )
     if mode not in {"block", "pause"}:
         raise ConfigError(f"mode={mode!r}: use block or pause")
     if mode == "pause" and hold_for is not None:
@@ -114,12 +125,15 @@ def gate_tool(
         made_up=_calls.made_up(FRAMEWORK),
     )
     inner = _inner(tool)
+    # Permits of agents used as tools whose own calls stopped the run: what goes on is the approved run.
+    kept: dict[str, Any] = {}
 
     async def invoke(ctx: ToolContext[Any], input: str) -> Any:
         try:
             group_id = ctx.run_config.group_id if ctx.run_config and mode == "block" else None
             call = gate.call(ctx.context, input, ctx.tool_call_id, getattr(ctx.agent, "name", None), group_id)
-            held = await _calls.ahold(gate.clients.aio, call, hold_for=hold_for)
+            key = (call.keys.strong if call.keys else None) or ""
+            held = kept.pop(key, None) or await _calls.ahold(gate.clients.aio, call, hold_for=hold_for)
         except Exception as error:
             return as_text(unasked(tool.qualified_name, error))
         if not held.go:
@@ -131,6 +145,11 @@ def gate_tool(
         except Exception as error:
             await held.failed(error)
             return await _failed(tool, ctx, error)
+        if key and _stopped(ctx):
+            kept[key] = held
+            while len(kept) > KEPT:
+                kept.pop(next(iter(kept)))
+            return output
         await held.succeeded(output)
         return _noted(output, held)
 
@@ -153,7 +172,9 @@ def gate_tools(
     for tool in tools:
         wanted = isinstance(tool, FunctionTool) and (names is None or names.of(tool.name) is not None)
         more = only.get(tool.name) if wanted and isinstance(only, Mapping) else None
-        found.append(gate_tool(tool, client, **{**how, **(more if isinstance(more, Mapping) else {})}) if wanted else tool)
+        found.append(
+            gate_tool(tool, client, **{**how, **(more if isinstance(more, Mapping) else {})}) if wanted else tool
+        )
     return found
 
 
@@ -180,6 +201,14 @@ def _inner(tool: FunctionTool) -> FunctionTool:
     return set_function_tool_failure_error_function(inner, None)
 
 
+def _stopped(ctx: ToolContext[Any]) -> bool:
+    """Whether this call is a nested agent that waits for an approval of its own."""
+    nested = (
+        peek_agent_tool_run_result(ctx.tool_call, scope_id=get_agent_tool_state_scope(ctx)) if ctx.tool_call else None
+    )
+    return bool(getattr(nested, "interruptions", None))
+
+
 async def _failed(tool: FunctionTool, ctx: ToolContext[Any], error: Exception) -> Any:
     """What the tool itself says to the model about an error; raises where it would have raised."""
     if isinstance(error, ToolTimeoutError):
@@ -190,7 +219,11 @@ async def _failed(tool: FunctionTool, ctx: ToolContext[Any], error: Exception) -
         said = tool.timeout_error_function(ctx, error)
         return await said if hasattr(said, "__await__") else said
     handles = hasattr(tool.on_invoke_tool, "__agents_bind_function_tool__")
-    said = await maybe_invoke_function_tool_failure_error_function(function_tool=tool, context=ctx, error=error) if handles else None
+    said = (
+        await maybe_invoke_function_tool_failure_error_function(function_tool=tool, context=ctx, error=error)
+        if handles
+        else None
+    )
     if said is None:
         raise error
     return said
@@ -246,6 +279,7 @@ class InterruptionBridge:
         if isinstance(input, RunState) and input.get_interruptions():
             held = await self._settle(input)
         while True:
+            before = _ids(input) if isinstance(input, RunState) else []
             try:
                 result = await Runner.run(agent, input, **how)
             except Exception as error:
@@ -257,20 +291,26 @@ class InterruptionBridge:
             if not result.interruptions:
                 return result
             input = result.to_state()
+            if _ids(input) == before:
+                raise Refused(
+                    f"the run stops again at what was decided ({', '.join(before)}): a held tool around it was begun "
+                    "by another process, and is not begun a second time"
+                )
             held = await self._settle(input)
 
     async def ask(self, result: RunResult | RunState[Any, Any]) -> list[Record]:
         """Puts what a run waits for to people, and does not wait."""
-        open = result.get_interruptions() if isinstance(result, RunState) else result.interruptions
-        return [await _calls.aask(self.clients.aio, self._call(item)) for item in open]
+        state = result if isinstance(result, RunState) else result.to_state()
+        context = _context(state)
+        return [await _calls.aask(self.clients.aio, self._call(item, context)) for item in state.get_interruptions()]
 
     async def _settle(self, state: RunState[Any, Any]) -> list[Any]:
         """Waits for all decisions and tells the run. The permits of tools that know nothing of Placet are claimed here.
 
-        They are claimed last, right before the run goes on: a process that is killed while it waits has claimed nothing.
+        They are claimed last, right before the run goes on: a process killed while it waits has claimed nothing.
         """
-        client, items = self.clients.aio, state.get_interruptions()
-        asked = [(item, self._call(item)) for item in items]
+        client, context = self.clients.aio, _context(state)
+        asked = [(item, self._call(item, context)) for item in state.get_interruptions()]
         records = [await _calls.aask(client, call) for _, call in asked]
         records = [await client.wait(record.id) for record in records]
         held: list[Any] = []
@@ -280,7 +320,11 @@ class InterruptionBridge:
                     # The tool reads the decision itself, and says no to the model itself.
                     state.approve(item)
                     continue
-                given = await client.hold(call) if record.state == "approved" else Held(refusal(record), call.tool, record.id)
+                given = (
+                    await client.hold(call)
+                    if record.state == "approved"
+                    else Held(refusal(record), call.tool, record.id)
+                )
                 if given.go:
                     held.append(given)
                     state.approve(item)
@@ -292,19 +336,28 @@ class InterruptionBridge:
             raise
         return held
 
-    def _call(self, item: ToolApprovalItem) -> Call:
+    def _call(self, item: ToolApprovalItem, context: Any) -> Call:
         gate, call_id = _gate_of(item), item.call_id
         name = item.qualified_name or item.name
         if name is None or call_id is None:
             raise ConfigError("an interruption without a tool or a call id cannot be put to anybody")
         if gate is not None:
-            session = _found(gate.session, None) if isinstance(gate.session, str) else self.where.session
-            return _Gate(**{**gate.__dict__, "session": session}).call(None, item.arguments, call_id, None, None)
-        context = {"agent": item.agent.name if item.agent else None}
+            # As the tool itself asks: in its own session, which the bridge's need not be.
+            return gate.call(context, item.arguments, call_id, None, None)
+        where = {"agent": item.agent.name if item.agent else None}
         arguments = _object(name, item.arguments)
         return _calls.call(
-            FRAMEWORK, name, arguments, self.where, call_id, self.options.of(name) or {}, app=self.app, context=context
+            FRAMEWORK, name, arguments, self.where, call_id, self.options.of(name) or {}, app=self.app, context=where
         )
+
+
+def _ids(state: RunState[Any, Any]) -> list[str]:
+    return sorted(str(item.call_id) for item in state.get_interruptions())
+
+
+def _context(state: RunState[Any, Any]) -> Any:
+    """The context object of the run, for gates whose session is found in it."""
+    return getattr(state._context, "context", None)
 
 
 def _gate_of(item: ToolApprovalItem) -> _Gate | None:

@@ -1,7 +1,8 @@
-"""Pydantic AI: `PlacetCapability` holds the tool calls of an agent; `DeferredBridge` serves runs that end with deferred calls.
+"""Pydantic AI: `PlacetCapability` holds the tool calls of an agent; `DeferredBridge` serves runs that defer calls.
 
-`mode="block"` waits inside the call. `mode="pause"` ends the run with `DeferredToolRequests`; when it goes on, the toolset asks
-Placet what was decided and does not listen to the results it is given. `PlacetToolset` does the same for one toolset.
+`mode="block"` waits inside the call. `mode="pause"` ends the run with `DeferredToolRequests`; when it goes on, the
+toolset asks Placet what was decided and does not listen to the results it is given. `PlacetToolset` does the same for
+one toolset.
 """
 
 from __future__ import annotations
@@ -13,22 +14,34 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-from pydantic_ai import ApprovalRequired, CallDeferred, DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
-from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.messages import ModelResponse, ToolCallPart, ToolReturn
-from pydantic_ai.toolsets import AbstractToolset, WrapperToolset
-from pydantic_core import to_jsonable_python
-
 from ..core.hold import refusal
 from ..errors import ConfigError, PlacetError
 from ..held import Held
 from . import _calls
 from ._asking import as_sentence, edited_note, unasked
 
+try:
+    from pydantic import ValidationError
+    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.messages import ModelResponse, ToolCallPart, ToolReturn
+    from pydantic_ai.toolsets import AbstractToolset, WrapperToolset
+    from pydantic_core import to_jsonable_python
+
+    from pydantic_ai import (
+        ApprovalRequired,
+        CallDeferred,
+        DeferredToolRequests,
+        DeferredToolResults,
+        ToolApproved,
+        ToolDenied,
+    )
+except ImportError as error:  # pragma: no cover
+    raise ImportError("placet.adapters.pydantic_ai needs Pydantic AI: pip install 'placet[pydantic-ai]'") from error
+
 if TYPE_CHECKING:
-    from pydantic_ai import RunContext
     from pydantic_ai.toolsets import ToolsetTool
+
+    from pydantic_ai import RunContext
 
     from ..client import AsyncClient, Client
     from ..models import Call, Record
@@ -67,7 +80,7 @@ class _Gate:
         self.session = session
         self.app = app
         self.made_up = _calls.made_up(FRAMEWORK)
-        # Permits of calls whose tool stopped to ask for an approval of its own: the run that goes on is the approved one.
+        # Permits of calls whose tool stopped to ask for an approval of its own: what goes on is the approved run.
         self.kept: dict[str, Any] = {}
 
     def keep(self, key: str, held: Any) -> None:
@@ -80,9 +93,9 @@ class _Gate:
 class PlacetCapability(AbstractCapability[Any]):
     """Holds the tool calls of an agent: `Agent(..., capabilities=[PlacetCapability()])`. List it last.
 
-    `tools`: names, or a dict of names and options (`risk`, `summary`, `allowed`, `expires_in`, `on_behalf_of`, `idempotent`);
-    all tools if left out, and policy says which of them need a person. A tool with `requires_approval=True` is asked about
-    once, by Placet.
+    `tools`: names, or a dict of names and options (`risk`, `summary`, `allowed`, `expires_in`, `on_behalf_of`,
+    `idempotent`); all tools if left out, and policy says which of them need a person. A tool with
+    `requires_approval=True` is asked about once, by Placet.
     """
 
     def __init__(self, client: Client | AsyncClient | None = None, **how: Any):
@@ -102,7 +115,7 @@ class PlacetCapability(AbstractCapability[Any]):
         if self._gate.mode == "pause":
             return None
         mine = [one.tool_call_id for one in requests.approvals if self._gate.selection.of(one.tool_name) is not None]
-        return DeferredToolResults(approvals={id: True for id in mine}) if mine else None
+        return DeferredToolResults(approvals=dict.fromkeys(mine, True)) if mine else None
 
 
 @dataclass
@@ -118,7 +131,9 @@ class PlacetToolset(WrapperToolset[Any]):
         """The same options as `PlacetCapability`."""
         return cls(toolset, _Gate(client, **how))
 
-    async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]) -> Any:
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> Any:
         gate, options = self.gate, self.gate.selection.of(name)
         if options is None:
             return await super().call_tool(name, tool_args, ctx, tool)
@@ -160,7 +175,12 @@ class PlacetToolset(WrapperToolset[Any]):
             raise ApprovalRequired(metadata={"placet": record.id, "url": record.url})
 
     def _call(
-        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any], options: dict[str, Any]
+        self,
+        name: str,
+        tool_args: dict[str, Any],
+        ctx: RunContext[Any],
+        tool: ToolsetTool[Any],
+        options: dict[str, Any],
     ) -> Call:
         where = _calls.place(self.gate.session, ctx.conversation_id, self.gate.made_up)
         # The agent's own `requires_approval` may have replaced the arguments: what is shown must be what would run.
@@ -266,16 +286,24 @@ class DeferredBridge:
     later, in any process, `await bridge.run(agent, message_history=..., requests=...)`.
     """
 
-    def __init__(self, session: str, client: Client | AsyncClient | None = None, *, app: str | None = None, **options: Any):
+    def __init__(
+        self, session: str, client: Client | AsyncClient | None = None, *, app: str | None = None, **options: Any
+    ):
         self.clients = _calls.Clients(client)
         self.where = _calls.Place(session, True)
         self.app = app
         self.options = _calls.Selection(None, options, NATIVE)
 
     async def run(
-        self, agent: Any, prompt: Any = None, *, message_history: Any = None, requests: DeferredToolRequests | None = None, **how: Any
+        self,
+        agent: Any,
+        prompt: Any = None,
+        *,
+        message_history: Any = None,
+        requests: DeferredToolRequests | None = None,
+        **how: Any,
     ) -> Any:
-        """As `agent.run`, but returns when no approval is open any more. Calls that run elsewhere are left to the caller."""
+        """As `agent.run`, but returns when no approval is open. Calls that run elsewhere are left to the caller."""
         history = message_history
         while True:
             if requests is None:
@@ -309,7 +337,7 @@ class DeferredBridge:
     async def settled(self, requests: DeferredToolRequests) -> AsyncIterator[DeferredToolResults]:
         """Waits for all decisions; the block runs the agent with these results, and its end is what is reported.
 
-        The permits of tools that know nothing of Placet are claimed last, right before the run goes on: a process that is
+        The permits of tools that know nothing of Placet are claimed last, right before the run goes on: a process
         killed while it waits has claimed nothing.
         """
         client, asked = self.clients.aio, await self._asked(requests)

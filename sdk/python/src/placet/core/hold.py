@@ -93,9 +93,8 @@ def question(asked: Ticket, settings: Settings, terms: Terms) -> Flow[Outcome]:
 
     def final(record: Record, _: float) -> Flow[Outcome]:
         if record.state == "approved" and record.decision_word in {"approve", "edit"}:
-            return Outcome(
-                "approved", record, arguments=record.approved_arguments, edited=record.decision_word == "edit"
-            )
+            edited = record.decision_word == "edit"
+            return Outcome("approved", record, None, record.reason_given, record.approved_arguments, edited)
         return refusal(record)
         yield
 
@@ -162,7 +161,7 @@ def _take(call: Call, asked: Ticket, record: Record, settings: Settings, budget:
     if misfit is None:
         # The caller's own objects where they say the same, so that 1.0 stays a float.
         arguments = call.arguments if same else claimed.arguments
-        return Outcome("approved", record, claimed, arguments=arguments, edited=not same)
+        return Outcome("approved", record, claimed, record.reason_given, arguments, edited=not same)
     try:
         failed = wire.report(record.id, claimed.permit, "failed", None, f"not run: {misfit}")
         yield from send(failed, settings, a_record(record.id))
@@ -193,9 +192,8 @@ def _strange(record: Record) -> str:
 def refusal(record: Record, detail: str | None = None) -> Outcome:
     """Why a request that gave us no permit does not run."""
     state = record.state
-    decision = record.decision if isinstance(record.decision, dict) else {}
     verdict = record.verdict if isinstance(record.verdict, dict) else {}
-    reason = decision.get("reason")
+    reason = record.reason_given
     if state not in STATES:
         return Outcome("denied", record, reason=f"the server says `{state}`, a state this version does not know")
     if state == "denied":

@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import args, digest
 from ..errors import NotJson
-from ..models import seconds
+from ..models import TOOL, seconds
 
 COMMON = {"kind", "session", "summary", "risk", "context", "allowed", "expires_in", "on_behalf_of", "group", "permit"}
 KINDS = {kind: COMMON | set(fields) for kind, fields in digest.OWN_FIELDS.items()}
@@ -101,6 +101,11 @@ class Requests:
             raise Problem(422, "invalid", f"unknown field `{sorted(unknown)[0]}`")
         if not isinstance(body.get("session"), str) or not body["session"]:
             raise Problem(422, "invalid", "session: required")
+        if kind == "action" and not (TOOL.fullmatch(str(body.get("tool"))) and isinstance(body.get("arguments"), dict)):
+            raise Problem(422, "invalid", "tool: 1 to 200 letters, digits and _ . / : -; arguments: an object")
+        expires_in = 300.0 if body.get("expires_in") is None else seconds(body["expires_in"])
+        if expires_in is None or not 1 <= expires_in <= 30 * 86400:
+            raise Problem(422, "invalid", "expires_in: from 1 s to 30 days, such as `10m`")
         now = self.now()
         own = {name: body.get(name) for fields in digest.OWN_FIELDS.values() for name in fields}
         record = {
@@ -125,7 +130,7 @@ class Requests:
             "proposal": None,
             "decision": None,
             "created_at": _text(now),
-            "expires_at": _text(now + timedelta(seconds=seconds(body.get("expires_in")) or 300)),
+            "expires_at": _text(now + timedelta(seconds=expires_in)),
             "claim_by": None,
             "report_by": None,
             "claim": None,
@@ -200,7 +205,7 @@ class Requests:
                     id,
                     "request.claimed",
                     state="claimed",
-                    claim={"at": _text(now)},
+                    claim={"by": record["agent"], "at": _text(now)},
                     report_by=_text(now + timedelta(hours=1)),
                 )
             elif record["state"] != "claimed" or claimant is None or self._claims[id][0] != claimant:

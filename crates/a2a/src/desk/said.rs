@@ -1,0 +1,156 @@
+//! What a message on a waiting task says about its items, in every dialect that answers come in.
+//!
+//! An unknown word is refused, never taken for a yes or a no; text is chatter, whatever it says.
+
+use placet_core::DecisionWord;
+use serde_json::{Map, Value};
+
+use crate::{
+    Content, Fault, Message,
+    desk::{AGENTSTACK, DIGESTED, DIGESTED_KEY, KAGENT, OWN, object},
+    fields::Fields,
+};
+
+/// A word on one item, or on the only one there is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Said {
+    /// Which item: the asker's name for it, or the id of its request. Nothing means all that wait.
+    pub item: Option<String>,
+    /// What is said.
+    pub word: DecisionWord,
+    /// Why.
+    pub reason: Option<String>,
+    /// Other arguments.
+    pub arguments: Option<Map<String, Value>>,
+    /// The answer to a question.
+    pub answer: Option<Value>,
+    /// The digest the speaker saw.
+    pub digest: Option<String>,
+    /// The version the speaker saw.
+    pub version: Option<u32>,
+}
+
+impl Said {
+    fn new(item: Option<String>, word: DecisionWord) -> Self {
+        Self { item, word, reason: None, arguments: None, answer: None, digest: None, version: None }
+    }
+}
+
+/// Every word of the message; none if it is chatter.
+pub fn said(message: &Message) -> Result<Vec<Said>, Fault> {
+    let mut all = Vec::new();
+    for (key, words) in &message.metadata {
+        match key.as_str() {
+            KAGENT => all.extend(kagent(&Fields::of(Some(words), "hitl/v1")?)?),
+            OWN => all.push(plain(&Fields::of(Some(words), "decision")?)?),
+            AGENTSTACK => all.push(plain(&Fields::of(Some(words), "agentstack approval")?)?),
+            DIGESTED | DIGESTED_KEY => all.push(plain(&Fields::of(Some(words), "approval")?)?),
+            _ => {}
+        }
+    }
+    for (index, part) in message.parts.iter().enumerate() {
+        let Content::Data(Value::Object(data)) = &part.content else { continue };
+        let fields = Fields::whole(data, &format!("message.parts[{index}].data"));
+        match data.get("type").and_then(Value::as_str) {
+            Some("approval_response") => all.push(plain(&fields)?),
+            Some("tool_approval_response" | "ask_user_response") => all.extend(kagent(&fields)?),
+            _ if data.contains_key("decision_type") => all.extend(typed(&fields)?),
+            _ => {}
+        }
+    }
+    Ok(all)
+}
+
+/// `decision` with whatever goes with it.
+fn plain(fields: &Fields<'_>) -> Result<Said, Fault> {
+    let mut item = None;
+    for name in ["approval_id", "id", "requestId", "request_id"] {
+        item = item.or(fields.text(name)?.map(str::to_owned));
+    }
+    let mut said = Said::new(item, word(fields, "decision")?);
+    for name in ["reason", "comment", "rejection_reason"] {
+        said.reason = said.reason.or(fields.text(name)?.map(str::to_owned));
+    }
+    for name in ["arguments", "args", "modified_args"] {
+        if said.arguments.is_none() && fields.get(name).is_some() {
+            said.arguments = Some(object(fields.get(name), name)?);
+        }
+    }
+    // A yes with other arguments is not a yes to what was asked.
+    if said.arguments.is_some() && said.word == DecisionWord::Approve {
+        said.word = DecisionWord::Edit;
+    }
+    said.answer = fields.get("answer").cloned();
+    said.digest = fields.text("digest")?.map(str::to_owned);
+    said.version = fields.count("version")?;
+    Ok(said)
+}
+
+fn word(fields: &Fields<'_>, name: &str) -> Result<DecisionWord, Fault> {
+    match fields.word(name)? {
+        "approve" => Ok(DecisionWord::Approve),
+        "edit" | "modify" => Ok(DecisionWord::Edit),
+        "deny" | "reject" => Ok(DecisionWord::Deny),
+        "respond" | "answer" => Ok(DecisionWord::Respond),
+        _ => Err(fields.fault(name, "is none of approve, edit, deny and respond")),
+    }
+}
+
+fn kagent(fields: &Fields<'_>) -> Result<Vec<Said>, Fault> {
+    match fields.text("type")? {
+        Some("tool_approval_response") => fields
+            .objects("approvals")?
+            .iter()
+            .map(|approval| {
+                let approved = approval.flag("approved")?;
+                let approved = approved.ok_or_else(|| approval.fault("approved", "is missing"))?;
+                let word = if approved { DecisionWord::Approve } else { DecisionWord::Deny };
+                let mut said = Said::new(Some(approval.word("id")?.to_owned()), word);
+                said.reason = approval.text("rejection_reason")?.map(str::to_owned);
+                Ok(said)
+            })
+            .collect(),
+        Some("ask_user_response") => {
+            let id = fields.word("id")?;
+            answers(fields, "answers", id)
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// The answers to questions, in their order. One word in a list is that word; several are a choice of several.
+fn answers(fields: &Fields<'_>, name: &str, id: &str) -> Result<Vec<Said>, Fault> {
+    let each = fields.objects(name)?.into_iter().enumerate();
+    each.map(|(index, answer)| {
+        let mut said = Said::new(Some(format!("{id}#{index}")), DecisionWord::Respond);
+        said.answer = Some(match answer.list("answer")? {
+            [one] => one.clone(),
+            several => Value::Array(several.to_vec()),
+        });
+        Ok(said)
+    })
+    .collect()
+}
+
+/// The words of kagent's releases and of the proposal before them: `decision_type`, one for all or one for each call.
+fn typed(fields: &Fields<'_>) -> Result<Vec<Said>, Fault> {
+    let reason = fields.text("rejection_reason")?.map(str::to_owned);
+    match fields.word("decision_type")? {
+        "batch" => {
+            let reasons = fields.below("rejection_reasons")?;
+            let decisions = fields.needed("decisions")?;
+            decisions
+                .map_all()
+                .keys()
+                .map(|id| {
+                    let mut said = Said::new(Some(id.clone()), word(&decisions, id)?);
+                    if let Some(reasons) = &reasons {
+                        said.reason = reasons.text(id)?.map(str::to_owned);
+                    }
+                    Ok(said)
+                })
+                .collect()
+        }
+        _ => Ok(vec![Said { reason, ..Said::new(None, word(fields, "decision_type")?) }]),
+    }
+}

@@ -1,0 +1,81 @@
+//! A message on a waiting task: a decision if a reviewer says it, and chatter otherwise.
+
+use placet_a2a::{
+    Fault, Message,
+    desk::{Said, said},
+};
+use placet_core::{Actor, DecisionWord, Request, Role, State as Life};
+use placet_gate::Decision;
+use std::sync::Arc;
+
+use super::{desk::fault, task::Lineage};
+use crate::State;
+
+/// Casts the votes that the message holds. The agent that asked, and every other agent, can say what it likes: its words
+/// change nothing, and the task goes on waiting.
+pub(super) async fn cast(
+    state: &State,
+    actor: &Actor,
+    message: &Message,
+    requests: &[Arc<Request>],
+) -> Result<(), Fault> {
+    if actor.role == Role::Agent {
+        return Ok(());
+    }
+    // Read whole before the first vote is cast: half a message decides nothing.
+    let mut votes = Vec::new();
+    for said in said(message)? {
+        let now = state.gate.now();
+        let waiting = requests.iter().filter(|request| request.state_at(now) == Life::Pending);
+        let meant: Vec<&Arc<Request>> = waiting.filter(|request| means(&said, request)).collect();
+        if meant.is_empty() {
+            let which = said.item.as_deref().unwrap_or("any item");
+            return Err(Fault::InvalidParams(format!("nothing called `{which}` waits in this task")));
+        }
+        for request in meant {
+            votes.push(decision(&said, request)?);
+        }
+    }
+    for vote in votes {
+        state.gate.decide(actor, vote).await.map_err(|error| fault(state, error))?;
+    }
+    Ok(())
+}
+
+/// Whether a word is about this item: it names it, its call, or nothing at all.
+fn means(said: &Said, request: &Request) -> bool {
+    let Some(item) = &said.item else { return true };
+    let call = request.content.as_ref().and_then(|content| content.context.get("call_id"));
+    *item == request.id.to_string()
+        || Lineage::of(request).and_then(|lineage| lineage.id).as_ref() == Some(item)
+        || call.and_then(serde_json::Value::as_str) == Some(item)
+}
+
+fn decision(said: &Said, request: &Request) -> Result<Decision, Fault> {
+    // Most of these clients send no digest of what they saw, so they can say yes only to what was asked in the first place.
+    if said.digest.is_none() && said.word != DecisionWord::Deny && request.proposal.is_some() {
+        let why = "somebody proposed other arguments meanwhile: send the `digest` that you saw";
+        return Err(Fault::Unsupported(why.to_owned()));
+    }
+    let digest = match &said.digest {
+        None => request.current_digest(),
+        Some(text) => {
+            text.parse().map_err(|_| Fault::InvalidParams("`digest` is not one of ours".to_owned()))?
+        }
+    };
+    Ok(Decision {
+        id: request.id,
+        word: said.word,
+        digest,
+        version: said.version.unwrap_or(request.version),
+        reason: said.reason.clone(),
+        arguments: said.arguments.clone(),
+        answer: said.answer.clone(),
+        steps: None,
+        remember: None,
+        step_up: None,
+        display: None,
+        claimed: None,
+        idempotency: None,
+    })
+}

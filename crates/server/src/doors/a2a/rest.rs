@@ -1,0 +1,171 @@
+//! HTTP+JSON: the addresses of 1.0, and with `/v1` before them those of 0.3.
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{FromRequestParts as _, Path, State as AxumState},
+    http::{Method, Request},
+    response::Response,
+    routing::{any, get, post},
+};
+use http::{HeaderValue, StatusCode, header};
+use placet_a2a::{Fault, Operation, Version};
+use placet_ledger::ijson::{self, Limits};
+use serde_json::{Map, Value, json};
+
+use super::{
+    rpc,
+    serve::{Answer, serve, status},
+};
+use crate::{State, call, v1};
+
+pub(super) fn routes(root: &str) -> Router<State> {
+    let mut routes = Router::new();
+    for (prefix, version) in [("", Version::V10), ("/v1", Version::V03)] {
+        let at = |path: &str| format!("{root}{prefix}{path}");
+        let whole = move |operation| {
+            move |state: AxumState<State>, request: Request<Body>| {
+                handle(state, request, operation, version, Map::new())
+            }
+        };
+        routes = routes
+            .route(&at("/message:send"), post(whole(Operation::Send)))
+            .route(&at("/message:stream"), post(whole(Operation::Stream)))
+            .route(&at("/tasks"), get(whole(Operation::List)))
+            .route(
+                &at(if version == Version::V10 { "/extendedAgentCard" } else { "/card" }),
+                get(whole(Operation::Card)),
+            )
+            .route(
+                &at("/tasks/{task}"),
+                any(move |state: AxumState<State>, Path(task): Path<String>, request: Request<Body>| {
+                    one(state, task, request, version)
+                }),
+            )
+            .route(&at("/tasks/{task}/pushNotificationConfigs"), any(whole(Operation::PushList)))
+            .route(&at("/tasks/{task}/pushNotificationConfigs/{config}"), any(whole(Operation::PushGet)));
+    }
+    routes
+}
+
+/// `/tasks/{id}`, `/tasks/{id}:cancel` and `/tasks/{id}:subscribe`, which the protocol has as GET here and as POST there.
+async fn one(state: AxumState<State>, task: String, request: Request<Body>, version: Version) -> Response {
+    let (id, verb) = task.split_once(':').unwrap_or((&task, ""));
+    let operation = match (request.method(), verb) {
+        (&Method::GET, "") => Operation::Get,
+        (&Method::POST, "cancel") => Operation::Cancel,
+        (&Method::GET | &Method::POST, "subscribe") => Operation::Subscribe,
+        _ => {
+            let what = format!("{} /tasks/{{id}}:{verb}", request.method());
+            return refuse(version, &Fault::MethodNotFound(what.chars().take(80).collect()), None);
+        }
+    };
+    let named = Map::from_iter([("id".to_owned(), json!(id))]);
+    handle(state, request, operation, version, named).await
+}
+
+async fn handle(
+    AxumState(state): AxumState<State>,
+    request: Request<Body>,
+    operation: Operation,
+    version: Version,
+    mut params: Map<String, Value>,
+) -> Response {
+    let (mut parts, body) = request.into_parts();
+    // Answered in the type that was asked in.
+    let media = parts.headers.get(header::CONTENT_TYPE).cloned();
+    let named = rpc::header(&parts.headers, parts.uri.query());
+    // The address says the version; a header that says another is a mistake of the caller's.
+    let said = match (named.as_deref(), version) {
+        (None | Some(""), _) => Ok(version),
+        (Some(text), _) => Version::named(Some(text)),
+    };
+    match said {
+        Ok(said) if said == version => {}
+        Ok(said) => {
+            let why = format!("{} at an address of {}", said.as_str(), version.as_str());
+            return refuse(version, &Fault::VersionNotSupported(why), media);
+        }
+        Err(fault) => return refuse(version, &fault, media),
+    }
+    let actor = match call::Caller::from_request_parts(&mut parts, &state).await {
+        Ok(call::Caller(actor)) => actor,
+        Err(problem) => return refuse(version, &super::problem(problem), media),
+    };
+    match read(&state, &parts, body).await {
+        Ok(more) => params.extend(more.into_iter().filter(|(name, _)| name != "id")),
+        Err(fault) => return refuse(version, &fault, media),
+    }
+    match serve(&state, &actor, operation, version, &Value::Object(params), None).await {
+        Ok(Answer::Document(result)) => typed(v1::json(StatusCode::OK, &result), media),
+        Ok(Answer::Stream(response)) => response,
+        Err(fault) => refuse(version, &fault, media),
+    }
+}
+
+/// The parameters: the body, or the query, whose numbers and flags are spelled as text.
+async fn read(
+    state: &State,
+    parts: &axum::http::request::Parts,
+    body: Body,
+) -> Result<Map<String, Value>, Fault> {
+    if parts.method == Method::GET {
+        let pairs = parts.uri.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
+        let value = |name: &str, text: &str| match name {
+            "historyLength" | "pageSize" => {
+                text.parse::<i64>().map_or_else(|_| json!(text), |count| json!(count))
+            }
+            "includeArtifacts" => text.parse::<bool>().map_or_else(|_| json!(text), |flag| json!(flag)),
+            _ => json!(decoded(text)),
+        };
+        return Ok(pairs.map(|(name, text)| (name.to_owned(), value(name, text))).collect());
+    }
+    let media =
+        parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = media.split(';').next().unwrap_or_default().trim();
+    if !["", "application/json", "application/a2a+json"].contains(&essence) {
+        return Err(Fault::ContentType(format!(
+            "`{essence}`: send application/json or application/a2a+json"
+        )));
+    }
+    let limits = Limits::default();
+    let bytes = call::read(body, &limits, state).await.map_err(super::problem)?;
+    if bytes.is_empty() {
+        return Ok(Map::new());
+    }
+    match ijson::parse(&bytes, &limits) {
+        Ok(Value::Object(body)) => Ok(body),
+        Ok(_) => Err(Fault::InvalidParams("the body is not an object".to_owned())),
+        Err(error) => Err(Fault::Parse(error.to_string())),
+    }
+}
+
+/// Text of a query: `%41` is `A`, and `+` a space.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, more)) = rest.split_first() {
+        rest = more;
+        let hex = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+        match (first, more) {
+            (b'%', [high, low, after @ ..]) if hex(*high).is_some() && hex(*low).is_some() => {
+                bytes.push(hex(*high).unwrap_or(0) << 4 | hex(*low).unwrap_or(0));
+                rest = after;
+            }
+            (b'+', _) => bytes.push(b' '),
+            (byte, _) => bytes.push(*byte),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn refuse(version: Version, fault: &Fault, media: Option<HeaderValue>) -> Response {
+    typed(v1::json(status(fault), &fault.http(version)), media)
+}
+
+fn typed(mut response: Response, media: Option<HeaderValue>) -> Response {
+    let ours = media.filter(|media| media.as_bytes().starts_with(b"application/a2a+json"));
+    let ours = ours.unwrap_or(HeaderValue::from_static("application/json"));
+    response.headers_mut().insert(header::CONTENT_TYPE, ours);
+    response
+}

@@ -1,0 +1,76 @@
+//! JSON-RPC over HTTP: one address for both versions.
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{FromRequestParts as _, State as AxumState},
+    http::{HeaderMap, Request},
+    response::{IntoResponse as _, Response},
+    routing::post,
+};
+use http::StatusCode;
+use placet_a2a::{Call, Fault, Version, answer, refusal};
+use placet_ledger::ijson::{self, Limits};
+use serde_json::Value;
+
+use super::serve::{Answer, serve, status};
+use crate::{State, call, v1};
+
+pub(super) fn routes(root: &str) -> Router<State> {
+    // With the slash and without: some clients put one at the end of every address.
+    Router::new().route(root, post(handle)).route(&format!("{root}/"), post(handle))
+}
+
+/// The version a caller names, in a header or in the query.
+pub(super) fn header(headers: &HeaderMap, query: Option<&str>) -> Option<String> {
+    let said = headers.get("a2a-version").and_then(|value| value.to_str().ok()).map(str::to_owned);
+    said.or_else(|| {
+        let pairs = query.unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
+        pairs
+            .into_iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case("a2a-version"))
+            .map(|(_, value)| value.to_owned())
+    })
+}
+
+async fn handle(AxumState(state): AxumState<State>, request: Request<Body>) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let named = header(&parts.headers, parts.uri.query());
+    let fallback = Version::named(named.as_deref()).unwrap_or(Version::V10);
+    // Who is not known is told by HTTP, as the protocol has it.
+    let actor = match call::Caller::from_request_parts(&mut parts, &state).await {
+        Ok(call::Caller(actor)) => actor,
+        Err(problem) => return refuse(&Value::Null, fallback, &super::problem(problem)),
+    };
+    let limits = Limits::default();
+    let bytes = match call::media_type(&parts.headers) {
+        Ok(()) => call::read(body, &limits, &state).await,
+        Err(problem) => Err(problem),
+    };
+    let bytes = match bytes {
+        Ok(bytes) => bytes,
+        Err(problem) => return refuse(&Value::Null, fallback, &super::problem(problem)),
+    };
+    let body = match ijson::parse(&bytes, &limits) {
+        Ok(body) => body,
+        Err(error) => return refuse(&Value::Null, fallback, &Fault::Parse(error.to_string())),
+    };
+    let call = match Call::read(body, named.as_deref()) {
+        Ok(call) => call,
+        Err((id, version, fault)) => return refuse(&id, version, &fault),
+    };
+    match serve(&state, &actor, call.operation, call.version, &call.params, Some(call.id.clone())).await {
+        Ok(Answer::Document(result)) => v1::json(StatusCode::OK, &answer(&call.id, result)),
+        Ok(Answer::Stream(response)) => response,
+        Err(fault) => refuse(&call.id, call.version, &fault),
+    }
+}
+
+/// Faults are answers of JSON-RPC, so HTTP says 200; but for those about who calls, which HTTP has words for.
+fn refuse(id: &Value, version: Version, fault: &Fault) -> Response {
+    let code = match fault {
+        Fault::Unauthenticated(_) | Fault::Forbidden(_) | Fault::Busy(_) => status(fault),
+        _ => StatusCode::OK,
+    };
+    v1::json(code, &refusal(id, version, fault)).into_response()
+}
