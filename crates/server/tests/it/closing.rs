@@ -4,7 +4,12 @@ use std::time::Duration;
 
 use placet_testkit::{Backend, Server};
 use serde_json::json;
-use tokio::{io::AsyncWriteExt as _, net::TcpStream, task::JoinSet, time::Instant};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    task::JoinSet,
+    time::Instant,
+};
 
 use crate::{
     support::{Socket, Sse, action, ask, at, on_sqlite, soon, until_closed},
@@ -109,11 +114,14 @@ fn a_call_that_never_ends_is_cut_after_the_grace() {
         let bot = server.agent("bot").await;
         let token = bot.token.as_ref().expect("a token");
         let head = format!(
-            "POST /v1/requests HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Length: 1000\r\n\r\n{{"
+            "POST /v1/requests HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n"
         );
         let mut stream = TcpStream::connect(server.authority()).await.expect("the server accepts");
         stream.write_all(head.as_bytes()).await.expect("the start can be sent");
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        // The server says so once it reads the body: the call is being served, however busy this machine is.
+        let mut told = [0; 25];
+        soon(stream.read_exact(&mut told)).await.expect("the server asks for the body");
+        assert_eq!(told, *b"HTTP/1.1 100 Continue\r\n\r\n");
         let begun = Instant::now();
         server.stop().await;
         let took = begun.elapsed();

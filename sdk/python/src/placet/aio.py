@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
+import time
 import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import questions, wait
-from .base import GONE, Base, checked_on_denied, lost, reply
+from .base import CALLS, GONE, Base, checked_on_denied, lost, reply
 from .core import hold, steps, wire
 from .core.effects import Effect, Flow, Pause, Send
 from .core.listen import Event, Listener
@@ -34,6 +35,7 @@ class _Line:
 
     http: httpx.AsyncClient
     hub: wait.AsyncHub
+    calls: asyncio.Semaphore
 
 
 class AsyncClient(Base):
@@ -76,16 +78,16 @@ class AsyncClient(Base):
         if line is None:
             # The stream has a connection of its own, so that it never queues behind calls.
             http, streaming = (httpx.AsyncClient(**self._options()) for _ in range(2))
-            line = self._lines[loop] = _Line(http, wait.AsyncHub(streaming, self.timeout))
+            line = self._lines[loop] = _Line(http, wait.AsyncHub(streaming, self.timeout), asyncio.Semaphore(CALLS))
         return line
 
     async def _perform(self, effect: Effect) -> Any:
         line = self._line()
         if isinstance(effect, Send):
-            if effect.look:
-                async with line.hub.looks:
-                    return await self._send(line.http, effect)
-            return await self._send(line.http, effect)
+            if effect.held_for and not effect.look:
+                return await self._send(line.http, effect)
+            async with line.hub.looks if effect.look else line.calls:
+                return await self._send(line.http, effect)
         if isinstance(effect, Pause):
             return await asyncio.sleep(effect.seconds)
         return await line.hub.news(effect)
@@ -93,8 +95,9 @@ class AsyncClient(Base):
     async def _send(self, http: httpx.AsyncClient, call: Send) -> Any:
         import httpx
 
+        sent = time.monotonic()
         try:
-            return reply(await http.request(**self._request(call)))
+            return reply(await http.request(**self._request(call)), sent)
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             return lost(error)
 

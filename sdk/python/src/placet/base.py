@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import httpx
 
 DEFAULT_URL = "http://127.0.0.1:4000"
+CALLS = 24
+"""How many ordinary calls of one client are under way at the same time; the others wait for their turn here."""
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 GONE = 2.0
 """How long withdrawing may take when the caller was cancelled."""
@@ -79,7 +81,8 @@ class Base:
             "headers": {"Authorization": f"Bearer {self._token}", "User-Agent": agent},
             "timeout": httpx.Timeout(self.timeout, pool=None),
             # Idle connections are let go before the server closes them.
-            "limits": httpx.Limits(max_connections=128, max_keepalive_connections=64, keepalive_expiry=20.0),
+            # Few are kept: the pool looks at each of them for every call.
+            "limits": httpx.Limits(max_connections=None, max_keepalive_connections=CALLS, keepalive_expiry=20.0),
             "follow_redirects": False,
             # Nothing on this machine is behind a proxy, whatever the environment says.
             "trust_env": host not in LOOPBACK,
@@ -182,7 +185,7 @@ def checked_on_denied(word: str) -> str:
     return word
 
 
-def reply(response: httpx.Response) -> Reply:
+def reply(response: httpx.Response, sent: float) -> Reply:
     """An answer of httpx, as the core reads it."""
     after = response.headers.get("retry-after", "")
     return Reply(
@@ -190,6 +193,7 @@ def reply(response: httpx.Response) -> Reply:
         response.headers.get("content-type", ""),
         float(after) if after.isdigit() else None,
         response.content,
+        sent,
     )
 
 

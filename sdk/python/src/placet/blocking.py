@@ -96,8 +96,9 @@ class Client(Base):
     def _send(self, http: httpx.Client, call: Send) -> Any:
         import httpx
 
+        sent = time.monotonic()
         try:
-            return reply(http.request(**self._request(call)))
+            return reply(http.request(**self._request(call)), sent)
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             return lost(error)
 

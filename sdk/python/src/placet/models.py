@@ -33,10 +33,12 @@ class Record:
     Fields this version does not know are kept in `raw`. Words it does not know are never a yes.
     """
 
-    __slots__ = ("raw",)
+    __slots__ = ("as_of", "raw")
 
-    def __init__(self, raw: Mapping[str, Any]):
+    def __init__(self, raw: Mapping[str, Any], as_of: float = 0.0):
         self.raw: dict[str, Any] = dict(raw)
+        self.as_of = as_of
+        """It is not older than this moment of this machine's monotonic clock."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "raw":

@@ -142,7 +142,7 @@ def test_a_decision_that_came_while_withdrawing_counts():
 
 
 def waiting(*answers, within=None):
-    flow = steps.wait(Record(raw()), time.monotonic(), SETTINGS, within)
+    flow = steps.wait(Record(raw()), SETTINGS, within)
     return drive(flow, *answers)
 
 
@@ -158,7 +158,7 @@ def test_a_look_that_fails_before_is_repeated():
 
 
 def test_news_that_are_older_than_what_is_known_change_nothing():
-    flow = steps.wait(Record(raw(version=5)), time.monotonic(), SETTINGS)
+    flow = steps.wait(Record(raw(version=5)), SETTINGS)
     asked, record = drive(flow, Record(raw(version=4, state="approved")), Look(), said(raw(version=6, state="denied")))
     assert len(asked) == 3
     assert record.state == "denied"

@@ -37,6 +37,8 @@ class Reply:
     content_type: str
     retry_after: float | None
     body: bytes
+    sent: float = 0.0
+    """When the call went out (monotonic): the answer is not older than this."""
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ def _asking(
         patience = terms.patience(settings, lifetime(record))
         if record.state == "pending":
             left = None if terms.hold_for is None else max(0.0, began + terms.hold_for - time.monotonic())
-            record = yield from wait(record, began, settings, left, patience)
+            record = yield from wait(record, settings, left, patience)
         if record.state == "pending":
             if terms.then == "leave":
                 return Outcome("pending", record, reason="nobody has decided yet")

@@ -38,7 +38,10 @@ def send(
     while True:
         answer = yield call
         try:
-            return understand(wire.read(answer))
+            found = understand(wire.read(answer))
+            if isinstance(found, Record):
+                found.as_of = answer.sent
+            return found
         except wire.Again as again:
             pause = wire.after(again, outage, settings.url)
         yield Pause(pause)
@@ -48,17 +51,12 @@ def a_record(id: str | None = None) -> Callable[[dict[str, Any]], Record]:
     return lambda found: wire.record(found, id)
 
 
-def wait(
-    known: Record, since: float, settings: Settings, within: float | None = None, budget: float | None = None
-) -> Flow[Record]:
-    """The record once it is no longer pending, or as it stands when `within` is over. A dropped wait is no decision.
-
-    `since` is the moment before the known record was asked for.
-    """
+def wait(known: Record, settings: Settings, within: float | None = None, budget: float | None = None) -> Flow[Record]:
+    """The record once it is no longer pending, or as it stands when `within` is over. A dropped wait is no decision."""
     until = float("inf") if within is None else time.monotonic() + within
     allowance = settings.outage_budget if budget is None else budget
     outage = Outage(allowance)
-    record = known
+    record, since = known, known.as_of
     # The stream tells of the deadline, too. Only if it does not, a look decides; never the clock of this machine.
     look_at = time.monotonic() + lifetime(record) + GRACE
     while record.state == "pending":
@@ -86,9 +84,9 @@ def wait(
         else:
             outage.over()
             # A server (or a proxy) that does not hold the call must not be asked in a hot loop.
-            hasty = held is not None and found.version == record.version and time.monotonic() - began < HASTE
+            hasty = held is not None and found.version == record.version and time.monotonic() - answer.sent < HASTE
             pause = max(told.pause, HASTE if hasty else 0.0)
-            record, since = (found if found.version >= record.version else record), began
+            record, since = (found if found.version >= record.version else record), answer.sent
         if pause and record.state == "pending":
             yield Pause(max(0.0, min(pause, until - time.monotonic())))
     return record
@@ -99,9 +97,8 @@ def claim(id: str, claimant: str, settings: Settings, budget: float | None = Non
 
 
 def find_and_wait(id: str, settings: Settings, within: float | None) -> Flow[Record]:
-    began = time.monotonic()
     known = yield from send(wire.get(id), settings, a_record(id))
-    return (yield from wait(known, began, settings, within))
+    return (yield from wait(known, settings, within))
 
 
 def listing(query: dict[str, str], settings: Settings) -> Flow[Page]:
