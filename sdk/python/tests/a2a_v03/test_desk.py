@@ -23,8 +23,7 @@ def asking(data=ASKED, **more):
 
 
 async def first(events):
-    async for event in events:
-        return event[0]
+    return (await anext(aiter(events)))[0]
 
 
 async def last(events):

@@ -26,7 +26,9 @@ ASKED = {"type": "approval_request", "action": "delete_files", "args": {"files":
 async def client(server, request):
     async with httpx.AsyncClient(headers={"Authorization": f"Bearer {server.agent}"}, timeout=30) as http:
         card = await A2ACardResolver(http, f"{server.url}/a2a/desk").get_agent_card()
-        config = ClientConfig(httpx_client=http, supported_protocol_bindings=[request.param], use_client_preference=True)
+        config = ClientConfig(
+            httpx_client=http, supported_protocol_bindings=[request.param], use_client_preference=True
+        )
         yield ClientFactory(config).create(card)
 
 
@@ -37,8 +39,7 @@ def asking(data=ASKED, **more):
 
 
 async def first(events):
-    async for event in events:
-        return event.task
+    return (await anext(aiter(events))).task
 
 
 def told(artifact):

@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from adk.scripted import agent as adk_agent
-from adk.scripted import call, model, results, run, runner
 from langchain.agents import create_agent
 from langchain_core.tools import tool as langchain_tool
 from models import Scripted, calls
 
 import placet
+from adk.scripted import agent as adk_agent
+from adk.scripted import call, model, results, run, runner
 from placet.adapters.adk import PlacetPlugin
 from placet.adapters.langchain import PlacetMiddleware
 from support import Effects
