@@ -22,11 +22,17 @@ TESTS = ["test_block.py", "test_pause.py", "test_restart.py", "test_live.py", "t
 VERSIONS = ["1.25.0", "1.38.0", "2.0.0"]
 EXTRA = ["pytest", "pytest-asyncio", "sqlalchemy", "aiosqlite", "greenlet"]
 
-NOT_RESUMABLE = "this version refuses an invocation_id in an app that is not resumable; nothing runs"
+NOT_RESUMABLE = "this version does not go on with an invocation of an app that is not resumable; nothing runs"
+MADE_UP = "this version ends the run when the model makes up a tool; nobody is asked"
+ASKS_ANEW = "this version calls the model again instead of the call that was open; a person is asked anew, nothing runs"
 CANNOT: dict[str, dict[str, str]] = {
-    "1.25.0": {"same-invocation-new-call-id": NOT_RESUMABLE},
-    "1.38.0": {},
-    "2.0.0": {},
+    "1.25.0": {"same-invocation-new-call-id": NOT_RESUMABLE, "that_the_model_made_up": MADE_UP},
+    "1.38.0": {"same-invocation-new-call-id": NOT_RESUMABLE, "that_the_model_made_up": MADE_UP},
+    "2.0.0": {
+        "that_the_model_made_up": MADE_UP,
+        "denied_while_the_process_was_dead": ASKS_ANEW,
+        "killed_in_the_middle_of_the_tool": ASKS_ANEW,
+    },
 }
 """By version: a part of a test's id, and why that version cannot pass it."""
 

@@ -2,6 +2,7 @@
 import { asking, type Call } from "./call.js";
 import { type Duration, milliseconds } from "./duration.js";
 import { ConfigError, ProtocolError } from "./errors.js";
+import { events } from "./events.js";
 import { type GateOptions, gate } from "./gate.js";
 import type { Held, Refusal } from "./held.js";
 import { Holding, type HoldOptions } from "./hold.js";
@@ -9,10 +10,8 @@ import { Http } from "./http.js";
 import { canonical } from "./json.js";
 import * as keys from "./keys.js";
 import { type Asked, type Confirmation, confirmation, input, type Plan, plan } from "./questions.js";
-import { Outage, sleep } from "./retry.js";
 import { env } from "./runtime.js";
 import { Counter, currentSession, type Session } from "./session.js";
-import { listen } from "./stream.js";
 import { Waiting } from "./wait.js";
 import type {
   Claimed,
@@ -225,6 +224,7 @@ export class Placet {
   async report(
     id: string,
     outcome: { permit: string; status: "succeeded" | "failed"; resultDigest?: string; note?: string },
+    options: { signal?: AbortSignal } = {},
   ): Promise<RequestRecord> {
     const { permit, status, resultDigest, note } = outcome;
     const body = {
@@ -233,12 +233,12 @@ export class Placet {
       ...(resultDigest === undefined ? {} : { result_digest: resultDigest }),
       ...(note === undefined ? {} : { note }),
     };
-    return this.#post(`${path(id)}/outcome`, body);
+    return this.#post(`${path(id)}/outcome`, body, options.signal);
   }
 
   /** Withdraws a request that is pending, or approved and not claimed. */
-  async cancel(id: string, reason?: string): Promise<RequestRecord> {
-    return this.#post(`${path(id)}/cancel`, reason === undefined ? {} : { reason });
+  async cancel(id: string, reason?: string, options: { signal?: AbortSignal } = {}): Promise<RequestRecord> {
+    return this.#post(`${path(id)}/cancel`, reason === undefined ? {} : { reason }, options.signal);
   }
 
   /** For people and tests: decides on what was seen, by digest and version. */
@@ -273,57 +273,8 @@ export class Placet {
   }
 
   /** Every change of the requests this key may see, across reconnects, until the signal or `break` ends it. */
-  async *stream(options: { after?: string; signal?: AbortSignal } = {}): AsyncGenerator<StreamEvent, void> {
-    const end = new AbortController();
-    const stop = () => end.abort(options.signal?.reason);
-    options.signal?.addEventListener("abort", stop, { once: true });
-    if (options.signal?.aborted) stop();
-    const queue: StreamEvent[] = [];
-    let failed: unknown;
-    let wake = () => {};
-    let cursor = options.after;
-    const outage = new Outage();
-    const pump = async () => {
-      while (!end.signal.aborted) {
-        try {
-          await listen(
-            this.#http,
-            cursor,
-            end.signal,
-            () => outage.over(),
-            (event) => {
-              if (event.id) cursor = event.id;
-              if (event.data === "") return;
-              queue.push({ type: event.event, ...JSON.parse(event.data) } as StreamEvent);
-              wake();
-            },
-          );
-        } catch (error) {
-          if (end.signal.aborted) break;
-          const again = this.#http.again(error, outage);
-          if (again === undefined) throw error;
-          await sleep(again, end.signal).catch(() => {});
-        }
-      }
-    };
-    const pumping = pump().catch((error: unknown) => {
-      failed = error;
-    });
-    try {
-      for (;;) {
-        const next = queue.shift();
-        if (next) {
-          yield next;
-          continue;
-        }
-        if (failed !== undefined) throw failed;
-        if (end.signal.aborted) return;
-        await Promise.race([pumping, new Promise<void>((done) => (wake = done))]);
-      }
-    } finally {
-      end.abort();
-      options.signal?.removeEventListener("abort", stop);
-    }
+  stream(options: { after?: string; signal?: AbortSignal } = {}): AsyncGenerator<StreamEvent, void> {
+    return events(this.#http, options);
   }
 
   /** @internal How often this call was made before in its session. */
@@ -337,9 +288,9 @@ export class Placet {
     this.#onUnreported(held, error);
   }
 
-  #post(where: string, body: unknown): Promise<RequestRecord> {
+  #post(where: string, body: unknown, signal?: AbortSignal): Promise<RequestRecord> {
     const headers = { "idempotency-key": keys.random() };
-    return this.#record({ method: "POST", path: where, body, headers });
+    return this.#record({ method: "POST", path: where, body, headers }, { signal });
   }
 
   async #record(...[call, sending]: Parameters<Http["send"]>): Promise<RequestRecord> {

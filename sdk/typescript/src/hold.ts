@@ -37,6 +37,8 @@ export class Holding {
   readonly #until: number | undefined;
   /** Kept in memory: the same claimant gets the same permit again when an answer is lost. */
   readonly #claimant = keys.claimant();
+  /** Aborted when everything that was tried for a caller that is gone has had its time. */
+  readonly #given = new AbortController();
 
   constructor(client: Placet, asking: Asking, options: HoldOptions) {
     this.#client = client;
@@ -57,6 +59,15 @@ export class Holding {
   }
 
   async hold(): Promise<Held> {
+    const { signal } = this.#options;
+    const held = await this.#asked();
+    if (!held.go || !signal?.aborted) return held;
+    // The yes came, and the caller had gone in the same moment.
+    await held.failed("not run: the caller was gone");
+    throw signal.reason;
+  }
+
+  async #asked(): Promise<Held> {
     const { signal } = this.#options;
     signal?.throwIfAborted();
     let asked: Promise<RequestRecord> | undefined;
@@ -82,7 +93,7 @@ export class Holding {
     const lifetime = body.expires_in ? milliseconds(body.expires_in, "expiresIn") : USUAL;
     const budget = this.#patience(lifetime);
     const claiming = this.#asking.claims ? { claim: true, claimant: this.#claimant } : {};
-    return this.#client.create(body, { key, weakKey, budget, ...claiming });
+    return this.#client.create(body, { key, weakKey, budget, signal: this.#given.signal, ...claiming });
   }
 
   /** Milliseconds of outage to bear: the client's budget, or with `pause` as long as the request itself may live. */
@@ -260,27 +271,26 @@ export class Holding {
   /** The caller is gone: take the request back, for a moment and as well as it goes. */
   async #farewell(asked: Promise<RequestRecord> | undefined): Promise<void> {
     if (!asked) return;
+    const { signal } = this.#given;
     const leave = async () => {
       const { id, permit } = await asked;
       if (permit) return this.#gone(id, permit);
       try {
-        await this.#client.cancel(id, "caller_gone");
+        await this.#client.cancel(id, "caller_gone", { signal });
       } catch (error) {
         if (!(error instanceof Problem) || error.record?.state !== "claimed") throw error;
         // The claim was on its way when the caller left. The same claimant gets the same permit.
-        await this.#gone(id, (await this.#client.claim(id, this.#claimant)).permit);
+        await this.#gone(id, (await this.#client.claim(id, this.#claimant, { signal })).permit);
       }
     };
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const bound = new Promise<void>((done) => {
-      timer = setTimeout(done, FAREWELL);
-    });
-    await Promise.race([leave().catch(() => undefined), bound]);
+    const timer = setTimeout(() => this.#given.abort(), FAREWELL);
+    await leave().catch(() => undefined);
     clearTimeout(timer);
   }
 
   async #gone(id: string, permit: string): Promise<void> {
-    await this.#client.report(id, { permit, status: "failed", note: "not run: the caller was gone" });
+    const outcome = { permit, status: "failed", note: "not run: the caller was gone" } as const;
+    await this.#client.report(id, outcome, { signal: this.#given.signal });
   }
 
   #held(status: Status, parts: Omit<HeldParts, "status" | "tool">): Held {

@@ -60,12 +60,6 @@ export class Http {
     }
   }
 
-  /** Milliseconds to pause before a stream is opened again, or nothing when that would not help. */
-  again(error: unknown, outage: Outage): number | undefined {
-    if (!(error instanceof Again)) return undefined;
-    return outage.pause(this.settings.outageBudget, error.after);
-  }
-
   /** The error for a budget that is spent. */
   spent(failure: Again): PlacetError {
     if (failure.last) return failure.last;

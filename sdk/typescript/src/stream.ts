@@ -30,7 +30,7 @@ export async function listen(
     });
     const type = response.headers.get("content-type") ?? "";
     if (response.status !== 200 || !type.startsWith("text/event-stream") || !response.body) {
-      throw await refusal(response, type);
+      throw await refusal(http, response, type);
     }
     const reader = response.body.getReader();
     const decoder = new TextDecoder();
@@ -58,8 +58,9 @@ export async function listen(
   }
 }
 
-async function refusal(response: Response, type: string): Promise<PlacetError> {
+async function refusal(http: Http, response: Response, type: string): Promise<PlacetError> {
   const text = (await response.text()).slice(0, 10_000);
-  if (response.status === 401) return new ConfigError("the key is not accepted, or was revoked");
+  if (response.status === 401)
+    return new ConfigError(`${http.settings.url} does not accept the key, or not any more`);
   return new Again(`the stream answered ${response.status} ${type} ${text.slice(0, 60)}`);
 }

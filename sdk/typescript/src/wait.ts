@@ -34,7 +34,8 @@ export class Waiting {
   #failures = 0;
   #outage = new Outage();
   #linger: ReturnType<typeof setTimeout> | undefined;
-  #reads: Waiter[] = [];
+  /** Those whose turn to be read has not come. */
+  #reads = new Set<Waiter>();
   #reading = 0;
   #polls = new Polls({
     ids: () => this.#waiters.keys(),
@@ -167,7 +168,7 @@ export class Waiting {
   /** A record that came from anywhere ends the waits for it, unless it is still pending. */
   #saw(record: RequestRecord): void {
     const same = this.#waiters.get(record.id);
-    if (!same || typeof record.version !== "number") return;
+    if (!same || typeof record.version !== "number" || typeof record.state !== "string") return;
     for (const waiter of [...same]) {
       if (record.version < waiter.version) continue;
       waiter.version = record.version;
@@ -180,14 +181,17 @@ export class Waiting {
   /** Reads one record, in turn with others. */
   #read(waiter: Waiter): void {
     if (this.#reading >= AT_ONCE) {
-      this.#reads.push(waiter);
+      this.#reads.add(waiter);
       return;
     }
     this.#reading += 1;
     void this.#readNow(waiter).finally(() => {
       this.#reading -= 1;
-      const next = this.#reads.shift();
-      if (next) this.#read(next);
+      for (const next of this.#reads) {
+        this.#reads.delete(next);
+        this.#read(next);
+        break;
+      }
     });
   }
 
@@ -226,17 +230,15 @@ export class Waiting {
     return record;
   }
 
-  /** Pauses after a failure. Those whose budget the outage has used up are told; false when nobody is left. */
-  async #pause(failure: Again, signal: AbortSignal): Promise<boolean> {
+  /** Pauses after a failure. Those whose budget the outage has used up are told. */
+  async #pause(failure: Again, signal: AbortSignal): Promise<void> {
     const pause = this.#outage.pause(Number.POSITIVE_INFINITY, failure.after) as number;
     const lasts = this.#outage.lasted() + pause;
     this.#fail(
       this.http.spent(failure),
       (waiter) => lasts > (waiter.budget ?? this.http.settings.outageBudget),
     );
-    if (this.#waiters.size === 0) return false;
-    await sleep(pause, signal).catch(() => {});
-    return !signal.aborted && this.#waiters.size > 0;
+    if (this.#waiters.size > 0) await sleep(pause, signal).catch(() => {});
   }
 
   #fail(error: unknown, which: (waiter: Waiter) => boolean = () => true): void {

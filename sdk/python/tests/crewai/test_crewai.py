@@ -100,7 +100,7 @@ def outcome(reviewer):
 
 def test_an_approved_call_runs_once_and_is_reported(client, reviewer, delete, effects, native):
     crew, model = crew_with([delete], [("delete", {"path": "a"})], native=native)
-    with Gate(client).install(), ThreadPoolExecutor() as pool:
+    with Gate(client, expires_in="60s").install(), ThreadPoolExecutor() as pool:
         run = pool.submit(crew.kickoff)
         request = reviewer.next()
         assert (request.tool, request.arguments) == ("delete", {"path": "a"})
@@ -133,7 +133,7 @@ def test_an_edited_call_runs_as_edited_and_the_model_is_told(client, reviewer, d
 
 def test_an_edit_with_a_name_that_the_tool_does_not_have_is_refused(client, reviewer, delete, effects):
     crew, _ = crew_with([delete], [("delete", {"path": "a"})])
-    with Gate(client), ThreadPoolExecutor() as pool:
+    with Gate(client, expires_in="60s"), ThreadPoolExecutor() as pool:
         run = pool.submit(crew.kickoff)
         request = reviewer.next()
         with pytest.raises(placet.Invalid):
@@ -151,7 +151,7 @@ def test_a_call_without_arguments_cannot_be_edited(client, reviewer, effects, na
         return "empty"
 
     crew, _ = crew_with([wipe], [("wipe", {})], native=native)
-    with Gate(client), ThreadPoolExecutor() as pool:
+    with Gate(client, expires_in="60s"), ThreadPoolExecutor() as pool:
         run = pool.submit(crew.kickoff)
         request = reviewer.next()
         assert request.allowed == ["approve", "deny"]
@@ -243,7 +243,7 @@ def test_without_our_care_a_tool_that_fails_runs_six_times(delete, effects):
 def test_parallel_calls_are_decided_one_by_one(client, reviewer, delete, effects):
     words = {"a": ("approve", {}), "b": ("deny", {"reason": "no"}), "c": ("edit", {"arguments": {"path": "d"}})}
     crew, _ = crew_with([delete], [("delete", {"path": path}) for path in "abc"])
-    with Gate(client), ThreadPoolExecutor() as pool:
+    with Gate(client, expires_in="60s"), ThreadPoolExecutor() as pool:
         run = pool.submit(crew.kickoff)
         for request in reviewer.wait_for(3):
             word, more = words[request.arguments["path"]]
@@ -321,7 +321,7 @@ def test_the_tools_of_a_coworker_are_held(client, reviewer, delete, effects):
     ask = ("delegate_work_to_coworker", {"task": "t", "context": "c", "coworker": "helper"})
     chief = Agent(role="chief", goal="g", backstory="b", llm=Scripted([ask]), allow_delegation=True)
     crew = Crew(agents=[chief, helper], tasks=[Task(description="d", expected_output="e", agent=chief)])
-    with Gate(client), ThreadPoolExecutor() as pool:
+    with Gate(client, expires_in="60s"), ThreadPoolExecutor() as pool:
         run = pool.submit(crew.kickoff)
         reviewer.approve("delegate_work_to_coworker")
         request = reviewer.next("delete")

@@ -3,6 +3,7 @@
  * every permission mode, subagents included. Nothing of the SDK is imported.
  */
 import { type Duration, milliseconds } from "../duration.js";
+import { ConfigError } from "../errors.js";
 import type { Held } from "../held.js";
 import type { JsonObject } from "../wire.js";
 import { type AdapterOptions, Gate, type Ruling, type ToolCall } from "./common.js";
@@ -13,7 +14,6 @@ interface HookInput {
   hook_event_name: string;
   session_id: string;
   cwd?: string;
-  permission_mode?: string;
   agent_id?: string;
   agent_type?: string;
   tool_name?: string;
@@ -38,12 +38,9 @@ type Permission =
   | { behavior: "deny"; message: string; toolUseID?: string };
 
 export interface ClaudeGate {
-  /**
-   * For `query`: your options with our hooks in front of yours. With `mode: "pause"` the run ends while nobody has decided
-   * (`terminal_reason` is `tool_deferred`); a run that resumes it waits for the decision.
-   */
+  /** For `query`: your options with our hooks in front of yours. */
   options<O extends { hooks?: object }>(options?: O): O;
-  /** The hooks by themselves. They hold, and never end the run. */
+  /** The hooks by themselves. */
   hooks: Hooks;
   /**
    * In place of the hooks, for programs that hold only what Claude Code would ask about. It is not called for tools in
@@ -60,12 +57,16 @@ export interface ClaudeGate {
 
 /** Claude Code blocks a call whose hook is late, and 60 seconds is not long for a person: about 23 days, in seconds. */
 const PATIENT = 2_000_000;
-/** Permission modes in which a call that is put off does not run by Claude Code's own rules. */
-const DEFERRING = ["default", "plan", "dontAsk"];
+const NO_PAUSE =
+  'there is no mode "pause" for Claude: a program that resumes a session may carry out a call that was put off before it ' +
+  "knows the hooks, and then nobody is asked; leave `mode` out, and calls wait";
+const EDITED =
+  "Another hook changed the arguments of this call. A person decides about what will run, so it was not run.";
 /** How many calls may be running; the oldest is forgotten first, and its outcome stays unknown. */
 const RUNNING = 10_000;
 
-export function createGate(options: AdapterOptions = {}): ClaudeGate {
+export function createGate(options: Omit<AdapterOptions, "mode"> = {}): ClaudeGate {
+  if ((options as AdapterOptions).mode === "pause") throw new ConfigError(NO_PAUSE);
   const gate = new Gate("claude-agent-sdk", options);
   const running = new Map<string, Held>();
   const started = (callId: string | undefined, held: Held) => {
@@ -79,28 +80,19 @@ export function createGate(options: AdapterOptions = {}): ClaudeGate {
     return held;
   };
 
-  const before = async (
-    pausable: boolean,
-    input: HookInput,
-    callId: string | undefined,
-    signal: AbortSignal,
-  ) => {
+  const before = async (input: HookInput, callId: string | undefined, signal: AbortSignal) => {
     const tool = input.tool_name ?? "";
     if (!gate.holds(tool)) return {};
-    const pausing = pausable && DEFERRING.includes(input.permission_mode ?? "");
     let ruling: Ruling;
     try {
-      ruling = await gate.rule(described(input, callId, signal), pausing);
+      ruling = await gate.rule(described(input, callId, signal));
     } catch (error) {
       // A hook that throws is a hook that failed; said as a no, it is one in every version.
       return decision("deny", {
         permissionDecisionReason: error instanceof Error ? error.message : String(error),
       });
     }
-    if (!ruling.go) {
-      if (ruling.pending && pausing) return decision("defer", {});
-      return decision("deny", { permissionDecisionReason: JSON.stringify(ruling.result) });
-    }
+    if (!ruling.go) return decision("deny", { permissionDecisionReason: JSON.stringify(ruling.result) });
     const { held } = ruling;
     started(callId, held);
     if (!held.edited) return decision("allow", {});
@@ -109,6 +101,17 @@ export function createGate(options: AdapterOptions = {}): ClaudeGate {
       additionalContext: JSON.stringify(held.note()),
     });
   };
+
+  /** Claude Code runs these hooks side by side and takes the last edit: an edit of another hook is one nobody approved. */
+  const unedited = (theirs: HookMatcher): HookMatcher => ({
+    ...theirs,
+    hooks: theirs.hooks.map((hook) => async (input: HookInput, callId, given) => {
+      const said = await hook(input as never, callId, given);
+      const more = said?.hookSpecificOutput as JsonObject | undefined;
+      if (more?.updatedInput === undefined || !gate.holds(input.tool_name ?? "")) return said;
+      return decision("deny", { permissionDecisionReason: EDITED });
+    }),
+  });
 
   const after = async (input: HookInput, callId: string | undefined) => {
     const held = ended(callId);
@@ -119,27 +122,22 @@ export function createGate(options: AdapterOptions = {}): ClaudeGate {
 
   const reports: Hooks = { PostToolUse: [{ hooks: [after] }], PostToolUseFailure: [{ hooks: [after] }] };
   const timeout = patience(options.holdFor);
-  const hooks = (pausable: boolean): Hooks => ({
+  const hooks: Hooks = {
     PreToolUse: [
-      {
-        hooks: [(input, callId, { signal }) => before(pausable, input, callId, signal)],
-        timeout,
-        onFailure: "block",
-      },
+      { hooks: [(input, callId, { signal }) => before(input, callId, signal)], timeout, onFailure: "block" },
     ],
     ...reports,
-  });
+  };
   return {
-    hooks: hooks(false),
+    hooks,
     reports,
     options(given) {
       const own = (given?.hooks ?? {}) as Hooks;
-      const { resume, continue: goesOn } = (given ?? {}) as { resume?: string; continue?: boolean };
-      // Claude Code forgets a call that is put off a second time, so a run that goes on waits.
-      const pausable = gate.mode === "pause" && resume === undefined && goesOn !== true;
       const merged: Hooks = { ...own };
-      for (const [event, ours] of Object.entries(hooks(pausable)))
-        merged[event] = [...ours, ...(own[event] ?? [])];
+      for (const [event, ours] of Object.entries(hooks)) {
+        const theirs = own[event] ?? [];
+        merged[event] = [...ours, ...(event === "PreToolUse" ? theirs.map(unedited) : theirs)];
+      }
       return { ...given, hooks: merged } as NonNullable<typeof given>;
     },
     async canUseTool(tool, input, { signal, toolUseID, agentID }) {
@@ -178,7 +176,7 @@ function described(input: HookInput, callId: string | undefined, signal: AbortSi
   };
 }
 
-function decision(permissionDecision: "allow" | "deny" | "defer", more: JsonObject): JsonObject {
+function decision(permissionDecision: "allow" | "deny", more: JsonObject): JsonObject {
   return { hookSpecificOutput: { hookEventName: "PreToolUse", permissionDecision, ...more } };
 }
 

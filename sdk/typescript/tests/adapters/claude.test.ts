@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -235,83 +235,30 @@ describe("Claude Agent SDK", () => {
     expect((await stage.states(session)).sort()).toEqual(["denied", "succeeded", "succeeded"]);
   });
 
-  // With tools of Claude Code itself: those of servers inside the program are connected too late for a call put off.
-  describe("pausing", () => {
-    const paused = async (session: string, permissionMode: Options["permissionMode"] = "default") => {
-      const told: Told = new Map();
-      const args = (word: string) => ({
-        command: `echo ${word} >> ${session}`,
-        description: "Leaves a word behind",
-      });
-      const turns = [[{ id: `${session}-1`, tool: "Bash", args: args("asked") }]];
-      const { run, close } = await world({ [PROMPT]: turns }, told);
-      /** As another process would: a new gate and client, and the session of Claude Code. */
-      const begin = (more: Options = {}, prompt = PROMPT) =>
-        run(
-          createGate(stage.gate(session, { mode: "pause" })).options<Options>({ permissionMode, ...more }),
-          prompt,
-        );
-      const effects = () => readFile(join(work, session), "utf8").catch(() => "");
-      const first = await begin();
-      return {
-        first,
-        told,
-        effects,
-        args,
-        resume: () => begin({ resume: first?.session_id }, "Go on."),
-        close,
-      };
+  test("a hook of the program cannot change what was approved", async () => {
+    const session = fresh("hook-edit");
+    const effect = new Effect();
+    const told: Told = new Map();
+    const { run, close } = await world({ [PROMPT]: script([[call(session, 1, ["a.md"])]]) }, told);
+    const edited = { permissionDecision: "allow" as const, updatedInput: { files: ["b.md"] } };
+    const own: Options = {
+      mcpServers: { files: made({ delete_files: effect.run }) },
+      hooks: {
+        PreToolUse: [
+          { hooks: [async () => ({ hookSpecificOutput: { hookEventName: "PreToolUse", ...edited } })] },
+        ],
+      },
     };
+    const running = run(createGate(stage.gate(session)).options(own));
+    await stage.ann.approve(inSession(session));
+    await running;
+    await close();
+    expect(effect.ran).toEqual([]);
+    expect(told.get(`${session}-1`)).toContain("Another hook changed the arguments");
+  });
 
-    test("a run ends while nobody has decided, and the same call runs once when it is resumed", async () => {
-      const session = fresh("pause");
-      const { first, told, effects, resume, close } = await paused(session);
-      expect(first?.terminal_reason).toBe("tool_deferred");
-      expect(first).toMatchObject({ deferred_tool_use: { id: `${session}-1` } });
-      await stage.ann.approve(inSession(session));
-      expect(await effects()).toBe("");
-      expect((await resume())?.terminal_reason).toBe("completed");
-      expect(await effects()).toBe("asked\n");
-      // Resumed once more, there is nothing left to run.
-      await resume();
-      await close();
-      expect(await effects()).toBe("asked\n");
-      expect(told.get(`${session}-1`)).toContain("completed");
-      expect(await stage.states(session)).toEqual(["succeeded"]);
-    });
-
-    test("a run that is resumed too early waits", async () => {
-      const session = fresh("pause-early");
-      const { effects, args, resume, close } = await paused(session);
-      const running = resume();
-      await new Promise((done) => setTimeout(done, 3_000));
-      expect(await effects()).toBe("");
-      await stage.ann.edit(args("edited"), inSession(session));
-      await running;
-      await close();
-      expect(await effects()).toBe("edited\n");
-      expect(await stage.states(session)).toEqual(["succeeded"]);
-    });
-
-    test("a call that was put off and then denied does not run", async () => {
-      const session = fresh("pause-deny");
-      const { told, effects, resume, close } = await paused(session);
-      await stage.ann.deny("not this year", inSession(session));
-      await resume();
-      await close();
-      expect(await effects()).toBe("");
-      expect(told.get(`${session}-1`)).toContain("not this year");
-    });
-
-    test("where putting off could let the call run, it is held instead", async () => {
-      const session = fresh("pause-bypass");
-      const running = paused(session, "bypassPermissions");
-      await stage.ann.pending(inSession(session), 30_000);
-      await stage.ann.deny("no", inSession(session));
-      const { first, effects, close } = await running;
-      await close();
-      expect(first?.terminal_reason).toBe("completed");
-      expect(await effects()).toBe("");
-    });
+  test("there is no pausing, which could let a call run before the hooks are known", () => {
+    const options = stage.gate(fresh("pause"), { mode: "pause" });
+    expect(() => createGate(options)).toThrow(/no mode "pause" for Claude/);
   });
 });

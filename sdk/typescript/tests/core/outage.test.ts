@@ -382,6 +382,40 @@ test.each([
   expect(await onRecord()).toMatchObject([{ state }]);
 });
 
+test("a caller that leaves while the server is away is not kept waiting", async () => {
+  proxy.rule = () => "hang";
+  const controller = new AbortController();
+  const running = agent({ outageBudget: "60s", timeout: "30s" }).run(call(), effects.run, {
+    signal: controller.signal,
+  });
+  const ended = expect(running).rejects.toThrow("gone");
+  await expect.poll(() => proxy.calls.length, { timeout: 5_000 }).toBe(1);
+  const began = performance.now();
+  controller.abort(new Error("gone"));
+  await ended;
+  expect(performance.now() - began).toBeLessThan(8_000);
+  // And nothing goes on behind its back.
+  await expect.poll(() => proxy.open("POST /v1/requests"), { timeout: 5_000 }).toBe(0);
+  expect(effects.count).toBe(0);
+});
+
+test("a caller that has left when the yes arrives does not run it", async () => {
+  tool = `free.${tool}`;
+  const controller = new AbortController();
+  const placet = agent({
+    fetch: async (target, init) => {
+      const answer = await fetch(target, init);
+      if (String(target).includes("claim=true")) queueMicrotask(() => controller.abort(new Error("gone")));
+      return answer;
+    },
+  });
+  await expect(placet.run(call(), effects.run, { signal: controller.signal })).rejects.toThrow("gone");
+  expect(effects.count).toBe(0);
+  expect(await onRecord()).toMatchObject([
+    { state: "failed", outcome: { note: expect.stringContaining("not run") } },
+  ]);
+});
+
 test("refused input is a clear error at once", async () => {
   await expect(agent().run(call({ summary: "x".repeat(9_000) }), effects.run)).rejects.toThrow(Problem);
   await expect(agent().run({ ...call(), tool: "rm -rf" }, effects.run)).rejects.toThrow(

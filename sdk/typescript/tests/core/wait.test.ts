@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { Placet } from "../../src/index.js";
 import { SseParser } from "../../src/sse.js";
 import { BadProxy } from "../support/proxy.js";
 import { type Reviewer, Server } from "../support/server.js";
@@ -202,6 +203,34 @@ test("the stream tells of every change, across a broken connection", async () =>
   await ann.approve(mine);
   await listening;
   expect(seen).toEqual(["request.created", "request.decided"]);
+});
+
+test("a slow reader of the stream gets everything, and no more is kept for it than there may be", async () => {
+  let streams = 0;
+  const placet = new Placet({
+    token: "k",
+    // Everything after the cursor at once, and then silence.
+    fetch: async (_, init) => {
+      streams += 1;
+      const after = Number(new Headers(init?.headers).get("last-event-id") ?? 0);
+      const lines = Array.from(
+        { length: 2_500 - after },
+        (_, n) => `id: ${after + n + 1}\ndata: {"n":${after + n + 1}}\n\n`,
+      );
+      const body = new ReadableStream({
+        start: (controller) =>
+          controller.enqueue(new TextEncoder().encode(`retry: 1000\n\n${lines.join("")}`)),
+      });
+      return new Response(body, { headers: { "content-type": "text/event-stream" } });
+    },
+  });
+  const seen: unknown[] = [];
+  for await (const event of placet.stream()) {
+    seen.push((event as unknown as { n: number }).n);
+    if (seen.length === 2_500) break;
+  }
+  expect(seen).toEqual(Array.from({ length: 2_500 }, (_, n) => n + 1));
+  expect(streams).toBe(3);
 });
 
 describe("events out of bytes", () => {

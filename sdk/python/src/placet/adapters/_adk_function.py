@@ -63,15 +63,23 @@ class Function:
             return await self.run(travel, stay, place)
 
         gated.__placet__ = self  # type: ignore[attr-defined]
+        # ADK reads the types where it finds the wrapper, and there the names in the function's own file mean nothing.
+        hints = self.hints()
+        parameters = [
+            one.replace(annotation=hints.get(name, one.annotation))
+            for name, one in self.signature.whole.parameters.items()
+        ]
         if context_name is None:
             # ADK hands the context to a parameter of this name and type, and never shows it to the model.
-            whole = self.signature.whole
             extra = inspect.Parameter("tool_context", inspect.Parameter.KEYWORD_ONLY, annotation=ToolContext)
-            parameters = list(whole.parameters.values())
             open_ended = bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD
             parameters.insert(len(parameters) - open_ended, extra)
-            gated.__signature__ = whole.replace(parameters=parameters)  # type: ignore[attr-defined]
-            gated.__annotations__ = {**getattr(self.func, "__annotations__", {}), "tool_context": ToolContext}
+            hints = {**hints, "tool_context": ToolContext}
+        returns = hints.get("return", self.signature.whole.return_annotation)
+        gated.__signature__ = self.signature.whole.replace(  # type: ignore[attr-defined]
+            parameters=parameters, return_annotation=returns
+        )
+        gated.__annotations__ = {**getattr(self.func, "__annotations__", {}), **hints}
         return gated
 
     async def run(self, travel: dict[str, Any], stay: dict[str, Any], place: Where) -> Any:
@@ -97,6 +105,12 @@ class Function:
         await permit.succeeded(result)
         return self.approved(held, result)
 
+    def hints(self) -> dict[str, Any]:
+        try:
+            return get_type_hints(self.func, include_extras=True)
+        except NameError:
+            return {}  # named for type checkers only; ADK cannot make anything of those either
+
     def misfit(self, arguments: dict[str, Any]) -> str | None:
         """Why edited arguments cannot be given to the function, or nothing."""
         found = self.signature.misfit(arguments)
@@ -110,10 +124,7 @@ class Function:
     def revived(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Arguments that came as JSON, as the types that the function names. ADK hands pydantic models to those that
         want them, so an edit does, too."""
-        try:
-            hints = get_type_hints(self.func)
-        except NameError:
-            hints = {}  # named for type checkers only; ADK cannot make models of those either
+        hints = self.hints()
         found = self.signature.coerced(arguments)
         return {name: _modelled(value, hints.get(name)) for name, value in found.items()}
 

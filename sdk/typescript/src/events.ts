@@ -1,0 +1,69 @@
+/** Every change as it happens, for programs that want all of them: across reconnects, and never faster than they are read. */
+import { Again, type Http } from "./http.js";
+import { Outage, sleep } from "./retry.js";
+import { listen } from "./stream.js";
+import type { StreamEvent } from "./wire.js";
+
+/** How many events wait for their reader. Beyond that the stream is left, and taken up where it was. */
+const AHEAD = 1_000;
+
+export async function* events(
+  http: Http,
+  options: { after?: string; signal?: AbortSignal },
+): AsyncGenerator<StreamEvent, void> {
+  const end = new AbortController();
+  const stop = () => end.abort(options.signal?.reason);
+  options.signal?.addEventListener("abort", stop, { once: true });
+  if (options.signal?.aborted) stop();
+  const queue: StreamEvent[] = [];
+  const outage = new Outage();
+  let cursor = options.after;
+  let failed: { error: unknown } | undefined;
+  let wake = () => {};
+
+  const pump = async () => {
+    while (!end.signal.aborted) {
+      try {
+        while (queue.length > 0) await sleep(10, end.signal);
+        await listen(
+          http,
+          cursor,
+          end.signal,
+          () => outage.over(),
+          ({ id, event, data }) => {
+            if (queue.length >= AHEAD) throw new Again("the reader is slow");
+            if (data !== "") queue.push({ type: event, ...JSON.parse(data) } as StreamEvent);
+            if (id) cursor = id;
+            wake();
+          },
+        );
+      } catch (error) {
+        if (end.signal.aborted) return;
+        const pause =
+          error instanceof Again ? outage.pause(http.settings.outageBudget, error.after) : undefined;
+        if (pause === undefined) throw error instanceof Again ? http.spent(error) : error;
+        await sleep(pause, end.signal).catch(() => {});
+      }
+    }
+  };
+  const pumping = pump().catch((error: unknown) => {
+    failed = { error };
+  });
+  try {
+    for (;;) {
+      const next = queue.shift();
+      if (next) yield next;
+      else if (failed) throw failed.error;
+      else if (end.signal.aborted) return;
+      else {
+        const news = new Promise<void>((done) => {
+          wake = done;
+        });
+        await Promise.race([pumping, news]);
+      }
+    }
+  } finally {
+    end.abort();
+    options.signal?.removeEventListener("abort", stop);
+  }
+}
