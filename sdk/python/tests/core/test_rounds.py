@@ -9,7 +9,7 @@ def test_no_call_runs_twice_and_none_undecided_when_the_agent_is_killed(tmp_path
     result = rounds.run(tmp_path, server, reviewer, 20)
     assert result.good, result
     # The rounds are worth something only if agents were killed, and calls ran all the same.
-    assert result.kills > 10
+    assert result.kills > 5
     assert result.ran > 20
 
 

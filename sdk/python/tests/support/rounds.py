@@ -96,7 +96,7 @@ def run(
     nurseries = threading.local()
     # How long an agent takes that is left alone, as far as is known: moments are chosen within that, so that they fall
     # everywhere between its first call and its last report, however busy the machine is.
-    alone = [1.0]
+    alone = [0.5]
 
     def one(number: int) -> int:
         if not hasattr(nurseries, "mine"):
@@ -109,8 +109,7 @@ def run(
             # The fourth is left to finish.
             code = nurseries.mine.run(arguments, moments.uniform(0.01, 1.0) * alone[-1] if attempt < 3 else 60)
             if code == 0:
-                if attempt == 3:
-                    alone.append((alone[-1] * 3 + time.monotonic() - began) / 4)
+                alone.append((alone[-1] + time.monotonic() - began) / 2)
                 return attempt
             assert code is None, f"the agent failed in {session}"
         raise AssertionError(f"{session} did not end")
