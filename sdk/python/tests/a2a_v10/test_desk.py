@@ -64,8 +64,11 @@ async def test_a_no_ends_rejected_with_the_reason(client, reviewer):
 async def test_a_client_that_went_away_subscribes_again(client, reviewer):
     task = await first(client.send_message(asking()))
     assert task.status.state == TaskState.TASK_STATE_INPUT_REQUIRED
-    with reviewer.always("edit", arguments={"files": []}):
-        events = [event async for event in client.subscribe(SubscribeToTaskRequest(id=task.id))]
+    events = []
+    async for event in client.subscribe(SubscribeToTaskRequest(id=task.id)):
+        events.append(event)
+        if len(events) == 1:
+            await reviewer.aedit({"files": []})
     assert events[-1].status_update.status.state == TaskState.TASK_STATE_COMPLETED
     again = await client.get_task(GetTaskRequest(id=task.id))
     assert told(again.artifacts[0])["args"] == {"files": []}
