@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand};
 
 use crate::evidence::{self, Profile, Variant};
-use crate::process::{Workspace, note, succeed};
+use crate::process::{Workspace, succeed};
 use crate::python::Pool;
 
 #[derive(Args)]
@@ -66,16 +66,9 @@ fn community(workspace: &Workspace, checkout: &Path) -> Result<()> {
     let placet = evidence::build(workspace, Profile::Dev, Variant::Product)?;
     let folder = workspace.target.join("conformance/community");
     fs::create_dir_all(&folder)?;
-    let python = venv(&folder)?;
-    let whole = checkout.canonicalize()?;
-    note("installing that project into a private environment (a minute the first time)");
-    succeed(
-        Command::new(&python)
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-            .arg(format!("{}[hitl,test]", whole.display()))
-            // What its own tests need of SQLAlchemy, and its list of packages leaves out.
-            .arg("greenlet"),
-    )?;
+    let whole = format!("{}[hitl,test]", checkout.canonicalize()?.display());
+    // greenlet: what its own tests need of SQLAlchemy, and its list of packages leaves out.
+    let python = Pool::new(workspace)?.install("conformance-community", &[&whole, "greenlet"])?;
     let test = folder.join("test_community.py");
     fs::write(&test, format!("{theirs}\n\n{}", include_str!("conformance/community.py")))?;
     let mut pytest = Command::new(&python);
@@ -96,13 +89,8 @@ fn events(workspace: &Workspace, checkout: &Path) -> Result<()> {
     let placet = evidence::build(workspace, Profile::Dev, Variant::Product)?;
     let folder = workspace.target.join("conformance/events");
     fs::create_dir_all(&folder)?;
-    let python = venv(&folder)?;
-    note("installing what those scripts import into a private environment");
-    succeed(
-        Command::new(&python)
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-            .args(["websockets>=13", "requests", "python-dotenv", "anthropic"]),
-    )?;
+    let imported = ["websockets>=13", "requests", "python-dotenv", "anthropic"];
+    let python = Pool::new(workspace)?.install("conformance-events", &imported)?;
     let mut driver = Command::new(&python);
     driver.arg("-c").arg(include_str!("conformance/events.py")).current_dir(&folder);
     succeed(driver.env("PLACET_BIN", placet).env("CHECKOUT", checkout.canonicalize()?))
@@ -125,15 +113,4 @@ fn swapped(workspace: &Workspace, script: &str, checkout: &Path) -> Result<()> {
     let mut driver = Command::new(python);
     driver.arg(sdk.join("conformance").join(script)).arg(checkout.canonicalize()?).current_dir(&sdk);
     succeed(&mut driver)
-}
-
-/// A private Python environment in this folder.
-fn venv(folder: &Path) -> Result<PathBuf> {
-    let python = folder.join("venv/bin/python");
-    if !python.exists() {
-        succeed(Command::new("python3").args(["-m", "venv"]).arg(folder.join("venv")))
-            .context("Python 3.10 or later with its `venv` module is needed")?;
-    }
-    ensure!(python.exists(), "python3 made no environment in {}", folder.display());
-    Ok(python)
 }

@@ -101,14 +101,21 @@ impl Pool {
         if fs::read_to_string(&stamp).is_ok_and(|there| there == wanted) && python.is_file() {
             return Ok(python);
         }
+        self.install(name, words)?;
+        fs::write(&stamp, wanted)?;
+        Ok(python)
+    }
+
+    /// Makes an environment anew with these words for `uv pip install`.
+    pub(crate) fn install(&self, name: &str, words: &[&str]) -> Result<PathBuf> {
         note(format!("installing the Python packages of `{name}`"));
+        let python = self.python(name);
         let mut venv = Command::new(&self.uv);
         venv.args(["venv", "--quiet", "--clear", "--python", "python3"]).arg(self.folder.join(name));
         succeed(&mut venv)?;
         let mut install = Command::new(&self.uv);
         install.args(["pip", "install", "--quiet", "--python"]).arg(&python).args(words);
         succeed(&mut install).with_context(|| format!("cannot install what `{name}` needs"))?;
-        fs::write(&stamp, wanted)?;
         Ok(python)
     }
 

@@ -27,12 +27,8 @@ pub enum Fault {
     Unsupported(String),
     /// A media type this agent does not take.
     ContentType(String),
-    /// The agent behind us answered something that is no answer.
-    BadAgentResponse(String),
     /// There is no card beyond the public one.
     NoExtendedCard,
-    /// The agent wants an extension that the caller did not name.
-    ExtensionRequired(String),
     /// A version this agent does not speak.
     VersionNotSupported(String),
     /// No key, or one that does not work.
@@ -58,9 +54,7 @@ impl Fault {
             Self::NoPush => -32003,
             Self::Unsupported(_) => -32004,
             Self::ContentType(_) => -32005,
-            Self::BadAgentResponse(_) => -32006,
             Self::NoExtendedCard => -32007,
-            Self::ExtensionRequired(_) => -32008,
             Self::VersionNotSupported(_) => -32009,
             // The protocol leaves these to HTTP; inside a stream or a batch they still need a number of ours.
             Self::Unauthenticated(_) => -32041,
@@ -75,7 +69,6 @@ impl Fault {
             Self::TaskNotFound(_) | Self::MethodNotFound(_) => 404,
             Self::NotCancelable(_) => 409,
             Self::ContentType(_) => 415,
-            Self::BadAgentResponse(_) => 502,
             Self::Internal(_) => 500,
             Self::Unauthenticated(_) => 401,
             Self::Forbidden(_) => 403,
@@ -98,9 +91,7 @@ impl Fault {
             Self::NoPush => "PUSH_NOTIFICATION_NOT_SUPPORTED",
             Self::Unsupported(_) => "UNSUPPORTED_OPERATION",
             Self::ContentType(_) => "CONTENT_TYPE_NOT_SUPPORTED",
-            Self::BadAgentResponse(_) => "INVALID_AGENT_RESPONSE",
             Self::NoExtendedCard => "EXTENDED_AGENT_CARD_NOT_CONFIGURED",
-            Self::ExtensionRequired(_) => "EXTENSION_SUPPORT_REQUIRED",
             Self::VersionNotSupported(_) => "VERSION_NOT_SUPPORTED",
             Self::Unauthenticated(_) => "UNAUTHENTICATED",
             Self::Forbidden(_) => "PERMISSION_DENIED",
@@ -112,12 +103,9 @@ impl Fault {
     fn canonical(&self) -> &'static str {
         match self {
             Self::TaskNotFound(_) => "NOT_FOUND",
-            Self::NotCancelable(_)
-            | Self::Unsupported(_)
-            | Self::ExtensionRequired(_)
-            | Self::NoExtendedCard => "FAILED_PRECONDITION",
+            Self::NotCancelable(_) | Self::Unsupported(_) | Self::NoExtendedCard => "FAILED_PRECONDITION",
             Self::NoPush | Self::VersionNotSupported(_) | Self::MethodNotFound(_) => "UNIMPLEMENTED",
-            Self::Internal(_) | Self::BadAgentResponse(_) => "INTERNAL",
+            Self::Internal(_) => "INTERNAL",
             Self::Unauthenticated(_) => "UNAUTHENTICATED",
             Self::Forbidden(_) => "PERMISSION_DENIED",
             Self::Busy(_) => "UNAVAILABLE",
@@ -139,11 +127,7 @@ impl Fault {
             Self::TaskNotFound(id) => format!("there is no task `{id}` of yours"),
             Self::NoPush => "this agent posts no notifications".to_owned(),
             Self::ContentType(why) => format!("the media type is not supported: {why}"),
-            Self::BadAgentResponse(why) => format!("the agent answered something that is no answer: {why}"),
             Self::NoExtendedCard => "this agent has no card beyond its public one".to_owned(),
-            Self::ExtensionRequired(uri) => {
-                format!("this agent needs the extension {uri}: name it in `A2A-Extensions`")
-            }
             Self::VersionNotSupported(said) => {
                 format!("the version `{said}` is not supported: send `A2A-Version: 1.0`, or none for 0.3")
             }

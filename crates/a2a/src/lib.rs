@@ -20,14 +20,12 @@ pub mod desk;
 mod fault;
 mod fields;
 mod model;
-mod push;
 mod rpc;
 mod send;
 mod version;
 
 pub use fault::Fault;
 pub use model::{Artifact, Content, Message, Part, Role, Status, Task, TaskState, Update};
-pub use push::PushConfig;
 pub use rpc::{Call, answer, refusal};
-pub use send::{ListTasks, Send};
+pub use send::{ListTasks, Send, TaskName};
 pub use version::{Operation, Version};

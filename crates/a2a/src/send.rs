@@ -1,22 +1,18 @@
 //! The parameters of the calls that send and list.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::{Fault, Message, PushConfig, TaskState, Version, fields::Fields};
+use crate::{Fault, Message, TaskState, Version, fields::Fields};
 
 /// What a send carries.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Send {
     /// What is said.
     pub message: Message,
-    /// Whether to answer before the task has ended or waits.
-    pub at_once: bool,
     /// How much of the history to answer with; nothing means all.
     pub history: Option<u32>,
-    /// Where to post news of the task.
-    pub push: Option<PushConfig>,
-    /// Whatever the caller added to the call.
-    pub metadata: Map<String, Value>,
+    /// Whether news of the task is to be posted somewhere.
+    pub wants_push: bool,
 }
 
 impl Send {
@@ -24,21 +20,31 @@ impl Send {
     pub fn read(version: Version, params: &Value) -> Result<Self, Fault> {
         let fields = Fields::of(Some(params), "params")?;
         let message = version.read_message(fields.get("message"), "params.message")?;
-        let configuration = fields.below("configuration")?;
-        let (mut at_once, mut history, mut push) = (false, None, None);
-        if let Some(wanted) = configuration {
-            at_once = match version {
-                Version::V03 => wanted.flag("blocking")?.is_some_and(|blocking| !blocking),
-                Version::V10 => wanted.flag("returnImmediately")?.unwrap_or(false),
-            };
-            history = wanted.count("historyLength")?;
-            let name = match version {
-                Version::V03 => "pushNotificationConfig",
-                Version::V10 => "taskPushNotificationConfig",
-            };
-            push = wanted.below(name)?.map(|wish| PushConfig::read(&wish)).transpose()?;
-        }
-        Ok(Self { message, at_once, history, push, metadata: fields.map("metadata")? })
+        let Some(wanted) = fields.below("configuration")? else {
+            return Ok(Self { message, history: None, wants_push: false });
+        };
+        let push = match version {
+            Version::V03 => "pushNotificationConfig",
+            Version::V10 => "taskPushNotificationConfig",
+        };
+        Ok(Self { message, history: wanted.count("historyLength")?, wants_push: wanted.get(push).is_some() })
+    }
+}
+
+/// Which task a call is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskName {
+    /// Its id.
+    pub id: String,
+    /// How much of the history to answer with; nothing means all.
+    pub history: Option<u32>,
+}
+
+impl TaskName {
+    /// Reads the parameters.
+    pub fn read(params: &Value) -> Result<Self, Fault> {
+        let fields = Fields::of(Some(params), "params")?;
+        Ok(Self { id: fields.word("id")?.to_owned(), history: fields.count("historyLength")? })
     }
 }
 
@@ -101,21 +107,31 @@ mod tests {
 
     use super::*;
 
-    fn sent(version: Version, configuration: &Value) -> Send {
-        let message = json!({"messageId": "m", "role": "user", "parts": [{"kind": "text", "text": "a"}]});
-        Send::read(version, &json!({"message": message, "configuration": configuration})).unwrap()
+    #[test]
+    fn a_wish_for_push_is_seen_under_the_name_each_version_gives_it() {
+        let sent = |version: Version, configuration: Value| {
+            let message = json!({"messageId": "m", "role": "user", "parts": [{"kind": "text", "text": "a"}]});
+            Send::read(version, &json!({"message": message, "configuration": configuration}))
+                .unwrap()
+                .wants_push
+        };
+        assert!(sent(Version::V03, json!({"pushNotificationConfig": {}})));
+        assert!(sent(Version::V10, json!({"taskPushNotificationConfig": {}})));
+        assert!(!sent(Version::V10, json!({"historyLength": 1})));
     }
 
     #[test]
-    fn not_to_block_and_to_return_at_once_are_the_same_wish() {
-        assert!(!sent(Version::V03, &json!({})).at_once);
-        assert!(!sent(Version::V03, &json!({"blocking": true})).at_once);
-        assert!(sent(Version::V03, &json!({"blocking": false})).at_once);
+    fn a_task_is_named_by_text() {
+        for params in
+            [json!({}), json!({"id": ""}), json!({"id": 1}), json!({"id": "t", "historyLength": -1})]
+        {
+            assert_eq!(TaskName::read(&params).unwrap_err().code(), -32602, "{params}");
+        }
     }
 
     #[test]
     fn empty_parameters_are_refused() {
-        for version in Version::ALL {
+        for version in [Version::V03, Version::V10] {
             assert_eq!(Send::read(version, &json!({})).unwrap_err().code(), -32602);
         }
     }

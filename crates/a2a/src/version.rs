@@ -58,24 +58,21 @@ impl Version {
             Self::V10 => "1.0",
         }
     }
-
-    /// Every version, oldest first.
-    pub const ALL: [Self; 2] = [Self::V03, Self::V10];
 }
 
-/// The methods of JSON-RPC by the name each version gives them. 0.3 has no list over JSON-RPC.
-const METHODS: [(Operation, Option<&str>, &str); 11] = [
-    (Operation::Send, Some("message/send"), "SendMessage"),
-    (Operation::Stream, Some("message/stream"), "SendStreamingMessage"),
-    (Operation::Get, Some("tasks/get"), "GetTask"),
-    (Operation::List, Some("tasks/list"), "ListTasks"),
-    (Operation::Cancel, Some("tasks/cancel"), "CancelTask"),
-    (Operation::Subscribe, Some("tasks/resubscribe"), "SubscribeToTask"),
-    (Operation::PushSet, Some("tasks/pushNotificationConfig/set"), "CreateTaskPushNotificationConfig"),
-    (Operation::PushGet, Some("tasks/pushNotificationConfig/get"), "GetTaskPushNotificationConfig"),
-    (Operation::PushList, Some("tasks/pushNotificationConfig/list"), "ListTaskPushNotificationConfigs"),
-    (Operation::PushDelete, Some("tasks/pushNotificationConfig/delete"), "DeleteTaskPushNotificationConfig"),
-    (Operation::Card, Some("agent/getAuthenticatedExtendedCard"), "GetExtendedAgentCard"),
+/// The methods of JSON-RPC by the name each version gives them. The list of 0.3 is our own: that version has one only elsewhere.
+const METHODS: [(Operation, &str, &str); 11] = [
+    (Operation::Send, "message/send", "SendMessage"),
+    (Operation::Stream, "message/stream", "SendStreamingMessage"),
+    (Operation::Get, "tasks/get", "GetTask"),
+    (Operation::List, "tasks/list", "ListTasks"),
+    (Operation::Cancel, "tasks/cancel", "CancelTask"),
+    (Operation::Subscribe, "tasks/resubscribe", "SubscribeToTask"),
+    (Operation::PushSet, "tasks/pushNotificationConfig/set", "CreateTaskPushNotificationConfig"),
+    (Operation::PushGet, "tasks/pushNotificationConfig/get", "GetTaskPushNotificationConfig"),
+    (Operation::PushList, "tasks/pushNotificationConfig/list", "ListTaskPushNotificationConfigs"),
+    (Operation::PushDelete, "tasks/pushNotificationConfig/delete", "DeleteTaskPushNotificationConfig"),
+    (Operation::Card, "agent/getAuthenticatedExtendedCard", "GetExtendedAgentCard"),
 ];
 
 impl Operation {
@@ -83,7 +80,7 @@ impl Operation {
     #[must_use]
     pub fn of_method(name: &str) -> Option<(Self, Version)> {
         METHODS.iter().find_map(|(operation, old, new)| {
-            if *old == Some(name) {
+            if *old == name {
                 Some((*operation, Version::V03))
             } else {
                 (*new == name).then_some((*operation, Version::V10))
@@ -106,16 +103,6 @@ impl Operation {
             )));
         }
         Ok((operation, version))
-    }
-
-    /// The method's name in a version.
-    #[must_use]
-    pub fn method(self, version: Version) -> Option<&'static str> {
-        let (_, old, new) = METHODS.iter().find(|(operation, ..)| *operation == self)?;
-        match version {
-            Version::V03 => *old,
-            Version::V10 => Some(new),
-        }
     }
 }
 
@@ -165,7 +152,7 @@ mod tests {
     fn every_method_is_found_by_its_own_name_only() {
         for (operation, old, new) in METHODS {
             assert_eq!(Operation::of_method(new), Some((operation, Version::V10)));
-            assert_eq!(old.and_then(Operation::of_method), Some((operation, Version::V03)));
+            assert_eq!(Operation::of_method(old), Some((operation, Version::V03)));
         }
     }
 }

@@ -43,6 +43,27 @@ pub struct Decision {
     pub idempotency: Option<Idempotency>,
 }
 
+impl Decision {
+    /// A word on the request as it stands, and nothing more.
+    pub fn on(request: &Request, word: DecisionWord) -> Self {
+        Self {
+            id: request.id,
+            word,
+            digest: request.current_digest(),
+            version: request.version,
+            reason: None,
+            arguments: None,
+            answer: None,
+            steps: None,
+            remember: None,
+            step_up: None,
+            display: None,
+            claimed: None,
+            idempotency: None,
+        }
+    }
+}
+
 /// Longest reason, in bytes.
 const REASON: usize = 8_192;
 /// How often a vote is judged again because the policy changed in that moment.

@@ -235,13 +235,13 @@ impl Kit {
 
     /// Approves what is on the record.
     pub async fn approve(&self, reviewer: &Actor, request: &Request) -> Result<Arc<Request>, GateError> {
-        self.gate().decide(reviewer, decision(request, DecisionWord::Approve)).await
+        self.gate().decide(reviewer, Decision::on(request, DecisionWord::Approve)).await
     }
 
     /// Denies it.
     pub async fn deny(&self, reviewer: &Actor, request: &Request) -> Result<Arc<Request>, GateError> {
         let decision =
-            Decision { reason: Some("not today".to_owned()), ..decision(request, DecisionWord::Deny) };
+            Decision { reason: Some("not today".to_owned()), ..Decision::on(request, DecisionWord::Deny) };
         self.gate().decide(reviewer, decision).await
     }
 
@@ -253,7 +253,7 @@ impl Kit {
         arguments: Value,
     ) -> Result<Arc<Request>, GateError> {
         let decision =
-            Decision { arguments: Some(object(arguments)), ..decision(request, DecisionWord::Edit) };
+            Decision { arguments: Some(object(arguments)), ..Decision::on(request, DecisionWord::Edit) };
         self.gate().decide(reviewer, decision).await
     }
 
@@ -264,7 +264,7 @@ impl Kit {
         request: &Request,
         answer: Value,
     ) -> Result<Arc<Request>, GateError> {
-        let decision = Decision { answer: Some(answer), ..decision(request, DecisionWord::Respond) };
+        let decision = Decision { answer: Some(answer), ..Decision::on(request, DecisionWord::Respond) };
         self.gate().decide(reviewer, decision).await
     }
 
@@ -317,29 +317,10 @@ fn action() -> Value {
     json!({"kind": "action", "session": "s", "tool": "delete_files", "arguments": {"files": ["report.md"]}})
 }
 
-/// A decision on the record as it was read.
-fn decision(request: &Request, word: DecisionWord) -> Decision {
-    Decision {
-        id: request.id,
-        word,
-        digest: request.current_digest(),
-        version: request.version,
-        reason: None,
-        arguments: None,
-        answer: None,
-        steps: None,
-        remember: None,
-        step_up: None,
-        display: None,
-        claimed: None,
-        idempotency: None,
-    }
-}
-
 impl Kit {
     /// A decision on the record as it was read, to be changed before it is given.
     pub fn decision(request: &Request, word: DecisionWord) -> Decision {
-        decision(request, word)
+        Decision::on(request, word)
     }
 
     /// The body of a create call, as a type.

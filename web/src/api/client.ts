@@ -1,7 +1,7 @@
 /** Calls to the server: one place for the session's token, problems and retries. */
 import createClient, { type Middleware } from "openapi-fetch";
+import type { paths } from "../../../sdk/typescript/src/api";
 import type { Problem } from "./extra";
-import type { paths } from "./schema";
 
 /** A refusal by the server, or no answer at all (`status` 0). */
 export class ApiError extends Error {

@@ -1,8 +1,9 @@
 /**
  * The shapes named by hand must be those of the API document: this file does nothing but fail to compile when they part.
  */
+
+import type { components } from "../../../sdk/typescript/src/api";
 import type * as mine from "./extra";
-import type { components } from "./schema";
 
 /** The document calls a field that may be null optional; on the wire it is always there. */
 type Always<T> = T extends (infer Item)[]

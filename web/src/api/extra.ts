@@ -2,7 +2,7 @@
  * Wire shapes that the page reads, named by hand: the words on the wire, and the parts of the answers that the
  * generated document leaves open.
  */
-import type { components } from "./schema";
+import type { components } from "../../../sdk/typescript/src/api";
 
 type Schemas = components["schemas"];
 

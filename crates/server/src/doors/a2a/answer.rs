@@ -1,12 +1,13 @@
 //! A message on a waiting task: a decision if a reviewer says it, and chatter otherwise.
 
+use std::sync::Arc;
+
 use placet_a2a::{
     Fault, Message,
     desk::{Said, said},
 };
 use placet_core::{Actor, DecisionWord, Request, Role, State as Life};
 use placet_gate::Decision;
-use std::sync::Arc;
 
 use super::{desk::fault, task::Lineage};
 use crate::State;
@@ -57,25 +58,19 @@ fn decision(said: &Said, request: &Request) -> Result<Decision, Fault> {
         let why = "somebody proposed other arguments meanwhile: send the `digest` that you saw";
         return Err(Fault::Unsupported(why.to_owned()));
     }
+    let seen = Decision::on(request, said.word);
     let digest = match &said.digest {
-        None => request.current_digest(),
+        None => seen.digest,
         Some(text) => {
             text.parse().map_err(|_| Fault::InvalidParams("`digest` is not one of ours".to_owned()))?
         }
     };
     Ok(Decision {
-        id: request.id,
-        word: said.word,
         digest,
-        version: said.version.unwrap_or(request.version),
+        version: said.version.unwrap_or(seen.version),
         reason: said.reason.clone(),
         arguments: said.arguments.clone(),
         answer: said.answer.clone(),
-        steps: None,
-        remember: None,
-        step_up: None,
-        display: None,
-        claimed: None,
-        idempotency: None,
+        ..seen
     })
 }

@@ -12,7 +12,7 @@ use placet_a2a::{
 };
 use placet_core::{Actor, Request, Role, State as Life};
 use placet_gate::{Filter, GateError, Idempotency};
-use placet_ledger::canonical;
+use placet_ledger::{canonical, canonical_string};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -20,7 +20,7 @@ use super::{
     answer,
     task::{FIELD, Lineage, task},
 };
-use crate::{State, v1};
+use crate::{State, call::scope, v1};
 
 /// What this door is called in policies and on requests.
 pub(super) const SOURCE: &str = "a2a";
@@ -80,9 +80,9 @@ async fn ask(state: &State, actor: &Actor, message: &Message, asking: Asking) ->
         Some(key) => json!({"key": key}),
         None => json!({"message": message.id, "context": message.context, "bodies": bodies}),
     };
-    let said = canonical(&said).map_err(|error| wrong(error.to_string()))?;
-    let digest = Sha256::new().chain_update(framed(&[b"a2a/desk", actor.name.as_bytes(), &said])).finalize();
-    let id = format!("task-{}", &HEXLOWER.encode(digest.get(..16).unwrap_or_default()));
+    let said = canonical_string(&said).map_err(|error| wrong(error.to_string()))?;
+    let digest = scope(&["a2a/desk", &actor.name, &said]);
+    let id = format!("task-{}", HEXLOWER.encode(digest.get(..16).unwrap_or_default()));
     let context =
         message.context.clone().unwrap_or_else(|| format!("context-{}", id.trim_start_matches("task-")));
     let items = asking.items.len();
@@ -104,9 +104,10 @@ async fn ask(state: &State, actor: &Actor, message: &Message, asking: Asking) ->
         create.permit = Some(create.permit.unwrap_or(false));
         create.context.get_or_insert_with(serde_json::Map::new).insert(FIELD.to_owned(), lineage.write());
         let body = canonical(&body).map_err(|error| wrong(error.to_string()))?;
-        let scope = framed(&[b"a2a/item", actor.name.as_bytes(), id.as_bytes(), item.to_string().as_bytes()]);
-        let idempotency =
-            Idempotency { scope: Sha256::digest(&scope).into(), body: Sha256::digest(&body).into() };
+        let idempotency = Idempotency {
+            scope: scope(&["a2a/item", &actor.name, &id, &item.to_string()]),
+            body: Sha256::digest(&body).into(),
+        };
         let submitted = state.gate.submit_from(SOURCE, actor, create, Some(idempotency)).await;
         requests.push(submitted.map_err(|error| fault(state, error))?.request);
     }
@@ -195,14 +196,6 @@ pub(super) async fn list(
         }
     }
     Ok((tasks, filter.after.map(|order| order.seq.to_string())))
-}
-
-/// Bytes with their lengths, so that no two lists look alike.
-fn framed(parts: &[&[u8]]) -> Vec<u8> {
-    parts
-        .iter()
-        .flat_map(|part| (part.len() as u64).to_be_bytes().into_iter().chain(part.iter().copied()))
-        .collect()
 }
 
 /// A refusal of the gate in the protocol's words.

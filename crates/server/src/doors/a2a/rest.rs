@@ -74,7 +74,7 @@ async fn handle(
     let (mut parts, body) = request.into_parts();
     // Answered in the type that was asked in.
     let media = parts.headers.get(header::CONTENT_TYPE).cloned();
-    let named = rpc::header(&parts.headers, parts.uri.query());
+    let named = rpc::named(&parts);
     // The address says the version; a header that says another is a mistake of the caller's.
     let said = match (named.as_deref(), version) {
         (None | Some(""), _) => Ok(version),
@@ -110,15 +110,20 @@ async fn read(
     body: Body,
 ) -> Result<Map<String, Value>, Fault> {
     if parts.method == Method::GET {
-        let pairs = parts.uri.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
-        let value = |name: &str, text: &str| match name {
+        let value = |name: &str, text: String| match name {
             "historyLength" | "pageSize" => {
                 text.parse::<i64>().map_or_else(|_| json!(text), |count| json!(count))
             }
             "includeArtifacts" => text.parse::<bool>().map_or_else(|_| json!(text), |flag| json!(flag)),
-            _ => json!(decoded(text)),
+            _ => json!(text),
         };
-        return Ok(pairs.map(|(name, text)| (name.to_owned(), value(name, text))).collect());
+        let pairs = rpc::query(&parts.uri).into_iter();
+        return Ok(pairs
+            .map(|(name, text)| {
+                let value = value(&name, text);
+                (name, value)
+            })
+            .collect());
     }
     let media =
         parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -138,25 +143,6 @@ async fn read(
         Ok(_) => Err(Fault::InvalidParams("the body is not an object".to_owned())),
         Err(error) => Err(Fault::Parse(error.to_string())),
     }
-}
-
-/// Text of a query: `%41` is `A`, and `+` a space.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, more)) = rest.split_first() {
-        rest = more;
-        let hex = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-        match (first, more) {
-            (b'%', [high, low, after @ ..]) if hex(*high).is_some() && hex(*low).is_some() => {
-                bytes.push(hex(*high).unwrap_or(0) << 4 | hex(*low).unwrap_or(0));
-                rest = after;
-            }
-            (b'+', _) => bytes.push(b' '),
-            (byte, _) => bytes.push(*byte),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn refuse(version: Version, fault: &Fault, media: Option<HeaderValue>) -> Response {

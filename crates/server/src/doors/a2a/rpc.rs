@@ -3,8 +3,8 @@
 use axum::{
     Router,
     body::Body,
-    extract::{FromRequestParts as _, State as AxumState},
-    http::{HeaderMap, Request},
+    extract::{FromRequestParts as _, Query, State as AxumState},
+    http::{Request, Uri, request::Parts},
     response::{IntoResponse as _, Response},
     routing::post,
 };
@@ -22,20 +22,20 @@ pub(super) fn routes(root: &str) -> Router<State> {
 }
 
 /// The version a caller names, in a header or in the query.
-pub(super) fn header(headers: &HeaderMap, query: Option<&str>) -> Option<String> {
-    let said = headers.get("a2a-version").and_then(|value| value.to_str().ok()).map(str::to_owned);
-    said.or_else(|| {
-        let pairs = query.unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
-        pairs
-            .into_iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case("a2a-version"))
-            .map(|(_, value)| value.to_owned())
-    })
+pub(super) fn named(parts: &Parts) -> Option<String> {
+    let said = parts.headers.get("a2a-version").and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let asked = || query(&parts.uri).into_iter().find(|(name, _)| name.eq_ignore_ascii_case("a2a-version"));
+    said.or_else(|| asked().map(|(_, value)| value))
+}
+
+/// What the query says, in its order; one that cannot be read says nothing.
+pub(super) fn query(uri: &Uri) -> Vec<(String, String)> {
+    Query::try_from_uri(uri).map(|Query(pairs)| pairs).unwrap_or_default()
 }
 
 async fn handle(AxumState(state): AxumState<State>, request: Request<Body>) -> Response {
     let (mut parts, body) = request.into_parts();
-    let named = header(&parts.headers, parts.uri.query());
+    let named = named(&parts);
     let fallback = Version::named(named.as_deref()).unwrap_or(Version::V10);
     // Who is not known is told by HTTP, as the protocol has it.
     let actor = match call::Caller::from_request_parts(&mut parts, &state).await {

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use placet_a2a::{Fault, ListTasks, Operation, Send, Update, Version};
+use placet_a2a::{Fault, ListTasks, Operation, Send, TaskName, Update, Version};
 use placet_core::Actor;
 use serde_json::{Value, json};
 
@@ -45,17 +45,17 @@ pub(super) async fn serve(
             }))
         }
         Operation::Get => {
-            let history = count(params, "historyLength")?;
-            let (task, _) = desk::find(state, actor, &name(params, "id")?).await?;
-            Ok(Answer::Document(version.task(&task, history)))
+            let wanted = TaskName::read(params)?;
+            let (task, _) = desk::find(state, actor, &wanted.id).await?;
+            Ok(Answer::Document(version.task(&task, wanted.history)))
         }
         Operation::Cancel => {
-            let task = desk::cancel(state, actor, &name(params, "id")?).await?;
+            let task = desk::cancel(state, actor, &TaskName::read(params)?.id).await?;
             Ok(Answer::Document(version.task(&task, None)))
         }
         Operation::Subscribe => {
             let opened = stream::open(state, actor).await?;
-            let (task, _) = desk::find(state, actor, &name(params, "id")?).await?;
+            let (task, _) = desk::find(state, actor, &TaskName::read(params)?.id).await?;
             if task.status.state.is_terminal() {
                 let why = format!("task `{}` has ended: read it with GetTask", task.id);
                 return Err(Fault::Unsupported(why));
@@ -85,26 +85,7 @@ pub(super) async fn serve(
 
 fn wanted(version: Version, params: &Value) -> Result<Send, Fault> {
     let send = Send::read(version, params)?;
-    if send.push.is_some() { Err(Fault::NoPush) } else { Ok(send) }
-}
-
-fn name(params: &Value, field: &str) -> Result<String, Fault> {
-    match params.get(field).and_then(Value::as_str) {
-        Some(text) if !text.is_empty() => Ok(text.to_owned()),
-        _ => Err(Fault::InvalidParams(format!("`params.{field}` is missing, empty or not text"))),
-    }
-}
-
-fn count(params: &Value, field: &str) -> Result<Option<u32>, Fault> {
-    match params.get(field) {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => {
-            let count = value.as_u64().and_then(|count| u32::try_from(count).ok());
-            count
-                .map(Some)
-                .ok_or_else(|| Fault::InvalidParams(format!("`params.{field}` is not a count from 0")))
-        }
-    }
+    if send.wants_push { Err(Fault::NoPush) } else { Ok(send) }
 }
 
 /// The status of HTTP for a fault.

@@ -131,13 +131,10 @@ impl Asked {
             return Ok(Some(by_header));
         }
         let Some(again) = &self.again else { return Ok(None) };
-        let mut scope = Sha256::new();
-        for part in ["community", &actor.name].into_iter().chain(again.iter().map(String::as_str)) {
-            scope.update((part.len() as u64).to_be_bytes());
-            scope.update(part);
-        }
+        let [kind, first, second] = again;
+        let scope = call::scope(&["community", &actor.name, kind, first, second]);
         let body = canonical(&body).map_err(|error| wrong(error.to_string()))?;
-        Ok(Some(Idempotency { scope: scope.finalize().into(), body: Sha256::digest(&body).into() }))
+        Ok(Some(Idempotency { scope, body: Sha256::digest(&body).into() }))
     }
 }
 

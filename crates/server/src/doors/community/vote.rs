@@ -120,19 +120,10 @@ pub(super) async fn cast(
     };
     let escalated_to = (said.word == Word::Escalated).then(|| said.escalate_to.unwrap_or_default());
     let decision = Decision {
-        id: request.id,
-        word,
-        digest: request.current_digest(),
-        version: request.version,
         reason: said.notes,
         arguments,
-        answer: None,
-        steps: None,
-        remember: None,
-        step_up: None,
-        display: None,
         claimed: Some(Claimed { reviewer: Some(said.reviewer), escalated_to }),
-        idempotency: None,
+        ..Decision::on(request, word)
     };
     state.gate.decide(actor, decision).await.map_err(|error| v1::refuse(state, error))
 }

@@ -50,23 +50,9 @@ pub(super) async fn respond(
         }
         _ => return Err(Fault::conflict("not_a_question", "this event asks nothing")),
     };
-    let decision = Decision {
-        id: request.id,
-        word,
-        // The protocol does not say what was shown. What is asked never changes; a second person's proposal does, and is
-        // then decided on as it stands.
-        digest: request.current_digest(),
-        version: request.version,
-        reason: None,
-        arguments: None,
-        answer,
-        steps: None,
-        remember: None,
-        step_up: None,
-        display: None,
-        claimed: None,
-        idempotency: None,
-    };
+    // The protocol does not say what was shown. What is asked never changes; a second person's proposal does, and is then
+    // decided on as it stands.
+    let decision = Decision { answer, ..Decision::on(request, word) };
     // The agent is connected to while the answer is committed.
     let notice = state.gate.answering(&seen);
     let decided = state.gate.decide(&actor, decision).await.map_err(|error| refused(&state, error))?;
