@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Auth, Body, Claimed, DecisionWord, Digest, Display, InputSpec, Kind, Needs, ReportStatus, Request,
-    RequestId, Risk, State, Step, StepDecision, Time, Verdict, display,
+    RequestId, Risk, State, Step, StepDecision, Time, Verdict, display, event,
 };
 
 /// A request as the wire shows it. Every field the agent set is there, null when empty.
@@ -27,6 +27,10 @@ pub struct Record {
     pub agent: String,
     /// The agent's session.
     pub session: String,
+    /// The door it came in by, where that is not REST: `a2a` for the desk, `a2a/NAMESPACE/AGENT` for an agent behind the
+    /// proxy. The server says it, so it is true also where the context is only claimed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// action: the tool.
     pub tool: Option<String>,
     /// action: what was proposed. What will run is `decision.arguments` after an edit, and what `claim` returns.
@@ -243,6 +247,8 @@ pub struct RecordView<'a> {
     state: State,
     agent: &'a str,
     session: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a str>,
     tool: Option<&'a str>,
     arguments: Option<&'a Map<String, Value>>,
     arguments_schema: Option<&'a Value>,
@@ -307,6 +313,7 @@ impl Request {
             state: self.state_at(now),
             agent: &self.agent,
             session: &self.session,
+            source: self.door(),
             tool: self.tool.as_deref(),
             arguments: action.map(|action| &action.arguments),
             arguments_schema: action.and_then(|action| action.arguments_schema.as_ref()),
@@ -384,6 +391,11 @@ impl Request {
         }
     }
 
+    /// The door it came in by, where that is not REST.
+    pub fn door(&self) -> Option<&str> {
+        Some(self.source.as_str()).filter(|source| !event::is_rest(source))
+    }
+
     /// Every value the agent wrote, safe to show.
     pub fn display_fields(&self) -> Vec<crate::DisplayField> {
         display::fields(self)
@@ -413,6 +425,7 @@ impl Record {
             state: self.state,
             agent: &self.agent,
             session: &self.session,
+            source: self.source.as_deref(),
             tool: self.tool.as_deref(),
             arguments: self.arguments.as_ref(),
             arguments_schema: self.arguments_schema.as_ref(),

@@ -57,6 +57,9 @@ pub struct Row {
     pub decision: Option<DecisionWord>,
     /// The agents above the one that asks, as it claims, outermost first.
     pub lineage: Vec<String>,
+    /// By which door it came, where that is not REST: `a2a` for the desk, `a2a/NAMESPACE/AGENT` for an agent behind the proxy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
 }
 
 /// How far the votes are.

@@ -6,7 +6,7 @@ use placet_core::{Directory, GrantId, OutboxId, Request, RequestId, SessionId, T
 use placet_ledger::Head;
 
 use crate::{
-    AttemptResult, Delivery, NewTheme, StoreError, ThemeDone,
+    AttemptResult, Delivery, NewTheme, NoteChange, NotesDone, StoreError, ThemeDone,
     events::{EventRow, WordRow},
     policies::{GrantRow, PolicyRow, TrustChange, TrustRow},
     rows::{AnswerRow, EntryRow, KeyRow, OutboxRow, PayloadRow, PrincipalRow, RequestRow},
@@ -68,7 +68,7 @@ pub(crate) struct Changes {
     pub(crate) used: Vec<(GrantId, u32)>,
     pub(crate) ended: Vec<GrantId>,
     pub(crate) trust: Vec<([u8; 32], TrustChange)>,
-    /// Whatever was trusted is not any more: a new epoch begins.
+    /// Whatever was trusted is not any more, and what was noted is void: a new epoch begins.
     pub(crate) no_trust: bool,
     /// Events, and the words they can be filtered by.
     pub(crate) events: Vec<EventRow>,
@@ -82,6 +82,15 @@ pub(crate) enum CommitError {
     Not(StoreError),
     /// The answer was lost: look the batch up before doing anything else.
     Maybe(StoreError),
+}
+
+/// A change of notes that did not go well.
+#[derive(Debug)]
+pub(crate) enum NotesError {
+    /// Nothing was committed.
+    Not(StoreError),
+    /// The answer was lost: if the batch was committed, this is what became of it.
+    Maybe(StoreError, NotesDone),
 }
 
 /// The writing side of one database. Reads happen between `begin` and `commit`, under its lock.
@@ -137,4 +146,13 @@ pub(crate) trait Backend: Send + 'static {
         theme: &NewTheme,
         most: u32,
     ) -> impl Future<Output = Result<ThemeDone, StoreError>> + Send;
+    /// Changes notes, all of them or none: one transaction of its own, which can be looked up by the name of the batch.
+    fn change_notes(
+        &mut self,
+        changes: &[NoteChange],
+        most: u64,
+        batch: [u8; 16],
+    ) -> impl Future<Output = Result<NotesDone, NotesError>> + Send;
+    /// Deletes notes whose time is over, a bounded number at a time, and says how many.
+    fn prune_notes(&mut self) -> impl Future<Output = Result<u64, StoreError>> + Send;
 }

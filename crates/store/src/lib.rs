@@ -13,6 +13,7 @@ mod figures;
 mod follow;
 mod keyed;
 mod migrations;
+mod notes;
 mod outbox;
 mod policies;
 mod postgres;
@@ -38,7 +39,8 @@ pub use events::{
 };
 pub use figures::{Counted, Figure, Said, Settled, Waiting};
 pub use keyed::{grant_key, same_key, trust_key};
-pub use outbox::{ANSWER_TO, AttemptResult, CALLBACK, Delivery, EVENTS};
+pub use notes::{NewNote, Note, NoteChange, NoteExpected, NoteFilter, NotePage, NotePlace, NotesDone};
+pub use outbox::{ANSWER_TO, AttemptResult, CALLBACK, Delivery, EVENTS, PROXIED, RESUME};
 pub use policies::{GrantUse, PolicyVersion};
 pub use read::{Filter, LedgerRow, Listed, Order};
 pub use restore::{RestoreReport, backup, restore, verify_file, verify_postgres};

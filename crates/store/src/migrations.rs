@@ -9,6 +9,7 @@ pub(crate) const SQLITE: &[Migration] = &[
     (3, include_str!("../migrations/sqlite/0003_sign_in.sql")),
     (4, include_str!("../migrations/sqlite/0004_reads.sql")),
     (5, include_str!("../migrations/sqlite/0005_events.sql")),
+    (6, include_str!("../migrations/sqlite/0006_notes.sql")),
 ];
 pub(crate) const POSTGRES: &[Migration] = &[
     (1, include_str!("../migrations/postgres/0001_gate.sql")),
@@ -16,10 +17,11 @@ pub(crate) const POSTGRES: &[Migration] = &[
     (3, include_str!("../migrations/postgres/0003_sign_in.sql")),
     (4, include_str!("../migrations/postgres/0004_reads.sql")),
     (5, include_str!("../migrations/postgres/0005_events.sql")),
+    (6, include_str!("../migrations/postgres/0006_notes.sql")),
 ];
 
 /// The newest format that this program knows; both databases are always at the same.
-pub(crate) const KNOWN: i64 = 5;
+pub(crate) const KNOWN: i64 = 6;
 
 /// The first format with policies, standing yeses and trust.
 pub(crate) const POLICY: i64 = 2;

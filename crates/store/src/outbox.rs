@@ -47,6 +47,11 @@ pub(crate) fn gap(attempts: u32) -> Duration {
 /// How long news about something final is worth telling.
 const FINAL_NEWS: Duration = Duration::from_hours(24);
 
+/// What the sources of requests begin with that agents behind us make: their pauses are answered by whoever delivers them.
+pub const PROXIED: &str = "a2a/";
+/// The channel of those answers.
+pub const RESUME: &str = "a2a";
+
 /// The door whose agents wait for a call back.
 pub const EVENTS: &str = "events";
 /// Where in the context of such a request it says where the answer goes.
@@ -69,17 +74,38 @@ pub(crate) struct Telling {
 }
 
 impl Delivery {
-    /// The delivery of the answer that this news is, if its agent waits for a call. The node that wrote the news has
+    /// The delivery of the answer that this news is, if its agent waits for one. The node that wrote the news has
     /// it from the start, and need not lease it.
     pub fn of_answer(news: &News) -> Option<Self> {
         let request = news.request.as_ref()?;
-        Self::answers(request).then(|| Self {
+        let channel = match request {
+            request if Self::answers(request) => CALLBACK,
+            request if Self::resumes(request) => RESUME,
+            _ => return None,
+        };
+        Some(Self {
             id: outbox_id(news, u16::MAX),
             seq: news.seq,
             request: request.id,
-            channel: CALLBACK.to_owned(),
+            channel: channel.to_owned(),
             attempts: 0,
         })
+    }
+
+    /// Whether an agent behind us may be waiting for what was just said about this request: it was decided, or can no longer
+    /// be, and nobody has used it.
+    fn resumes(request: &Request) -> bool {
+        let decided = matches!(
+            request.state,
+            State::Approved
+                | State::Denied
+                | State::Answered
+                | State::Expired
+                | State::Cancelled
+                | State::Revoked
+                | State::Lapsed
+        );
+        decided && request.source.starts_with(PROXIED)
     }
 
     /// Whether the last thing that happened to this request was its answer, and its agent waits for a call.
@@ -124,7 +150,8 @@ pub(crate) fn deliveries(news: &News, telling: &Telling) -> Vec<OutboxRow> {
     let told = told.map(|(channel, place)| row(outbox_id(news, place), channel.clone(), give_up_at, None));
     let answer = Delivery::of_answer(news).map(|delivery| {
         let lease = Some((telling.owner.clone(), news.at.plus(FIRST_ATTEMPT)));
-        row(delivery.id, delivery.channel, request.expires_at.plus(LATE), lease)
+        let late = if delivery.channel == RESUME { give_up_at } else { request.expires_at.plus(LATE) };
+        row(delivery.id, delivery.channel, late, lease)
     });
     told.chain(answer).collect()
 }

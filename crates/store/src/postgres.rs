@@ -3,6 +3,7 @@
 mod copy;
 mod events;
 mod listen;
+mod notes;
 mod readers;
 mod session;
 #[cfg(test)]

@@ -5,8 +5,9 @@ use std::{sync::Arc, time::Duration};
 use placet_core::{Directory, OutboxId, Request, RequestId, Risk, SessionId, State, Time};
 
 use crate::{
-    EventWords, Figure, GrantUse, PolicyVersion, RecentEvents, SeenEvent, StoreError, StoredEvent,
-    StoredSession, Waiting, postgres::PostgresReaders, rows::uint, sqlite::SqliteReaders, tail::News,
+    EventWords, Figure, GrantUse, Note, NoteFilter, NotePage, NotePlace, PolicyVersion, RecentEvents,
+    SeenEvent, StoreError, StoredEvent, StoredSession, Waiting, postgres::PostgresReaders, rows::uint,
+    sqlite::SqliteReaders, tail::News,
 };
 
 /// Which requests a list shows. Everything given must match.
@@ -122,6 +123,11 @@ impl Readers {
     pub(crate) async fn list(&self, filter: &Filter, limit: u32, now: Time) -> Result<Listed, StoreError> {
         let between = self.between(filter).await?;
         both!(self, readers => readers.list(filter, between, limit, now))
+    }
+
+    pub(crate) async fn groups(&self, filter: &Filter, newest: u32, now: Time) -> Result<u64, StoreError> {
+        let between = self.between(filter).await?;
+        both!(self, readers => readers.groups(filter, between, newest, now))
     }
 
     /// The entries that a filter's times lie between. Times are asked for exactly as well; this only keeps a read from
@@ -266,6 +272,19 @@ impl Readers {
         both!(self, readers => readers.themes())
     }
 
+    pub(crate) async fn note(&self, kind: &str, key: &str) -> Result<Option<Note>, StoreError> {
+        both!(self, readers => readers.note(kind, key))
+    }
+
+    pub(crate) async fn notes(
+        &self,
+        filter: &NoteFilter,
+        after: Option<&NotePlace>,
+        limit: u32,
+    ) -> Result<NotePage, StoreError> {
+        both!(self, readers => readers.notes(filter, after, limit))
+    }
+
     pub(crate) async fn holds(&self, id: OutboxId, owner: &str) -> Result<bool, StoreError> {
         both!(self, readers => readers.holds(id, owner))
     }
@@ -286,8 +305,22 @@ pub(crate) enum Bind {
     Int(i64),
 }
 
+/// The query that counts the groups among the newest requests of a list.
+pub(crate) fn groups_sql(
+    filter: &Filter,
+    between: Between,
+    newest: u32,
+    now: Time,
+    mark: char,
+    like: &str,
+) -> (String, Vec<Bind>) {
+    let (list, binds) = list_sql("grp", filter, between, newest, now, mark, like);
+    (format!("SELECT count(DISTINCT r.grp) FROM ({list}) r"), binds)
+}
+
 /// The query of a list, in the placeholder style of one database.
 pub(crate) fn list_sql(
+    columns: &str,
     filter: &Filter,
     between: Between,
     limit: u32,
@@ -371,7 +404,7 @@ pub(crate) fn list_sql(
     }
     let clauses = if clauses.is_empty() { "TRUE".to_owned() } else { clauses.join(" AND ") };
     let order = if filter.by_deadline() { "deadline, seq" } else { "seq DESC" };
-    (format!("SELECT seq, meta FROM requests WHERE {clauses} ORDER BY {order} LIMIT {limit}"), binds)
+    (format!("SELECT {columns} FROM requests WHERE {clauses} ORDER BY {order} LIMIT {limit}"), binds)
 }
 
 /// Cuts a page that was read with one row too many, and says where the next one begins.

@@ -35,7 +35,7 @@ pub(crate) enum Column {
     Bytes,
 }
 
-/// Every table of a backup, in the order it is copied.
+/// Every table of a backup, in the order it is copied. Notes are not among them: they are void in a new epoch.
 pub(crate) const TABLES: &[(&str, &[(&str, Column)])] = {
     use Column::{Bytes, Int, Text};
     &[

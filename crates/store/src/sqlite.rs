@@ -1,6 +1,7 @@
 //! The embedded database: one file, one writer, several readers, one server at a time.
 
 mod events;
+mod notes;
 mod readers;
 mod recent;
 mod writer;

@@ -246,6 +246,11 @@ impl Store {
         self.readers.list(filter, limit, now).await
     }
 
+    /// How many groups there are among so many of the newest requests of a list.
+    pub async fn groups(&self, filter: &Filter, newest: u32, now: Time) -> Result<u64, StoreError> {
+        self.readers.groups(filter, newest, now).await
+    }
+
     /// A page of the ledger.
     pub async fn ledger(&self, after: u64, limit: u32) -> Result<Vec<LedgerRow>, StoreError> {
         self.readers.ledger(after, limit).await
@@ -355,6 +360,11 @@ impl Store {
     /// The name under which this node takes deliveries; another one with every start.
     pub fn owner(&self) -> &str {
         &self.shared.telling.owner
+    }
+
+    /// Whether other nodes may use the same database at the same time.
+    pub fn is_shared(&self) -> bool {
+        matches!(*self.readers, Readers::Postgres(_))
     }
 
     pub(crate) fn readers(&self) -> &Readers {

@@ -6,7 +6,7 @@ use placet_core::{Actor, AdminCommand, AdminRefusal, Command, KeyId, Refusal, Re
 use tokio::sync::oneshot;
 
 use crate::{
-    AttemptResult, Delivery, EventDone, StoreError,
+    AttemptResult, Delivery, EventDone, NoteChange, NotesDone, StoreError,
     events::{EventWork, NewTheme, ThemeDone},
 };
 
@@ -88,6 +88,15 @@ pub enum Work {
         /// How many there may be.
         most: u32,
     },
+    /// Change notes, all of them or none.
+    Notes {
+        /// The changes, each about another note.
+        changes: Vec<NoteChange>,
+        /// How many open notes of a kind an owner may have.
+        most: u64,
+    },
+    /// Delete notes whose time is over, a bounded number at a time.
+    PruneNotes,
 }
 
 /// How a unit of work came out.
@@ -101,10 +110,12 @@ pub enum Done {
     Replayed(Option<KeyId>),
     /// What became of an event.
     Event(EventDone),
-    /// How many events were deleted.
+    /// How many events, or notes, were deleted.
     Pruned(u64),
     /// What became of a theme.
     Theme(ThemeDone),
+    /// What became of changes of notes.
+    Notes(NotesDone),
     /// Leased deliveries.
     Leased(Vec<Delivery>),
     /// Nothing to tell.
@@ -177,6 +188,7 @@ impl Work {
                 };
                 512 + work.event.body.len() + ask
             }
+            Self::Notes { changes, .. } => changes.iter().map(NoteChange::weight).sum(),
             _ => 4096,
         }
     }

@@ -10,9 +10,10 @@ use tokio::sync::{broadcast, watch};
 
 use crate::{
     Done, StoreError,
-    backend::{Backend, CommitError},
+    backend::{Backend, CommitError, NotesError},
     batch::{Batch, want},
     events::{EventRow, EventsCommitted, SeenEvent, Words},
+    notes::{NoteChange, NotesDone},
     outbox::Telling,
     queue::Queue,
     sabotage::planted,
@@ -183,7 +184,23 @@ async fn alone<B: Backend>(backend: &mut B, work: &Work) -> Option<Result<Done, 
             Some(backend.prune_events(*keep, *before).await.map(Done::Pruned))
         }
         Work::Theme { theme, most } => Some(backend.put_theme(theme, *most).await.map(Done::Theme)),
+        Work::Notes { changes, most } => Some(change_notes(backend, changes, *most).await.map(Done::Notes)),
+        Work::PruneNotes => Some(backend.prune_notes().await.map(Done::Pruned)),
         Work::Commands { .. } | Work::Event(_) | Work::Admin { .. } => None,
+    }
+}
+
+async fn change_notes<B: Backend>(
+    backend: &mut B,
+    changes: &[NoteChange],
+    most: u64,
+) -> Result<NotesDone, StoreError> {
+    let mut batch = [0_u8; 16];
+    random(&mut batch)?;
+    match backend.change_notes(changes, most, batch).await {
+        Ok(done) => Ok(done),
+        Err(NotesError::Not(error)) => Err(error),
+        Err(NotesError::Maybe(error, done)) => look_up(backend, batch, error).await.map(|()| done),
     }
 }
 

@@ -22,7 +22,7 @@ use crate::{
     figures::figure,
     migrations::{POLICY, SIGN_IN},
     policies,
-    read::{Between, Bind, list_sql, page},
+    read::{Between, Bind, groups_sql, list_sql, page},
     rows::{self, bytes32, int, parse, uint},
     sessions::{self, LINKS, PASSWORDS, SESSIONS},
     tail::News,
@@ -222,19 +222,13 @@ impl PostgresReaders {
         limit: u32,
         now: Time,
     ) -> Result<Listed, StoreError> {
-        let (sql, binds) = list_sql(filter, between, limit + 1, now, '$', "ILIKE");
+        let (sql, binds) = list_sql("seq, meta", filter, between, limit + 1, now, '$', "ILIKE");
         let pending = filter.by_deadline();
         let sql = requests!("({}) r").replacen("{}", &sql, 1);
-        let params = binds
-            .into_iter()
-            .map(|bind| match bind {
-                Bind::Text(text) => (Box::new(plain(&text).into_owned()) as Param<'_>, Type::TEXT),
-                Bind::Int(int) => (Box::new(int) as Param<'_>, Type::INT8),
-            })
-            .collect();
         let client = self.client().await?;
         let [heads, rows] =
-            snapshot(&client, vec![typed(&client, HEAD, vec![]), typed(&client, &sql, params)]).await?;
+            snapshot(&client, vec![typed(&client, HEAD, vec![]), typed(&client, &sql, params(binds))])
+                .await?;
         let mut items =
             rows.iter().map(|row| Ok(Arc::new(request(row)?))).collect::<Result<Vec<_>, StoreError>>()?;
         // A join keeps the order of what it joins only by habit.
@@ -245,6 +239,20 @@ impl PostgresReaders {
         }
         let head = session::head(one(&heads)?)?.head;
         Ok(page(items, limit, pending, int(head.seq), head.epoch))
+    }
+
+    /// How many groups there are among the newest requests of a list.
+    pub(crate) async fn groups(
+        &self,
+        filter: &Filter,
+        between: Between,
+        newest: u32,
+        now: Time,
+    ) -> Result<u64, StoreError> {
+        let (sql, binds) = groups_sql(filter, between, newest, now, '$', "ILIKE");
+        let client = self.client().await?;
+        let rows = within(typed(&client, &sql, params(binds))).await?;
+        Ok(uint(read::<i64>(one(&rows)?, 0)?))
     }
 
     pub(crate) async fn ledger(&self, after: u64, limit: u32) -> Result<Vec<LedgerRow>, StoreError> {
@@ -392,7 +400,9 @@ async fn set_up(client: &Client) -> Result<(), tokio_postgres::Error> {
 }
 
 /// Bounds a read: a server that stands still must not keep its readers.
-async fn within<T>(read: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, StoreError> {
+pub(super) async fn within<T>(
+    read: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, StoreError> {
     match tokio::time::timeout(READ, read).await {
         Ok(done) => done.map_err(failed),
         Err(_) => Err(StoreError::Unavailable(format!("no answer to a read within {} s", READ.as_secs()))),
@@ -401,6 +411,15 @@ async fn within<T>(read: impl Future<Output = Result<T, tokio_postgres::Error>>)
 
 /// A parameter that travels with its statement.
 pub(super) type Param<'a> = Box<dyn ToSql + Sync + Send + 'a>;
+
+/// The values of a list's query.
+pub(super) fn params(binds: Vec<Bind>) -> Vec<(Param<'static>, Type)> {
+    let param = |bind| match bind {
+        Bind::Text(text) => (Box::new(plain(&text).into_owned()) as Param<'static>, Type::TEXT),
+        Bind::Int(int) => (Box::new(int) as Param<'static>, Type::INT8),
+    };
+    binds.into_iter().map(param).collect()
+}
 
 /// A statement that is planned for this one time.
 pub(super) fn typed<'a>(client: &'a Client, sql: &'a str, params: Vec<(Param<'a>, Type)>) -> Statement<'a> {

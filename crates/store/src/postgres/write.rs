@@ -94,6 +94,7 @@ statements! {
                   SELECT placet_expect(count(*), $3, 'standing approvals to count') FROM counted";
     end_grants = "UPDATE grants SET ended_at = $2 WHERE id = ANY ($1)";
     no_trust = "DELETE FROM trust";
+    no_notes = "DELETE FROM notes";
     cut_trust = "DELETE FROM trust WHERE digest = ANY ($1)";
     add_trust = "INSERT INTO trust (digest, count, at) SELECT n.digest, n.count, $3 FROM unnest($1::bytea[], $2::bigint[]) AS n (digest, count)
                  ON CONFLICT (digest) DO UPDATE SET count = CASE WHEN trust.at <= $4 THEN 0 ELSE trust.count END + excluded.count, at = excluded.at";
@@ -125,6 +126,23 @@ statements! {
     prune_words = "DELETE FROM event_words WHERE seen < (SELECT id FROM events WHERE request IS NULL ORDER BY id LIMIT 1) - $1";
     themes = "SELECT count(*), count(*) FILTER (WHERE name = $1) FROM themes";
     put_theme = "INSERT INTO themes (id, name, created_at, body) VALUES ($1, $2, $3, $4)";
+    /// Notes of doors.
+    find_notes = "SELECT n.kind, n.key, n.version, n.owner, n.open
+                  FROM unnest($1::text[], $2::text[]) AS w (kind, key) JOIN notes n ON n.kind = w.kind AND n.key = w.key";
+    count_notes = "SELECT w.kind, w.owner, (SELECT count(*) FROM (
+                       SELECT 1 FROM notes n WHERE n.kind = w.kind AND n.owner = w.owner AND n.open = 1 LIMIT $3) c)
+                   FROM unnest($1::text[], $2::text[]) AS w (kind, owner)";
+    put_note = "INSERT INTO notes (kind, key, owner, scope, open, version, at, keep_until, body)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+                ON CONFLICT (kind, key) DO UPDATE SET owner = excluded.owner, scope = excluded.scope, open = excluded.open,
+                    version = excluded.version, at = excluded.at, keep_until = excluded.keep_until, body = excluded.body";
+    cut_note = "DELETE FROM notes WHERE kind = $1 AND key = $2";
+    prune_notes = "WITH old AS MATERIALIZED (SELECT kind, key FROM notes WHERE keep_until < $1 ORDER BY keep_until LIMIT $2),
+                   gone AS (DELETE FROM notes n USING old WHERE n.kind = old.kind AND n.key = old.key RETURNING 1)
+                   SELECT count(*) FROM gone";
+    /// The name of a batch that does not move the head.
+    name_batch = "INSERT INTO writers (node, batch, at) VALUES ($1, $2, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+                  ON CONFLICT (node) DO UPDATE SET batch = excluded.batch, at = excluded.at";
     /// Only from where this batch began: nothing can have come in between. With it goes the batch's name, by which
     /// its commit can be looked up, and the hint to the other nodes.
     set_head = "WITH mine AS (
@@ -383,6 +401,7 @@ impl Statements {
         }
         if changes.no_trust {
             all.push(send!(client, &self.no_trust,));
+            all.push(send!(client, &self.no_notes,));
         }
         let reset: Vec<&[u8]> =
             changes.trust.iter().filter(|(_, change)| change.reset).map(|(digest, _)| &digest[..]).collect();

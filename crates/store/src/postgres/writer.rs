@@ -7,7 +7,7 @@ use tokio::time::{error::Elapsed, timeout};
 use tokio_postgres::{Client, Config, Row, types::Type};
 
 use super::{
-    config, known, plain,
+    config, known, notes, plain,
     readers::{self, BY_INDEX, Param, typed},
     session::{
         self, Driver, Sent, Statement, broken, connect, failed, pipeline, read, request, requests, simple,
@@ -15,10 +15,10 @@ use super::{
     write::{Begun, Statements, send},
 };
 use crate::{
-    AttemptResult, Clock, Delivery, NewTheme, StoreError, ThemeDone,
-    backend::{Backend, Changes, CommitError, Loaded, Want},
+    AttemptResult, Clock, Delivery, NewTheme, NoteChange, NotesDone, StoreError, ThemeDone,
+    backend::{Backend, Changes, CommitError, Loaded, NotesError, Want},
     events::{MARK_EVERY, PRUNED},
-    outbox,
+    notes as noted, outbox,
     policies::{TrustRow, idle_before},
     rows::{AnswerRow, bytes32, int, parse, uint},
 };
@@ -253,6 +253,26 @@ impl PostgresWriter {
         Ok(rows)
     }
 
+    /// How a transaction ended whose last statement was its commit.
+    fn committed(&mut self, sent: Result<Sent, Elapsed>) -> Result<(), CommitError> {
+        let Ok(sent) = sent else {
+            self.forget();
+            let error =
+                StoreError::Unavailable(format!("no answer to a commit within {} s", ROUND_TRIP.as_secs()));
+            return Err(CommitError::Maybe(error));
+        };
+        let all = sent.all;
+        let done = verdict(sent);
+        match done {
+            // Its connection may still be at work: it is closed, and the answer looked for on another one.
+            Err(CommitError::Maybe(_)) => self.forget(),
+            // COMMIT ended the transaction, one way or the other.
+            _ if all => self.begun = None,
+            _ => {}
+        }
+        done
+    }
+
     /// A setting of this writer's connection.
     #[cfg(test)]
     pub(super) async fn setting(&mut self, name: &str) -> String {
@@ -355,22 +375,8 @@ impl Backend for PostgresWriter {
             .statements
             .batch(&session.client, changes, begun, &self.node)
             .map_err(CommitError::Not)?;
-        let Ok(sent) = timeout(ROUND_TRIP, pipeline(batch)).await else {
-            self.forget();
-            let error =
-                StoreError::Unavailable(format!("no answer to a commit within {} s", ROUND_TRIP.as_secs()));
-            return Err(CommitError::Maybe(error));
-        };
-        let all = sent.all;
-        let done = verdict(sent);
-        match done {
-            // Its connection may still be at work: it is closed, and the answer looked for on another one.
-            Err(CommitError::Maybe(_)) => self.forget(),
-            // COMMIT ended the transaction, one way or the other.
-            _ if all => self.begun = None,
-            _ => {}
-        }
-        done
+        let sent = timeout(ROUND_TRIP, pipeline(batch)).await;
+        self.committed(sent)
     }
 
     async fn rollback(&mut self) {
@@ -506,6 +512,56 @@ impl Backend for PostgresWriter {
         })
         .await?;
         Ok(ThemeDone::Stored)
+    }
+
+    async fn change_notes(
+        &mut self,
+        changes: &[NoteChange],
+        most: u64,
+        batch: [u8; 16],
+    ) -> Result<NotesDone, NotesError> {
+        let (now, rows) = self
+            .small(|Session { client, statements, .. }| notes::look(client, statements, changes, most))
+            .await
+            .map_err(NotesError::Not)?;
+        let found = notes::found(&rows);
+        let found = self.undo_failed(found).await.map_err(NotesError::Not)?;
+        let done = noted::judge(changes, found, most);
+        let NotesDone::Changed(versions) = &done else {
+            self.rollback().await;
+            return Ok(done);
+        };
+        let Some(Session { client, statements, .. }) = &self.session else {
+            return Err(NotesError::Not(lost()));
+        };
+        let node = &self.node;
+        let mut all = notes::write(client, statements, changes, versions, now);
+        all.push(send!(client, &statements.name_batch, node, &batch[..]));
+        all.push(simple(client, "COMMIT"));
+        let sent = timeout(ROUND_TRIP, pipeline(all)).await;
+        match self.committed(sent) {
+            Ok(()) => Ok(done),
+            Err(CommitError::Not(error)) => {
+                self.rollback().await;
+                Err(NotesError::Not(error))
+            }
+            Err(CommitError::Maybe(error)) => Err(NotesError::Maybe(error, done)),
+        }
+    }
+
+    async fn prune_notes(&mut self) -> Result<u64, StoreError> {
+        // Under the lock of the writers: a note that is being changed is not deleted under their hands.
+        let (now, _) =
+            self.small(|Session { client, statements, .. }| vec![send!(client, &statements.head,)]).await?;
+        let (now, limit) = (now.micros(), i64::from(noted::PRUNED));
+        let rows = self
+            .finish(move |Session { client, statements, .. }| {
+                vec![send!(client, &statements.prune_notes, now, limit)]
+            })
+            .await?;
+        let deleted =
+            rows.first().and_then(|rows| rows.first()).map(|row| read::<i64>(row, 0)).transpose()?;
+        Ok(deleted.map_or(0, uint))
     }
 
     async fn prune(&mut self, before: Time) -> Result<(), StoreError> {

@@ -17,7 +17,7 @@ use crate::{
     figures::figure,
     migrations::{POLICY, SIGN_IN},
     policies,
-    read::{Between, Bind, list_sql, page},
+    read::{Between, Bind, groups_sql, list_sql, page},
     rows::{self, bytes32, int, parse, uint},
     sessions,
     tail::News,
@@ -55,6 +55,14 @@ impl Pool {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
         result
     }
+}
+
+/// Values as the database takes them.
+pub(super) fn values(binds: &[Bind]) -> impl Iterator<Item = &dyn ToSql> {
+    binds.iter().map(|bind| match bind {
+        Bind::Text(text) => text as &dyn ToSql,
+        Bind::Int(int) => int,
+    })
 }
 
 impl SqliteReaders {
@@ -138,17 +146,13 @@ impl SqliteReaders {
         limit: u32,
         now: Time,
     ) -> Result<Listed, StoreError> {
-        let (sql, binds) = list_sql(filter, between, limit + 1, now, '?', "LIKE");
+        let (sql, binds) = list_sql("seq, meta", filter, between, limit + 1, now, '?', "LIKE");
         let pending = filter.by_deadline();
         self.long(move |db| {
             snapshot(db, |db| {
                 let head = head(db)?.head;
                 let mut find = db.prepare_cached(&sql)?;
-                let values = binds.iter().map(|bind| match bind {
-                    Bind::Text(text) => text as &dyn ToSql,
-                    Bind::Int(int) => int as &dyn ToSql,
-                });
-                let rows = find.query_map(params_from_iter(values), |row| {
+                let rows = find.query_map(params_from_iter(values(&binds)), |row| {
                     Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
                 })?;
                 let items = rows
@@ -159,6 +163,23 @@ impl SqliteReaders {
                     .collect::<Result<Vec<_>, StoreError>>()?;
                 Ok(page(items, limit, pending, int(head.seq), head.epoch))
             })
+        })
+        .await
+    }
+
+    /// How many groups there are among the newest requests of a list.
+    pub(crate) async fn groups(
+        &self,
+        filter: &Filter,
+        between: Between,
+        newest: u32,
+        now: Time,
+    ) -> Result<u64, StoreError> {
+        let (sql, binds) = groups_sql(filter, between, newest, now, '?', "LIKE");
+        self.long(move |db| {
+            let count: i64 =
+                db.prepare_cached(&sql)?.query_row(params_from_iter(values(&binds)), |row| row.get(0))?;
+            Ok(uint(count))
         })
         .await
     }

@@ -5,10 +5,10 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use placet_core::{Directory, OutboxId, Request, RequestId, SessionId, Time};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::{Recent, events, readers};
+use super::{Recent, events, notes, readers};
 use crate::{
-    AttemptResult, Clock, Delivery, NewTheme, StoreError, ThemeDone,
-    backend::{Backend, Changes, CommitError, Loaded, Want},
+    AttemptResult, Clock, Delivery, NewTheme, NoteChange, NotesDone, StoreError, ThemeDone,
+    backend::{Backend, Changes, CommitError, Loaded, NotesError, Want},
     outbox,
     policies::{PolicyRow, TrustRow, idle_before},
     rows::{AnswerRow, bytes32, int, parse, uint},
@@ -267,7 +267,7 @@ impl SqliteWriter {
                 .execute(params![id.to_string(), changes.now.micros()])?;
         }
         if changes.no_trust {
-            db.execute("DELETE FROM trust", [])?;
+            db.execute_batch("DELETE FROM trust; DELETE FROM notes")?;
         }
         for (digest, change) in &changes.trust {
             if change.reset {
@@ -450,6 +450,21 @@ impl Backend for SqliteWriter {
     async fn put_theme(&mut self, theme: &NewTheme, most: u32) -> Result<ThemeDone, StoreError> {
         let now = self.clock.now();
         self.within(|db| events::put_theme(db, theme, most, now))
+    }
+
+    async fn change_notes(
+        &mut self,
+        changes: &[NoteChange],
+        most: u64,
+        _batch: [u8; 16],
+    ) -> Result<NotesDone, NotesError> {
+        let now = self.clock.now();
+        self.within(|db| notes::change(db, changes, most, now)).map_err(NotesError::Not)
+    }
+
+    async fn prune_notes(&mut self) -> Result<u64, StoreError> {
+        let now = self.clock.now();
+        self.within(|db| notes::prune(db, now))
     }
 
     async fn prune(&mut self, before: Time) -> Result<(), StoreError> {

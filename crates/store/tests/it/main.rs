@@ -6,6 +6,7 @@ mod deliveries;
 mod events;
 mod files;
 mod following;
+mod notes;
 mod once;
 mod principals;
 mod queueing;

@@ -5,11 +5,32 @@ use std::time::Duration;
 use placet_core::{DecisionWord, Risk, State};
 use placet_ledger::Entry;
 use placet_store::{Clock as _, Filter};
-use placet_testkit::{Backend, both};
+use placet_testkit::{Backend, both, submit};
+use serde_json::json;
 
 use crate::shop::{Shop, ann, bot, claim, decide, report};
 
 both! {
+    async fn groups_are_counted_once_each_among_the_newest_requests(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        for (agent, group) in [("bot", "a"), ("bot", "b"), ("other", "c"), ("bot", "b"), ("bot", ""), ("bot", "d")] {
+            let agent = bot(agent);
+            let mut body = json!({"kind": "confirmation", "session": "s", "message": "may I?"});
+            if !group.is_empty() {
+                body["group"] = group.into();
+            }
+            shop.done(&agent, submit(&agent, shop.clock.now(), body)).await;
+        }
+        let of_bot = Filter { agent: Some("bot".to_owned()), newest: true, ..Filter::default() };
+        let count = async |filter: &Filter, newest| shop.store.groups(filter, newest, shop.clock.now()).await.unwrap();
+        assert_eq!((count(&of_bot, 100).await, count(&Filter::default(), 100).await), (3, 4));
+        // The newest three are of the groups d, none and b.
+        assert_eq!((count(&of_bot, 3).await, count(&of_bot, 1).await), (2, 1));
+        let none = Filter { source: Some("a2a".to_owned()), ..of_bot };
+        assert_eq!(count(&none, 100).await, 0);
+        shop.finish().await;
+    }
+
     async fn the_entries_of_a_request_are_those_about_it_and_no_others(backend: Backend) {
         let shop = Shop::open(backend).await;
         let agent = bot("bot");

@@ -12,7 +12,7 @@ use super::{
     wire::{Mode, Wire},
     *,
 };
-use crate::{backend::CommitError, rows::RequestRow};
+use crate::{NewNote, NoteChange, NoteExpected, NotesDone, backend::CommitError, rows::RequestRow};
 
 fn some_error() -> tokio_postgres::Error {
     "nonsense".parse::<Config>().unwrap_err()
@@ -113,6 +113,44 @@ async fn a_commit_whose_answer_was_lost_is_found_to_be_one() {
     assert!(writer.was_committed([1; 16]).await.unwrap());
     assert!(!writer.was_committed([2; 16]).await.unwrap());
     assert_eq!(head_seq(&mut writer).await, 2);
+}
+
+#[tokio::test]
+async fn a_change_of_notes_whose_answer_was_lost_is_found_to_be_one() {
+    let database = Database::opened().await;
+    let wire = Wire::to(database.port()).await;
+    let (store, looking) = (store(&database.url_through(wire.port)).await, store(&database.url()).await);
+    let put = |expected: NoteExpected| {
+        let note = NewNote {
+            kind: "door.task",
+            key: "a".to_owned(),
+            owner: "o".to_owned(),
+            scope: String::new(),
+            open: true,
+            keep_until: Time::from_micros(i64::MAX),
+            body: "{}".into(),
+        };
+        store.run(Work::Notes { changes: vec![NoteChange::Put { note, expected }], most: 9 })
+    };
+    assert!(matches!(put(NoteExpected::Absent).await, Ok(Done::Notes(NotesDone::Changed(_)))));
+    // Somebody holds the note, so that writing it waits: answers stop then, and the word of the commit is lost.
+    let (client, _driver) = database.client().await;
+    client.batch_execute("BEGIN; SELECT FROM notes FOR UPDATE").await.unwrap();
+    let cut = async {
+        sleep(Duration::from_millis(300)).await;
+        wire.set(Mode::Mute);
+        client.batch_execute("COMMIT").await.unwrap();
+        while looking.note("door.task", "a").await.unwrap().unwrap().version == 1 {
+            sleep(Duration::from_millis(5)).await;
+        }
+        wire.set(Mode::Down);
+        sleep(Duration::from_millis(300)).await;
+        wire.set(Mode::Open);
+    };
+    let (done, ()) = tokio::join!(put(NoteExpected::Version(1)), cut);
+    assert!(matches!(&done, Ok(Done::Notes(NotesDone::Changed(versions))) if versions == &[2]), "{done:?}");
+    store.close().await;
+    looking.close().await;
 }
 
 #[tokio::test]
