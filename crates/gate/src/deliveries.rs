@@ -1,10 +1,19 @@
 //! The outbox as its workers see it: what this node just wrote, what is due, and how an attempt went.
 
-use std::time::Duration;
+use std::{pin::Pin, time::Duration};
 
 use placet_store::{AttemptResult, Delivery, Done, Work};
 
 use crate::{Gate, GateError};
+
+/// Whoever brings agents behind us the answers they wait for.
+pub trait Resume: std::fmt::Debug + Send + Sync {
+    /// One attempt.
+    fn resume<'a>(&'a self, delivery: &'a Delivery) -> Attempt<'a>;
+}
+
+/// How an attempt went, when it is over.
+pub type Attempt<'a> = Pin<Box<dyn Future<Output = AttemptResult> + Send + 'a>>;
 
 impl Gate {
     /// Takes deliveries that are due and that nobody has, if there are any.

@@ -35,6 +35,8 @@ pub struct Settings {
     pub waits: usize,
     /// How long events of the observability door are kept.
     pub events: EventRetention,
+    /// How many open notes of a kind one owner may have.
+    pub notes_per_owner: u64,
     /// How long a session may go unused.
     pub session_idle: Duration,
     /// How long a session lives at most.
@@ -53,6 +55,7 @@ impl Default for Settings {
             waits_per_principal: 5_000,
             waits: 50_000,
             events: EventRetention::default(),
+            notes_per_owner: 10_000,
             session_idle: Duration::from_hours(12),
             session_absolute: Duration::from_hours(7 * 24),
         }
@@ -153,6 +156,18 @@ impl Gate {
         self.clock.now()
     }
 
+    /// What was set.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// A fresh secret that nobody can guess, for what one door wants to know again.
+    pub fn secret_token(&self) -> String {
+        let mut bytes = [0_u8; 16];
+        self.entropy.fill(&mut bytes);
+        data_encoding::HEXLOWER.encode(&bytes)
+    }
+
     /// The store underneath, for health and figures.
     pub fn store(&self) -> &Store {
         &self.store
@@ -181,23 +196,37 @@ impl Gate {
         Ok(self.store.list(filter, limit, self.now()).await?)
     }
 
-    /// Requests of a group that this caller may see, the newest first.
+    /// Requests of a group that this caller may see and that came through this door, the newest first. A group is named by
+    /// whoever asks, so the same name means nothing at another door.
     pub async fn group(
         &self,
         actor: &Actor,
+        source: &str,
         group: &str,
         limit: u32,
     ) -> Result<Vec<Arc<Request>>, GateError> {
-        let filter = Filter { group: Some(group.to_owned()), ..Filter::default() };
+        let (source, group) = (Some(source.to_owned()), Some(group.to_owned()));
+        let filter = Filter { source, group, ..Filter::default() };
         Ok(self.visible(actor, filter, limit).await?.items)
     }
 
     /// A page of the requests that this caller may see: an agent its own.
     pub async fn visible(&self, actor: &Actor, filter: Filter, limit: u32) -> Result<Listed, GateError> {
+        let filter = self.seen_by(actor, filter)?;
+        Ok(self.store.list(&filter, limit, self.now()).await?)
+    }
+
+    /// How many groups there are among so many of the newest requests that this caller may see.
+    pub async fn visible_groups(&self, actor: &Actor, filter: Filter, newest: u32) -> Result<u64, GateError> {
+        let filter = self.seen_by(actor, filter)?;
+        Ok(self.store.groups(&filter, newest, self.now()).await?)
+    }
+
+    /// A filter that lets through only what this caller may see.
+    fn seen_by(&self, actor: &Actor, filter: Filter) -> Result<Filter, GateError> {
         let actor = &*self.acting(actor, &[Role::Agent, Role::Reviewer, Role::Auditor])?;
         let own = (actor.role == Role::Agent).then(|| actor.name.clone());
-        let filter = Filter { agent: own.or(filter.agent), ..filter };
-        Ok(self.store.list(&filter, limit, self.now()).await?)
+        Ok(Filter { agent: own.or(filter.agent), ..filter })
     }
 
     /// A page of the ledger.

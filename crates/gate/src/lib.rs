@@ -15,6 +15,7 @@ mod history;
 mod hub;
 mod judge;
 mod keys;
+mod notes;
 mod passwords;
 mod permit;
 mod policies;
@@ -31,6 +32,7 @@ mod waiters;
 
 pub use coming::{Coming, Notice};
 pub use decide::Decision;
+pub use deliveries::{Attempt, Resume};
 pub use entropy::{Entropy, SystemEntropy};
 pub use error::GateError;
 pub use events::{EventRetention, Told, answer as event_answer, status as event_status};
@@ -41,11 +43,13 @@ pub use gate::{Gate, Settings};
 pub use grants::{GrantView, Remember, RememberScope};
 pub use history::{Happened, History, Similar};
 pub use keys::{MadeKey, NewKey, PersonSpec};
+pub use notes::{NoteConflict, Notes};
 pub use permit::Claimed;
 pub use placet_store::{
     ANSWER_TO, AttemptResult, CALLBACK, Clock, Delivery, Done, EVENTS, EventTail, EventWords, Filter,
-    Idempotency, LedgerRow, Listed, NewEvent, NewTheme, News, Order, Outcome, PolicyVersion, Progress,
-    RecentEvents, SeenEvent, StoreError, StoredEvent, StoredSession, SystemClock, ThemeDone, Work,
+    Idempotency, LedgerRow, Listed, NewEvent, NewNote, NewTheme, News, Note, NoteChange, NoteExpected,
+    NoteFilter, Order, Outcome, PROXIED, PolicyVersion, Progress, RESUME, RecentEvents, SeenEvent,
+    StoreError, StoredEvent, StoredSession, SystemClock, ThemeDone, Work,
 };
 pub use policies::{Checked, PolicyView, Put};
 pub use sessions::{MadeLink, OpenedSession, SignedIn};

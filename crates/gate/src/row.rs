@@ -39,6 +39,7 @@ fn row(request: &Request, same: Option<String>, directory: &Directory, now: Time
         decided_by: decision.map(|decision| decision.by.clone()).unwrap_or_default(),
         decision: decision.map(|decision| decision.word),
         lineage: preview::lineage(request),
+        source: request.door().map(show),
     }
 }
 

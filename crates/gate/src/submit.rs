@@ -8,7 +8,7 @@ use placet_core::{
     Role, Spec, Submit, Time, WeakKey,
 };
 use placet_ledger::Parts;
-use placet_store::{Idempotency, NewEvent};
+use placet_store::{Idempotency, NewEvent, PROXIED};
 
 use crate::{
     Gate, GateError,
@@ -166,11 +166,18 @@ impl Gate {
             decisions: outcome.decisions,
             grants,
             trust,
-            claim_window: outcome.claim_window.unwrap_or(self.settings.claim_window),
+            claim_window: outcome.claim_window.unwrap_or_else(|| self.claim_window(whole.source)),
             report_window: self.settings.report_window,
             pending_cap: outcome.pending_cap.map_or(cap, |policy| policy.min(cap)),
             weak: whole.weak,
         })
+    }
+
+    /// How long a yes may wait to be used. A pause of an agent is answered when the last item of it is decided, so a yes to one
+    /// has to outlast the time that people may take for the others; whoever sends the answer sees to it that none is used late.
+    fn claim_window(&self, source: &str) -> Duration {
+        let window = self.settings.claim_window;
+        if source.starts_with(PROXIED) { window + self.settings.limits.expires_in_max } else { window }
     }
 
     /// Withdraws a request, as the agent that made it.

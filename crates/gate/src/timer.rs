@@ -18,7 +18,7 @@ const AT_ONCE: u32 = 256;
 const LONGEST: Duration = Duration::from_secs(1);
 /// How long to wait when a deadline has passed by our clock and not by the database's.
 const AHEAD: Duration = Duration::from_millis(250);
-/// How often old answers are forgotten.
+/// How often old answers are forgotten and old notes deleted.
 const PRUNE_EVERY: Duration = Duration::from_mins(10);
 /// How often sessions whose time is up are ended.
 const SESSIONS_EVERY: Duration = Duration::from_secs(30);
@@ -82,6 +82,9 @@ pub(crate) async fn run(inner: Arc<Inner>) {
             );
             if let Err(error) = inner.store.run(Work::Prune { before }).await {
                 tracing::warn!(%error, "old answers could not be forgotten");
+            }
+            if let Err(error) = crate::notes::prune(&inner.store).await {
+                tracing::warn!(%error, "old notes could not be deleted; trying again");
             }
         }
         let pause =

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use placet_core::{Request, RequestId};
 use placet_egress::{EgressError, Sockets};
 use placet_gate::{
-    AttemptResult, CALLBACK, Coming, Delivery, Gate, GateError, News, StoreError, StoredEvent,
+    AttemptResult, CALLBACK, Coming, Delivery, Gate, GateError, News, RESUME, Resume, StoreError, StoredEvent,
 };
 use serde_json::Value;
 use tokio::{
@@ -34,6 +34,7 @@ const GRACE: Duration = Duration::from_secs(2);
 pub struct Callbacks {
     pub(crate) gate: Gate,
     pub(crate) sockets: Sockets,
+    resume: Option<Arc<dyn Resume>>,
     turns: Arc<Semaphore>,
     ahead: Arc<Semaphore>,
 }
@@ -60,7 +61,14 @@ impl Callbacks {
     /// For the agents of a gate.
     pub fn new(gate: Gate, sockets: Sockets) -> Self {
         let (turns, ahead) = (Arc::new(Semaphore::new(AT_ONCE)), Arc::new(Semaphore::new(AHEAD)));
-        Self { gate, sockets, turns, ahead }
+        Self { gate, sockets, resume: None, turns, ahead }
+    }
+
+    /// With somebody who brings answers to agents behind us.
+    #[must_use]
+    pub fn with_resume(mut self, resume: Arc<dyn Resume>) -> Self {
+        self.resume = Some(resume);
+        self
     }
 
     /// Runs until cancelled. Answers of this node are called back as soon as they are committed; the outbox is only
@@ -177,6 +185,9 @@ impl Callbacks {
 
     /// One attempt.
     async fn call(&self, due: &Due) -> AttemptResult {
+        if let (RESUME, Some(resume)) = (due.delivery.channel.as_str(), &self.resume) {
+            return resume.resume(&due.delivery).await;
+        }
         if due.delivery.channel != CALLBACK {
             return AttemptResult::Refused(format!("there is no channel `{}`", due.delivery.channel));
         }

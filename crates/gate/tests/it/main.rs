@@ -6,6 +6,7 @@ mod deciding;
 mod escalating;
 mod feeds;
 mod kinds;
+mod notes;
 mod open;
 mod outage;
 mod policy;

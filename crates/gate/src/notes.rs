@@ -1,0 +1,143 @@
+//! Notes of doors: what a protocol has to remember beside requests. They decide nothing.
+
+use placet_core::Invalid;
+use placet_store::{Done, Note, NoteChange, NoteFilter, NotePlace, NotesDone, Store, StoreError, Work};
+
+use crate::{Gate, GateError};
+
+/// Largest body of a note.
+const BODY: usize = 1024 * 1024;
+/// Longest key, owner and scope.
+const NAME: usize = 1024;
+/// Longest kind.
+const KIND: usize = 64;
+/// Most changes at once.
+const CHANGES: usize = 256;
+/// Most notes in a page.
+const PAGE: u32 = 200;
+
+/// Another change was faster: read the note again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the note `{key}` ({kind}) is not what was expected: read it again")]
+pub struct NoteConflict {
+    /// The note's kind.
+    pub kind: String,
+    /// Its key.
+    pub key: String,
+}
+
+/// A page of notes.
+#[derive(Debug, Clone)]
+pub struct Notes {
+    /// The notes.
+    pub notes: Vec<Note>,
+    /// Names the next page, if there is one.
+    pub next: Option<String>,
+}
+
+impl Gate {
+    /// Changes notes, all of them or none, and answers when that is durable: with the new version of each, 0 for one
+    /// that was deleted.
+    pub async fn change_notes(
+        &self,
+        changes: Vec<NoteChange>,
+    ) -> Result<Result<Vec<u64>, NoteConflict>, GateError> {
+        check(&changes)?;
+        let most = self.settings.notes_per_owner;
+        match self.store.run(Work::Notes { changes, most }).await? {
+            Done::Notes(NotesDone::Changed(versions)) => Ok(Ok(versions)),
+            Done::Notes(NotesDone::Conflict { kind, key }) => Ok(Err(NoteConflict { kind, key })),
+            Done::Notes(NotesDone::TooMany { kind, owner }) => {
+                let message = format!(
+                    "`{owner}` has {most} open notes of the kind {kind}, which is its limit: wait until some are closed"
+                );
+                Err(Invalid::new("", message).into())
+            }
+            _ => Err(StoreError::Unknown.into()),
+        }
+    }
+
+    /// One note. It may still be there for a while when its time is over.
+    pub async fn note(&self, kind: &str, key: &str) -> Result<Option<Note>, GateError> {
+        if names([("kind", kind, KIND), ("key", key, NAME)]).is_err() {
+            return Ok(None);
+        }
+        Ok(self.store.note(kind, key).await?)
+    }
+
+    /// A page of notes: the last changed first if an owner is named, otherwise in the order of their keys.
+    pub async fn notes(
+        &self,
+        filter: &NoteFilter,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Notes, GateError> {
+        let nowhere = || Invalid::new("", "the cursor is not one that a page of notes gave out");
+        let after = match after {
+            Some(text) if text.contains('\0') => return Err(nowhere().into()),
+            Some(text) => Some(NotePlace::parse(text, filter).ok_or_else(nowhere)?),
+            None => None,
+        };
+        let (owner, scope) =
+            (filter.owner.as_deref().unwrap_or_default(), filter.scope.as_deref().unwrap_or_default());
+        if names([("kind", &filter.kind, KIND), ("owner", owner, NAME), ("scope", scope, NAME)]).is_err() {
+            return Ok(Notes { notes: Vec::new(), next: None });
+        }
+        let page = self.store.notes(filter, after.as_ref(), limit.clamp(1, PAGE)).await?;
+        Ok(Notes { notes: page.notes, next: page.next.map(|place| place.to_string()) })
+    }
+
+    /// Deletes notes whose time is over. Returns how many there were.
+    pub async fn prune_notes(&self) -> Result<u64, GateError> {
+        Ok(prune(&self.store).await?)
+    }
+}
+
+/// Deletes notes whose time is over, a bounded number in each transaction.
+pub(crate) async fn prune(store: &Store) -> Result<u64, StoreError> {
+    let mut all = 0;
+    loop {
+        match store.run(Work::PruneNotes).await? {
+            Done::Pruned(0) => return Ok(all),
+            Done::Pruned(some) => all += some,
+            _ => return Err(StoreError::Unknown),
+        }
+    }
+}
+
+/// Names of bounded length, which either database can store.
+fn names<const N: usize>(names: [(&str, &str, usize); N]) -> Result<(), Invalid> {
+    for (what, name, longest) in names {
+        if name.len() > longest {
+            return Err(Invalid::new("", format!("the {what} of a note has at most {longest} bytes")));
+        }
+        if name.contains('\0') {
+            return Err(Invalid::new("", format!("the {what} of a note cannot have the character zero")));
+        }
+    }
+    Ok(())
+}
+
+fn check(changes: &[NoteChange]) -> Result<(), Invalid> {
+    if changes.is_empty() || changes.len() > CHANGES {
+        return Err(Invalid::new("", format!("change at least one and at most {CHANGES} notes at once")));
+    }
+    let mut seen = std::collections::HashSet::new();
+    for change in changes {
+        let (kind, key) = change.name();
+        names([("kind", kind, KIND), ("key", key, NAME)])?;
+        if !seen.insert((kind, key)) {
+            return Err(Invalid::new("", format!("the note `{key}` ({kind}) is changed twice at once")));
+        }
+        if let NoteChange::Put { note, .. } = change {
+            names([("owner", &note.owner, NAME), ("scope", &note.scope, NAME)])?;
+            if note.body.len() > BODY {
+                return Err(Invalid::new("", format!("the body of a note has at most {BODY} bytes")));
+            }
+            if note.body.contains('\0') {
+                return Err(Invalid::new("", "the body of a note is JSON"));
+            }
+        }
+    }
+    Ok(())
+}
