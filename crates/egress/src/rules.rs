@@ -21,15 +21,28 @@ pub enum Forbidden {
 }
 
 /// Who may be called: this machine, and hosts that an admin listed.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Rules {
     hosts: Vec<String>,
+    /// Whether this machine may be called without being listed.
+    own: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { hosts: Vec::new(), own: true }
+    }
 }
 
 impl Rules {
     /// This machine, and these hosts: names or literal addresses, without ports.
     pub fn new(hosts: impl IntoIterator<Item = String>) -> Self {
-        Self { hosts: hosts.into_iter().map(|host| host.to_ascii_lowercase()).collect() }
+        Self { hosts: hosts.into_iter().map(|host| host.to_ascii_lowercase()).collect(), own: true }
+    }
+
+    /// These hosts and no others: this machine only if it is one of them.
+    pub fn listed_only(hosts: impl IntoIterator<Item = String>) -> Self {
+        Self { own: false, ..Self::new(hosts) }
     }
 
     fn listed(&self, host: &str) -> bool {
@@ -42,7 +55,7 @@ impl Rules {
         let host = target.host();
         match target.literal() {
             Some(address) => self.check_address(target, address),
-            None if host == "localhost" || self.listed(host) => Ok(()),
+            None if self.listed(host) || (self.own && host == "localhost") => Ok(()),
             None => Err(Forbidden::Host(host.to_owned())),
         }
     }
@@ -50,7 +63,7 @@ impl Rules {
     /// Whether this address, which the host turned out to have, may be connected to.
     pub fn check_address(&self, target: &Target, address: IpAddr) -> Result<(), Forbidden> {
         let host = target.host();
-        let allowed = if self.listed(host) { !never(address) } else { own(address) };
+        let allowed = if self.listed(host) { !never(address) } else { self.own && own(address) };
         if allowed {
             return Ok(());
         }
@@ -196,6 +209,19 @@ mod tests {
         assert!(rules.check_host(&target("10.0.0.8")).is_err());
         // The list names hosts; it does not open their addresses to other names.
         assert!(rules.check_host(&target("other.example")).is_err());
+    }
+
+    #[test]
+    fn this_machine_must_be_listed_where_only_what_is_listed_counts() {
+        let rules = Rules::listed_only(["agents.example".to_owned()]);
+        assert_eq!(rules.check_host(&target("agents.example")), Ok(()));
+        for own in ["localhost", "127.0.0.1", "[::1]"] {
+            assert!(rules.check_host(&target(own)).is_err(), "{own}");
+        }
+        let rules = Rules::listed_only(["127.0.0.1".to_owned(), "localhost".to_owned()]);
+        assert_eq!(rules.check_host(&target("127.0.0.1")), Ok(()));
+        assert_eq!(rules.check_host(&target("localhost")), Ok(()));
+        assert!(rules.check_host(&target("[::1]")).is_err());
     }
 
     #[test]

@@ -1,13 +1,6 @@
 //! Sending one text over a WebSocket to an address that was checked.
 
-use std::{
-    future::Future,
-    io,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    pin::Pin,
-    sync::Arc,
-    time::Duration,
-};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::{net::TcpStream, time::timeout};
@@ -16,57 +9,7 @@ use tokio_tungstenite::{
     tungstenite::{self, Message, client::IntoClientRequest as _, protocol::WebSocketConfig},
 };
 
-use crate::{BadUrl, Forbidden, Rules, Target};
-
-/// Why nothing was sent, or why it is not known whether it arrived.
-#[derive(Debug, thiserror::Error)]
-pub enum EgressError {
-    /// The address cannot be called.
-    #[error(transparent)]
-    BadUrl(#[from] BadUrl),
-    /// The address must not be called.
-    #[error(transparent)]
-    Forbidden(#[from] Forbidden),
-    /// The name has no address.
-    #[error("`{host}` has no address: {error}")]
-    Unresolved {
-        /// The name.
-        host: String,
-        /// What the resolver says.
-        error: io::Error,
-    },
-    /// Nobody answers there.
-    #[error("cannot connect to {address}: {error}")]
-    Connect {
-        /// Where.
-        address: SocketAddr,
-        /// What the system says.
-        error: io::Error,
-    },
-    /// Somebody answers, and does not speak WebSocket. A redirect ends here: it is never followed.
-    #[error("{address} does not speak WebSocket: {error}")]
-    Handshake {
-        /// Where.
-        address: SocketAddr,
-        /// What went wrong.
-        error: String,
-    },
-    /// The connection broke while the text was on its way.
-    #[error("the connection to {address} broke: {error}")]
-    Broken {
-        /// Where.
-        address: SocketAddr,
-        /// What went wrong.
-        error: String,
-    },
-}
-
-impl EgressError {
-    /// Whether trying again cannot help.
-    pub fn is_final(&self) -> bool {
-        matches!(self, Self::BadUrl(_) | Self::Forbidden(_))
-    }
-}
+use crate::{EgressError, Resolve, Rules, SystemResolver, Target, lookup::addresses};
 
 /// How long each part may take.
 #[derive(Debug, Clone, Copy)]
@@ -92,28 +35,6 @@ impl Default for Limits {
             write: Duration::from_secs(3),
             close: Duration::from_millis(500),
         }
-    }
-}
-
-/// What the addresses of a name are.
-pub type Resolved<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
-
-/// How names are looked up; tests bring their own.
-pub trait Resolve: std::fmt::Debug + Send + Sync {
-    /// Every address of a name.
-    fn resolve<'a>(&'a self, host: &'a str) -> Resolved<'a>;
-}
-
-/// The system's resolver.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SystemResolver;
-
-impl Resolve for SystemResolver {
-    fn resolve<'a>(&'a self, host: &'a str) -> Resolved<'a> {
-        Box::pin(async move {
-            let found = tokio::net::lookup_host((host, 0)).await?;
-            Ok(found.map(|address| address.ip()).collect())
-        })
     }
 }
 
@@ -150,7 +71,7 @@ impl Sockets {
     pub async fn connect(&self, url: &str) -> Result<Connection, EgressError> {
         let target = Target::parse(url)?;
         self.rules.check_host(&target)?;
-        let addresses = self.addresses(&target).await?;
+        let addresses = addresses(&self.rules, &*self.resolver, self.limits.resolve, &target).await?;
         let mut last = None;
         for address in addresses {
             match self.connect_to(address, &target).await {
@@ -162,27 +83,6 @@ impl Sockets {
             host: target.host().to_owned(),
             error: io::Error::from(io::ErrorKind::NotFound),
         }))
-    }
-
-    /// Every address of the host, all of them checked. One bad one spoils them all: a name that leads to this machine and
-    /// somewhere else is a trap.
-    async fn addresses(&self, target: &Target) -> Result<Vec<SocketAddr>, EgressError> {
-        let found = match target.literal() {
-            Some(address) => vec![address],
-            // Agents listen on one of the two or on both. No resolver is asked what this machine is.
-            None if target.host() == "localhost" => {
-                vec![IpAddr::V6(Ipv6Addr::LOCALHOST), IpAddr::V4(Ipv4Addr::LOCALHOST)]
-            }
-            None => {
-                let wrong = |error| EgressError::Unresolved { host: target.host().to_owned(), error };
-                let resolved = timeout(self.limits.resolve, self.resolver.resolve(target.host())).await;
-                resolved.map_err(|_| wrong(io::ErrorKind::TimedOut.into()))?.map_err(wrong)?
-            }
-        };
-        for address in &found {
-            self.rules.check_address(target, *address)?;
-        }
-        Ok(found.into_iter().map(|address| SocketAddr::new(address, target.port())).collect())
     }
 
     /// One attempt at exactly this address.

@@ -11,11 +11,14 @@ const LONGEST: usize = 2048;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadUrl {
     /// It is none.
-    #[error("not an address such as `ws://localhost:8765`")]
+    #[error("not an address such as `ws://localhost:8765` or `http://localhost:8080/`")]
     NotAUrl,
     /// It asks for something we do not speak.
     #[error("only `ws://` can be called back: TLS and other schemes are not supported")]
     Scheme,
+    /// It asks for something else than the web.
+    #[error("only `http://` and `https://` can be called")]
+    WebScheme,
     /// It carries a name and a password.
     #[error("an address with a user name or password in it is not called")]
     Userinfo,
@@ -36,14 +39,27 @@ pub struct Target {
 impl Target {
     /// Reads an address such as `ws://localhost:8765/path?query`. `http://` means the same.
     pub fn parse(url: &str) -> Result<Self, BadUrl> {
+        Self::read(url, &[("ws", 80), ("http", 80)])
+    }
+
+    /// Reads an address of the web, with TLS or without.
+    pub fn parse_web(url: &str) -> Result<Self, BadUrl> {
+        Self::read(url, &[("http", 80), ("https", 443)]).map_err(|wrong| match wrong {
+            BadUrl::Scheme => BadUrl::WebScheme,
+            other => other,
+        })
+    }
+
+    /// Reads an address of one of these schemes, each with its usual port.
+    fn read(url: &str, schemes: &[(&str, u16)]) -> Result<Self, BadUrl> {
         // The parser lets some characters through that no address has, and other readers of it would see another host.
         if url.len() > LONGEST || url.bytes().any(|byte| byte <= b' ' || byte == b'\\' || byte >= 0x7f) {
             return Err(BadUrl::NotAUrl);
         }
         let uri: Uri = url.parse().map_err(|_| BadUrl::NotAUrl)?;
-        if !matches!(uri.scheme_str().map(str::to_ascii_lowercase).as_deref(), Some("ws" | "http")) {
-            return Err(if uri.scheme().is_some() { BadUrl::Scheme } else { BadUrl::NotAUrl });
-        }
+        let scheme = uri.scheme_str().ok_or(BadUrl::NotAUrl)?;
+        let known = schemes.iter().find(|(name, _)| scheme.eq_ignore_ascii_case(name));
+        let (_, usual) = known.ok_or(BadUrl::Scheme)?;
         let authority = uri.authority().ok_or(BadUrl::NotAUrl)?;
         if authority.as_str().contains('@') {
             return Err(BadUrl::Userinfo);
@@ -53,7 +69,7 @@ impl Target {
         let has_colon = authority.as_str().len() > host.len();
         let port = match (authority.port_u16(), has_colon) {
             (Some(port), _) if port > 0 => port,
-            (None, false) => 80,
+            (None, false) => *usual,
             _ => return Err(BadUrl::Port),
         };
         let literal = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
