@@ -5,7 +5,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Artifact, Content, Fault, Message, Part, Role, Status, Task, TaskState, Update, Version, fields::Fields,
+    Artifact, Content, Fault, Message, Part, Role, Status, Task, TaskState, Update, Version, desk,
+    fields::Fields,
 };
 
 /// The states by the names both versions give them.
@@ -61,12 +62,19 @@ impl Version {
         if parts.is_empty() && metadata.is_empty() {
             return Err(fields.fault("parts", "is missing or empty"));
         }
+        let parts: Vec<Part> = parts.iter().map(|part| self.read_part(part)).collect::<Result<_, _>>()?;
+        // AgentKit does without an id for its messages.
+        let id = match given(fields.text("messageId")?) {
+            Some(id) => id,
+            None if parts.iter().any(desk::is_agentkit) => String::new(),
+            None => fields.word("messageId")?.to_owned(),
+        };
         Ok(Message {
-            id: fields.word("messageId")?.to_owned(),
+            id,
             context: given(fields.text("contextId")?),
             task: given(fields.text("taskId")?),
             role,
-            parts: parts.iter().map(|part| self.read_part(part)).collect::<Result<_, _>>()?,
+            parts,
             metadata,
             extensions: fields.words("extensions")?,
             reference_tasks: fields.words("referenceTaskIds")?,
@@ -187,14 +195,17 @@ impl Version {
         let keep = history.map_or(usize::MAX, |count| usize::try_from(count).unwrap_or(usize::MAX));
         let newest = task.history.iter().skip(task.history.len().saturating_sub(keep));
         let newest: Vec<Value> = newest.map(|message| self.message(message)).collect();
-        if !newest.is_empty() {
+        // Whoever asks for some of it in 0.3 looks for the field, whatever is in it.
+        if !newest.is_empty() || (self == Version::V03 && history.is_some_and(|count| count > 0)) {
             out.put("history", newest);
         }
         out.filled("metadata", &task.metadata);
         out.done()
     }
 
-    fn status(self, status: &Status) -> Value {
+    /// Where a task stands.
+    #[must_use]
+    pub fn status(self, status: &Status) -> Value {
         let mut out = Out(Map::new());
         out.put("state", status.state.spelled(self));
         if let Some(message) = &status.message {
@@ -371,7 +382,10 @@ mod tests {
             "id": "t1", "contextId": "c1",
             "status": {"state": "TASK_STATE_INPUT_REQUIRED", "message": said(Value::Null, "ROLE_USER", json!({"text": "yes?"}))},
         }});
-        assert_eq!(Version::V10.update(&Update::Task(task), Some(0)), new);
+        assert_eq!(Version::V10.update(&Update::Task(task.clone()), Some(0)), new);
+        let silent = Task { history: Vec::new(), ..task };
+        assert_eq!(Version::V03.task(&silent, Some(1))["history"], json!([]));
+        assert_eq!(Version::V10.task(&silent, Some(1)).get("history"), None);
     }
 
     #[test]

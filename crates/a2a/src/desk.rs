@@ -4,9 +4,9 @@
 //! for nothing; what is half readable is refused by its place, because a guess could show people something else than what
 //! will run.
 
-mod agentkit;
-mod agentstack;
-mod digested;
+pub(crate) mod agentkit;
+pub(crate) mod agentstack;
+pub(crate) mod digested;
 mod kagent;
 mod own;
 mod said;
@@ -42,6 +42,8 @@ pub const OWN: &str = "urn:placet:a2a:approval:v1";
 pub const KAGENT: &str = "https://kagent.dev/extensions/hitl/v1";
 /// The address of agentstack's extension.
 pub const AGENTSTACK: &str = "https://a2a-extensions.agentstack.beeai.dev/interactions/approval/v1";
+/// The address that agentstack's extension moved to.
+pub const KAGENTI: &str = "https://a2a-extensions.adk.kagenti.dev/interactions/approval/v1";
 /// The address of the extension of a2a-rust.com, and the key it puts its words under.
 pub const DIGESTED: &str = "https://a2a-rust.com/extensions/approval/v1";
 /// The key that the extension of a2a-rust.com puts its words under.
@@ -97,11 +99,15 @@ pub fn read(message: &Message) -> Result<Option<Asking>, Fault> {
     if let Some(words) = message.metadata.get(KAGENT) {
         return kagent::read(words);
     }
-    if let Some(words) = message.metadata.get(AGENTSTACK) {
+    if let Some(words) = message.metadata.get(AGENTSTACK).or_else(|| message.metadata.get(KAGENTI)) {
         return agentstack::read(words).map(Some);
     }
     if let Some(words) = message.metadata.get(DIGESTED_KEY).or_else(|| message.metadata.get(DIGESTED)) {
-        return digested::read(words, message).map(Some);
+        let data = message.parts.iter().find_map(|part| match &part.content {
+            Content::Data(data) => Some(data.clone()),
+            _ => None,
+        });
+        return digested::read(words, self::words(message), data).map(Some);
     }
     let mut found = None;
     for (index, part) in message.parts.iter().enumerate() {
@@ -125,6 +131,13 @@ pub fn read(message: &Message) -> Result<Option<Asking>, Fault> {
         }
     }
     Ok(found)
+}
+
+/// Whether a part is one of AgentKit's, whose messages have no ids of their own.
+pub(crate) fn is_agentkit(part: &crate::Part) -> bool {
+    let Content::Data(Value::Object(data)) = &part.content else { return false };
+    let said = data.get("type").and_then(Value::as_str);
+    said.is_some_and(|said| agentkit::TYPES.contains(&said))
 }
 
 /// The text a person reads first: the message's own words.

@@ -37,6 +37,12 @@ pub enum Fault {
     Forbidden(String),
     /// Too much at once: try again later.
     Busy(String),
+    /// There is no agent at this address.
+    NoAgent(String),
+    /// The agent behind a proxy cannot be reached, or answers something that is no answer.
+    BadAgent(String),
+    /// The agent behind a proxy refuses: its own error object, as it came.
+    Told(Value),
 }
 
 impl Fault {
@@ -54,11 +60,14 @@ impl Fault {
             Self::NoPush => -32003,
             Self::Unsupported(_) => -32004,
             Self::ContentType(_) => -32005,
+            Self::BadAgent(_) => -32006,
             Self::NoExtendedCard => -32007,
             Self::VersionNotSupported(_) => -32009,
             // The protocol leaves these to HTTP; inside a stream or a batch they still need a number of ours.
             Self::Unauthenticated(_) => -32041,
             Self::Forbidden(_) => -32043,
+            Self::NoAgent(_) => -32044,
+            Self::Told(error) => error.get("code").and_then(Value::as_i64).unwrap_or(-32603),
         }
     }
 
@@ -66,7 +75,16 @@ impl Fault {
     #[must_use]
     pub fn status(&self) -> u16 {
         match self {
-            Self::TaskNotFound(_) | Self::MethodNotFound(_) => 404,
+            Self::TaskNotFound(_) | Self::MethodNotFound(_) | Self::NoAgent(_) => 404,
+            Self::BadAgent(_) => 502,
+            Self::Told(_) => match self.code() {
+                -32001 | -32601 => 404,
+                -32002 => 409,
+                -32005 => 415,
+                -32006 => 502,
+                -32603 => 500,
+                _ => 400,
+            },
             Self::NotCancelable(_) => 409,
             Self::ContentType(_) => 415,
             Self::Internal(_) => 500,
@@ -96,19 +114,22 @@ impl Fault {
             Self::Unauthenticated(_) => "UNAUTHENTICATED",
             Self::Forbidden(_) => "PERMISSION_DENIED",
             Self::Busy(_) => "UNAVAILABLE",
+            Self::NoAgent(_) => "NOT_FOUND",
+            Self::BadAgent(_) => "INVALID_AGENT_RESPONSE",
+            Self::Told(_) => "AGENT_REFUSED",
         }
     }
 
     /// The word of `google.rpc.Code` that goes with the status.
     fn canonical(&self) -> &'static str {
         match self {
-            Self::TaskNotFound(_) => "NOT_FOUND",
+            Self::TaskNotFound(_) | Self::NoAgent(_) => "NOT_FOUND",
             Self::NotCancelable(_) | Self::Unsupported(_) | Self::NoExtendedCard => "FAILED_PRECONDITION",
             Self::NoPush | Self::VersionNotSupported(_) | Self::MethodNotFound(_) => "UNIMPLEMENTED",
             Self::Internal(_) => "INTERNAL",
             Self::Unauthenticated(_) => "UNAUTHENTICATED",
             Self::Forbidden(_) => "PERMISSION_DENIED",
-            Self::Busy(_) => "UNAVAILABLE",
+            Self::Busy(_) | Self::BadAgent(_) => "UNAVAILABLE",
             _ => "INVALID_ARGUMENT",
         }
     }
@@ -125,6 +146,11 @@ impl Fault {
                 why.clone()
             }
             Self::TaskNotFound(id) => format!("there is no task `{id}` of yours"),
+            Self::NoAgent(path) => format!("there is no agent at `{path}`"),
+            Self::BadAgent(why) => format!("the agent behind this address cannot be used: {why}"),
+            Self::Told(error) => {
+                error.get("message").and_then(Value::as_str).unwrap_or("the agent refuses").to_owned()
+            }
             Self::NoPush => "this agent posts no notifications".to_owned(),
             Self::ContentType(why) => format!("the media type is not supported: {why}"),
             Self::NoExtendedCard => "this agent has no card beyond its public one".to_owned(),
@@ -137,6 +163,9 @@ impl Fault {
     /// The error object of JSON-RPC.
     #[must_use]
     pub fn rpc(&self, version: Version) -> Value {
+        if let Self::Told(error) = self {
+            return error.clone();
+        }
         let mut error = json!({"code": self.code(), "message": self.message()});
         if version == Version::V10
             && let Some(error) = error.as_object_mut()

@@ -26,12 +26,18 @@ impl<'a> Fields<'a> {
         Self { object, place: place.to_owned() }
     }
 
-    fn place(&self, name: &str) -> String {
+    /// Where it was found.
+    pub(crate) fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// Where one of its fields is.
+    pub(crate) fn at(&self, name: &str) -> String {
         format!("{}.{name}", self.place)
     }
 
     fn wrong(&self, name: &str, wanted: &str) -> Fault {
-        Fault::InvalidParams(format!("`{}` is not {wanted}", self.place(name)))
+        Fault::InvalidParams(format!("`{}` is not {wanted}", self.at(name)))
     }
 
     /// A field, if it is there and not null.
@@ -41,12 +47,12 @@ impl<'a> Fields<'a> {
 
     /// An object below this one, if it is there.
     pub(crate) fn below(&self, name: &str) -> Result<Option<Fields<'a>>, Fault> {
-        self.get(name).map(|value| Fields::of(Some(value), &self.place(name))).transpose()
+        self.get(name).map(|value| Fields::of(Some(value), &self.at(name))).transpose()
     }
 
     /// An object below this one, which must be there.
     pub(crate) fn needed(&self, name: &str) -> Result<Fields<'a>, Fault> {
-        Fields::of(self.get(name), &self.place(name))
+        Fields::of(self.get(name), &self.at(name))
     }
 
     pub(crate) fn text(&self, name: &str) -> Result<Option<&'a str>, Fault> {
@@ -57,7 +63,7 @@ impl<'a> Fields<'a> {
     pub(crate) fn word(&self, name: &str) -> Result<&'a str, Fault> {
         match self.text(name)? {
             Some(text) if !text.is_empty() => Ok(text),
-            _ => Err(Fault::InvalidParams(format!("`{}` is missing or empty", self.place(name)))),
+            _ => Err(Fault::InvalidParams(format!("`{}` is missing or empty", self.at(name)))),
         }
     }
 
@@ -84,7 +90,7 @@ impl<'a> Fields<'a> {
     /// The objects of a list, each with its place.
     pub(crate) fn objects(&self, name: &str) -> Result<Vec<Fields<'a>>, Fault> {
         let items = self.list(name)?.iter().enumerate();
-        items.map(|(index, item)| Fields::of(Some(item), &format!("{}[{index}]", self.place(name)))).collect()
+        items.map(|(index, item)| Fields::of(Some(item), &format!("{}[{index}]", self.at(name)))).collect()
     }
 
     pub(crate) fn words(&self, name: &str) -> Result<Vec<String>, Fault> {
@@ -110,6 +116,6 @@ impl<'a> Fields<'a> {
 
     /// A fault about one field.
     pub(crate) fn fault(&self, name: &str, why: &str) -> Fault {
-        Fault::InvalidParams(format!("`{}` {why}", self.place(name)))
+        Fault::InvalidParams(format!("`{}` {why}", self.at(name)))
     }
 }

@@ -95,7 +95,7 @@ impl Part {
 /// What one side says to the other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    /// Its id, which its writer chose.
+    /// Its id, which its writer chose; empty if it came without one.
     pub id: String,
     /// The conversation it belongs to.
     pub context: Option<String>,

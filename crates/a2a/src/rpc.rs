@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{Fault, Operation, Version};
+use crate::{Fault, Operation, Version, one_name};
 
 /// One call.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,9 +25,10 @@ impl Call {
             let why = if body.is_array() { "batches are not supported" } else { "not an object" };
             return Err((Value::Null, fallback, Fault::InvalidRequest(why.to_owned())));
         };
+        // Without an id it would be a notification, which nobody answers; but these clients want an answer, and get one.
         let id = body.remove("id").unwrap_or(Value::Null);
-        if !matches!(id, Value::String(_) | Value::Number(_)) {
-            let why = "`id` is neither text nor a number; this agent takes no notifications";
+        if !matches!(id, Value::String(_) | Value::Number(_) | Value::Null) {
+            let why = "`id` is neither text nor a number";
             return Err((Value::Null, fallback, Fault::InvalidRequest(why.to_owned())));
         }
         let wrong = |why: &str| (id.clone(), fallback, Fault::InvalidRequest(why.to_owned()));
@@ -42,11 +43,12 @@ impl Call {
             let version = Operation::of_method(method).map_or(fallback, |(_, version)| version);
             (id.clone(), version, fault)
         })?;
-        let params = body.remove("params").unwrap_or_else(|| json!({}));
+        let mut params = body.remove("params").unwrap_or_else(|| json!({}));
         if !params.is_object() {
             let fault = Fault::InvalidParams("`params` is not an object".to_owned());
             return Err((id, version, fault));
         }
+        one_name(&mut params).map_err(|fault| (id.clone(), version, fault))?;
         Ok(Self { id, operation, version, params })
     }
 }
@@ -71,7 +73,7 @@ mod tests {
     fn what_is_no_call_is_refused_under_the_id_it_has() {
         let cases = [
             (json!([]), Value::Null, -32600),
-            (json!({"jsonrpc": "2.0", "method": "GetTask"}), Value::Null, -32600),
+            (json!({"jsonrpc": "2.0", "method": "Nothing"}), Value::Null, -32601),
             (json!({"jsonrpc": "2.0", "id": {}, "method": "GetTask"}), Value::Null, -32600),
             (json!({"id": 1, "method": "GetTask"}), json!(1), -32600),
             (json!({"jsonrpc": "2.0", "id": "a"}), json!("a"), -32600),
@@ -83,6 +85,13 @@ mod tests {
             let (found, _, fault) = Call::read(body.clone(), Some("1.0")).unwrap_err();
             assert_eq!((found, fault.code()), (id, code), "{body}");
         }
+    }
+
+    #[test]
+    fn a_call_without_an_id_is_answered_under_none() {
+        let call =
+            Call::read(json!({"jsonrpc": "2.0", "method": "GetTask", "params": {"id": "t"}}), Some("1.0"));
+        assert_eq!(call.unwrap().id, Value::Null);
     }
 
     #[test]

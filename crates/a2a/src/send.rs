@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{Fault, Message, TaskState, Version, fields::Fields};
+use crate::{Fault, Message, PushConfig, TaskState, Version, fields::Fields};
 
 /// What a send carries.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,8 +11,8 @@ pub struct Send {
     pub message: Message,
     /// How much of the history to answer with; nothing means all.
     pub history: Option<u32>,
-    /// Whether news of the task is to be posted somewhere.
-    pub wants_push: bool,
+    /// Where news of the task is to be posted to.
+    pub push: Option<PushConfig>,
 }
 
 impl Send {
@@ -21,13 +21,10 @@ impl Send {
         let fields = Fields::of(Some(params), "params")?;
         let message = version.read_message(fields.get("message"), "params.message")?;
         let Some(wanted) = fields.below("configuration")? else {
-            return Ok(Self { message, history: None, wants_push: false });
+            return Ok(Self { message, history: None, push: None });
         };
-        let push = match version {
-            Version::V03 => "pushNotificationConfig",
-            Version::V10 => "taskPushNotificationConfig",
-        };
-        Ok(Self { message, history: wanted.count("historyLength")?, wants_push: wanted.get(push).is_some() })
+        let push = PushConfig::inside(version, &wanted)?;
+        Ok(Self { message, history: wanted.count("historyLength")?, push })
     }
 }
 
@@ -112,12 +109,15 @@ mod tests {
         let sent = |version: Version, configuration: Value| {
             let message = json!({"messageId": "m", "role": "user", "parts": [{"kind": "text", "text": "a"}]});
             Send::read(version, &json!({"message": message, "configuration": configuration}))
-                .unwrap()
-                .wants_push
+                .map(|send| send.push.map(|push| push.url))
         };
-        assert!(sent(Version::V03, json!({"pushNotificationConfig": {}})));
-        assert!(sent(Version::V10, json!({"taskPushNotificationConfig": {}})));
-        assert!(!sent(Version::V10, json!({"historyLength": 1})));
+        let wish = json!({"url": "http://localhost:1/"});
+        let url = Ok(Some("http://localhost:1/".to_owned()));
+        assert_eq!(sent(Version::V03, json!({"pushNotificationConfig": wish})), url);
+        assert_eq!(sent(Version::V10, json!({"taskPushNotificationConfig": wish})), url);
+        assert_eq!(sent(Version::V10, json!({"historyLength": 1})), Ok(None));
+        let fault = sent(Version::V10, json!({"taskPushNotificationConfig": {}})).unwrap_err();
+        assert!(fault.message().contains("`params.configuration.taskPushNotificationConfig.url`"));
     }
 
     #[test]

@@ -88,6 +88,13 @@ impl Operation {
         })
     }
 
+    /// The method of JSON-RPC that a version names the operation by.
+    #[must_use]
+    pub fn method(self, version: Version) -> &'static str {
+        let found = METHODS.iter().find(|(operation, ..)| *operation == self);
+        found.map_or("", |(_, old, new)| if version == Version::V03 { old } else { new })
+    }
+
     /// The operation of a call and its version: by the method's name, then by the header, which must agree.
     pub fn dispatch(method: &str, header: Option<&str>) -> Result<(Self, Version), Fault> {
         let said = Version::named(header)?;
@@ -153,6 +160,7 @@ mod tests {
         for (operation, old, new) in METHODS {
             assert_eq!(Operation::of_method(new), Some((operation, Version::V10)));
             assert_eq!(Operation::of_method(old), Some((operation, Version::V03)));
+            assert_eq!((operation.method(Version::V03), operation.method(Version::V10)), (old, new));
         }
     }
 }

@@ -28,8 +28,12 @@ const OWN: [&str; 15] = [
     "on_behalf_of",
 ];
 
+/// The types of its data parts, by which its messages are known.
+pub(super) const TYPES: [&str; 5] =
+    ["approval_request", "approval_response", "input_request", "plan_request", "confirmation_request"];
+
 /// A request of either form. Data of another type asks for nothing.
-pub(super) fn read(data: &Map<String, Value>, place: &str) -> Result<Option<Asking>, Fault> {
+pub(crate) fn read(data: &Map<String, Value>, place: &str) -> Result<Option<Asking>, Fault> {
     // `{"action": {"_0": {…}}}`: how an enumeration of that language is encoded.
     let encoded = ["action", "plan", "input", "confirmation"]
         .into_iter()

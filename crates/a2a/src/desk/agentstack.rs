@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// `{action: "generic" | "tool-call", title, description, name, input, server}`.
-pub(super) fn read(words: &Value) -> Result<Asking, Fault> {
+pub(crate) fn read(words: &Value) -> Result<Asking, Fault> {
     let fields = Fields::of(Some(words), "agentstack approval")?;
     let said = [fields.text("title")?, fields.text("description")?];
     let said = said.into_iter().flatten().collect::<Vec<_>>().join(": ");
@@ -28,7 +28,8 @@ pub(super) fn read(words: &Value) -> Result<Asking, Fault> {
         }
         "generic" => {
             let mut create = Create::new(Kind::Confirmation, "a2a");
-            create.message = Some(fields.word("title")?.to_owned());
+            let title = fields.text("title")?.filter(|title| !title.is_empty());
+            create.message = Some(title.unwrap_or("The agent asks for approval.").to_owned());
             create.details = fields.text("description")?.map(str::to_owned);
             create
         }

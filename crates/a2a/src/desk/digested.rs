@@ -4,28 +4,24 @@ use placet_core::{Create, Kind};
 use serde_json::{Value, json};
 
 use crate::{
-    Content, Fault, Message,
-    desk::{Asking, Dialect, Item, words},
+    Fault,
+    desk::{Asking, Dialect, Item},
     fields::Fields,
 };
 
 /// `{requestId, summary, digest, requestedBy}`; the digest is the asker's own, of something we may not have seen.
-pub(super) fn read(request: &Value, message: &Message) -> Result<Asking, Fault> {
+pub(crate) fn read(request: &Value, details: Option<String>, data: Option<Value>) -> Result<Asking, Fault> {
     let fields = Fields::of(Some(request), "approval")?;
     let id = fields.word("requestId")?;
     let mut create = Create::new(Kind::Confirmation, "a2a");
     create.message = Some(fields.word("summary")?.to_owned());
-    create.details = words(message);
+    create.details = details;
     // People see the digest they speak on, and whatever data came with it.
     let mut context = serde_json::Map::new();
     context.insert("digest".to_owned(), json!(fields.word("digest")?));
     if let Some(by) = fields.text("requestedBy")? {
         context.insert("requested_by".to_owned(), json!(by));
     }
-    let data = message.parts.iter().find_map(|part| match &part.content {
-        Content::Data(data) => Some(data.clone()),
-        _ => None,
-    });
     if let Some(data) = data {
         context.insert("data".to_owned(), data);
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Content, Fault, Message,
-    desk::{AGENTSTACK, DIGESTED, DIGESTED_KEY, KAGENT, OWN, object},
+    desk::{AGENTSTACK, DIGESTED, DIGESTED_KEY, KAGENT, KAGENTI, OWN, object},
     fields::Fields,
 };
 
@@ -43,7 +43,7 @@ pub fn said(message: &Message) -> Result<Vec<Said>, Fault> {
         match key.as_str() {
             KAGENT => all.extend(kagent(&Fields::of(Some(words), "hitl/v1")?)?),
             OWN => all.push(plain(&Fields::of(Some(words), "decision")?)?),
-            AGENTSTACK => all.push(plain(&Fields::of(Some(words), "agentstack approval")?)?),
+            AGENTSTACK | KAGENTI => all.push(plain(&Fields::of(Some(words), "agentstack approval")?)?),
             DIGESTED | DIGESTED_KEY => all.push(plain(&Fields::of(Some(words), "approval")?)?),
             _ => {}
         }
@@ -55,6 +55,9 @@ pub fn said(message: &Message) -> Result<Vec<Said>, Fault> {
             Some("approval_response") => all.push(plain(&fields)?),
             Some("tool_approval_response" | "ask_user_response") => all.extend(kagent(&fields)?),
             _ if data.contains_key("decision_type") => all.extend(typed(&fields)?),
+            _ if data.get("name").and_then(Value::as_str) == Some("adk_request_confirmation") => {
+                all.extend(confirmed(&fields)?);
+            }
             _ => {}
         }
     }
@@ -135,6 +138,13 @@ fn answers(fields: &Fields<'_>, name: &str, id: &str) -> Result<Vec<Said>, Fault
 /// The words of kagent's releases and of the proposal before them: `decision_type`, one for all or one for each call.
 fn typed(fields: &Fields<'_>) -> Result<Vec<Said>, Fault> {
     let reason = fields.text("rejection_reason")?.map(str::to_owned);
+    if fields.get("ask_user_answers").is_some() {
+        // A question is named by its place; a no beside answers would be heard as a yes.
+        return match fields.word("decision_type")? {
+            "approve" => answers(fields, "ask_user_answers", ""),
+            _ => Err(fields.fault("ask_user_answers", "stands beside something else than `approve`")),
+        };
+    }
     match fields.word("decision_type")? {
         "batch" => {
             let reasons = fields.below("rejection_reasons")?;
@@ -153,4 +163,38 @@ fn typed(fields: &Fields<'_>) -> Result<Vec<Said>, Fault> {
         }
         _ => Ok(vec![Said { reason, ..Said::new(None, word(fields, "decision_type")?) }]),
     }
+}
+
+/// The answer of google-adk to one confirmation, as an object or as the text of one.
+fn confirmed(fields: &Fields<'_>) -> Result<Vec<Said>, Fault> {
+    let Some(response) = fields.below("response")? else { return Ok(Vec::new()) };
+    let inner: Option<Value> = match response.get("response") {
+        Some(Value::String(text)) => Some(
+            serde_json::from_str(text)
+                .map_err(|_| response.fault("response", "is not the text of an object"))?,
+        ),
+        _ => None,
+    };
+    let response = match &inner {
+        Some(inner) => Fields::of(Some(inner), "response")?,
+        None => response,
+    };
+    let id = fields.word("id")?;
+    let confirmed = response.flag("confirmed")?;
+    let confirmed = confirmed.ok_or_else(|| response.fault("confirmed", "is missing"))?;
+    let payload = match response.get("payload") {
+        Some(Value::Object(_)) => Some(response.needed("payload")?),
+        _ => None,
+    };
+    if let (true, Some(payload)) = (confirmed, &payload)
+        && payload.get("answers").is_some()
+    {
+        return answers(payload, "answers", id);
+    }
+    let word = if confirmed { DecisionWord::Approve } else { DecisionWord::Deny };
+    let mut said = Said::new(Some(id.to_owned()), word);
+    if let Some(payload) = payload {
+        said.reason = payload.text("rejection_reason")?.map(str::to_owned);
+    }
+    Ok(vec![said])
 }
