@@ -16,7 +16,7 @@ mod state;
 mod strict;
 mod v1;
 
-pub use doors::a2a::{Desk, Pause};
+pub use doors::a2a::{Desk, Generic, Mode, Pause, Upstream};
 pub use doors::events::EventsDoor;
 pub use guard::Hosts;
 pub use listener::{Closing, ListenLimits, run};

@@ -4,13 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{Router, middleware};
 use metrics_exporter_prometheus::PrometheusHandle;
-use placet_gate::Gate;
+use placet_egress::Rules;
+use placet_gate::{Attempt, Delivery, Gate, Resume};
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Desk, EventsDoor, Hosts,
-    doors::events::EventStreams,
+    Desk, EventsDoor, Hosts, Upstream,
+    doors::{a2a, events::EventStreams},
     guard,
     limits::{RateLimit, SignInLimits},
     openapi,
@@ -43,6 +44,10 @@ pub struct Settings {
     pub events: EventsDoor,
     /// The approval desk of A2A.
     pub desk: Desk,
+    /// The agents behind us.
+    pub upstreams: Vec<Upstream>,
+    /// Where tasks of A2A may be posted to.
+    pub push: Rules,
 }
 
 impl Default for Settings {
@@ -60,6 +65,8 @@ impl Default for Settings {
             public_health: false,
             events: EventsDoor::default(),
             desk: Desk::default(),
+            upstreams: Vec::new(),
+            push: Rules::default(),
         }
     }
 }
@@ -89,6 +96,10 @@ pub struct Inner {
     pub(crate) hooks: crate::doors::HookPermits,
     // What streams of the observability door are told.
     pub(crate) event_streams: EventStreams,
+    // Where news of tasks is posted from.
+    pub(crate) push: a2a::Push,
+    // The agents behind us, and who follows their tasks.
+    pub(crate) proxy: a2a::Proxy,
     // Kibibytes of large bodies that are being read.
     pub(crate) event_bytes: Semaphore,
 }
@@ -103,7 +114,12 @@ impl std::ops::Deref for State {
 
 impl State {
     /// Puts the doors in front of a gate.
+    ///
+    /// # Panics
+    /// When an agent behind us has an address that cannot be called; whoever reads the configuration checks them.
     pub fn new(gate: Gate, settings: Settings, metrics: Option<PrometheusHandle>) -> Self {
+        let proxy = a2a::Proxy::new(&settings.upstreams).expect("addresses of agents are checked before");
+        let push = a2a::Push::new(&settings.push);
         let rate = RateLimit::new(settings.requests_per_second);
         let streams = crate::v1::StreamSeats::new(settings.streams_per_principal);
         Self(Arc::new(Inner {
@@ -119,6 +135,8 @@ impl State {
             exports: Arc::new(Semaphore::new(2)),
             hooks: crate::doors::HookPermits::default(),
             event_streams: EventStreams::default(),
+            push,
+            proxy,
             event_bytes: Semaphore::new(64 * 1024),
         }))
     }
@@ -140,6 +158,11 @@ impl State {
         self.tasks.wait().await;
     }
 
+    /// Looks after the tasks of agents behind us until the server closes.
+    pub async fn watch_agents(&self, cancel: CancellationToken) {
+        a2a::watch(self.clone(), cancel).await;
+    }
+
     /// Housekeeping that runs until the server closes.
     pub async fn tidy(&self) {
         loop {
@@ -155,6 +178,13 @@ impl State {
                 () = self.closing.cancelled() => return,
             }
         }
+    }
+}
+
+impl Resume for State {
+    /// Sends the answer that this delivery is about to the agent behind us that waits for it, if it is complete.
+    fn resume<'a>(&'a self, delivery: &'a Delivery) -> Attempt<'a> {
+        Box::pin(a2a::deliver(self, delivery))
     }
 }
 

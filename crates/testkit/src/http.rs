@@ -103,7 +103,16 @@ impl Http {
 
     /// Opens a stream, to be read line by line.
     pub async fn lines(&self, path: &str) -> Lines {
-        let (response, driver) = self.call(Method::GET, path, Bytes::new()).await;
+        self.lines_of(Method::GET, path, Bytes::new()).await
+    }
+
+    /// The same for a call with a body.
+    pub async fn post_lines(&self, path: &str, body: Value) -> Lines {
+        self.lines_of(Method::POST, path, body.to_string().into()).await
+    }
+
+    async fn lines_of(&self, method: Method, path: &str, body: Bytes) -> Lines {
+        let (response, driver) = self.call(method, path, body).await;
         let (parts, body) = response.into_parts();
         Lines {
             status: parts.status.as_u16(),

@@ -1,5 +1,5 @@
 //! What the tests of every crate share: places to store things, a clock and a randomness that tests control, actors,
-//! and the real server on a free port. Nothing of the product depends on it.
+//! and the real server on a free port, in the test's own process or in one of its own. Nothing of the product depends on it.
 //!
 //! ```text
 //! both! {
@@ -18,6 +18,7 @@ mod entropy;
 mod http;
 mod kit;
 mod place;
+mod program;
 mod run;
 mod server;
 
@@ -27,5 +28,6 @@ pub use entropy::SeededEntropy;
 pub use http::{Answer, Http, Lines};
 pub use kit::{BOOTSTRAP, HOLD_EVERYTHING, Kit, Setup};
 pub use place::{Backend, Held, Place};
+pub use program::{Program, command_line, printed_json};
 pub use run::block_on;
 pub use server::Server;

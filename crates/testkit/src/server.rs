@@ -1,6 +1,6 @@
 //! The real server on a free port over a [`Kit`].
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use placet_core::Actor;
 use placet_egress::Sockets;
@@ -53,7 +53,10 @@ impl Server {
         task.spawn(async move { serving.await.expect("the server runs") });
         let cancel = CancellationToken::new();
         let sockets = Sockets::new(settings.events.callbacks.clone());
-        task.spawn(Callbacks::new(kit.gate().clone(), sockets).run(cancel.clone()));
+        let worker = Callbacks::new(kit.gate().clone(), sockets).with_resume(Arc::new(state.clone()));
+        task.spawn(worker.run(cancel.clone()));
+        let (watched, stopping) = (state.clone(), cancel.clone());
+        task.spawn(async move { watched.watch_agents(stopping).await });
         Self { kit, authority, state, settings, running: Some((stop, cancel.drop_guard(), task)) }
     }
 

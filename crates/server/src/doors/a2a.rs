@@ -1,8 +1,14 @@
-//! The Agent2Agent protocol, versions 0.3 and 1.0 on the same addresses: the approval desk, which agents ask as a peer.
+//! The Agent2Agent protocol, versions 0.3 and 1.0 on the same addresses: the approval desk, which agents ask as a peer, and
+//! the agents behind us, whose pauses are held until people have decided.
 
 mod answer;
 mod card;
 mod desk;
+#[cfg(feature = "tck")]
+mod kit;
+mod list;
+mod proxy;
+mod push;
 mod rest;
 mod rpc;
 mod serve;
@@ -10,9 +16,12 @@ mod settings;
 mod stream;
 mod task;
 
-use axum::{Router, http::HeaderMap, routing::get};
+use axum::{Router, extract::State as AxumState, http::HeaderMap, routing::get};
 use http::StatusCode;
 use placet_a2a::Fault;
+pub use proxy::{Generic, Mode, Upstream};
+pub(crate) use proxy::{Proxy, deliver, watch};
+pub(crate) use push::{Push, run as push};
 pub use settings::{Desk, Pause};
 
 use self::card::Flavour;
@@ -22,14 +31,23 @@ pub(super) fn routes() -> Router<State> {
     let mut routes = Router::new();
     for flavour in [Flavour::Hybrid, Flavour::Pure] {
         let root = flavour.path();
-        let shown = move |headers: HeaderMap| async move { card::answer(flavour, &headers) };
+        let shown = move |AxumState(state): AxumState<State>, headers: HeaderMap| async move {
+            card::answer(flavour, &headers, state.gate.now())
+        };
         for name in ["agent-card.json", "agent.json"] {
             routes = routes.route(&format!("{root}/.well-known/{name}"), get(shown));
         }
         routes = routes.merge(rpc::routes(root)).merge(rest::routes(root));
     }
+    let behind = "/a2a/{namespace}/{agent}";
+    for name in ["agent-card.json", "agent.json"] {
+        routes = routes.route(&format!("{behind}/.well-known/{name}"), get(proxy::card));
+    }
+    routes = routes.merge(rpc::routes(behind)).merge(rest::routes(behind));
     // Where a reader looks who knows only the machine.
-    let shown = |headers: HeaderMap| async move { card::answer(Flavour::Hybrid, &headers) };
+    let shown = |AxumState(state): AxumState<State>, headers: HeaderMap| async move {
+        card::answer(Flavour::Hybrid, &headers, state.gate.now())
+    };
     routes.route("/.well-known/agent-card.json", get(shown)).route("/.well-known/agent.json", get(shown))
 }
 

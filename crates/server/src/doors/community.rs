@@ -117,8 +117,7 @@ async fn find(state: &State, actor: &Actor, id: &str) -> Result<Arc<Request>, Pr
         // What came in by another door has nothing that this one could show.
         return if request.source == SOURCE { Ok(request) } else { Err(Problem::not_found()) };
     }
-    let mut found = state.gate.group(actor, id, OF_ID).await.map_err(refuse)?;
-    found.retain(|request| request.source == SOURCE);
+    let found = state.gate.group(actor, SOURCE, id, OF_ID).await.map_err(refuse)?;
     let Some(newest) = found.first().cloned() else { return Err(Problem::not_found()) };
     if found.iter().any(|request| request.agent != newest.agent) {
         let detail = "Several agents chose this id: use the one that Placet gave, as its own pages show it.";

@@ -5,6 +5,7 @@ use jiff::fmt::strtime;
 use maud::{Markup, html};
 use placet_core::{
     AllOf, Body, DecisionWord, Display, Input, InputType, Needs, Preview, Request, Risk, State as Life, Time,
+    show,
 };
 
 use super::{html::layout, preview};
@@ -76,14 +77,33 @@ fn deadline(request: &Request, state: Life, now: Time) -> Markup {
     html! {
         p {
             @match state {
-                Life::Pending => { "Asked by " strong { (request.agent) } ". Decide before " (clock(request.expires_at)) ", in " (span(request.expires_at.since(now))) "." }
-                _ => { "Asked by " strong { (request.agent) } " at " (clock(request.created_at)) "." }
+                Life::Pending => { "Asked by " strong { (request.agent) } (through(request)) ". Decide before " (clock(request.expires_at)) ", in " (span(request.expires_at.since(now))) "." }
+                _ => { "Asked by " strong { (request.agent) } (through(request)) " at " (clock(request.created_at)) "." }
             }
             @if let Some(decision) = &request.decision {
                 " Decided: " strong { (decision.word.as_str()) } " by " (decision.by.join(", ")) " at " (clock(decision.at)) "."
             }
+            @if is_lost(request) { " The agent lost its task: no tool reported anything." }
         }
     }
+}
+
+/// The agent behind Placet that was called, or the desk. The door says so, whatever the context claims.
+fn through(request: &Request) -> Markup {
+    let door = request.door();
+    html! {
+        @if door == Some("a2a") { " at the approval desk, over A2A" }
+        @if let Some(agent) = door.and_then(|door| door.strip_prefix("a2a/")) {
+            " through " strong.exact { (show(agent)) } " over A2A"
+        }
+    }
+}
+
+/// Whether `failed` says that the agent behind the proxy could not be told.
+fn is_lost(request: &Request) -> bool {
+    let agent = request.door().and_then(|door| door.strip_prefix("a2a/"));
+    let note = request.outcome.as_ref().and_then(|outcome| outcome.note.as_deref());
+    agent.zip(note).is_some_and(|(agent, note)| note.starts_with(&format!("{agent}: upstream_lost: ")))
 }
 
 fn why(request: &Request) -> Markup {

@@ -101,7 +101,8 @@ pub(crate) async fn list(
             revoked_at: key.revoked_at,
         })
         .collect();
-    items.sort_by_key(|key| key.id);
+    // Ids that are made in one millisecond have no order of their own.
+    items.sort_by_key(|key| (key.created_at, key.id));
     Ok(json(StatusCode::OK, &KeyList { items }))
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use http::{HeaderMap, StatusCode};
-use placet_core::{Actor, Time};
+use placet_core::{Actor, Row, Time};
 use placet_gate::{Feed, Gate, GateError, News};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -47,7 +47,7 @@ pub(crate) struct StreamEvent<'a> {
     pub(crate) record: Option<placet_core::RecordView<'a>>,
     /// The current line, with `view=row`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) request: Option<Box<placet_core::Row>>,
+    pub(crate) request: Option<Box<Row>>,
 }
 
 /// A stream's place in the ledger.

@@ -10,33 +10,33 @@ use crate::support::{merged, on_sqlite, soon, with_settings};
 
 /// One of the four ways to speak to the desk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+pub(crate) enum Way {
     OldRpc,
     NewRpc,
     OldHttp,
     NewHttp,
 }
 
-const WAYS: [Way; 4] = [Way::OldRpc, Way::NewRpc, Way::OldHttp, Way::NewHttp];
+pub(crate) const WAYS: [Way; 4] = [Way::OldRpc, Way::NewRpc, Way::OldHttp, Way::NewHttp];
 
 impl Way {
-    fn is_new(self) -> bool {
+    pub(crate) fn is_new(self) -> bool {
         matches!(self, Self::NewRpc | Self::NewHttp)
     }
 
-    fn message(self, id: &str, data: &Value, more: Value) -> Value {
+    pub(crate) fn message(self, id: &str, data: &Value, more: Value) -> Value {
         let part = if self.is_new() { json!({"data": data}) } else { json!({"kind": "data", "data": data}) };
         let role = if self.is_new() { "ROLE_USER" } else { "user" };
         merged(json!({"messageId": id, "role": role, "parts": [part]}), more)
     }
 
-    async fn rpc(self, http: &Http, method: &str, params: Value) -> Answer {
+    pub(crate) async fn rpc(self, http: &Http, method: &str, params: Value) -> Answer {
         let http = if self.is_new() { http.clone().with("a2a-version", "1.0") } else { http.clone() };
         http.post("/a2a/desk", json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})).await
     }
 
     /// Sends a message; the task comes back without its wrapper.
-    async fn send(self, http: &Http, message: Value) -> Result<Value, Value> {
+    pub(crate) async fn send(self, http: &Http, message: Value) -> Result<Value, Value> {
         let params = json!({"message": message});
         let answer = match self {
             Self::OldRpc => self.rpc(http, "message/send", params).await,
@@ -48,7 +48,7 @@ impl Way {
         Ok(if self.is_new() { body["task"].clone() } else { body })
     }
 
-    async fn get(self, http: &Http, id: &str) -> Result<Value, Value> {
+    pub(crate) async fn get(self, http: &Http, id: &str) -> Result<Value, Value> {
         let params = json!({"id": id});
         let answer = match self {
             Self::OldRpc => self.rpc(http, "tasks/get", params).await,
@@ -59,7 +59,7 @@ impl Way {
         self.result(answer)
     }
 
-    async fn cancel(self, http: &Http, id: &str) -> Result<Value, Value> {
+    pub(crate) async fn cancel(self, http: &Http, id: &str) -> Result<Value, Value> {
         let params = json!({"id": id});
         let answer = match self {
             Self::OldRpc => self.rpc(http, "tasks/cancel", params).await,
@@ -70,7 +70,7 @@ impl Way {
         self.result(answer)
     }
 
-    fn result(self, answer: Answer) -> Result<Value, Value> {
+    pub(crate) fn result(self, answer: Answer) -> Result<Value, Value> {
         match self {
             Self::OldRpc | Self::NewRpc => match answer.body.get("error") {
                 None => Ok(answer.body["result"].clone()),
@@ -82,27 +82,27 @@ impl Way {
     }
 
     /// The state without the version's spelling.
-    fn state(task: &Value) -> String {
+    pub(crate) fn state(task: &Value) -> String {
         let word = task["status"]["state"].as_str().expect("a task with a state");
         word.trim_start_matches("TASK_STATE_").to_lowercase().replace('_', "-")
     }
 }
 
-fn deletion() -> Value {
+pub(crate) fn deletion() -> Value {
     json!({"type": "approval_request", "action": "delete_files", "args": {"files": ["report.md"], "limit": 9_007_199_254_740_991_i64}, "risk": "high"})
 }
 
-fn id(task: &Value) -> &str {
+pub(crate) fn id(task: &Value) -> &str {
     task["id"].as_str().expect("a task with an id")
 }
 
 /// The ids of the requests that wait in a task.
-async fn pending(reviewer: &Http) -> Vec<Value> {
+pub(crate) async fn pending(reviewer: &Http) -> Vec<Value> {
     let list = reviewer.get("/v1/requests?state=pending").await.expect(200);
     list["items"].as_array().expect("a list").clone()
 }
 
-async fn decide(reviewer: &Http, record: &Value, more: Value) -> Value {
+pub(crate) async fn decide(reviewer: &Http, record: &Value, more: Value) -> Value {
     let body = merged(json!({"digest": record["digest"], "version": record["version"]}), more);
     let path = format!("/v1/requests/{}/decision", record["id"].as_str().expect("an id"));
     reviewer.post(&path, body).await.expect(200)
@@ -167,6 +167,23 @@ fn a_message_sent_twice_asks_once_and_another_text_under_the_same_id_asks_again(
         let other = way.send(&bot, way.message("m1", &other, json!({}))).await.unwrap();
         assert_ne!(id(&first), id(&other));
         assert_eq!(pending(&ann).await.len(), 2);
+    });
+}
+
+#[test]
+fn the_ids_of_messages_mean_nothing_in_the_product() {
+    // In the build for the public conformance kit they say what becomes of a task.
+    on_sqlite(async |server| {
+        let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
+        for prefix in
+            ["tck-complete-task", "tck-artifact-text", "tck-input-required", "test-resubscribe-message-id"]
+        {
+            let message = json!({"messageId": prefix, "role": "ROLE_USER", "parts": [{"text": "hello"}]});
+            let answer = Way::NewRpc.rpc(&bot, "SendMessage", json!({"message": message})).await;
+            let said = answer.body["result"]["message"]["parts"][0]["text"].as_str().map(str::to_owned);
+            assert!(said.is_some_and(|said| said.starts_with("This desk asks people.")), "{prefix}");
+        }
+        assert_eq!(pending(&ann).await, Vec::<Value>::new());
     });
 }
 
@@ -331,9 +348,111 @@ fn listing_shows_the_callers_own_tasks_page_by_page() {
         let third = list(json!({"pageSize": 2, "pageToken": second["nextPageToken"]})).await;
         assert_eq!([ids(&first), ids(&second), ids(&third)].concat(), made);
         assert_eq!(third["nextPageToken"], "");
-        assert_eq!(ids(&list(json!({"contextId": "c-2"})).await), made[..1]);
-        assert_eq!(ids(&list(json!({"status": "TASK_STATE_COMPLETED"})).await), Vec::<String>::new());
+        assert!([&first, &second, &third].iter().all(|page| page["totalSize"] == 5), "{first}");
+        let whole = list(json!({"pageSize": 5})).await;
+        assert_eq!((ids(&whole), whole["nextPageToken"].as_str()), (made.clone(), Some("")));
+        let one = list(json!({"contextId": "c-2"})).await;
+        assert_eq!((ids(&one), one["totalSize"].as_u64()), (made[..1].to_vec(), Some(1)));
+        let none = list(json!({"status": "TASK_STATE_COMPLETED"})).await;
+        assert_eq!((ids(&none), none["totalSize"].as_u64()), (Vec::new(), Some(0)));
+        let later = list(json!({"statusTimestampAfter": "2100-01-01T00:00:00+01:00"})).await;
+        assert_eq!(later["totalSize"], 0);
+        for bad in [json!({"pageToken": "x"}), json!({"statusTimestampAfter": "yesterday"})] {
+            let error = way.result(way.rpc(&bot, "ListTasks", bad).await).unwrap_err();
+            assert_eq!(error["code"], -32602);
+        }
     });
+}
+
+/// A message that asks for these confirmations at once.
+fn several(way: Way, id: &str, requests: &[Value]) -> Value {
+    let words = json!({"urn:placet:a2a:approval:v1": {"requests": requests}});
+    way.message(id, &json!({}), json!({"metadata": words}))
+}
+
+fn confirmation(text: &str) -> Value {
+    json!({"kind": "confirmation", "session": "s", "message": text})
+}
+
+both! {
+    async fn tasks_of_several_items_are_listed_whole_on_whichever_page_they_are(backend: Backend) {
+        let server = Server::start(backend).await;
+        let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
+        let way = Way::NewRpc;
+        let mut made = Vec::new();
+        for index in 0..6 {
+            let items: Vec<Value> = (0..=index % 3).map(|item| confirmation(&format!("{index}/{item}"))).collect();
+            made.push(way.send(&bot, several(way, &format!("m{index}"), &items)).await.unwrap());
+        }
+        for record in pending(&ann).await {
+            if record["message"].as_str().unwrap().starts_with('2') {
+                decide(&ann, &record, json!({"decision": "approve"})).await;
+            }
+        }
+        made.reverse();
+        let (mut listed, mut token) = (Vec::new(), json!(""));
+        loop {
+            let page = way.result(way.rpc(&bot, "ListTasks", json!({"pageSize": 2, "pageToken": token, "includeArtifacts": true})).await).unwrap();
+            assert_eq!(page["totalSize"], 6);
+            listed.extend(page["tasks"].as_array().unwrap().clone());
+            token = page["nextPageToken"].clone();
+            if token == "" {
+                break;
+            }
+        }
+        for (listed, made) in listed.iter().zip(&made) {
+            assert_eq!(listed, &way.get(&bot, id(made)).await.unwrap());
+        }
+        assert_eq!(listed.iter().map(Way::state).filter(|state| state == "completed").count(), 1);
+        server.finish().await;
+    }
+
+    async fn a_message_that_is_refused_half_way_leaves_nothing_to_decide(backend: Backend) {
+        let kit = placet_testkit::Kit::with(backend, |settings| settings.pending_per_agent = 3).await;
+        let settings = placet_server::Settings { requests_per_second: 0, ..placet_server::Settings::default() };
+        let server = Server::over(kit, settings).await;
+        let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
+        let way = Way::NewRpc;
+        // The fourth is one too many; the third of the other message says nothing.
+        let four: Vec<Value> = (0..4).map(|n| confirmation(&n.to_string())).collect();
+        let error = way.send(&bot, several(way, "four", &four)).await.unwrap_err();
+        assert!(error["message"].as_str().unwrap().contains("limit"), "{error}");
+        assert!(pending(&ann).await.is_empty());
+        let bad = [confirmation("a"), confirmation("b"), confirmation("")];
+        assert!(way.send(&bot, several(way, "bad", &bad)).await.is_err());
+        assert!(pending(&ann).await.is_empty());
+        // Sent again it asks for no part of itself either, and says what to do.
+        let again = way.send(&bot, several(way, "four", &four)).await.unwrap_err();
+        assert!(again["message"].as_str().unwrap().contains("send another one"), "{again}");
+        assert!(pending(&ann).await.is_empty());
+        let listed = way.result(way.rpc(&bot, "ListTasks", json!({})).await).unwrap();
+        assert!(listed["tasks"].as_array().unwrap().iter().all(|task| Way::state(task) == "canceled"), "{listed}");
+        let fine = way.send(&bot, several(way, "three", &four[..3])).await.unwrap();
+        assert_eq!((Way::state(&fine).as_str(), pending(&ann).await.len()), ("input-required", 3));
+        server.finish().await;
+    }
+
+    async fn agentkits_messages_are_read_as_it_spells_them(backend: Backend) {
+        let server = Server::start(backend).await;
+        let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
+        let way = Way::NewRpc;
+        let ask = json!({"role": "agent", "parts": [{"kind": "data", "data": {
+            "type": "approval_request", "action": "delete_files", "files": ["report.md", "draft.txt"],
+            "message": "Delete these 2 files?", "options": ["approve", "deny", "modify"]}}]});
+        let asked = way.send(&bot, ask.clone()).await.unwrap();
+        // Without an id, the same words ask again: a yes to the one is none to the other.
+        let other = way.send(&bot, ask).await.unwrap();
+        assert_ne!(id(&asked), id(&other));
+        let answer = |task: &str| json!({"role": "user", "task_id": task, "parts": [{"kind": "data", "data": {"type": "approval_response", "decision": "approve"}}]});
+        // The agent cannot answer itself; a reviewer can.
+        assert_eq!(Way::state(&way.send(&bot, answer(id(&asked))).await.unwrap()), "input-required");
+        assert_eq!(Way::state(&way.send(&ann, answer(id(&asked))).await.unwrap()), "completed");
+        assert_eq!(pending(&ann).await.len(), 1);
+        // Other messages need an id, as the protocol has it.
+        let text = json!({"role": "ROLE_USER", "parts": [{"text": "hello"}]});
+        assert_eq!(way.send(&bot, text).await.unwrap_err()["code"], -32602);
+        server.finish().await;
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! The server runs in this process on a free port. Most tests use SQLite; those made with `both!` also run on Postgres.
 
 mod a2a;
+mod a2a_proxy;
 mod again;
 mod bad_calls;
 mod bad_json;
@@ -19,6 +20,7 @@ mod openapi;
 mod pages;
 mod permits;
 mod policy;
+mod push;
 mod races;
 mod reads;
 mod roles;

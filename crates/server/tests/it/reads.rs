@@ -33,6 +33,36 @@ async fn rows(caller: &Http, query: &str) -> Vec<Value> {
 }
 
 #[test]
+fn a_record_and_a_row_name_the_door_and_a_context_cannot() {
+    on_sqlite(async |server| {
+        let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
+        let asked =
+            json!({"type": "placet_request", "request": {"kind": "action", "tool": "t", "arguments": {}}});
+        let message = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"data": asked}]});
+        let call =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}});
+        bot.clone().with("a2a-version", "1.0").post("/a2a/desk", call).await.expect(200);
+        let desk = rows(&ann, "").await.pop().expect("it is listed");
+        assert_eq!(desk["source"], "a2a");
+        let record = ann.get(&at(&desk, "")).await.expect(200);
+        assert_eq!(record["source"], "a2a");
+
+        let claims =
+            json!({"context": record["context"], "group": record["group"], "session": record["session"]});
+        let mut stream = Sse::at(&ann, "/v1/stream?view=row").await.greeted().await;
+        let forged = bot.post("/v1/requests", action_with(claims)).await.expect(201);
+        let heard = stream.next().await.expect("it is told");
+        assert_eq!(
+            (&heard.data["request"]["id"], heard.data["request"].get("source")),
+            (&forged["id"], None)
+        );
+        assert_eq!(ann.get(&at(&forged, "")).await.expect(200).get("source"), None);
+        let listed = rows(&ann, "").await;
+        assert_eq!(listed.iter().filter(|row| row.get("source").is_some()).count(), 1, "{listed:?}");
+    });
+}
+
+#[test]
 fn a_reviewer_is_shown_effect_preview_and_warnings_of_what_will_run() {
     on_sqlite(async |server| {
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);

@@ -6,11 +6,13 @@ use std::{
     time::Duration,
 };
 
+use axum::{http::StatusCode, response::IntoResponse as _};
 use placet_testkit::{BOOTSTRAP, Http, Server};
 use serde_json::{Value, json};
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::{
+    push::Receiver,
     support::{Socket, Sse, action, approved, assert_problem, at, decide, on_sqlite, vote},
     wire::get_over_http_2,
 };
@@ -161,6 +163,53 @@ fn no_key_permit_or_claimant_appears_in_logs_problems_ledger_or_streams() {
                 let line = logged[..place].rfind('\n').map_or(0, |end| end + 1);
                 panic!("{secret} is in the log: {}", logged[line..].lines().next().unwrap_or_default());
             }
+        }
+    });
+}
+
+#[test]
+fn what_push_notifications_are_shown_with_is_neither_logged_nor_told_back() {
+    let logs = Captured::begin();
+    on_sqlite(async |server| {
+        let (bot, ann) = (server.agent("bot").await.with("a2a-version", "1.0"), server.reviewer("ann").await);
+        let secrets = ["canary-token-0123456789", "canary-credentials-01234", "canary-in-the-address-01"];
+        let rpc = async |method: &str, params: Value| {
+            bot.post("/a2a/desk", json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
+                .await
+                .body
+        };
+        let mut receiver = Receiver::start().await;
+        receiver.answer_next(StatusCode::INTERNAL_SERVER_ERROR.into_response());
+        let shown = json!({"scheme": "Bearer", "credentials": secrets[1]});
+        let mut heard = Vec::new();
+        for (index, url) in [receiver.url(), "http://127.0.0.1:1/".to_owned()].into_iter().enumerate() {
+            let wish = json!({"url": format!("{url}?key={}", secrets[2]), "token": secrets[0], "authentication": shown});
+            let part = json!({"data": {"type": "approval_request", "action": "t", "args": {}}});
+            let message = json!({"messageId": format!("m{index}"), "role": "ROLE_USER", "parts": [part]});
+            let sent = rpc(
+                "SendMessage",
+                json!({"message": message, "configuration": {"taskPushNotificationConfig": wish}}),
+            )
+            .await;
+            let task = &sent["result"]["task"]["id"];
+            heard.push(rpc("ListTaskPushNotificationConfigs", json!({"taskId": task})).await);
+            let mut bad = wish.clone();
+            (bad["url"], bad["taskId"]) = (json!("http://10.0.0.1/"), task.clone());
+            heard.push(rpc("CreateTaskPushNotificationConfig", bad).await);
+            let waiting = ann.get("/v1/requests?state=pending").await.expect(200);
+            decide(&ann, &waiting["items"][0], "approve").await.expect(200);
+            heard.push(sent);
+        }
+        let posted = receiver.until_tried(server, 2).await;
+        assert_eq!(posted.len(), 2);
+        let logged = logs.text();
+        assert!(logged.contains("a push notification was not taken"), "the log has been captured");
+        for secret in secrets {
+            // The address is told to whoever set it, and to nobody else.
+            let told = heard.iter().map(Value::to_string).filter(|body| body.contains(secret)).count();
+            assert_eq!(told, if secret == secrets[2] { 2 } else { 0 }, "{secret}");
+            let line = logged.lines().find(|line| line.contains(secret));
+            assert_eq!(line, None);
         }
     });
 }

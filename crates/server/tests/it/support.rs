@@ -89,6 +89,16 @@ pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(20), what).await.expect("what the test waits for never comes")
 }
 
+/// Waits until it is so.
+pub(crate) async fn until_so(mut is_so: impl AsyncFnMut() -> bool) {
+    soon(async {
+        while !is_so().await {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+}
+
 /// An ordinary action.
 pub(crate) fn action() -> Value {
     json!({"kind": "action", "session": "s-1", "tool": "delete_files", "arguments": {"files": ["report.md"]}})

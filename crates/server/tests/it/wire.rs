@@ -38,7 +38,7 @@ fn connections_that_never_finish_their_head_are_closed() {
             stream.write_all(start.as_bytes()).await.expect("the start can be sent");
             let begun = Instant::now();
             let answer = until_closed(&mut stream).await;
-            assert!(begun.elapsed() < Duration::from_secs(3), "{what}: closed after {:?}", begun.elapsed());
+            assert!(begun.elapsed() < Duration::from_secs(8), "{what}: closed after {:?}", begun.elapsed());
             assert_eq!(answer.starts_with("HTTP/1.1 200"), start == whole, "{what}: {answer}");
         }
         server.finish().await;
@@ -54,12 +54,12 @@ fn a_head_that_drips_byte_by_byte_is_closed() {
         for byte in
             "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Padding: ".bytes().chain(std::iter::repeat(b'x'))
         {
-            if stream.write_all(&[byte]).await.is_err() || begun.elapsed() > Duration::from_secs(5) {
+            if stream.write_all(&[byte]).await.is_err() || begun.elapsed() > Duration::from_secs(9) {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        assert!(begun.elapsed() < Duration::from_secs(3), "it dripped for {:?}", begun.elapsed());
+        assert!(begun.elapsed() < Duration::from_secs(8), "it dripped for {:?}", begun.elapsed());
         server.finish().await;
     });
 }

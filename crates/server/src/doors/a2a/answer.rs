@@ -46,10 +46,12 @@ pub(super) async fn cast(
 /// Whether a word is about this item: it names it, its call, or nothing at all.
 fn means(said: &Said, request: &Request) -> bool {
     let Some(item) = &said.item else { return true };
-    let call = request.content.as_ref().and_then(|content| content.context.get("call_id"));
+    let context = request.content.as_ref().map(|content| &content.context);
+    let called = |name: &str| context.and_then(|context| context.get(name)?.as_str()) == Some(item);
     *item == request.id.to_string()
         || Lineage::of(request).and_then(|lineage| lineage.id).as_ref() == Some(item)
-        || call.and_then(serde_json::Value::as_str) == Some(item)
+        || called("call_id")
+        || called("confirmation_id")
 }
 
 fn decision(said: &Said, request: &Request) -> Result<Decision, Fault> {

@@ -1,9 +1,13 @@
 //! The desk's card: what it is and where it is reached, for readers of both versions or of 1.0 alone.
 
+use std::sync::OnceLock;
+
 use axum::response::{IntoResponse as _, Response};
 use data_encoding::HEXLOWER;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
+use jiff::{Timestamp, fmt::rfc2822::DateTimePrinter};
 use placet_a2a::{Version, desk};
+use placet_core::Time;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -25,13 +29,18 @@ impl Flavour {
     }
 }
 
-/// The card, reached under the name the caller used.
-pub(super) fn card(flavour: Flavour, headers: &HeaderMap) -> Value {
+/// An address of ours under the name the caller used.
+pub(super) fn address(headers: &HeaderMap, path: &str) -> String {
     // The guard has refused calls to names that are not ours.
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1:4000");
     let scheme = headers.get("x-forwarded-proto").and_then(|scheme| scheme.to_str().ok());
     let scheme = if scheme == Some("https") { "https" } else { "http" };
-    let url = format!("{scheme}://{host}{}", flavour.path());
+    format!("{scheme}://{host}{path}")
+}
+
+/// The desk's card.
+fn card(flavour: Flavour, headers: &HeaderMap) -> Value {
+    let url = address(headers, flavour.path());
     let interface = |binding: &str, version: Version| json!({"url": url, "protocolBinding": binding, "protocolVersion": version.as_str()});
     let mut interfaces = vec![interface("JSONRPC", Version::V10), interface("HTTP+JSON", Version::V10)];
     let extension =
@@ -42,7 +51,7 @@ pub(super) fn card(flavour: Flavour, headers: &HeaderMap) -> Value {
         "version": env!("CARGO_PKG_VERSION"),
         "capabilities": {
             "streaming": true,
-            "pushNotifications": false,
+            "pushNotifications": true,
             "extendedAgentCard": false,
             "extensions": [
                 extension(desk::OWN, "The body of POST /v1/requests as a message."),
@@ -84,9 +93,22 @@ pub(super) fn card(flavour: Flavour, headers: &HeaderMap) -> Value {
     card
 }
 
-/// The card as an answer that may be kept for a while.
-pub(super) fn answer(flavour: Flavour, headers: &HeaderMap) -> Response {
-    let body = card(flavour, headers).to_string();
+/// The desk's card as an answer.
+pub(super) fn answer(flavour: Flavour, headers: &HeaderMap, now: Time) -> Response {
+    /// The desk's card changes with the program only, so it is as old as the first time that this one showed it.
+    static SINCE: OnceLock<Time> = OnceLock::new();
+    let since = Timestamp::from_microsecond(SINCE.get_or_init(|| now).micros()).unwrap_or_default();
+    let mut response = send(&card(flavour, headers), headers);
+    let since = DateTimePrinter::new().timestamp_to_rfc9110_string(&since).ok();
+    if let Some(since) = since.and_then(|since| HeaderValue::from_str(&since).ok()) {
+        response.headers_mut().insert(header::LAST_MODIFIED, since);
+    }
+    response
+}
+
+/// A card as an answer that may be kept for a while.
+pub(super) fn send(card: &Value, headers: &HeaderMap) -> Response {
+    let body = card.to_string();
     let tag = format!("\"{}\"", HEXLOWER.encode(Sha256::digest(&body).get(..16).unwrap_or_default()));
     if headers.get(header::IF_NONE_MATCH).is_some_and(|seen| seen.as_bytes() == tag.as_bytes()) {
         return StatusCode::NOT_MODIFIED.into_response();

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
 use placet_a2a::{
-    Fault, ListTasks, Message, Part, Role as Speaker, Send, Task, Update,
+    Fault, Message, Part, Role as Speaker, Send, Task, Update,
     desk::{self, Asking, ITEMS},
 };
 use placet_core::{Actor, Request, Role, State as Life};
-use placet_gate::{Filter, GateError, Idempotency};
+use placet_gate::{GateError, Idempotency};
 use placet_ledger::{canonical, canonical_string};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -24,10 +24,6 @@ use crate::{State, call::scope, v1};
 
 /// What this door is called in policies and on requests.
 pub(super) const SOURCE: &str = "a2a";
-
-/// Requests looked at together, and how many times, for one page of tasks.
-const PAGE: u32 = 200;
-const PAGES: usize = 10;
 
 /// What a message without a request is answered with.
 const HOW: &str = "This desk asks people. Send a data part such as {\"type\": \"approval_request\", \"action\": \
@@ -49,10 +45,16 @@ pub(super) async fn send(state: &State, actor: &Actor, send: &Send) -> Result<Up
             )));
         }
         answer::cast(state, actor, message, &requests).await?;
+        #[cfg(feature = "tck")]
+        super::kit::said(state, message, &requests).await?;
         return Ok(Update::Task(find(state, actor, id).await?.0));
     }
     if actor.role != Role::Agent {
         return Err(Fault::Forbidden("only agents ask: send the key of an agent".to_owned()));
+    }
+    #[cfg(feature = "tck")]
+    if desk::read(message)?.is_none() {
+        return super::kit::send(state, actor, message).await;
     }
     match desk::read(message)? {
         Some(asking) => Ok(Update::Task(ask(state, actor, message, asking).await?)),
@@ -70,15 +72,22 @@ pub(super) async fn send(state: &State, actor: &Actor, send: &Send) -> Result<Up
 }
 
 /// Makes the requests of a new task. Made again with the same message, they are the same ones.
-async fn ask(state: &State, actor: &Actor, message: &Message, asking: Asking) -> Result<Task, Fault> {
+pub(super) async fn ask(
+    state: &State,
+    actor: &Actor,
+    message: &Message,
+    asking: Asking,
+) -> Result<Task, Fault> {
     let wrong = |error: String| Fault::InvalidParams(format!("the request does not fit: {error}"));
     let bodies = asking.items.iter().map(|item| serde_json::to_value(&item.create));
     let bodies: Vec<Value> = bodies.collect::<Result<_, _>>().map_err(|error| wrong(error.to_string()))?;
+    // Without an id nobody can tell a message that is sent again from another one: so it is another one, and asks again.
+    let named = if message.id.is_empty() { state.gate.secret_token() } else { message.id.clone() };
     // With a key of the asker's the key is what counts, and another body under it is refused; otherwise the message and
     // what it says: ids of messages alone are used twice by some clients.
     let said = match &asking.key {
         Some(key) => json!({"key": key}),
-        None => json!({"message": message.id, "context": message.context, "bodies": bodies}),
+        None => json!({"message": named, "context": message.context, "bodies": bodies}),
     };
     let said = canonical_string(&said).map_err(|error| wrong(error.to_string()))?;
     let digest = scope(&["a2a/desk", &actor.name, &said]);
@@ -86,13 +95,20 @@ async fn ask(state: &State, actor: &Actor, message: &Message, asking: Asking) ->
     let context =
         message.context.clone().unwrap_or_else(|| format!("context-{}", id.trim_start_matches("task-")));
     let items = asking.items.len();
+    if items > 1 && withdrawn(state, actor, &id, items).await? {
+        let why =
+            "this message was refused half-way before, and what it had asked was withdrawn: send another one";
+        return Err(Fault::Unsupported(why.to_owned()));
+    }
     let mut requests = Vec::with_capacity(items);
     for (item, (asked, body)) in asking.items.into_iter().zip(bodies).enumerate() {
         let lineage = Lineage {
+            namespace: "placet".to_owned(),
+            agent: "desk".to_owned(),
             task: id.clone(),
             context: context.clone(),
-            message: message.id.clone(),
-            dialect: asking.dialect,
+            message: named.clone(),
+            dialect: asking.dialect.as_str().to_owned(),
             item,
             items,
             id: asked.id,
@@ -108,23 +124,54 @@ async fn ask(state: &State, actor: &Actor, message: &Message, asking: Asking) ->
             scope: scope(&["a2a/item", &actor.name, &id, &item.to_string()]),
             body: Sha256::digest(&body).into(),
         };
-        let submitted = state.gate.submit_from(SOURCE, actor, create, Some(idempotency)).await;
-        requests.push(submitted.map_err(|error| fault(state, error))?.request);
+        match state.gate.submit_from(SOURCE, actor, create, Some(idempotency)).await {
+            Ok(submitted) => requests.push(submitted.request),
+            Err(error) => {
+                // Whoever hears of a refusal takes nothing for asked, so nobody is left to decide a part of it.
+                withdraw(state, actor, &requests, "another item of the same message was refused").await;
+                return Err(fault(state, error));
+            }
+        }
     }
     task(&requests, state.settings.desk, state.gate.now())
         .ok_or_else(|| Fault::Internal("the task cannot be read back".to_owned()))
 }
 
+/// Whether an earlier attempt to ask this was refused after some of its items, and those were withdrawn.
+async fn withdrawn(state: &State, actor: &Actor, id: &str, items: usize) -> Result<bool, Fault> {
+    let found = read(state, actor, id).await.map_err(|error| fault(state, error))?;
+    Ok(found.is_some_and(|(_, requests)| {
+        requests.len() < items && requests.iter().all(|request| request.state == Life::Cancelled)
+    }))
+}
+
+/// Withdraws what can be: what was decided meanwhile is decided.
+async fn withdraw(state: &State, actor: &Actor, requests: &[Arc<Request>], why: &str) {
+    for request in requests {
+        match state.gate.cancel(actor, request.id, Some(why.to_owned()), None).await {
+            Ok(_) | Err(GateError::Refused { .. }) => {}
+            Err(error) => tracing::warn!(%error, request = %request.id, "an item could not be withdrawn"),
+        }
+    }
+}
+
 /// A task that this caller may see, and its requests.
 pub(super) async fn find(state: &State, actor: &Actor, id: &str) -> Result<(Task, Vec<Arc<Request>>), Fault> {
     let missing = || Fault::TaskNotFound(id.chars().take(80).collect());
+    read(state, actor, id).await.map_err(|error| fault(state, error))?.ok_or_else(missing)
+}
+
+/// The same, where a failure is nobody's to be told.
+pub(super) async fn read(
+    state: &State,
+    actor: &Actor,
+    id: &str,
+) -> Result<Option<(Task, Vec<Arc<Request>>)>, GateError> {
     let most = u32::try_from(ITEMS).unwrap_or(u32::MAX);
-    let mut requests = state.gate.group(actor, id, most).await.map_err(|error| fault(state, error))?;
-    requests.retain(|request| {
-        request.source == SOURCE && Lineage::of(request).is_some_and(|found| found.task == id)
-    });
-    let task = task(&requests, state.settings.desk, state.gate.now()).ok_or_else(missing)?;
-    Ok((task, requests))
+    let mut requests = state.gate.group(actor, SOURCE, id, most).await?;
+    requests.retain(|request| Lineage::of(request).is_some_and(|found| found.task == id));
+    let task = task(&requests, state.settings.desk, state.gate.now());
+    Ok(task.map(|task| (task, requests)))
 }
 
 /// Withdraws a task: what waits, and what was approved and not claimed.
@@ -146,56 +193,6 @@ pub(super) async fn cancel(state: &State, actor: &Actor, id: &str) -> Result<Tas
         }
     }
     Ok(find(state, actor, id).await?.0)
-}
-
-/// The caller's tasks, the newest first, and where the next page begins.
-pub(super) async fn list(
-    state: &State,
-    actor: &Actor,
-    wanted: &ListTasks,
-) -> Result<(Vec<Task>, Option<String>), Fault> {
-    let after = match &wanted.page_token {
-        None => None,
-        Some(token) => {
-            let seq = token
-                .parse()
-                .map_err(|_| Fault::InvalidParams("`params.pageToken` is not one of ours".to_owned()))?;
-            Some(placet_gate::Order { deadline: None, seq })
-        }
-    };
-    let mut filter = Filter {
-        session: wanted.context.clone(),
-        source: Some(SOURCE.to_owned()),
-        newest: true,
-        after,
-        ..Filter::default()
-    };
-    let most = usize::try_from(wanted.page_size).unwrap_or(usize::MAX);
-    let mut tasks = Vec::new();
-    // Every page has an end, however few of the requests are what is looked for.
-    for _ in 0..PAGES {
-        let page =
-            state.gate.visible(actor, filter.clone(), PAGE).await.map_err(|error| fault(state, error))?;
-        for request in &page.items {
-            // The first item stands for its task.
-            let Some(lineage) = Lineage::of(request).filter(|lineage| lineage.item == 0) else { continue };
-            let Ok((task, _)) = find(state, actor, &lineage.task).await else { continue };
-            let fits = wanted.state.is_none_or(|state| task.status.state == state)
-                && wanted.after.as_ref().is_none_or(|after| task.status.at.as_ref() > Some(after));
-            if fits {
-                tasks.push(task);
-            }
-            if tasks.len() == most {
-                let seq = request.seq;
-                return Ok((tasks, Some(seq.to_string())));
-            }
-        }
-        match page.next {
-            Some(next) => filter.after = Some(next),
-            None => return Ok((tasks, None)),
-        }
-    }
-    Ok((tasks, filter.after.map(|order| order.seq.to_string())))
 }
 
 /// A refusal of the gate in the protocol's words.

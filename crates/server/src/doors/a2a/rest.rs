@@ -1,5 +1,7 @@
 //! HTTP+JSON: the addresses of 1.0, and with `/v1` before them those of 0.3.
 
+use std::collections::HashMap;
+
 use axum::{
     Router,
     body::Body,
@@ -9,15 +11,18 @@ use axum::{
     routing::{any, get, post},
 };
 use http::{HeaderValue, StatusCode, header};
-use placet_a2a::{Fault, Operation, Version};
+use placet_a2a::{Fault, Operation, Version, one_name};
 use placet_ledger::ijson::{self, Limits};
 use serde_json::{Map, Value, json};
 
 use super::{
     rpc,
-    serve::{Answer, serve, status},
+    serve::{Answer, Asked, Host, serve, status},
 };
 use crate::{State, call, v1};
+
+/// What the address names; that of an agent behind us names the agent too.
+type Named = Path<HashMap<String, String>>;
 
 pub(super) fn routes(root: &str) -> Router<State> {
     let mut routes = Router::new();
@@ -38,14 +43,53 @@ pub(super) fn routes(root: &str) -> Router<State> {
             )
             .route(
                 &at("/tasks/{task}"),
-                any(move |state: AxumState<State>, Path(task): Path<String>, request: Request<Body>| {
-                    one(state, task, request, version)
+                any(move |state: AxumState<State>, Path(named): Named, request: Request<Body>| {
+                    one(state, named.get("task").cloned().unwrap_or_default(), request, version)
                 }),
             )
-            .route(&at("/tasks/{task}/pushNotificationConfigs"), any(whole(Operation::PushList)))
-            .route(&at("/tasks/{task}/pushNotificationConfigs/{config}"), any(whole(Operation::PushGet)));
+            .route(
+                &at("/tasks/{task}/pushNotificationConfigs"),
+                any(move |state: AxumState<State>, Path(named): Named, request: Request<Body>| {
+                    pushing(state, named, request, version)
+                }),
+            )
+            .route(
+                &at("/tasks/{task}/pushNotificationConfigs/{config}"),
+                any(move |state: AxumState<State>, Path(named): Named, request: Request<Body>| {
+                    pushing(state, named, request, version)
+                }),
+            );
     }
     routes
+}
+
+/// `/tasks/{id}/pushNotificationConfigs` and one of them.
+async fn pushing(
+    state: AxumState<State>,
+    named: HashMap<String, String>,
+    request: Request<Body>,
+    version: Version,
+) -> Response {
+    let operation = match (request.method(), named.contains_key("config")) {
+        (&Method::POST, false) => Operation::PushSet,
+        (&Method::GET, false) => Operation::PushList,
+        (&Method::GET, true) => Operation::PushGet,
+        (&Method::DELETE, true) => Operation::PushDelete,
+        _ => {
+            let what = format!("{} /tasks/{{id}}/pushNotificationConfigs", request.method());
+            return refuse(version, &Fault::MethodNotFound(what), None);
+        }
+    };
+    // By the names that the same calls of JSON-RPC have.
+    let (task, config) = match (version, operation) {
+        (Version::V10, _) => ("taskId", "id"),
+        (Version::V03, Operation::PushSet) => ("taskId", ""),
+        (Version::V03, _) => ("id", "pushNotificationConfigId"),
+    };
+    let named = [(task, named.get("task")), (config, named.get("config"))];
+    let named =
+        named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value?)))).collect();
+    handle(state, request, operation, version, named).await
 }
 
 /// `/tasks/{id}`, `/tasks/{id}:cancel` and `/tasks/{id}:subscribe`, which the protocol has as GET here and as POST there.
@@ -93,11 +137,23 @@ async fn handle(
         Err(problem) => return refuse(version, &super::problem(problem), media),
     };
     match read(&state, &parts, body).await {
-        Ok(more) => params.extend(more.into_iter().filter(|(name, _)| name != "id")),
+        // What the address names counts, whatever else is said.
+        Ok(more) => params = more.into_iter().chain(params).collect(),
         Err(fault) => return refuse(version, &fault, media),
     }
-    match serve(&state, &actor, operation, version, &Value::Object(params), None).await {
+    let host = match Host::of(&state, parts.uri.path()) {
+        Ok(host) => host,
+        Err(fault) => return refuse(version, &fault, media),
+    };
+    let mut params = Value::Object(params);
+    if let Err(fault) = one_name(&mut params) {
+        return refuse(version, &fault, media);
+    }
+    let asked =
+        Asked { actor: &actor, operation, version, params: &params, id: None, headers: &parts.headers };
+    match serve(&state, &host, asked).await {
         Ok(Answer::Document(result)) => typed(v1::json(StatusCode::OK, &result), media),
+        Ok(Answer::Raw(result)) => typed(v1::json(StatusCode::OK, &result), media),
         Ok(Answer::Stream(response)) => response,
         Err(fault) => refuse(version, &fault, media),
     }

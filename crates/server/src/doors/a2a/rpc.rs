@@ -9,11 +9,15 @@ use axum::{
     routing::post,
 };
 use http::StatusCode;
-use placet_a2a::{Call, Fault, Version, answer, refusal};
+use placet_a2a::{Call, Fault, Operation, Version, answer, refusal};
 use placet_ledger::ijson::{self, Limits};
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Value, value::RawValue};
 
-use super::serve::{Answer, serve, status};
+use super::{
+    serve::{Answer, Asked, Host, serve, status},
+    stream,
+};
 use crate::{State, call, v1};
 
 pub(super) fn routes(root: &str) -> Router<State> {
@@ -59,17 +63,50 @@ async fn handle(AxumState(state): AxumState<State>, request: Request<Body>) -> R
         Ok(call) => call,
         Err((id, version, fault)) => return refuse(&id, version, &fault),
     };
-    match serve(&state, &actor, call.operation, call.version, &call.params, Some(call.id.clone())).await {
+    let host = match Host::of(&state, parts.uri.path()) {
+        Ok(host) => host,
+        Err(fault) => return refuse(&call.id, call.version, &fault),
+    };
+    let asked = Asked {
+        actor: &actor,
+        operation: call.operation,
+        version: call.version,
+        params: &call.params,
+        id: Some(call.id.clone()),
+        headers: &parts.headers,
+    };
+    match serve(&state, &host, asked).await {
         Ok(Answer::Document(result)) => v1::json(StatusCode::OK, &answer(&call.id, result)),
+        Ok(Answer::Raw(result)) => v1::json(StatusCode::OK, &raw_answer(&call.id, &result)),
         Ok(Answer::Stream(response)) => response,
-        Err(fault) => refuse(&call.id, call.version, &fault),
+        Err(fault) => {
+            let refused = refuse(&call.id, call.version, &fault);
+            let streams = matches!(call.operation, Operation::Stream | Operation::Subscribe);
+            // A client of 0.3 that asks for a stream reads nothing else, so it gets one, with the refusal in it.
+            if call.version == Version::V03 && streams && refused.status() == StatusCode::OK {
+                return stream::refused(&refusal(&call.id, call.version, &fault));
+            }
+            refused
+        }
     }
+}
+
+/// The envelope around a result that is passed on as it came.
+fn raw_answer<'a>(id: &'a Value, result: &'a RawValue) -> RawAnswer<'a> {
+    RawAnswer { jsonrpc: "2.0", id, result }
+}
+
+#[derive(Serialize)]
+struct RawAnswer<'a> {
+    jsonrpc: &'static str,
+    id: &'a Value,
+    result: &'a RawValue,
 }
 
 /// Faults are answers of JSON-RPC, so HTTP says 200; but for those about who calls, which HTTP has words for.
 fn refuse(id: &Value, version: Version, fault: &Fault) -> Response {
     let code = match fault {
-        Fault::Unauthenticated(_) | Fault::Forbidden(_) | Fault::Busy(_) => status(fault),
+        Fault::Unauthenticated(_) | Fault::Forbidden(_) | Fault::Busy(_) | Fault::NoAgent(_) => status(fault),
         _ => StatusCode::OK,
     };
     v1::json(code, &refusal(id, version, fault)).into_response()

@@ -1,13 +1,20 @@
-//! One call to the desk, whichever binding it came by.
+//! One call to the desk or to an agent behind us, whichever binding it came by.
+
+use std::sync::Arc;
 
 use axum::response::Response;
-use http::StatusCode;
-use placet_a2a::{Fault, ListTasks, Operation, Send, TaskName, Update, Version};
+use http::{HeaderMap, StatusCode};
+use placet_a2a::{
+    Fault, ListTasks, Operation, PushConfig, PushName, Send, SetPush, Task, TaskName, Update, Version,
+};
 use placet_core::Actor;
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::RawValue};
 
 use super::{
     desk,
+    list::{self, Listed},
+    proxy::{self, Agent},
+    push::{self, About},
     stream::{self, Wrap},
 };
 use crate::State;
@@ -16,30 +23,75 @@ use crate::State;
 pub(super) enum Answer {
     /// One document.
     Document(Value),
+    /// One document whose text is passed on as it came.
+    Raw(Box<RawValue>),
     /// A stream, already on its way.
     Stream(Response),
 }
 
-/// Carries out a call. `id` is repeated in streams of JSON-RPC.
-pub(super) async fn serve(
-    state: &State,
-    actor: &Actor,
-    operation: Operation,
-    version: Version,
-    params: &Value,
-    id: Option<Value>,
-) -> Result<Answer, Fault> {
+/// Whom a call is for.
+#[derive(Debug, Clone)]
+pub(super) enum Host {
+    /// The approval desk.
+    Desk,
+    /// An agent behind us.
+    Agent(Arc<Agent>),
+}
+
+impl Host {
+    /// Whom a path names.
+    pub(super) fn of(state: &State, path: &str) -> Result<Self, Fault> {
+        let mut parts = path.strip_prefix("/a2a/").unwrap_or_default().split('/');
+        match (parts.next(), parts.next()) {
+            (Some("desk"), _) | (Some("v1"), Some("desk")) => Ok(Self::Desk),
+            (Some(namespace), Some(agent)) => {
+                state.proxy.agent(namespace, agent).map(Self::Agent).ok_or_else(|| {
+                    Fault::NoAgent(format!("/a2a/{namespace}/{agent}").chars().take(80).collect())
+                })
+            }
+            _ => Err(Fault::NoAgent(path.chars().take(80).collect())),
+        }
+    }
+}
+
+/// One call, whichever binding it came by.
+#[derive(Debug)]
+pub(super) struct Asked<'a> {
+    /// Who calls.
+    pub(super) actor: &'a Actor,
+    /// What is wanted.
+    pub(super) operation: Operation,
+    /// In which version.
+    pub(super) version: Version,
+    /// With what.
+    pub(super) params: &'a Value,
+    /// What streams of JSON-RPC repeat.
+    pub(super) id: Option<Value>,
+    /// The headers of the call.
+    pub(super) headers: &'a HeaderMap,
+}
+
+/// Carries out a call.
+pub(super) async fn serve(state: &State, host: &Host, asked: Asked<'_>) -> Result<Answer, Fault> {
+    match host {
+        Host::Desk => at_desk(state, asked).await,
+        Host::Agent(agent) => proxy::serve(state, agent, asked).await,
+    }
+}
+
+async fn at_desk(state: &State, asked: Asked<'_>) -> Result<Answer, Fault> {
+    let Asked { actor, operation, version, params, id, headers: _ } = asked;
     let wrap = Wrap { version, id };
     match operation {
         Operation::Send => {
-            let send = wanted(version, params)?;
-            let update = desk::send(state, actor, &send).await?;
+            let send = Send::read(version, params)?;
+            let update = say(state, actor, version, &send).await?;
             Ok(Answer::Document(version.update(&update, send.history)))
         }
         Operation::Stream => {
-            let send = wanted(version, params)?;
+            let send = Send::read(version, params)?;
             let opened = stream::open(state, actor).await?;
-            Ok(Answer::Stream(match desk::send(state, actor, &send).await? {
+            Ok(Answer::Stream(match say(state, actor, version, &send).await? {
                 Update::Task(task) => stream::follow(state, actor.clone(), opened, task, wrap),
                 other => stream::single(&wrap, &other),
             }))
@@ -64,7 +116,7 @@ pub(super) async fn serve(
         }
         Operation::List => {
             let wanted = ListTasks::read(params)?;
-            let (mut tasks, next) = desk::list(state, actor, &wanted).await?;
+            let Listed { mut tasks, next, total } = list::list(state, actor, &wanted).await?;
             if !wanted.artifacts {
                 for task in &mut tasks {
                     task.artifacts.clear();
@@ -73,19 +125,56 @@ pub(super) async fn serve(
             let shown: Vec<Value> = tasks.iter().map(|task| version.task(task, wanted.history)).collect();
             Ok(Answer::Document(json!({
                 "tasks": shown, "nextPageToken": next.unwrap_or_default(),
-                "pageSize": shown.len(), "totalSize": shown.len(),
+                "pageSize": shown.len(), "totalSize": total,
             })))
         }
-        Operation::PushSet | Operation::PushGet | Operation::PushList | Operation::PushDelete => {
-            Err(Fault::NoPush)
+        Operation::PushSet => {
+            let SetPush { task, config } = SetPush::read(version, params)?;
+            push::check(state, actor, &config)?;
+            let (task, _) = desk::find(state, actor, &task).await?;
+            Ok(Answer::Document(tell(state, actor, version, &task, &config).await?))
+        }
+        Operation::PushGet | Operation::PushList | Operation::PushDelete => {
+            let name = PushName::read(version, params)?;
+            let (task, _) = desk::find(state, actor, &name.task).await?;
+            let key = push::desk_key(&task.id);
+            Ok(Answer::Document(match operation {
+                Operation::PushGet => {
+                    push::get(state, actor, (&key, &task.id), version, name.config.as_deref()).await?
+                }
+                Operation::PushList => push::list(state, actor, &key, version).await?,
+                _ => push::delete(state, actor, &key, version, name.one(version)?).await?,
+            }))
         }
         Operation::Card => Err(Fault::NoExtendedCard),
     }
 }
 
-fn wanted(version: Version, params: &Value) -> Result<Send, Fault> {
-    let send = Send::read(version, params)?;
-    if send.wants_push { Err(Fault::NoPush) } else { Ok(send) }
+/// Says something to the desk, and has the caller told of what becomes of it, if it wishes so.
+async fn say(state: &State, actor: &Actor, version: Version, send: &Send) -> Result<Update, Fault> {
+    if let Some(config) = &send.push {
+        push::check(state, actor, config)?;
+    }
+    let update = desk::send(state, actor, send).await?;
+    if let (Some(config), Update::Task(task)) = (&send.push, &update) {
+        tell(state, actor, version, task, config).await?;
+    }
+    Ok(update)
+}
+
+/// Keeps a wish about a task of the desk, as the task was read; what happened to it since is told.
+async fn tell(
+    state: &State,
+    actor: &Actor,
+    version: Version,
+    task: &Task,
+    config: &PushConfig,
+) -> Result<Value, Fault> {
+    let (key, ended) = (push::desk_key(&task.id), task.status.state.is_terminal());
+    let about = About { key: &key, id: &task.id, generation: task.generation, ended };
+    let set = push::set(state, actor, about, version, config).await?;
+    push::desk_changed(state, &task.id, &actor.name).await.map_err(|error| desk::fault(state, error))?;
+    Ok(set)
 }
 
 /// The status of HTTP for a fault.

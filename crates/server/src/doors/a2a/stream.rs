@@ -18,9 +18,9 @@ use super::desk::{fault, find};
 use crate::{State, v1};
 
 /// Events that may wait for a slow reader before the stream waits too.
-const BUFFER: usize = 16;
+pub(super) const BUFFER: usize = 16;
 /// How often a quiet stream says that it is alive.
-const HEARTBEAT: Duration = Duration::from_secs(15);
+pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// How events are wrapped: JSON-RPC repeats the id of the call, HTTP+JSON sends them bare.
 #[derive(Debug, Clone)]
@@ -46,6 +46,11 @@ pub(super) fn single(wrap: &Wrap, update: &Update) -> Response {
     respond(Body::from(wrap.event(update)))
 }
 
+/// One event and the end: for a call that is refused.
+pub(super) fn refused(refusal: &Value) -> Response {
+    respond(Body::from(format!("data: {refusal}\n\n")))
+}
+
 /// A place among the followers, and a view of the ledger from this moment on. Taken before the task is read, so that nothing
 /// falls between the two.
 pub(super) struct Opened {
@@ -69,7 +74,7 @@ pub(super) fn follow(state: &State, actor: Actor, opened: Opened, task: Task, wr
     respond(Body::from_stream(chunks))
 }
 
-fn respond(body: Body) -> Response {
+pub(super) fn respond(body: Body) -> Response {
     let mut response = body.into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));

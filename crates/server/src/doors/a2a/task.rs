@@ -14,14 +14,17 @@ use super::settings::{Desk, Pause};
 /// Where a request of the desk comes from: written into its context, so that digests cover it and people see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Lineage {
+    /// The agent whose task it is: `placet` and `desk` for the desk's own.
+    pub(super) namespace: String,
+    pub(super) agent: String,
     /// The task it belongs to.
     pub(super) task: String,
     /// The conversation.
     pub(super) context: String,
     /// The message that asked.
     pub(super) message: String,
-    /// In which language.
-    pub(super) dialect: Dialect,
+    /// In which language, by its name.
+    pub(super) dialect: String,
     /// Which of the task's items it is, from 0, and of how many.
     pub(super) item: usize,
     pub(super) items: usize,
@@ -35,8 +38,8 @@ pub(super) const FIELD: &str = "a2a";
 impl Lineage {
     pub(super) fn write(&self) -> Value {
         json!({
-            "namespace": "placet", "agent": "desk", "context": self.context, "task": self.task,
-            "message": self.message, "dialect": self.dialect.as_str(), "item": self.item, "items": self.items,
+            "namespace": self.namespace, "agent": self.agent, "context": self.context, "task": self.task,
+            "message": self.message, "dialect": self.dialect, "item": self.item, "items": self.items,
             "id": self.id,
         })
     }
@@ -46,14 +49,21 @@ impl Lineage {
         let text = |name: &str| words.get(name).and_then(Value::as_str).map(str::to_owned);
         let count = |name: &str| usize::try_from(words.get(name)?.as_u64()?).ok();
         Some(Self {
+            namespace: text("namespace")?,
+            agent: text("agent")?,
             task: text("task")?,
             context: text("context")?,
             message: text("message")?,
-            dialect: Dialect::of_name(&text("dialect")?)?,
+            dialect: text("dialect")?,
             item: count("item")?,
             items: count("items")?,
             id: text("id"),
         })
+    }
+
+    /// The language of the desk that it was asked in.
+    fn dialect(&self) -> Option<Dialect> {
+        Dialect::of_name(&self.dialect)
     }
 }
 
@@ -75,7 +85,7 @@ pub(super) fn task(requests: &[Arc<Request>], desk: Desk, now: Time) -> Option<T
         role: Role::Agent,
         parts: said(&items, state, now),
         metadata: pause(&items, state, now),
-        extensions: extensions(first.dialect, state),
+        extensions: extensions(first.dialect(), state),
         reference_tasks: Vec::new(),
     };
     let artifacts = if state.is_terminal() {
@@ -83,7 +93,7 @@ pub(super) fn task(requests: &[Arc<Request>], desk: Desk, now: Time) -> Option<T
     } else {
         Vec::new()
     };
-    Some(Task {
+    let task = Task {
         id: first.task.clone(),
         context: first.context.clone(),
         status: Status { state, message: Some(message), at: Some(changed.to_string()) },
@@ -91,7 +101,10 @@ pub(super) fn task(requests: &[Arc<Request>], desk: Desk, now: Time) -> Option<T
         history: Vec::new(),
         metadata: Map::from_iter([("placet".to_owned(), json!({"generation": generation}))]),
         generation,
-    })
+    };
+    #[cfg(feature = "tck")]
+    let task = super::kit::dress(task, requests);
+    Some(task)
 }
 
 /// What a yes is: nothing else is one.
@@ -105,7 +118,9 @@ fn is_yes(state: Life) -> bool {
 fn state(items: &[(Lineage, &Request)], desk: Desk, now: Time) -> TaskState {
     let wanted = items.first().map_or(0, |(lineage, _)| lineage.items);
     let states = || items.iter().map(|(_, request)| request.state_at(now));
-    if items.len() < wanted {
+    if states().all(|state| state == Life::Cancelled) {
+        TaskState::Canceled
+    } else if items.len() < wanted {
         // The rest is being asked, by the same call or by its repetition.
         TaskState::Working
     } else if states().any(|state| state == Life::Pending) {
@@ -114,8 +129,6 @@ fn state(items: &[(Lineage, &Request)], desk: Desk, now: Time) -> TaskState {
             Pause::AuthRequired => TaskState::AuthRequired,
             Pause::Working => TaskState::Working,
         }
-    } else if states().all(|state| state == Life::Cancelled) {
-        TaskState::Canceled
     } else if desk.completed_always || states().all(is_yes) {
         TaskState::Completed
     } else {
@@ -188,7 +201,7 @@ fn verdict(items: &[(Lineage, &Request)], now: Time) -> String {
 
 /// For callers of kagent, the pause in the words of its extension: they draw the card from it.
 fn pause(items: &[(Lineage, &Request)], state: TaskState, now: Time) -> Map<String, Value> {
-    let kagent = items.iter().all(|(lineage, _)| lineage.dialect == Dialect::Kagent);
+    let kagent = items.iter().all(|(lineage, _)| lineage.dialect() == Some(Dialect::Kagent));
     if !kagent || !state.is_interrupted() {
         return Map::new();
     }
@@ -210,10 +223,10 @@ fn pause(items: &[(Lineage, &Request)], state: TaskState, now: Time) -> Map<Stri
     )])
 }
 
-fn extensions(dialect: Dialect, state: TaskState) -> Vec<String> {
+fn extensions(dialect: Option<Dialect>, state: TaskState) -> Vec<String> {
     match dialect {
-        Dialect::Kagent if state.is_interrupted() => vec![KAGENT.to_owned()],
-        Dialect::Own => vec![OWN.to_owned()],
+        Some(Dialect::Kagent) if state.is_interrupted() => vec![KAGENT.to_owned()],
+        Some(Dialect::Own) => vec![OWN.to_owned()],
         _ => Vec::new(),
     }
 }
@@ -241,8 +254,8 @@ fn artifact(lineage: &Lineage, request: &Request, now: Time) -> Artifact {
         "digest": decision.map_or_else(|| request.current_digest(), |decision| decision.digest),
     });
     let mut metadata = Map::new();
-    match lineage.dialect {
-        Dialect::Kagent => {
+    match lineage.dialect() {
+        Some(Dialect::Kagent) => {
             let approval = json!({
                 "id": lineage.id, "approved": yes,
                 "rejection_reason": decision.and_then(|decision| decision.reason.as_deref()),
@@ -252,11 +265,11 @@ fn artifact(lineage: &Lineage, request: &Request, now: Time) -> Artifact {
                 json!({"type": "tool_approval_response", "approvals": [approval]}),
             );
         }
-        Dialect::Agentstack => {
+        Some(Dialect::Agentstack) => {
             let word = if yes { "approve" } else { "reject" };
             metadata.insert(placet_a2a::desk::AGENTSTACK.to_owned(), json!({"decision": word}));
         }
-        Dialect::Digested => {
+        Some(Dialect::Digested) => {
             let context = request.content.as_ref().map(|content| &content.context);
             let word = if yes { "approve" } else { "deny" };
             metadata.insert(
@@ -268,7 +281,7 @@ fn artifact(lineage: &Lineage, request: &Request, now: Time) -> Artifact {
                 }),
             );
         }
-        Dialect::Own | Dialect::AgentKit => {}
+        Some(Dialect::Own | Dialect::AgentKit) | None => {}
     }
     let name =
         if lineage.items == 1 { "decision".to_owned() } else { format!("decision-{}", lineage.item + 1) };

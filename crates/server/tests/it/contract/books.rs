@@ -209,6 +209,7 @@ fn pages_of_requests_and_of_the_ledger() {
 fn keys_and_people_as_an_admin_sees_them() {
     on_sqlite(async |server| {
         let admin = server.admin();
+        server.kit.clock().tick();
         admin
             .post("/v1/people", json!({"name": "ann", "roles": ["reviewer", "auditor"], "teams": ["ops"]}))
             .await

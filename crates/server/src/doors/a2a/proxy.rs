@@ -1,0 +1,117 @@
+//! The governing proxy: agents behind us run unchanged, and their own pauses are held, decided and resumed once.
+//!
+//! | part | what |
+//! | --- | --- |
+//! | `forward` | the calls of clients, passed on |
+//! | `agent` | calling an agent and reading its answers |
+//! | `kept` | whose a task is, and the pause it is in |
+//! | `hold` | a pause becomes requests |
+//! | `resume` | the one complete answer, from the outbox |
+//! | `snapshot`, `show` | a task as it stands, and as its client sees it |
+//! | `reader`, `hub`, `client` | streams that go on across pauses and clients |
+//! | `pushes` | news that is posted |
+//! | `watch` | what was missed |
+
+mod agent;
+mod card;
+mod client;
+mod forward;
+mod hold;
+mod hub;
+mod kept;
+mod pushes;
+mod reader;
+mod resume;
+mod settings;
+mod show;
+mod snapshot;
+mod watch;
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+pub(super) use agent::Agent;
+use axum::{
+    extract::{Path, State as AxumState},
+    response::{IntoResponse as _, Response},
+};
+pub(super) use forward::serve;
+use http::{HeaderMap, StatusCode, header};
+use placet_a2a::{Fault, Version};
+pub(crate) use resume::deliver;
+pub use settings::{Generic, Mode, Upstream};
+pub(crate) use watch::run as watch;
+
+use super::{card as cards, serve::status};
+use crate::{State, v1};
+
+/// The agents behind us.
+#[derive(Debug, Default)]
+pub(crate) struct Proxy {
+    agents: HashMap<(String, String), Arc<Agent>>,
+    hub: hub::Hub,
+    // Tasks whose answer is being sent by this node.
+    busy: Mutex<HashSet<String>>,
+}
+
+/// Says for as long as it lives that an answer is being sent.
+struct Busy<'a> {
+    proxy: &'a Proxy,
+    key: String,
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.proxy.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+    }
+}
+
+impl Proxy {
+    /// These agents. Their names were checked when the configuration was read.
+    pub(crate) fn new(upstreams: &[Upstream]) -> std::io::Result<Self> {
+        let mut agents = HashMap::new();
+        for upstream in upstreams {
+            let name = (upstream.namespace.clone(), upstream.agent.clone());
+            agents.insert(name, Arc::new(Agent::new(upstream.clone())?));
+        }
+        Ok(Self { agents, ..Self::default() })
+    }
+
+    /// A turn to send the answer to a task; nothing if this node is sending it.
+    fn turn(&self, key: String) -> Option<Busy<'_>> {
+        let fresh = self.busy.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
+        fresh.then(|| Busy { proxy: self, key })
+    }
+
+    pub(super) fn agent(&self, namespace: &str, agent: &str) -> Option<Arc<Agent>> {
+        self.agents.get(&(namespace.to_owned(), agent.to_owned())).cloned()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.agents.is_empty()
+    }
+}
+
+/// The card of an agent behind us, with our address in place of its own.
+pub(super) async fn card(
+    AxumState(state): AxumState<State>,
+    Path((namespace, name)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Response {
+    let Some(agent) = state.proxy.agent(&namespace, &name) else {
+        let fault = Fault::NoAgent(format!("/a2a/{namespace}/{name}").chars().take(80).collect());
+        return v1::json(StatusCode::NOT_FOUND, &fault.http(Version::V10));
+    };
+    match agent.card().await {
+        Ok(card) => {
+            cards::send(&card.shown(&cards::address(&headers, &format!("/a2a/{namespace}/{name}"))), &headers)
+        }
+        Err(fault) => {
+            let mut response = v1::json(status(&fault), &fault.http(Version::V10)).into_response();
+            response.headers_mut().insert(header::CACHE_CONTROL, http::HeaderValue::from_static("no-store"));
+            response
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The stream of one client: the task as it stands, and then everything that is told of it.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{body::Body, response::Response};
+use bytes::Bytes;
+use placet_a2a::Version;
+use placet_core::Actor;
+use serde_json::{Value, value::RawValue};
+use tokio::sync::mpsc;
+
+use super::{
+    super::stream::{BUFFER, HEARTBEAT, respond},
+    agent::Agent,
+    hub::{Following, Told},
+    kept::{self, Kept, key},
+    reader::{self, Source, ends},
+    snapshot::snapshot,
+};
+use crate::{State, v1};
+
+/// How often a follower makes sure that its task is still read by somebody.
+const CHECK: Duration = Duration::from_secs(3);
+
+/// The stream of one client.
+pub(super) struct Client {
+    pub(super) state: State,
+    pub(super) actor: Actor,
+    pub(super) agent: Arc<Agent>,
+    pub(super) kept: Kept,
+    pub(super) following: Following,
+    pub(super) version: Version,
+    pub(super) id: Option<Value>,
+    /// Its place among the streams of its principal, given back at the end.
+    pub(super) _seat: v1::Seat,
+}
+
+impl Client {
+    /// Answers with the task as it stands, if there is one to begin with, and then with everything that happens to it.
+    pub(super) fn respond(self, first: Option<Value>) -> Response {
+        let (send, mut receive) = mpsc::channel::<Bytes>(BUFFER);
+        let state = self.state.clone();
+        state.tasks.spawn(self.produce(first, send));
+        let chunks = futures_util::stream::poll_fn(move |cx| {
+            receive.poll_recv(cx).map(|chunk| chunk.map(Ok::<_, std::convert::Infallible>))
+        });
+        respond(Body::from_stream(chunks))
+    }
+
+    async fn produce(mut self, first: Option<Value>, send: mpsc::Sender<Bytes>) {
+        let slow = self.state.settings.slow_reader;
+        if let Some(first) = first
+            && send.send_timeout(event(self.id.as_ref(), &first.to_string()), slow).await.is_err()
+        {
+            return;
+        }
+        let mut beat = tokio::time::interval(HEARTBEAT);
+        beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        beat.tick().await;
+        let mut check = tokio::time::interval(CHECK);
+        check.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                told = self.following.next() => {
+                    let told = match told {
+                        Some(told) => told,
+                        None => match self.caught_up().await {
+                            Some(told) => told,
+                            None => return,
+                        },
+                    };
+                    if send.send_timeout(event(self.id.as_ref(), &told.text), slow).await.is_err() || told.last {
+                        return;
+                    }
+                }
+                _ = beat.tick() => {
+                    if !self.state.gate.still_works(&self.actor) || send.send_timeout(": alive\n\n".into(), slow).await.is_err() {
+                        return;
+                    }
+                }
+                _ = check.tick() => self.make_sure().await,
+                () = send.closed() => return,
+                () = self.state.closing.cancelled() => return,
+            }
+        }
+    }
+
+    /// The task as it stands, for a client that was too slow for all that happened to it.
+    async fn caught_up(&mut self) -> Option<Told> {
+        let shown = snapshot(&self.state, &self.agent, &mut self.kept, None).await.ok()?;
+        let text = self.version.as_update(shown.task).to_string();
+        Some(Told { text: text.into(), last: ends(shown.state) })
+    }
+
+    /// Becomes the reader if nobody on this node reads the task and it is not waiting for people: it went on elsewhere, or
+    /// whoever read it is gone.
+    async fn make_sure(&mut self) {
+        if self.state.proxy.hub.is_read(&key(&self.agent, &self.kept.id)) {
+            return;
+        }
+        let Ok(Some(kept)) = kept::load(&self.state.gate, &self.agent, &self.kept.id).await else { return };
+        if kept.facts.open_pause().is_none() {
+            reader::read(&self.state, &self.agent, kept, Source::Ask, false);
+        }
+    }
+}
+
+/// One event. Line breaks between the fields of a document mean nothing, and would end the event.
+fn event(id: Option<&Value>, result: &str) -> Bytes {
+    let result = result.replace(['\n', '\r'], " ");
+    Bytes::from(match id {
+        Some(id) => format!("data: {{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n\n"),
+        None => format!("data: {result}\n\n"),
+    })
+}
+
+/// A stream of one event, for an answer that is no task.
+pub(super) fn single(id: Option<&Value>, result: &RawValue) -> Response {
+    respond(Body::from(event(id, result.get())))
+}

@@ -1,0 +1,280 @@
+//! A pause of an agent becomes one group of requests, one for each call or question it waits for.
+
+use std::sync::Arc;
+
+use data_encoding::HEXLOWER;
+use placet_a2a::{Fault, SeenTask, TaskState, pause};
+use placet_core::{Create, Kind, Request, State as Life};
+use placet_gate::{GateError, Idempotency};
+use placet_ledger::canonical;
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::{
+    super::{
+        desk::fault,
+        task::{FIELD, Lineage},
+    },
+    agent::Agent,
+    kept::{self, Kept, Paused, Stage},
+    settings::{Generic, Mode},
+};
+use crate::{State, call::scope};
+
+/// Largest pause that is kept.
+const LARGEST: usize = 512 * 1024;
+
+/// How what an agent says about its task is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum View {
+    /// As it came.
+    AsIs,
+    /// At work: people decide, or their answer is on its way.
+    Waiting,
+    /// Broken: nobody can go on with it.
+    Broken(String),
+}
+
+/// Takes note of how a task stands, and asks people if it waits for them.
+pub(super) async fn look(
+    state: &State,
+    agent: &Agent,
+    kept: &mut Kept,
+    seen: &SeenTask<'_>,
+) -> Result<View, Fault> {
+    let wrong = |error| fault(state, error);
+    match seen.state {
+        Some(end) if end.is_terminal() => {
+            ended(state, agent, kept).await.map_err(wrong)?;
+            Ok(View::AsIs)
+        }
+        Some(TaskState::InputRequired | TaskState::AuthRequired) => {
+            hold(state, agent, kept, seen.status).await
+        }
+        _ => Ok(View::AsIs),
+    }
+}
+
+/// The task has ended: what still waits for people is withdrawn, because nothing could come of it.
+async fn ended(state: &State, agent: &Agent, kept: &mut Kept) -> Result<(), GateError> {
+    let open = kept.facts.open_pause().is_some_and(|pause| pause.stage == Stage::Held);
+    kept::update(&state.gate, agent, kept, |facts| {
+        let news = !facts.ended;
+        facts.ended = true;
+        if let Some(pause) = facts.pause.as_mut().filter(|pause| pause.stage == Stage::Held) {
+            pause.stage = Stage::Stale;
+        }
+        news
+    })
+    .await?;
+    if open {
+        withdraw(state, kept, "the agent's task ended without this decision").await?;
+    }
+    Ok(())
+}
+
+/// Withdraws what is not final yet of the last pause.
+pub(super) async fn withdraw(state: &State, kept: &Kept, why: &str) -> Result<(), GateError> {
+    match &kept.facts.pause {
+        Some(pause) => withdraw_group(state, kept, (&pause.source, &pause.group), why).await,
+        None => Ok(()),
+    }
+}
+
+async fn withdraw_group(
+    state: &State,
+    kept: &Kept,
+    (source, group): (&str, &str),
+    why: &str,
+) -> Result<(), GateError> {
+    for request in of_group(state, kept, source, group).await? {
+        if matches!(request.state_at(state.gate.now()), Life::Pending | Life::Approved) {
+            match state.gate.cancel(&kept.actor(), request.id, Some(why.to_owned()), None).await {
+                // Decided or claimed in that moment, or final already.
+                Ok(_) | Err(GateError::Refused { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The requests of the last pause, in the order of its items.
+pub(super) async fn requests(state: &State, kept: &Kept) -> Result<Vec<Arc<Request>>, GateError> {
+    match &kept.facts.pause {
+        Some(pause) => of_group(state, kept, &pause.source, &pause.group).await,
+        None => Ok(Vec::new()),
+    }
+}
+
+/// The requests that this door made for a pause. Its caller can make others under the same name, at another door: those are
+/// not looked at.
+async fn of_group(
+    state: &State,
+    kept: &Kept,
+    source: &str,
+    group: &str,
+) -> Result<Vec<Arc<Request>>, GateError> {
+    let most = u32::try_from(placet_a2a::desk::ITEMS).unwrap_or(u32::MAX);
+    let mut found = state.gate.group(&kept.actor(), source, group, most).await?;
+    found.sort_by_key(|request| Lineage::of(request).map(|lineage| lineage.item));
+    Ok(found)
+}
+
+/// Asks people about a pause, once however often it is seen.
+async fn hold(state: &State, agent: &Agent, kept: &mut Kept, status: &Value) -> Result<View, Fault> {
+    let shown = match agent.settings.mode {
+        Mode::Hold => View::Waiting,
+        Mode::Mirror => View::AsIs,
+    };
+    let pause = match pause::detect(status) {
+        Ok(Some(pause)) => pause,
+        Ok(None) => return Ok(View::AsIs),
+        Err(why) => return broken(state, agent, kept, why.message()).await,
+    };
+    if pause.dialect == pause::Dialect::Generic && agent.settings.generic == Generic::Pass {
+        return Ok(View::AsIs);
+    }
+    if status.to_string().len() > LARGEST {
+        return broken(state, agent, kept, format!("it has more than {LARGEST} bytes")).await;
+    }
+    let print = pause.fingerprint();
+    // The same pause again after it was given up for past: people are asked again, because what they said then was withdrawn.
+    let same = kept.facts.pause.as_ref().filter(|known| known.print == print);
+    let round = same.map_or(0, |known| known.round + u32::from(is_over(state, agent, known)));
+    let digest = scope(&["a2a/pause", &agent.name(), &kept.id, &print, &round.to_string()]);
+    let group = format!("a2a-{}", HEXLOWER.encode(digest.get(..16).unwrap_or_default()));
+    match kept.facts.pause.as_ref().filter(|known| known.group == group) {
+        Some(known) if known.stage == Stage::Failed => {
+            let why = kept.facts.lost.clone();
+            return Ok(View::Broken(why.unwrap_or_else(|| "its pause cannot be decided here".to_owned())));
+        }
+        Some(known) if known.asked => return Ok(shown),
+        Some(_) => {}
+        None => {
+            // Another pause while people decide on the last one: what they were shown is not what waits now.
+            let replaced = kept.facts.open_pause().filter(|pause| pause.stage == Stage::Held);
+            let replaced = replaced.map(|pause| (pause.source.clone(), pause.group.clone()));
+            let secret = state.gate.secret_token();
+            let wanted = |group: &str| Paused {
+                group: group.to_owned(),
+                source: agent.settings.source(),
+                print: print.clone(),
+                round,
+                status: status.clone(),
+                asked: false,
+                settled_at: 0,
+                stage: Stage::Held,
+                secret: secret.clone(),
+            };
+            let last = kept.facts.pause.as_ref().map(|pause| pause.group.clone());
+            kept::update(&state.gate, agent, kept, |facts| {
+                // Whoever was faster saw this pause too, or a later one.
+                let first = facts.pause.as_ref().map(|pause| &pause.group) == last.as_ref();
+                if first {
+                    facts.pause = Some(wanted(&group));
+                }
+                first
+            })
+            .await
+            .map_err(|error| fault(state, error))?;
+            if kept.facts.pause.as_ref().is_none_or(|pause| pause.group != group) {
+                return Ok(shown);
+            }
+            if let Some((source, group)) = replaced {
+                let why = "the agent waits for something else now";
+                withdraw_group(state, kept, (&source, &group), why)
+                    .await
+                    .map_err(|error| fault(state, error))?;
+            }
+        }
+    }
+    if let Err(error) = ask(state, agent, kept, &pause, &group).await {
+        return match error {
+            // What does not fit never will; everything else may be better in a moment, and is tried again.
+            Fault::InvalidParams(why) | Fault::Unsupported(why) => broken(state, agent, kept, why).await,
+            other => Err(other),
+        };
+    }
+    kept::update(&state.gate, agent, kept, |facts| match &mut facts.pause {
+        Some(pause) if pause.group == group && !pause.asked => {
+            pause.asked = true;
+            true
+        }
+        _ => false,
+    })
+    .await
+    .map_err(|error| fault(state, error))?;
+    Ok(shown)
+}
+
+/// Whether a pause that is seen again is a new one: the last was given up for past, or its answer is so old that the agent cannot
+/// still be about to go on.
+fn is_over(state: &State, agent: &Agent, known: &Paused) -> bool {
+    let age = state.gate.now().millis().saturating_sub(known.settled_at);
+    let old = u128::from(age) > agent.settings.resend_after.as_millis();
+    known.stage == Stage::Stale || (known.stage == Stage::Resumed && old)
+}
+
+/// A pause that nobody here can put to people: the task is given up, and never gone on with.
+async fn broken(state: &State, agent: &Agent, kept: &mut Kept, why: String) -> Result<View, Fault> {
+    let why = format!("its pause cannot be decided here: {why}");
+    tracing::warn!(agent = %agent.name(), task = %kept.id, why, "a task is given up");
+    kept::update(&state.gate, agent, kept, |facts| {
+        let news = facts.lost.is_none();
+        facts.lost = Some(why.clone());
+        if let Some(pause) = &mut facts.pause {
+            pause.stage = Stage::Failed;
+        }
+        news
+    })
+    .await
+    .map_err(|error| fault(state, error))?;
+    withdraw(state, kept, &why).await.map_err(|error| fault(state, error))?;
+    Ok(View::Broken(why))
+}
+
+async fn ask(
+    state: &State,
+    agent: &Agent,
+    kept: &Kept,
+    pause: &pause::Pause,
+    group: &str,
+) -> Result<(), Fault> {
+    let (actor, source) = (kept.actor(), agent.settings.source());
+    for (item, asked) in pause.items.iter().enumerate() {
+        let lineage = Lineage {
+            namespace: agent.settings.namespace.clone(),
+            agent: agent.settings.agent.clone(),
+            task: kept.id.clone(),
+            context: kept.facts.context.clone(),
+            message: pause.message_id().to_owned(),
+            dialect: pause.dialect.as_str().to_owned(),
+            item,
+            items: pause.items.len(),
+            id: Some(asked.id.clone()),
+        };
+        let create = create(&asked.create, agent, kept, group, &lineage);
+        let wrong = |why: String| Fault::InvalidParams(format!("item {} of the pause: {why}", item + 1));
+        // What the group's name stands for is the pause; words around it may change from one look to the next.
+        let body = canonical(&json!([group, asked.id])).map_err(|error| wrong(error.to_string()))?;
+        let idempotency = Idempotency {
+            scope: scope(&["a2a/pause/item", &agent.name(), &kept.owner, group, &item.to_string()]),
+            body: Sha256::digest(&body).into(),
+        };
+        let submitted = state.gate.submit_from(&source, &actor, create, Some(idempotency)).await;
+        submitted.map_err(|error| fault(state, error))?;
+    }
+    Ok(())
+}
+
+fn create(asked: &Create, agent: &Agent, kept: &Kept, group: &str, lineage: &Lineage) -> Create {
+    let mut create = asked.clone();
+    create.session.clone_from(&kept.facts.context);
+    create.group = Some(group.to_owned());
+    // The answer is sent once, by whoever holds the permits.
+    create.permit = (create.kind == Kind::Action).then_some(true);
+    create.expires_in.clone_from(&agent.settings.expires_in);
+    create.context.get_or_insert_with(Map::new).insert(FIELD.to_owned(), lineage.write());
+    create
+}

@@ -1,0 +1,97 @@
+//! The agents behind us, as the operator named them.
+
+use std::{fmt, time::Duration};
+
+use http::HeaderName;
+use placet_a2a::Version;
+
+/// Who may decide on a pause of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// Placet alone: clients see a task at work.
+    #[default]
+    Hold,
+    /// Placet, and reviewers who answer through their client: clients see the pause as it is.
+    Mirror,
+}
+
+/// What becomes of a pause that is no approval anybody can read: a plain question, most likely.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Generic {
+    /// A person answers it here.
+    #[default]
+    Hold,
+    /// The client answers it, as if nothing stood between.
+    Pass,
+}
+
+/// One agent behind us.
+#[derive(Clone)]
+pub struct Upstream {
+    /// Its namespace: the first part of its address here.
+    pub namespace: String,
+    /// Its name: the second part.
+    pub agent: String,
+    /// Where it is: its JSON-RPC address, with its card below it.
+    pub url: String,
+    /// Who may decide.
+    pub mode: Mode,
+    /// What becomes of plain questions.
+    pub generic: Generic,
+    /// What it knows us by.
+    pub token: Option<String>,
+    /// Headers of the client that it gets to see.
+    pub forward: Vec<HeaderName>,
+    /// The header in which it is told who calls, whatever the client says.
+    pub identify: Option<HeaderName>,
+    /// Which versions it speaks; nothing means what its card says.
+    pub versions: Option<Vec<Version>>,
+    /// How long deciding may take, such as `1h`; nothing means what requests have by default.
+    pub expires_in: Option<String>,
+    /// Which agents may call it; nothing means all with a key.
+    pub callers: Option<Vec<String>>,
+    /// How long it may take to answer a call.
+    pub patience: Duration,
+    /// How long a task must still wait for an answer whose fate is unknown before that answer is sent again.
+    pub resend_after: Duration,
+}
+
+// The token stays out of logs.
+impl fmt::Debug for Upstream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upstream")
+            .field("namespace", &self.namespace)
+            .field("agent", &self.agent)
+            .field("url", &self.url)
+            .field("mode", &self.mode)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Upstream {
+    /// An agent that is held, with everything else as it usually is.
+    pub fn new(namespace: &str, agent: &str, url: &str) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            agent: agent.to_owned(),
+            url: url.to_owned(),
+            mode: Mode::Hold,
+            generic: Generic::Hold,
+            token: None,
+            forward: ["traceparent", "tracestate", "x-user-id", "x-kagent-source"]
+                .map(HeaderName::from_static)
+                .into(),
+            identify: None,
+            versions: None,
+            expires_in: None,
+            callers: None,
+            patience: Duration::from_mins(10),
+            resend_after: Duration::from_mins(1),
+        }
+    }
+
+    /// What policies and records call the place that its requests come from.
+    pub(crate) fn source(&self) -> String {
+        format!("a2a/{}/{}", self.namespace, self.agent)
+    }
+}

@@ -1,0 +1,68 @@
+//! What clients see of a task while people decide, and when nothing can come of it any more.
+
+use std::sync::Arc;
+
+use placet_a2a::{Part, SeenTask, Status, TaskState, remark};
+use placet_core::{Request, State as Life, Time};
+use serde_json::{Value, json};
+
+use super::kept::{Kept, Paused};
+
+/// At work, and why that takes a while.
+pub(super) fn waiting(kept: &Kept, requests: &[Arc<Request>], now: Time) -> Status {
+    let left = requests.iter().filter(|request| request.state_at(now) == Life::Pending).count();
+    let text = match (requests.len(), left) {
+        (_, 0) => "Decided: the agent is being told.".to_owned(),
+        (1, _) => "Awaiting approval: a person decides.".to_owned(),
+        (all, left) => format!("Awaiting approval: people decide, {left} of {all} are open."),
+    };
+    let mut parts = vec![Part::text(text)];
+    parts.extend(requests.iter().map(|request| {
+        Part::data(json!({
+            "type": "approval_pending",
+            "approval_id": request.id,
+            "digest": request.current_digest(),
+            "expires_at": request.expires_at,
+            "url": format!("/r/{}", request.id),
+            "state": request.state_at(now).as_str(),
+        }))
+    }));
+    let group = kept.facts.pause.as_ref().map_or("", |pause: &Paused| pause.group.as_str());
+    let versions: u64 = requests.iter().map(|request| u64::from(request.version)).sum();
+    let since = requests.iter().map(|request| request.created_at).max().unwrap_or(now);
+    let message = remark(format!("{group}-{versions}"), &kept.id, &kept.facts.context, parts);
+    Status { state: TaskState::Working, message: Some(message), at: Some(since.to_string()) }
+}
+
+/// Broken, and why.
+pub(super) fn broken(kept: &Kept, why: &str, now: Time) -> Status {
+    let text = format!("This task cannot go on: {why}.");
+    let message = remark(
+        format!("placet-lost-{}", kept.id),
+        &kept.id,
+        &kept.facts.context,
+        vec![Part::text(text), Part::data(json!({"type": "upstream_lost", "reason": why}))],
+    );
+    Status { state: TaskState::Failed, message: Some(message), at: Some(now.to_string()) }
+}
+
+/// A task as its client sees it, with another status if there is one to see.
+pub(super) fn task(kept: &Kept, seen: &SeenTask<'_>, status: Option<&Status>) -> Value {
+    match status {
+        Some(status) => kept.facts.version().with_status(seen.object, status),
+        None => seen.object.clone(),
+    }
+}
+
+/// A task in our words, with a count that grows with every pause, answer and end of it. What an agent says is passed on as it
+/// came, without.
+pub(super) fn counted(kept: &Kept, mut task: Value) -> Value {
+    if let Some(fields) = task.as_object_mut() {
+        let metadata = fields.entry("metadata").or_insert_with(|| json!({}));
+        if !metadata.is_object() {
+            *metadata = json!({});
+        }
+        metadata["placet"] = json!({"generation": kept.generation()});
+    }
+    task
+}

@@ -1,0 +1,126 @@
+//! What the agent behind sees, and what it may answer.
+
+use serde_json::json;
+
+use super::{
+    agent::Manner,
+    front::{PATH, Scene, Talk, decide, id, paused, pending, proxied, ran, until},
+};
+
+#[test]
+fn an_agent_that_answers_html_or_too_much_is_refused_in_the_protocols_words() {
+    proxied(
+        |_| {},
+        async |server, agent| {
+            let bot = server.agent("bot").await;
+            Talk::New.send(&bot, "hello", json!({})).await.unwrap();
+            for manner in [Manner::Html, Manner::Huge] {
+                agent.behave(manner);
+                for talk in [Talk::Old, Talk::New] {
+                    let refused = talk.send(&bot, "hello", json!({})).await.unwrap_err();
+                    assert_eq!(refused["code"], -32006, "{manner:?}: {refused}");
+                }
+                let refused =
+                    Talk::New.call(&bot, "SendStreamingMessage", Talk::New.text("hello", json!({}))).await;
+                assert_eq!(refused.unwrap_err()["code"], -32006, "{manner:?}");
+            }
+        },
+    );
+}
+
+#[test]
+fn the_card_has_our_address_and_only_what_the_agent_speaks() {
+    proxied(
+        |_| {},
+        async |server, agent| {
+            let path = format!("{PATH}/.well-known/agent-card.json");
+            let card = server.nobody().get(&path).await.expect(200);
+            assert!(!card.to_string().contains("evil.example"), "{card}");
+            assert_eq!(card["url"], format!("{}{PATH}", server.url()));
+            agent.show(json!("not a card"));
+            assert_eq!(server.nobody().get("/a2a/demo/none/.well-known/agent-card.json").await.status, 404);
+        },
+    );
+}
+
+#[test]
+fn a_version_that_the_agent_does_not_speak_is_refused_with_those_it_does() {
+    proxied(
+        |_| {},
+        async |server, agent| {
+            agent.show(json!({"name": "old", "url": "http://x/", "protocolVersion": "0.3.0", "skills": []}));
+            let bot = server.agent("bot").await;
+            let refused = Talk::New.send(&bot, "hello", json!({})).await.unwrap_err();
+            assert_eq!(refused["code"], -32009, "{refused}");
+            assert!(refused["message"].as_str().unwrap().contains("speaks 0.3"), "{refused}");
+            assert_eq!(agent.called("SendMessage"), 0);
+            Talk::Old.send(&bot, "hello", json!({})).await.unwrap();
+        },
+    );
+}
+
+#[test]
+fn the_agent_sees_listed_headers_our_credential_and_never_the_callers_key() {
+    proxied(
+        |upstream| upstream.token = Some("service-token".to_owned()),
+        async |server, agent| {
+            let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
+            let bot = bot.with("x-user-id", "alice").with("x-secret", "s").with("cookie", "c=1");
+            let task = Talk::New.send(&bot, "delete a", json!({})).await.unwrap();
+            let headers = agent.headers("SendMessage");
+            let value = |name: &str| headers.get(name).map(|value| value.to_str().unwrap().to_owned());
+            assert_eq!(value("authorization").as_deref(), Some("Bearer service-token"));
+            assert_eq!(value("x-user-id").as_deref(), Some("alice"));
+            assert_eq!((value("x-secret"), value("cookie")), (None, None));
+            assert!(value("a2a-extensions").unwrap().contains("kagent.dev/extensions/hitl/v1"));
+            decide(&ann, &pending(&ann).await[0], json!({"decision": "approve"})).await;
+            until(Talk::New, &bot, id(&task), "completed").await;
+            let resumed = agent.headers("SendStreamingMessage");
+            assert_eq!(resumed["x-user-id"], "alice", "the requester's identity, not the approver's");
+            assert_eq!(resumed["authorization"], "Bearer service-token");
+        },
+    );
+}
+
+#[test]
+fn the_callers_key_is_not_passed_on_even_if_it_is_listed() {
+    proxied(
+        |upstream| upstream.forward.push(http::header::AUTHORIZATION),
+        async |server, agent| {
+            let bot = server.agent("bot").await;
+            Talk::New.send(&bot, "hello", json!({})).await.unwrap();
+            assert_eq!(agent.headers("SendMessage").get("authorization"), None);
+        },
+    );
+}
+
+#[test]
+fn whoever_calls_is_told_to_the_agent_by_us_if_the_operator_says_so() {
+    proxied(
+        |upstream| upstream.identify = Some(http::HeaderName::from_static("x-user-id")),
+        async |server, agent| {
+            let bot = server.agent("bot").await.with("x-user-id", "root");
+            Talk::New.send(&bot, "hello", json!({})).await.unwrap();
+            assert_eq!(agent.headers("SendMessage")["x-user-id"], "bot");
+        },
+    );
+}
+
+#[test]
+fn a_task_that_people_decide_on_can_be_read_while_its_agent_is_away() {
+    paused("delete a", async |Scene { agent, bot, ann, task, .. }| {
+        agent.behave(Manner::Html);
+        let read = Talk::New.get(&bot, id(&task)).await.unwrap();
+        assert_eq!((&read["id"], &read["contextId"]), (&task["id"], &task["contextId"]));
+        assert!(read["status"].to_string().contains("Awaiting approval"), "{read}");
+        let chatter = Talk::New.send(&bot, "and?", json!({"taskId": task["id"]})).await.unwrap_err();
+        assert!(chatter["message"].as_str().unwrap().contains("approval pending"), "{chatter}");
+        agent.behave(Manner::Well);
+        decide(&ann, &pending(&ann).await[0], json!({"decision": "approve"})).await;
+        until(Talk::New, &bot, id(&task), "completed").await;
+        assert_eq!(agent.ran(), ran(&["a"]));
+        // Nobody decides any more: then only the agent can say how it stands.
+        agent.behave(Manner::Html);
+        assert_eq!(Talk::New.get(&bot, id(&task)).await.unwrap_err()["code"], -32006);
+    });
+}
