@@ -111,6 +111,49 @@ pub(crate) struct Doors {
     pub(crate) callback_hosts: Vec<String>,
     pub(crate) events: Events,
     pub(crate) desk: Desk,
+    /// The agents behind us.
+    #[serde(default)]
+    pub(crate) a2a: Vec<Behind>,
+}
+
+/// One agent behind us.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Behind {
+    pub(crate) namespace: String,
+    pub(crate) agent: String,
+    pub(crate) url: String,
+    #[serde(default)]
+    pub(crate) mode: Mode,
+    #[serde(default)]
+    pub(crate) generic: Generic,
+    pub(crate) token_env: Option<String>,
+    pub(crate) token_file: Option<std::path::PathBuf>,
+    pub(crate) forward: Option<Vec<String>>,
+    pub(crate) identify: Option<String>,
+    pub(crate) versions: Option<Vec<String>>,
+    pub(crate) expires_in: Option<String>,
+    pub(crate) callers: Option<Vec<String>>,
+    pub(crate) patience: Option<String>,
+    pub(crate) resend_after: Option<String>,
+}
+
+/// Who may decide on a pause of an agent.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Mode {
+    #[default]
+    Hold,
+    Mirror,
+}
+
+/// What becomes of a plain question of an agent.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Generic {
+    #[default]
+    Hold,
+    Pass,
 }
 
 /// The approval desk of A2A.

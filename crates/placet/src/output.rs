@@ -10,6 +10,7 @@ use placet_core::{Risk, State, Time, show};
 use serde::Serialize;
 
 mod describe;
+mod lineage;
 mod progress;
 #[cfg(test)]
 pub(crate) mod sample;
@@ -17,6 +18,7 @@ mod table;
 mod text;
 
 pub(crate) use describe::{Line, Tone, describe, effect, headline, literal, needs};
+pub(crate) use lineage::who;
 pub(crate) use progress::Progress;
 pub(crate) use table::{table, width};
 pub(crate) use text::{oneline, safe, short, span, until};

@@ -1,5 +1,6 @@
 //! The server: configuration, wiring, start and stop.
 
+mod agents;
 mod policy;
 
 use std::{net::SocketAddr, path::PathBuf, process::ExitCode, sync::Arc};
@@ -146,6 +147,7 @@ async fn launch(
             "doors.open_decide lets any program on this machine decide without a key, so it is for development only: start with --dev as well, or leave it out and give reviewers keys",
         ));
     }
+    let upstreams = agents::upstreams(&config.doors.a2a, config.limits.expires_in_max)?;
     raise_file_limit();
     let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
     let address = listener.local_addr()?;
@@ -166,13 +168,17 @@ async fn launch(
     if let Some(policy) = &policy {
         policy::apply(&gate, policy).await?;
     }
-    let state = State::new(gate.clone(), settings(config, dev, address), metrics());
+    let settings = Settings { upstreams, ..settings(config, dev, address) };
+    let state = State::new(gate.clone(), settings, metrics());
     let (tasks, cancel) = (TaskTracker::new(), CancellationToken::new());
     if let Some(policy) = policy {
         tasks.spawn(policy::watch(gate.clone(), policy, cancel.clone()));
     }
     let worker = Callbacks::new(gate.clone(), Sockets::new(callbacks(config)));
+    let worker = worker.with_resume(Arc::new(state.clone()));
     tasks.spawn(worker.run(cancel.clone()));
+    let (watched, closing_agents) = (state.clone(), cancel.clone());
+    tasks.spawn(async move { watched.watch_agents(closing_agents).await });
     if let Location::Folder(data) = location(config) {
         tasks.spawn(socket::serve(data, gate.clone(), page_url(config, address), cancel.clone()));
     }
@@ -226,6 +232,14 @@ fn settings(config: &Config, dev: bool, address: SocketAddr) -> Settings {
                 config::Pause::Working => Pause::Working,
             },
             completed_always: config.doors.desk.completed_always,
+        },
+        upstreams: Vec::new(),
+        // Whoever has the key of an agent chooses the address, the path and a header: services of this machine are not theirs
+        // to call, unless the operator says so.
+        push: if dev {
+            callbacks(config)
+        } else {
+            Rules::listed_only(config.doors.callback_hosts.iter().cloned())
         },
     }
 }

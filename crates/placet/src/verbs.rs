@@ -21,6 +21,7 @@ pub(crate) mod decide;
 pub(crate) mod edit;
 pub(crate) mod find;
 pub(crate) mod grants;
+mod group;
 pub(crate) mod inbox;
 pub(crate) mod keys;
 pub(crate) mod later;

@@ -2,14 +2,12 @@
 
 use std::{
     io::{BufRead, BufReader},
-    path::Path,
     process::{Child, Command, Output, Stdio},
     sync::mpsc,
     time::Duration,
 };
 
-use placet_client::Client;
-use placet_core::Role;
+use placet_testkit::{Program, command_line, printed_json};
 use serde_json::{Value, json};
 
 /// A running demo, and its keys. Stops when dropped.
@@ -51,9 +49,7 @@ impl Demo {
     }
 
     fn command(&self, key: &str, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_placet"));
-        command.args(args).env("PLACET_URL", &self.url).env("PLACET_TOKEN", key).stdin(Stdio::null());
-        command
+        command_line(env!("CARGO_BIN_EXE_placet"), &self.url, key, args)
     }
 
     fn reviewer(&self, args: &[&str]) -> Output {
@@ -62,9 +58,7 @@ impl Demo {
 
     /// Runs as the reviewer and reads the JSON.
     fn json(&self, args: &[&str]) -> Value {
-        let output = self.reviewer(&[&["--json"], args].concat());
-        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
-        serde_json::from_slice(&output.stdout).expect("JSON")
+        printed_json(self.command(&self.reviewer, &[&["--json"], args].concat()))
     }
 
     /// Asks as the agent in the background.
@@ -247,59 +241,16 @@ fn the_demo_decides_everything_by_itself_when_told_to() {
     assert_eq!(story.matches(", reported: succeeded").count(), 5, "{story}");
 }
 
-/// `placet serve` on a data folder; killed when dropped.
-struct Served(Child);
-
-impl Served {
-    fn start(data: &Path, address: &str) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_placet"))
-            .args(["serve", "--listen", address, "--data"])
-            .arg(data)
-            .env("PLACET_BOOTSTRAP_TOKEN", BOOTSTRAP)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the server starts");
-        let mut line = String::new();
-        let out = child.stdout.take().expect("its output");
-        BufReader::new(out).read_line(&mut line).expect("it says when it listens");
-        assert!(line.contains(address), "{line}");
-        Self(child)
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-const BOOTSTRAP: &str = "bootstrap-bootstrap-bootstrap-bootstrap";
-
-/// A key from a running server.
-fn key(url: &str, role: Role, name: &str) -> String {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let admin = Client::new(url, BOOTSTRAP).expect("an address");
-    runtime.block_on(admin.create_key(role, name, None)).expect("a key").key
-}
-
 #[test]
 fn a_request_in_the_shell_and_a_watcher_live_through_a_killed_server() {
     let data = tempfile::tempdir().expect("a folder");
-    let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    let address = free.expect("a free port").to_string();
-    let url = format!("http://{address}");
-    let server = Served::start(data.path(), &address);
-    let (agent, reviewer) = (key(&url, Role::Agent, "bot"), key(&url, Role::Reviewer, "ann"));
+    let serve = |listen: &str| Program::serve_at(listen, env!("CARGO_BIN_EXE_placet"), data.path(), |_| {});
+    let server = serve("127.0.0.1:0");
+    let address = server.address().to_owned();
+    let (agent, reviewer) = (server.key("agent", "bot"), server.key("reviewer", "ann"));
     let run = |key: &str, args: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_placet"));
-        command
-            .args(args)
-            .env("PLACET_URL", &url)
-            .env("PLACET_TOKEN", key)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped());
+        let mut command = command_line(env!("CARGO_BIN_EXE_placet"), &format!("http://{address}"), key, args);
+        command.stdout(Stdio::piped());
         command
     };
     let mut asked = run(&agent, &["request", "--tool", "t", "--args", "{\"a\":1}"]);
@@ -314,7 +265,7 @@ fn a_request_in_the_shell_and_a_watcher_live_through_a_killed_server() {
 
     drop(server);
     std::thread::sleep(Duration::from_millis(300));
-    let _server = Served::start(data.path(), &address);
+    let _server = serve(&address);
 
     assert!(run(&reviewer, &["approve", &id]).output().expect("it runs").status.success());
     let decided = lines.next().expect("a line").expect("text");

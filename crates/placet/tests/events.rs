@@ -2,50 +2,37 @@
 //! server in between.
 
 use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
+    io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
     path::Path,
-    process::{Child, Command, Stdio},
     time::Duration,
 };
 
+use placet_testkit::Program;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite;
 
 /// A running server. Killed when dropped.
-struct Server {
-    child: Child,
-    address: String,
-}
+struct Server(Program);
 
 impl Server {
     fn start(data: &Path) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_placet"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--dev", "--set", "doors.open_decide=true", "--data"])
-            .arg(data)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the server starts");
-        let mut line = String::new();
-        let out = child.stdout.take().expect("its output");
-        BufReader::new(out).read_line(&mut line).expect("the server says where it listens");
-        let address = line.trim().rsplit_once("http://").expect("an address").1.to_owned();
-        Self { child, address }
+        Self(Program::serve(env!("CARGO_BIN_EXE_placet"), data, |command| {
+            command.args(["--dev", "--set", "doors.open_decide=true"]);
+        }))
     }
 
     /// As a power cut would, as far as the process is concerned.
     fn kill(mut self) {
-        self.child.kill().expect("it can be killed");
-        self.child.wait().expect("it is gone");
+        self.0.kill();
     }
 
     fn post(&self, path: &str, body: &Value) -> Value {
-        let mut stream = TcpStream::connect(&self.address).expect("the server accepts connections");
+        let mut stream = TcpStream::connect(self.0.address()).expect("the server accepts connections");
         let body = body.to_string();
         let head = format!(
             "POST {path} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-            self.address,
+            self.0.address(),
             body.len()
         );
         stream.write_all(head.as_bytes()).expect("sent");
@@ -55,13 +42,6 @@ impl Server {
         let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
         assert!(head.starts_with("HTTP/1.1 200"), "{answer}");
         serde_json::from_str(body).expect("JSON")
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -87,42 +87,60 @@ Examples:
   placet approve 0c1g60o --only fetch,report          a plan: these steps, the others denied
   placet approve 0c1g60o --steps '[{\"id\":\"fetch\",\"decision\":\"approve\"},{\"id\":\"purge\",\"decision\":\"deny\"}]'
   placet approve 0c1g60o --same                       and all others that ask for the same call
+  placet approve --group pause-17                     all items of one pause, or none: each is shown first
   placet approve 0c1g60o --remember exact --for 8h    the same call passes by itself for 8 hours
   placet approve 0c1g60o --remember pattern --match 'path={\"under\":\"/srv/app\"}' --uses 5")]
 pub(crate) struct ApproveArgs {
-    /// Its id, or the beginning or end of it
-    #[arg(value_name = "ID")]
-    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) which: Which,
     /// Why
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
     /// A plan: a decision for every step, in the order approved, as a JSON list or @FILE
-    #[arg(long, value_name = "JSON", conflicts_with = "only")]
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["only", "group"])]
     pub(crate) steps: Option<String>,
     /// A plan: approve these steps, in this order, and deny the others
-    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    #[arg(long, value_name = "IDS", value_delimiter = ',', conflicts_with = "group")]
     pub(crate) only: Option<Vec<String>>,
     #[command(flatten)]
     pub(crate) remember: RememberArgs,
     /// Also approve every other pending request that asks for the same call
-    #[arg(long, conflicts_with_all = ["steps", "only", "remember", "dry_run"])]
+    #[arg(long, conflicts_with_all = ["steps", "only", "remember", "dry_run", "group"])]
     pub(crate) same: bool,
     /// Say what it would do, and do nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with = "group")]
     pub(crate) dry_run: bool,
     /// The short code that `placet show` prints, where a step-up is needed
-    #[arg(long, value_name = "CODE")]
+    #[arg(long, value_name = "CODE", conflicts_with = "group")]
     pub(crate) code: Option<String>,
     /// Do not ask
     #[arg(long, short)]
     pub(crate) yes: bool,
 }
 
+/// One request, or all of a pause.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Which {
+    /// Its id, or the beginning or end of it
+    #[arg(value_name = "ID", required_unless_present = "group", conflicts_with = "group")]
+    id: Option<String>,
+    /// Instead of one: every pending request of this group, which is one pause of one agent
+    #[arg(long, value_name = "GROUP")]
+    pub(crate) group: Option<String>,
+}
+
+impl Which {
+    /// The id as typed. Where it may be missing, the group is there.
+    pub(crate) fn id(&self) -> &str {
+        self.id.as_deref().unwrap_or_default()
+    }
+}
+
 /// A yes that stands.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct RememberArgs {
     /// Remember the yes: `exact` (this very call), `session` (this tool in this session) or `pattern` (calls that match)
-    #[arg(long, value_name = "SCOPE", hide_possible_values = true)]
+    #[arg(long, value_name = "SCOPE", hide_possible_values = true, conflicts_with = "group")]
     pub(crate) remember: Option<RememberScope>,
     /// How often it counts [default: 20]
     #[arg(long, value_name = "N", requires = "remember", value_parser = clap::value_parser!(u32).range(1..))]
@@ -179,10 +197,13 @@ pub(crate) struct EditArgs {
 
 /// Say no.
 #[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  placet deny 0c1g60o --reason 'not on a Sunday'
+  placet deny --group pause-17 --reason 'ask again with fewer'")]
 pub(crate) struct DenyArgs {
-    /// Its id, or the beginning or end of it
-    #[arg(value_name = "ID")]
-    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) which: Which,
     /// Why: the agent is told
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,

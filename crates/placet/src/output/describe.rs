@@ -5,7 +5,10 @@ use placet_core::{
 };
 use serde_json::{Map, Value};
 
-use super::text::{compact, safe, span, until};
+use super::{
+    lineage,
+    text::{compact, safe, span, until},
+};
 
 /// How a line is meant; terminals and screens have their own colours for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +87,9 @@ pub(crate) fn describe(record: &Record, now: Time) -> Vec<Line> {
     let mut out = Sheet::default();
     out.add("", effect(record), Tone::Strong);
     own(&mut out, record);
+    for warning in lineage::noted(record) {
+        out.add("careful", warning, Tone::Warn);
+    }
     proposal(&mut out, record);
     outcome(&mut out, record);
     why(&mut out, record, now);
@@ -95,9 +101,15 @@ pub(crate) fn describe(record: &Record, now: Time) -> Vec<Line> {
     out.add("version", record.version.to_string(), Tone::Plain);
     out.add("digest", record.digest.to_string(), Tone::Plain);
     out.add("session", show(&record.session), Tone::Plain);
+    if let Some(line) = lineage::lineage(record) {
+        out.add("over A2A", line, Tone::Plain);
+    }
     out.optional("on behalf of", record.on_behalf_of.as_deref());
     out.optional("group", record.group.as_deref());
     for (pointer, text) in fields(record, "/context") {
+        if lineage::told(record, &pointer) {
+            continue;
+        }
         out.add(&format!("context/{pointer}"), text, Tone::Plain);
     }
     if let Some(summary) = &record.summary {
@@ -127,7 +139,7 @@ impl Sheet {
 }
 
 /// The values below a pointer, each with the rest of its pointer, as the server drew them, or drawn by the same rule here.
-fn fields(record: &Record, below: &str) -> Vec<(String, String)> {
+pub(super) fn fields(record: &Record, below: &str) -> Vec<(String, String)> {
     if let Some(display) = &record.display {
         let below = |field: &DisplayField| {
             // An empty object stands at the pointer itself; everything else stands below it.
@@ -303,7 +315,14 @@ fn outcome(out: &mut Sheet, record: &Record) {
     if let Some(decision) = &record.decision {
         replaced(out, decision.arguments.as_ref(), decision.answer.as_ref(), decision.steps.as_deref());
     }
-    if let Some(outcome) = &record.outcome {
+    if let Some(why) = lineage::lost(record) {
+        let via = lineage::via(record).unwrap_or_default();
+        out.add(
+            "outcome",
+            format!("upstream lost: {via} lost the task ({why}); no tool reported anything"),
+            tone,
+        );
+    } else if let Some(outcome) = &record.outcome {
         let note = outcome.note.as_deref().map(|note| format!(": {}", show(note))).unwrap_or_default();
         let by = outcome
             .resolved_by

@@ -5,8 +5,8 @@ use placet_core::{DecisionWord, Kind, Record, State, show};
 use serde_json::Value;
 
 use super::{
-    Context, answer as typed, ask, edit as replacement, find, grants, object_argument, preview, said, sheet,
-    somebody_there, steps,
+    Context, answer as typed, ask, edit as replacement, find, grants, group, object_argument, preview, said,
+    sheet, somebody_there, steps,
 };
 use crate::{
     cli::{AnswerArgs, ApproveArgs, DenyArgs, EditArgs},
@@ -16,7 +16,10 @@ use crate::{
 
 /// Yes.
 pub(crate) async fn approve(context: &Context, args: ApproveArgs) -> anyhow::Result<u8> {
-    let Some(record) = pending(context, &args.id).await? else { return Ok(exit::ERROR) };
+    if let Some(name) = &args.which.group {
+        return group::approve(context, name, args.reason, args.yes).await;
+    }
+    let Some(record) = pending(context, args.which.id()).await? else { return Ok(exit::ERROR) };
     if record.kind == Kind::Input && record.proposal.is_none() {
         return Err(usage(format!("{} is a question: use `placet answer`", record.id)));
     }
@@ -123,7 +126,10 @@ fn seen(decide: Decide, record: &Record, yes: bool) -> Decide {
 
 /// No.
 pub(crate) async fn deny(context: &Context, args: DenyArgs) -> anyhow::Result<u8> {
-    let Some(record) = pending(context, &args.id).await? else { return Ok(exit::ERROR) };
+    if let Some(name) = &args.which.group {
+        return group::deny(context, name, args.reason).await;
+    }
+    let Some(record) = pending(context, args.which.id()).await? else { return Ok(exit::ERROR) };
     let reason = match args.reason {
         Some(reason) => reason,
         None if somebody_there() && !context.json => {

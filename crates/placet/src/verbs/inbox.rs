@@ -91,7 +91,7 @@ fn row(record: &Record, pending: bool, now: Time) -> Vec<(String, Style)> {
         (span(now.since(record.created_at)), plain),
         state,
         (record.risk.to_string(), risk_style(record.risk)),
-        (show(&record.agent), plain),
+        (output::who(record), plain),
         (tool, output::STRONG),
         (oneline(record), plain),
     ]

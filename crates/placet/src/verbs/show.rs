@@ -24,6 +24,13 @@ pub(crate) async fn run(context: &Context, args: ShowArgs) -> anyhow::Result<u8>
         } else {
             format!("placet approve {short} · placet deny {short} --reason …")
         };
+        let plain = |group: &&String| {
+            group.len() <= 100
+                && group.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte))
+        };
+        let group = record.group.as_ref().filter(plain);
+        let group = group.map(|group| format!(" · placet approve --group {group}")).unwrap_or_default();
+        let hint = format!("{hint}{group}");
         output::line(&format!("\n{}", paint(output::DIM, &hint)))?;
     }
     Ok(0)

@@ -94,7 +94,7 @@ fn entry(row: &Row, now: Time) -> Line<'static> {
         Span::raw(short(record.id)).cyan(),
         Span::raw(format!(" {:>6} ", until(record.expires_at, now))),
         Span::styled(format!("{:<8} ", record.risk.as_str()), risk),
-        Span::raw(format!("{} ", show(&record.agent))),
+        Span::raw(format!("{} ", output::who(record))),
         Span::raw(tool).bold(),
         Span::raw(format!(" {}{votes}", oneline(record))),
     ])

@@ -1,77 +1,54 @@
 //! The server as a process that can be killed, and a stub that answers in its place.
 
-use std::{
-    io::{BufRead as _, BufReader},
-    process::{Child, Command, Stdio},
-    sync::{Arc, Mutex},
-};
+use std::sync::{Arc, Mutex};
 
 use axum::{
     Router,
     body::Body,
     http::{Method, Response, Uri},
 };
+use placet_testkit::Program;
 use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinSet};
 
 use crate::script::{Answer, Route};
 
-/// The key of the first admin.
-pub(crate) const BOOTSTRAP: &str = "bootstrap-bootstrap-bootstrap-bootstrap";
-
 /// The real program over a folder of its own; killed when dropped.
 pub(crate) struct Server {
     folder: TempDir,
-    listen: String,
-    child: Option<Child>,
+    program: Program,
 }
 
 impl Server {
     pub(crate) fn start(policy: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("policy.toml"), policy).expect("the policy can be written");
-        let mut server = Self { folder, listen: "127.0.0.1:0".to_owned(), child: None };
-        server.up();
-        server
+        let program = serve(&folder, "127.0.0.1:0");
+        Self { folder, program }
     }
 
-    /// Starts it, on the port it had before if it had one.
+    /// Starts it again, on the port it had before.
     pub(crate) fn up(&mut self) {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_placet"))
-            .args(["serve", "--listen", &self.listen, "--set", "limits.requests_per_second=0"])
-            .arg("--data")
-            .arg(self.folder.path().join("data"))
-            .arg("--policy")
-            .arg(self.folder.path().join("policy.toml"))
-            .env("PLACET_BOOTSTRAP_TOKEN", BOOTSTRAP)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the server starts");
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
-        self.child = Some(child);
-        let listen = line.trim().strip_prefix("listening on http://").expect("it listens");
-        listen.clone_into(&mut self.listen);
+        self.program = serve(&self.folder, self.program.address());
     }
 
     /// As `kill -9` does.
     pub(crate) fn kill(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            child.kill().expect("it can be killed");
-            child.wait().expect("it ends");
-        }
+        self.program.kill();
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.listen)
+        self.program.url.clone()
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.kill();
-    }
+fn serve(folder: &TempDir, listen: &str) -> Program {
+    let data = folder.path().join("data");
+    Program::serve_at(listen, env!("CARGO_BIN_EXE_placet"), &data, |command| {
+        command
+            .args(["--set", "limits.requests_per_second=0", "--policy"])
+            .arg(folder.path().join("policy.toml"));
+    })
 }
 
 /// Answers by a table, and counts.

@@ -11,11 +11,12 @@ use placet_client::{
 };
 use placet_core::{Create, DecisionWord, Record, RequestId, Role, State};
 use placet_ledger::canonical_string;
+use placet_testkit::BOOTSTRAP;
 use serde_json::{Value, json};
 use tokio::{task::JoinSet, time::Instant};
 
 use crate::{
-    machines::{BOOTSTRAP, Server, Stub},
+    machines::{Server, Stub},
     script::{Deciding, Expect, Hold, Keys, OneOrMore, Status, Step, create},
 };
 

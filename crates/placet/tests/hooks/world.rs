@@ -2,19 +2,18 @@
 
 use std::{
     fs::File,
-    io::{BufRead as _, BufReader, Read as _, Write as _},
+    io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
     process::{Child, Command, Stdio},
     time::Duration,
 };
 
 use placet_client::{Client, Decide, ListQuery};
-use placet_core::{Record, Role, State};
+use placet_core::{Record, State};
 use placet_hooks::{Effect, Event, Output, effect};
+use placet_testkit::Program;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
-
-const BOOTSTRAP: &str = "bootstrap-bootstrap-bootstrap-bootstrap";
 
 /// What passes and what does not is said by the command itself; everything else waits for a person.
 const POLICY: &str = r#"
@@ -87,7 +86,7 @@ pub(crate) struct World {
     pub(crate) url: String,
     pub(crate) agent: String,
     reviewer: String,
-    server: Option<Child>,
+    _server: Option<Program>,
 }
 
 impl World {
@@ -96,30 +95,19 @@ impl World {
         let folder = tempfile::tempdir().expect("a folder");
         let policy = folder.path().join("policy.toml");
         std::fs::write(&policy, POLICY).expect("written");
-        let mut server = Command::new(env!("CARGO_BIN_EXE_placet"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
-            .arg(folder.path().join("data"))
-            .arg("--policy")
-            .arg(policy)
-            .env("PLACET_BOOTSTRAP_TOKEN", BOOTSTRAP)
-            .env_remove("PLACET_DATABASE")
-            .stdout(Stdio::piped())
-            .stderr(File::create(folder.path().join("log")).expect("a log"))
-            .spawn()
-            .expect("the server starts");
-        let mut line = String::new();
-        BufReader::new(server.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
-        let url = line.trim().strip_prefix("listening on ").expect("it listens").to_owned();
-        let admin = Client::new(&url, BOOTSTRAP).expect("an address");
-        let key = |role, name: &str| block_on(admin.create_key(role, name, None)).expect("a key").key;
-        let (agent, reviewer) = (key(Role::Agent, "coder"), key(Role::Reviewer, "ann"));
-        Self { folder, url, agent, reviewer, server: Some(server) }
+        let server = Program::serve(env!("CARGO_BIN_EXE_placet"), &folder.path().join("data"), |command| {
+            let log = File::create(folder.path().join("log")).expect("a log");
+            command.arg("--policy").arg(policy).stderr(log);
+        });
+        let (url, agent, reviewer) =
+            (server.url.clone(), server.key("agent", "coder"), server.key("reviewer", "ann"));
+        Self { folder, url, agent, reviewer, _server: Some(server) }
     }
 
     /// With an address where something else answers.
     pub(crate) fn at(url: String) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        Self { folder, url, agent: "plk_agent_x".to_owned(), reviewer: String::new(), server: None }
+        Self { folder, url, agent: "plk_agent_x".to_owned(), reviewer: String::new(), _server: None }
     }
 
     /// A hook as the agent's settings would call it.
@@ -191,15 +179,6 @@ impl World {
 
     pub(crate) fn edit(&self, record: &Record, arguments: Map<String, Value>) {
         self.decide(record, Decide::edit(record, arguments));
-    }
-}
-
-impl Drop for World {
-    fn drop(&mut self) {
-        if let Some(server) = &mut self.server {
-            let _ = server.kill();
-            let _ = server.wait();
-        }
     }
 }
 

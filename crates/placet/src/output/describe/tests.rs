@@ -39,6 +39,37 @@ fn an_action_shows_facts_first_and_the_agents_words_last_and_marked() {
 }
 
 #[test]
+fn what_came_over_a2a_has_one_line_for_it_and_its_warnings_stand_above() {
+    let mut record = sample::proxied();
+    insta::assert_snapshot!(sheet(&record), @r#"
+    billing-bot wants to run delete_files
+    arguments_json: "{\"n\":9007199254740993}"
+    careful: a number of 2^53 or more
+    == Why it waits
+    risk: medium
+    rule: default: every action is held
+    needs: one reviewer
+    asked: 1m05s ago
+    decide within: 3m55s
+    == Facts
+    id: req_0698d3r3kvtg0i8s0c1g60o30c
+    version: 1
+    digest: sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+    session: c-1
+    over A2A: demo/ops › cleaner · conversation c-1 · task t-1 · dialect hitl · item 2 of 3
+    group: pause-1
+    context/call_id: "x"
+    "#);
+    record.state = State::Failed;
+    let note = "demo/ops: upstream_lost: the agent does not know it any more";
+    let outcome = json!({"status": "failed", "result_digest": null, "note": note, "at": record.created_at, "resolved_by": null});
+    record.outcome = serde_json::from_value(outcome).unwrap();
+    let text = sheet(&record);
+    let line = "outcome: upstream lost: demo/ops lost the task (the agent does not know it any more); no tool reported anything";
+    assert!(text.contains(line), "{text}");
+}
+
+#[test]
 fn the_servers_own_drawing_is_used_where_there_is_one() {
     let mut record = sample::action();
     let drawn = json!({"digest": record.digest, "fields": [

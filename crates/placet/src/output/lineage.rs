@@ -1,0 +1,127 @@
+//! Where a request comes from over A2A, in one line.
+
+use std::fmt::Write as _;
+
+use placet_core::{Record, State, show};
+
+use super::{describe::fields, text::safe};
+
+/// Doors of agents that run behind the proxy.
+const PROXIED: &str = "a2a/";
+
+/// The agent it came in through, as `namespace/agent`; nothing for any other door. The server names the door: a context
+/// that an agent wrote itself proves nothing.
+pub(super) fn via(record: &Record) -> Option<String> {
+    match record.source.as_deref()? {
+        "a2a" => Some("placet/desk".to_owned()),
+        source => source.strip_prefix(PROXIED).map(show),
+    }
+}
+
+/// Who asks: the agent, and the one behind Placet that it called.
+pub(crate) fn who(record: &Record) -> String {
+    let agent = show(&record.agent);
+    via(record).map_or(agent.clone(), |via| format!("{agent} via {via}"))
+}
+
+/// The whole of it: agent, sub-agents, conversation, task, dialect, item.
+pub(super) fn lineage(record: &Record) -> Option<String> {
+    let mut line = via(record)?;
+    let drawn = fields(record, "/context");
+    let below = |place: &str| drawn.iter().find(|(pointer, _)| pointer == place).map(|(_, text)| bare(text));
+    let named = |pointer: &str| proxied(record) && pointer.starts_with("lineage/");
+    for (_, name) in drawn.iter().filter(|(pointer, _)| named(pointer)) {
+        line.extend([" › ", bare(name)]);
+    }
+    for (name, place) in [("conversation", "a2a/context"), ("task", "a2a/task"), ("dialect", "a2a/dialect")] {
+        if let Some(text) = below(place) {
+            line.extend([" · ", name, " ", text]);
+        }
+    }
+    let count = |place: &str| below(place).and_then(|text| text.parse::<u32>().ok());
+    if let (Some(item), Some(items)) = (count("a2a/item"), count("a2a/items")) {
+        // Writing to a string cannot fail.
+        let _ = write!(line, " · item {} of {items}", item.saturating_add(1));
+    }
+    Some(line)
+}
+
+/// What the proxy noted when it read the call. Elsewhere `warnings` in a context are the agent's own words.
+pub(super) fn noted(record: &Record) -> Vec<String> {
+    if !proxied(record) {
+        return Vec::new();
+    }
+    let drawn = fields(record, "/context");
+    drawn
+        .iter()
+        .filter(|(pointer, _)| pointer.starts_with("warnings/"))
+        .map(|(_, text)| bare(text).to_owned())
+        .collect()
+}
+
+/// Whether a line of the context stands elsewhere on the sheet.
+pub(super) fn told(record: &Record, pointer: &str) -> bool {
+    let below = |places: &[&str]| places.iter().any(|place| pointer.starts_with(place));
+    (via(record).is_some() && below(&["a2a/"])) || (proxied(record) && below(&["lineage/", "warnings/"]))
+}
+
+/// Why the agent behind the proxy could not be told, where that is what `failed` means: no tool said that it failed.
+pub(super) fn lost(record: &Record) -> Option<String> {
+    if record.state != State::Failed || !proxied(record) {
+        return None;
+    }
+    let note = record.outcome.as_ref()?.note.as_deref()?;
+    let lead = format!("{}: upstream_lost: ", record.source.as_deref()?.strip_prefix(PROXIED)?);
+    note.strip_prefix(&lead).map(safe)
+}
+
+fn proxied(record: &Record) -> bool {
+    record.source.as_deref().is_some_and(|source| source.starts_with(PROXIED))
+}
+
+/// The text of a quoted value, without its quotes.
+fn bare(text: &str) -> &str {
+    text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::output::sample;
+
+    #[test]
+    fn the_line_names_agent_sub_agent_conversation_task_and_item() {
+        let record = sample::proxied();
+        assert_eq!(who(&record), "billing-bot via demo/ops");
+        insta::assert_snapshot!(lineage(&record).unwrap(), @"demo/ops › cleaner · conversation c-1 · task t-1 · dialect hitl · item 2 of 3");
+    }
+
+    #[test]
+    fn a_context_that_an_agent_wrote_itself_is_no_lineage() {
+        let mut forged = sample::proxied();
+        forged.source = None;
+        assert_eq!(
+            (who(&forged), lineage(&forged), noted(&forged)),
+            ("billing-bot".to_owned(), None, vec![])
+        );
+        assert!(!told(&forged, "a2a/task"), "it is shown as what it is, a part of the context");
+        forged.source = Some("a2a".to_owned());
+        assert_eq!((who(&forged), noted(&forged).len()), ("billing-bot via placet/desk".to_owned(), 0));
+    }
+
+    #[test]
+    fn a_lost_agent_is_not_a_failed_tool() {
+        let mut record = sample::proxied();
+        record.state = State::Failed;
+        let outcome = |note: &str| json!({"status": "failed", "result_digest": null, "note": note, "at": "2026-11-15T12:00:00Z", "resolved_by": null});
+        record.outcome = serde_json::from_value(outcome("demo/ops: upstream_lost: it is gone")).unwrap();
+        assert_eq!(lost(&record).as_deref(), Some("it is gone"));
+        record.outcome = serde_json::from_value(outcome("disk full, upstream_lost: no")).unwrap();
+        assert_eq!(lost(&record), None);
+        record.outcome = serde_json::from_value(outcome("demo/ops: upstream_lost: it is gone")).unwrap();
+        record.source = None;
+        assert_eq!(lost(&record), None, "an agent of its own writes whatever it likes");
+    }
+}

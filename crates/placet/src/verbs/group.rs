@@ -1,0 +1,154 @@
+//! `placet approve --group` and `deny --group`: the items of one pause, each shown, each decided on exactly what was shown.
+
+use placet_client::{BatchItem, BatchResult, Decide, ListQuery};
+use placet_core::{Kind, Record, State, show};
+use serde_json::{Value, json};
+
+use super::{Context, ask, said, sheet, somebody_there};
+use crate::{
+    exit::{self, usage},
+    output::{self, describe, paint},
+};
+
+/// Most that one batch takes.
+const MOST: u32 = 200;
+
+/// Yes to all that wait, or to none.
+pub(super) async fn approve(
+    context: &Context,
+    group: &str,
+    reason: Option<String>,
+    yes: bool,
+) -> anyhow::Result<u8> {
+    let records = pending(context, group).await?;
+    if let Some(refused) = records.iter().find_map(alone) {
+        return Err(usage(refused));
+    }
+    let looks = somebody_there();
+    if !yes && !looks {
+        return Err(usage(format!(
+            "`--group` shows every item and asks, and there is no terminal: look with `placet inbox --group {}`, then add `--yes`",
+            show(group)
+        )));
+    }
+    if !yes {
+        show_all(&records);
+        let question = format!("\nApprove exactly these {}?", records.len());
+        let answer = ask(&format!("{} [y/N]", paint(output::STRONG, &question)))?;
+        if !matches!(answer.as_str(), "y" | "Y" | "yes" | "Yes") {
+            output::to_stderr("Nothing was sent.");
+            return Ok(exit::ERROR);
+        }
+    }
+    let decide = |record: &Record| {
+        let decide = Decide::approve(record);
+        let decide = if yes { decide } else { decide.as_shown(record) };
+        reason.clone().map_or(decide.clone(), |reason| decide.with_reason(reason))
+    };
+    send(context, &records, decide, true).await
+}
+
+/// No to all that wait. One that was just decided keeps none of the others from being denied.
+pub(super) async fn deny(context: &Context, group: &str, reason: Option<String>) -> anyhow::Result<u8> {
+    let records = pending(context, group).await?;
+    let reason = match reason {
+        Some(reason) => reason,
+        None if somebody_there() && !context.json => {
+            show_all(&records);
+            ask(&format!("\nWhy not, all {}? The agent is told; empty for no reason:", records.len()))?
+        }
+        None => String::new(),
+    };
+    send(context, &records, |record| Decide::deny(record, reason.clone()), false).await
+}
+
+/// What waits under this name, of one agent and through one door: the name alone is the agent's choice, and another's
+/// request under it would be decided along with the rest.
+async fn pending(context: &Context, group: &str) -> anyhow::Result<Vec<Record>> {
+    let query = ListQuery {
+        state: Some(State::Pending),
+        group: Some(group.to_owned()),
+        limit: Some(MOST),
+        ..ListQuery::default()
+    };
+    let page = context.client.list(&query).await?;
+    let mut records = page.items;
+    records.sort_by_key(|record| (record.created_at, record.id));
+    let named = show(group);
+    let Some(first) = records.first() else {
+        return Err(usage(format!("nothing is pending in the group `{named}`: see `placet inbox`")));
+    };
+    if page.next_cursor.is_some() {
+        return Err(usage(format!(
+            "more than {MOST} requests wait in the group `{named}`: decide some of them by id first"
+        )));
+    }
+    let other = records.iter().find(|other| (&other.agent, &other.source) != (&first.agent, &first.source));
+    if let Some(other) = other {
+        return Err(usage(format!(
+            "`{named}` is the group of {} and of {}: decide by id, so that nobody's request passes with another's",
+            output::who(first),
+            output::who(other)
+        )));
+    }
+    Ok(records)
+}
+
+/// Why a request cannot be approved with others.
+fn alone(record: &Record) -> Option<String> {
+    let id = record.id;
+    if record.kind == Kind::Input && record.proposal.is_none() {
+        return Some(format!("{id} is a question: answer it first, with `placet answer {id}`"));
+    }
+    let step_up = record.needs.step_up.as_deref()?;
+    Some(format!(
+        "{id} needs the step-up `{}`: approve it first, with `placet approve {id} --code`",
+        show(step_up)
+    ))
+}
+
+fn show_all(records: &[Record]) {
+    let all = records.len();
+    for (index, record) in records.iter().enumerate() {
+        let head = format!("── {} of {all} ──", index + 1);
+        output::to_stderr(&format!("\n{}", paint(output::NAME, &head)));
+        output::to_stderr(&sheet(&describe(record, output::now())));
+    }
+}
+
+/// Sends one decision for each, and says what became of each.
+async fn send(
+    context: &Context,
+    records: &[Record],
+    decide: impl Fn(&Record) -> Decide,
+    atomic: bool,
+) -> anyhow::Result<u8> {
+    let items: Vec<BatchItem> =
+        records.iter().map(|record| BatchItem { id: record.id, decide: decide(record) }).collect();
+    let results = context.client.decide_batch(&items, atomic).await?;
+    let refused = results.iter().filter(|result| result.result.is_err()).count();
+    if context.json {
+        output::json(&results.iter().map(result).collect::<Vec<Value>>())?;
+    } else {
+        for BatchResult { id, result } in &results {
+            match result {
+                Ok(after) => said(context, after)?,
+                Err(problem) => output::to_stderr(&format!("{id}: {}", output::safe(&problem.to_string()))),
+            }
+        }
+        if results.iter().flat_map(|result| &result.result).any(|after| after.state == State::Pending) {
+            output::to_stderr("Your votes are counted; it waits for more people.");
+        }
+        if atomic && refused > 0 {
+            output::to_stderr(&format!("{}: all or none", paint(output::BAD, "nothing was applied")));
+        }
+    }
+    Ok(if refused == 0 { 0 } else { exit::ERROR })
+}
+
+fn result(result: &BatchResult) -> Value {
+    match &result.result {
+        Ok(record) => json!({"id": result.id, "record": record}),
+        Err(problem) => json!({"id": result.id, "problem": problem.document}),
+    }
+}
