@@ -9,8 +9,15 @@ export class ApiError extends Error {
   readonly code: string;
   readonly problem: Problem | null;
   readonly retryAfter: number | null;
+  /** What the server answered, where it was JSON. */
+  readonly body: unknown;
 
-  constructor(status: number, problem: Problem | null, retryAfter: number | null = null) {
+  constructor(
+    status: number,
+    problem: Problem | null,
+    retryAfter: number | null = null,
+    body: unknown = problem,
+  ) {
     super(
       problem?.detail ?? (status === 0 ? "The server cannot be reached." : `The server answered ${status}.`),
     );
@@ -19,6 +26,7 @@ export class ApiError extends Error {
     this.code = problem?.code ?? (status === 0 ? "offline" : `http_${status}`);
     this.problem = problem;
     this.retryAfter = retryAfter;
+    this.body = body;
   }
 }
 
@@ -42,13 +50,14 @@ function unsafe(method: string): boolean {
 async function problemOf(response: Response): Promise<ApiError> {
   const retry = Number(response.headers.get("retry-after"));
   let problem: Problem | null = null;
+  let body: unknown = null;
   try {
-    const body: unknown = await response.json();
+    body = await response.json();
     if (body && typeof body === "object" && "code" in body) problem = body as Problem;
   } catch {
     // Not a problem document: the status says enough.
   }
-  return new ApiError(response.status, problem, Number.isFinite(retry) && retry > 0 ? retry : null);
+  return new ApiError(response.status, problem, Number.isFinite(retry) && retry > 0 ? retry : null, body);
 }
 
 export interface CallOptions {

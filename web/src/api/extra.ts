@@ -154,6 +154,8 @@ export interface RequestRecord {
   state: State;
   agent: string;
   session: string;
+  /** The door it came in by, where that is not REST: `a2a` (the desk), `a2a/NAMESPACE/AGENT` (behind the proxy). */
+  source?: string | null;
   tool: string | null;
   arguments: JsonObject | null;
   arguments_schema: JsonObject | boolean | null;
@@ -209,6 +211,8 @@ export interface Row {
   state: State;
   agent: string;
   session: string;
+  /** As on the record. */
+  source?: string | null;
   tool: string | null;
   risk: Risk;
   effect: string;

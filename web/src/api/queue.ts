@@ -135,6 +135,7 @@ export function toRow(item: Row | RequestRecord): Row {
     state: item.state,
     agent: item.agent,
     session: item.session,
+    source: item.source ?? null,
     tool: item.tool,
     risk: item.risk,
     effect: effectOf(item),

@@ -1,8 +1,9 @@
 /** Reading one request and what happened to it, and deciding. */
 import { queryOptions } from "@tanstack/react-query";
 import { ApiError, call, idempotencyKey } from "./client";
-import type { BatchResults, Decide, DryRun, RequestHistory, RequestRecord } from "./extra";
+import type { BatchResults, Decide, DryRun, RequestHistory, RequestRecord, RowPage } from "./extra";
 import { keys } from "./keys";
+import { toRow } from "./queue";
 
 const path = (id: string) => `/v1/requests/${encodeURIComponent(id)}`;
 
@@ -34,6 +35,18 @@ export function historyQuery(id: string) {
   });
 }
 
+/** What stands under the same group and agent, as rows. Whether it is the same pause is for the reader to check. */
+export function groupQuery({ agent, group }: Pick<RequestRecord, "agent" | "group">) {
+  return queryOptions({
+    queryKey: [...keys.requests, "group", agent, group],
+    queryFn: async ({ signal }) => {
+      const query = { agent, group: group ?? undefined, view: "row", limit: 1000 };
+      return (await call<RowPage>("/v1/requests", { query, signal })).items.map(toRow);
+    },
+    staleTime: 15_000,
+  });
+}
+
 export function decide(id: string, body: Decide, key: string = idempotencyKey()): Promise<RequestRecord> {
   return call(`${path(id)}/decision`, { method: "POST", body, headers: { "idempotency-key": key } });
 }
@@ -42,13 +55,23 @@ export function dryRun(id: string, body: Decide, signal?: AbortSignal): Promise<
   return call(`${path(id)}/decision`, { method: "POST", body, query: { dry_run: true }, signal });
 }
 
-export function decideMany(items: (Decide & { id: string })[], atomic: boolean): Promise<BatchResults> {
-  return call("/v1/decisions", {
-    method: "POST",
-    body: items,
-    query: { atomic: atomic || undefined },
-    headers: { "idempotency-key": idempotencyKey() },
-  });
+export async function decideMany(items: (Decide & { id: string })[], atomic: boolean): Promise<BatchResults> {
+  try {
+    return await call<BatchResults>("/v1/decisions", {
+      method: "POST",
+      body: items,
+      query: { atomic: atomic || undefined },
+      headers: { "idempotency-key": idempotencyKey() },
+    });
+  } catch (error) {
+    // All or none, and it was none: a refusal that says of each why.
+    if (error instanceof ApiError && error.status === 409 && isResults(error.body)) return error.body;
+    throw error;
+  }
+}
+
+function isResults(body: unknown): body is BatchResults {
+  return typeof body === "object" && body !== null && "results" in body && "applied" in body;
 }
 
 export function reassign(id: string, to: string[], reason?: string): Promise<RequestRecord> {

@@ -13,6 +13,7 @@ export const IN_LISTS: [string[], string][] = [
   [["Enter"], s.open],
   [["a"], s.approve],
   [["d"], s.deny],
+  [["A", "D"], s.together],
   [["e"], s.edit],
   [["r"], s.respond],
   [["s"], s.reassign],

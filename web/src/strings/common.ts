@@ -87,6 +87,7 @@ export const common = {
     open: "Open the request",
     approve: "Approve",
     deny: "Deny, with a reason",
+    together: "Approve, deny all that were asked together",
     edit: "Edit the arguments, then approve",
     respond: "Answer",
     reassign: "Ask someone else",

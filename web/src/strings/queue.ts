@@ -37,7 +37,11 @@ export const queue = {
   votes: (have: number, need: number) => `${have} of ${need} votes`,
   stepUp: "needs a code",
   lineage: "Started by another agent",
+  involved: "Names another agent",
+  via: "through",
+  viaTitle: (name: string) => `Came in over A2A through ${name}`,
   left: (text: string) => `${text} left`,
+  decidedHow: (by: string, when: string) => `by ${by}, ${when}`,
   decidedBy: (word: string, by: string) => (by ? `${word} by ${by}` : word),
   byPolicy: "policy",
   selected: (count: number) => `${count} selected`,
@@ -121,6 +125,36 @@ export const queue = {
   expiresIn: (text: string) => `${text} left to decide`,
   expired: "The time to decide is over",
   created: (text: string) => `asked ${text}`,
+
+  // Over A2A
+  a2a: {
+    title: "Over A2A",
+    agent: "Agent",
+    proxied: "behind Placet, which hands on the decision",
+    desk: "the approval desk",
+    conversation: "Conversation",
+    task: "Task",
+    dialect: "Dialect",
+    item: "Item",
+    itemOf: (item: number, items: number) => `${item} of ${items}`,
+    id: "Its own id",
+    withdrawn:
+      "By whoever called the agent, or by Placet because the agent's task ended, was lost or went on without this.",
+  },
+  lost: "Upstream lost",
+  lostText: (via: string, why: string) =>
+    `${via} lost the task: ${why}. That is no report of a tool: the agent could not be told, or forgot before it answered. Look there before anything is asked again.`,
+  pause: {
+    title: (count: number) => `Asked together: ${count} items`,
+    here: "this one",
+    alone: "High risk, a code or an answer is decided one by one.",
+    approve: "Approve all that were asked together",
+    deny: "Deny all that were asked together",
+    approveAll: (count: number, all: number) =>
+      count === all ? `Approve all ${count}…` : `Approve ${count} of ${all}…`,
+    denyAll: (count: number, all: number) =>
+      count === all ? `Deny all ${count}…` : `Deny ${count} of ${all}…`,
+  },
 
   // Previews
   preview: {
@@ -290,6 +324,10 @@ export const queue = {
     notPending: "no longer pending",
     applied: "done",
     none: "Nothing was applied.",
-    gone: "could not be read",
+    gone: (count: number) =>
+      count === 1
+        ? "One was decided or withdrawn meanwhile. Nothing is sent for it."
+        : `${count} were decided or withdrawn meanwhile. Nothing is sent for them.`,
+    unread: (count: number) => `${count} could not be read, and nothing is sent for them.`,
   },
 } as const;

@@ -71,12 +71,32 @@ export async function seed(server, { past = 60 } = {}) {
   for (const [at, body] of waiting.entries()) {
     pending.push(await ask([billing, deploy, support][at % 3], body));
   }
+  pending.push(await pause(support, rita));
   return { pending, rita };
+}
+
+/** Three calls that an agent asks for at once, over A2A; says the second. */
+async function pause(agent, rita) {
+  const call = (tool, args) => ({ kind: "action", tool, arguments: args, expires_in: "30m" });
+  const requests = [
+    call("tickets.close", { ticket: 4711, reply: "Solved by the update of Monday." }),
+    call("tickets.refund", { ticket: 4711, amount: 20, currency: "EUR" }),
+    call("tickets.tag", { ticket: 4711, tags: ["billing", "refunded"] }),
+  ];
+  const message = {
+    messageId: "m-1",
+    role: "ROLE_USER",
+    parts: [{ data: { type: "placet_request", requests } }],
+  };
+  const body = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } };
+  const { result } = await agent.ok("POST", "/a2a/desk", body, { "a2a-version": "1.0" });
+  const { items } = await rita.get(`/v1/requests?group=${result.task.id}`);
+  return items.find((item) => item.context.a2a.item === 1);
 }
 
 /** Every page of the dashboard, and what to do there before it is looked at. */
 export function places(pending) {
-  const [shell, sql, diff, http, email, money, edit, steps, yesno, question, two, critical, hostile] =
+  const [shell, sql, diff, http, email, money, edit, steps, yesno, question, two, critical, hostile, item] =
     pending;
   const still = (page) => page.waitForTimeout(900);
   // Buttons change their colour once, when they begin to act.
@@ -99,6 +119,15 @@ export function places(pending) {
     "queue-quorum": at(two),
     "queue-critical": at(critical),
     "queue-hostile": at(hostile),
+    "queue-pause": at(item),
+    "queue-pause-all": {
+      path: `/queue?r=${item.id}`,
+      act: async (page) => {
+        await read(page);
+        await page.getByRole("button", { name: /^Approve all 3/ }).click();
+        await page.waitForTimeout(1_100);
+      },
+    },
     "queue-edit": {
       path: `/queue?r=${edit.id}`,
       act: async (page) => {

@@ -134,7 +134,7 @@ export class Api {
 
 /** A running program. `stop` ends it and removes its folder; `restart` keeps both port and folder. */
 export class Server {
-  static async start({ policy = POLICY, set = [], port } = {}) {
+  static async start({ policy = POLICY, set = [], config, port } = {}) {
     const folder = await mkdtemp(join(tmpdir(), "placet-web-"));
     const server = new Server();
     server.folder = folder;
@@ -142,6 +142,8 @@ export class Server {
     server.url = `http://127.0.0.1:${server.port}`;
     server.settings = ["limits.requests_per_second=0", "limits.pending_per_agent=10000", ...set];
     await writeFile(join(folder, "policy.toml"), policy);
+    if (config) await writeFile(join(folder, "config.toml"), config);
+    server.configured = config !== undefined;
     server.keys = new Map();
     await server.run(true);
     server.admin = new Api(server.url, BOOTSTRAP);
@@ -152,6 +154,7 @@ export class Server {
     const args = ["serve", "--data", join(this.folder, "data"), "--listen", `127.0.0.1:${this.port}`];
     // What was put stays in force; the file is only for the first start.
     if (first) args.push("--policy", join(this.folder, "policy.toml"));
+    if (this.configured) args.push("--config", join(this.folder, "config.toml"));
     for (const each of this.settings) args.push("--set", each);
     this.log = "";
     this.child = spawn(program(), args, {

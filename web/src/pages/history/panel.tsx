@@ -15,6 +15,8 @@ export default function RequestPanel({ id, close }: { id: string; close(): void 
   useKeys({
     a: () => actions.current?.approve(),
     d: () => actions.current?.deny(),
+    A: () => actions.current?.approveAll(),
+    D: () => actions.current?.denyAll(),
     e: () => actions.current?.edit(),
     r: () => actions.current?.respond(),
     s: () => actions.current?.reassign(),

@@ -8,23 +8,28 @@ import { drafts } from "@/lib/drafts";
 import { strings } from "@/strings";
 import { Badge, Banner, Button, Checkbox, Dialog, Field, Loading, RiskMark, TextArea } from "@/ui";
 import { FormDialog } from "@/ui/form-dialog";
-import { decisionOn, happened, refusal } from "./actions";
+import { decisionOn, happened, refusal, viewKey } from "./actions";
 import css from "./detail.module.css";
 import { useBatchDraft } from "./drafts";
 import { highest, splitBatch } from "./model";
+import { viaOf, warningsOf } from "./pause";
 import { Fields, leftOver, PreviewBody } from "./previews";
-import { FoldsProvider, useSeen } from "./seen";
+import { WarningList } from "./sections";
+import { FoldsProvider, useSeen, useSettled } from "./seen";
 
 const s = strings.queue;
 
 export default function BatchDialog({
   word,
   rows,
+  whole = false,
   onDone,
   onClose,
 }: {
   word: "approve" | "deny";
   rows: Row[];
+  /** They belong together, so a yes is for all of them or for none unless the reviewer says otherwise. */
+  whole?: boolean;
   onDone(): void;
   onClose(): void;
 }) {
@@ -36,19 +41,24 @@ export default function BatchDialog({
   const loaded = queries.every((query) => !query.isPending);
   const records = queries.flatMap((query) => (query.data ? [query.data] : []));
   const open = records.filter((record) => record.state === "pending");
+  const gone = records.length - open.length;
+  const unread = loaded ? together.length - records.length : 0;
   const [reason, setReason] = useBatchDraft(word, rows);
-  const [atomic, setAtomic] = useState(false);
+  const [atomic, setAtomic] = useState(whole && word === "approve");
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const [results, setResults] = useState<BatchResults | null>(null);
   const scroller = useRef<HTMLDivElement>(null);
   const region = useRef<HTMLDivElement>(null);
-  const { seen, folds } = useSeen(scroller, region, `${loaded} ${open.map((one) => one.digest).join()}`);
+  // Another replacement, another policy, one fewer: what was seen before is not what is there now.
+  const view = `${loaded} ${open.map((one) => `${one.id} ${viewKey(one)}`).join()}`;
+  const { seen, folds } = useSeen(scroller, region, view);
+  const { settled, isSettled } = useSettled(view);
   const tools = new Set(open.map((record) => record.tool ?? record.kind)).size;
-  const ready = loaded && open.length > 0 && !busy && (word === "deny" || seen.all);
+  const ready = loaded && settled && open.length > 0 && !busy && (word === "deny" || seen.all);
 
   const send = () => {
-    if (!ready) return;
+    if (!ready || !isSettled()) return;
     setBusy(true);
     setError(null);
     const more = reason.trim() ? { reason: reason.trim() } : {};
@@ -129,6 +139,12 @@ export default function BatchDialog({
       }}
     >
       {alone.length > 0 ? <Banner tone="warn">{s.batch.alone(alone.length)}</Banner> : null}
+      {gone > 0 ? (
+        <Banner tone="warn" role="status">
+          {s.batch.gone(gone)}
+        </Banner>
+      ) : null}
+      {unread > 0 ? <Banner tone="warn">{s.batch.unread(unread)}</Banner> : null}
       {loaded ? (
         <div className={css.batchList} ref={scroller} tabIndex={0} role="region" aria-label={s.batch.items}>
           <div ref={region} className={css.must}>
@@ -136,22 +152,23 @@ export default function BatchDialog({
               {open.map((record) => {
                 const fields = record.display?.fields ?? [];
                 const preview = record.display?.preview ?? { type: "json" as const };
-                const rest =
-                  preview.type === "json" ? [] : leftOver(fields, preview, record.display?.warnings ?? []);
+                const warnings = warningsOf(record);
+                const rest = preview.type === "json" ? [] : leftOver(fields, preview, warnings);
+                const via = viaOf(record.source);
                 return (
                   <section key={record.id} className={css.batchItem}>
                     <div className={css.top}>
                       <RiskMark risk={record.risk} />
-                      <span className="verbatim">{record.agent}</span>
+                      <span className="verbatim">
+                        {record.agent}
+                        {via === null ? "" : ` › ${via}`}
+                      </span>
                       <code className="verbatim">{record.tool ?? strings.kind[record.kind]}</code>
                     </div>
                     <h3 className="verbatim">{effectOf(record)}</h3>
+                    {warnings.length > 0 ? <WarningList warnings={warnings} /> : null}
                     {record.kind === "action" ? (
-                      <PreviewBody
-                        preview={preview}
-                        fields={fields}
-                        warnings={record.display?.warnings ?? []}
-                      />
+                      <PreviewBody preview={preview} fields={fields} warnings={warnings} />
                     ) : (
                       <Fields fields={fields.filter((field) => !field.pointer.startsWith("/summary"))} />
                     )}

@@ -15,11 +15,11 @@ import css from "./detail.module.css";
 import { ApproveDialog, DenyDialog, ReassignDialog, ResolveDialog } from "./dialogs";
 import { seenOf, useDraft } from "./drafts";
 import { frictionOf } from "./friction";
+import { Lineage } from "./lineage";
 import { PlanSteps } from "./plan";
 import {
   DecisionPart,
   Effect,
-  Lineage,
   Past,
   PreviewPart,
   ProposalPart,
@@ -33,6 +33,7 @@ import {
 } from "./sections";
 import { FoldsProvider, useSeen, useSettled } from "./seen";
 import { decisionsOf, draftOf, type StepDraft, unchanged } from "./steps";
+import { type PauseActions, Together } from "./together";
 import { undos, useWaiting } from "./undo";
 
 const EditDialog = lazy(() => import("./edit").then((module) => ({ default: module.EditDialog })));
@@ -46,6 +47,9 @@ export interface DetailActions {
   edit(): void;
   respond(): void;
   reassign(): void;
+  /** All items of the pause that it belongs to. */
+  approveAll(): void;
+  denyAll(): void;
 }
 
 export function Detail({
@@ -108,6 +112,7 @@ function Shown({
   const { seen, folds, next } = useSeen(scroller, must, view);
   const { settled, isSettled } = useSettled(`${record.id} ${record.version}`);
   const [open, setOpen] = useState<Open | null>(null);
+  const pause = useRef<PauseActions>(null);
   const steps = record.steps ?? [];
   const [draft, setDraft] = useDraft<StepDraft[]>(record, "plan", () => draftOf(steps));
   const drafted = useRef(view);
@@ -201,6 +206,8 @@ function Shown({
     edit: () => start("edit", can("edit") && record.kind === "action"),
     respond: () => start("respond", can("respond")),
     reassign: () => start("reassign"),
+    approveAll: () => pause.current?.approveAll(),
+    denyAll: () => pause.current?.denyAll(),
   };
   useImperativeHandle(actions, () => handle);
 
@@ -221,7 +228,7 @@ function Shown({
               <Top record={record} onBack={onBack} />
               <Effect record={record} />
               {record.proposal ? <ProposalPart record={record} /> : null}
-              {record.display?.warnings?.length ? <WarningPart record={record} /> : null}
+              <WarningPart record={record} />
               {plan ? (
                 <Section title={s.preview.plan}>
                   <PlanSteps
@@ -242,6 +249,7 @@ function Shown({
             </FoldsProvider>
           </div>
           <DecisionPart record={record} />
+          <Together record={record} actions={pause} onDone={() => onDecided?.(record.id)} />
           <Why record={record} />
           <Words record={record} />
           <Lineage record={record} />

@@ -194,6 +194,8 @@ export default function QueuePage() {
     },
     a: () => (chosen.length > 0 ? setBatch({ word: "approve", rows: chosen }) : decide("approve")),
     d: () => (chosen.length > 0 ? setBatch({ word: "deny", rows: chosen }) : decide("deny")),
+    A: () => decide("approveAll"),
+    D: () => decide("denyAll"),
     e: () => decide("edit"),
     r: () => decide("respond"),
     s: () => decide("reassign"),
@@ -207,6 +209,14 @@ export default function QueuePage() {
   useCommands([
     { id: "q-approve", label: s.approve, group: s.detail, keys: "a", run: () => decide("approve") },
     { id: "q-deny", label: s.deny, group: s.detail, keys: "d", run: () => decide("deny") },
+    {
+      id: "q-approve-all",
+      label: s.pause.approve,
+      group: s.detail,
+      keys: "A",
+      run: () => decide("approveAll"),
+    },
+    { id: "q-deny-all", label: s.pause.deny, group: s.detail, keys: "D", run: () => decide("denyAll") },
     { id: "q-edit", label: s.edit, group: s.detail, keys: "e", run: () => decide("edit") },
     { id: "q-reassign", label: s.reassign, group: s.detail, keys: "s", run: () => decide("reassign") },
     { id: "q-undo", label: s.undo, group: s.detail, keys: "u", run: undo },

@@ -6,6 +6,7 @@ import { cx } from "@/lib/cx";
 import { strings } from "@/strings";
 import { Badge, Icon, RiskMark } from "@/ui";
 import type { GroupItem, Item } from "./model";
+import { viaOf } from "./pause";
 import css from "./queue.module.css";
 import { TimeLeft } from "./time-left";
 
@@ -187,6 +188,8 @@ const RowLine = memo(function RowLine({
   onCheck(id: string): void;
 }) {
   const open = row.state === "pending";
+  const via = viaOf(row.source);
+  const other = via === null ? s.lineage : s.involved;
   return (
     // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus
     // biome-ignore lint/a11y/useKeyWithClickEvents: the page handles keys
@@ -220,14 +223,20 @@ const RowLine = memo(function RowLine({
         <span className={css.rowMeta}>
           <RiskMark risk={row.risk} word={false} />
           <span className={cx(css.clip, "verbatim")}>{row.agent}</span>
+          {via !== null ? (
+            <span className={cx(css.clip, css.via, "verbatim")} title={s.viaTitle(via)}>
+              <span className="visually-hidden">{s.via} </span>
+              {via}
+            </span>
+          ) : null}
           {row.tool ? (
             <code className={cx(css.clip, "verbatim")}>{row.tool}</code>
           ) : (
             <span>{strings.kind[row.kind]}</span>
           )}
           {row.lineage.length > 0 ? (
-            <span className={css.dot} title={s.lineage}>
-              <span className="visually-hidden">{s.lineage}</span>
+            <span className={css.dot} title={other}>
+              <span className="visually-hidden">{other}</span>
             </span>
           ) : null}
           {alike > 1 && open ? <Badge title={s.sameTitle(alike)}>{s.same(alike)}</Badge> : null}

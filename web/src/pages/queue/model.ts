@@ -47,7 +47,7 @@ export function matches(row: Row, filters: Filters): boolean {
   if (filters.session && row.session !== filters.session) return false;
   if (!filters.q) return true;
   const text =
-    `${row.id} ${row.agent} ${row.tool ?? ""} ${row.session} ${row.effect} ${row.group ?? ""}`.toLowerCase();
+    `${row.id} ${row.agent} ${row.source ?? ""} ${row.tool ?? ""} ${row.session} ${row.effect} ${row.group ?? ""}`.toLowerCase();
   return filters.q
     .toLowerCase()
     .split(/\s+/)

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useMemo, useState } from "react";
-import type { Needs, Preview, RequestHistory, RequestRecord, Seat } from "@/api/extra";
+import type { Needs, Preview, RequestHistory, RequestRecord, Seat, Warning } from "@/api/extra";
 import { approversOf, effectOf } from "@/api/queue";
 import { historyQuery } from "@/api/requests";
 import { useMe } from "@/api/session";
@@ -11,8 +11,8 @@ import { ago, exact } from "@/lib/time";
 import { strings } from "@/strings";
 import { Badge, Banner, Button, Icon, RiskMark } from "@/ui";
 import { StateBadge } from "../shared/bits";
-import { happened } from "./actions";
 import css from "./detail.module.css";
+import { lostOf, proxied, viaOf, warningsOf } from "./pause";
 import { Fields, Long, leftOver, PreviewBody } from "./previews";
 import { seatsOf, simple } from "./seats";
 import { TimeLeft } from "./time-left";
@@ -21,11 +21,6 @@ const s = strings.queue;
 
 export function shownText(record: RequestRecord, pointer: string): string | null {
   return record.display?.fields.find((field) => field.pointer === pointer)?.text ?? null;
-}
-
-/** The text of a quoted value, without its quotes. */
-function bare(text: string): string {
-  return text.length >= 2 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text;
 }
 
 export function Section({
@@ -55,7 +50,11 @@ export function Top({ record, onBack }: { record: RequestRecord; onBack?: () => 
       ) : null}
       <RiskMark risk={record.risk} />
       <Badge>{strings.kind[record.kind]}</Badge>
-      {record.state === "pending" ? null : <StateBadge state={record.state} />}
+      {record.state === "pending" ? null : lostOf(record) === null ? (
+        <StateBadge state={record.state} />
+      ) : (
+        <Badge tone="bad">{s.lost}</Badge>
+      )}
       <span className={css.push}>
         {record.state === "pending" ? (
           <TimeLeft time={record.expires_at} long />
@@ -175,20 +174,28 @@ export function ProposalPart({ record }: { record: RequestRecord }) {
 }
 
 export function WarningPart({ record }: { record: RequestRecord }) {
+  const warnings = warningsOf(record);
+  if (warnings.length === 0) return null;
   return (
     <Section title={s.section.warnings}>
-      <ul className={css.warningList}>
-        {record.display?.warnings?.map((warning, index) => (
-          <li key={index} className={css.warningItem}>
-            <Icon name="warning" />
-            <span className="verbatim">
-              {warning.text}
-              {warning.pointer ? ` (${warning.pointer})` : ""}
-            </span>
-          </li>
-        ))}
-      </ul>
+      <WarningList warnings={warnings} />
     </Section>
+  );
+}
+
+export function WarningList({ warnings }: { warnings: readonly Warning[] }) {
+  return (
+    <ul className={css.warningList}>
+      {warnings.map((warning, index) => (
+        <li key={index} className={css.warningItem}>
+          <Icon name="warning" />
+          <span className="verbatim">
+            {warning.text}
+            {warning.pointer ? ` (${warning.pointer})` : ""}
+          </span>
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -196,15 +203,26 @@ export function DecisionPart({ record }: { record: RequestRecord }) {
   const { decision, outcome } = record;
   if (!decision && record.state === "pending") return null;
   const fields = (record.display?.fields ?? []).filter((field) => field.pointer.startsWith("/decision/"));
+  const lost = lostOf(record);
   return (
     <Section title={s.section.decision}>
       <Banner tone={decision?.decision === "deny" ? "bad" : decision ? "good" : "neutral"}>
         <strong>{decision ? strings.wordPast[decision.decision] : strings.state[record.state]}</strong>
-        <span>{happened(record)}</span>
+        {decision ? (
+          <span>{s.decidedHow(decision.by.join(", ") || s.byPolicy, ago(decision.at))}</span>
+        ) : null}
         {decision?.reason ? <span className="verbatim">{decision.reason}</span> : null}
       </Banner>
+      {record.state === "cancelled" && proxied(record.source) ? (
+        <p className={css.muted}>{s.a2a.withdrawn}</p>
+      ) : null}
       {fields.length > 0 ? <Fields fields={fields} strip="/decision" /> : null}
-      {outcome ? (
+      {lost !== null ? (
+        <Banner tone="bad">
+          <strong>{s.lost}</strong>
+          <span>{s.lostText(viaOf(record.source) ?? "", lost)}</span>
+        </Banner>
+      ) : outcome ? (
         <p className={css.muted}>
           {s.section.outcome}: {strings.state[outcome.status]}{" "}
           <span className="verbatim">{outcome.note ?? ""}</span>
@@ -304,30 +322,6 @@ export function Words({ record }: { record: RequestRecord }) {
         </p>
         <Long text={summary} className={cx(css.plainBlock, css.letter)} />
       </div>
-    </Section>
-  );
-}
-
-export function Lineage({ record }: { record: RequestRecord }) {
-  const fields = (record.display?.fields ?? []).filter((field) => field.pointer.startsWith("/context"));
-  const lineage = fields.filter((field) => /^\/context\/lineage\/\d+$/.test(field.pointer));
-  const others = fields.filter((field) => !lineage.includes(field) && field.pointer !== "/context");
-  if (fields.length === 0 || (lineage.length === 0 && others.length === 0)) return null;
-  return (
-    <Section title={s.section.lineage}>
-      {lineage.length > 0 ? (
-        <ol className={css.lineage}>
-          {lineage.map((field) => (
-            <li key={field.pointer}>
-              <span className="verbatim">{bare(field.text)}</span>
-            </li>
-          ))}
-          <li>
-            <strong className="verbatim">{record.agent}</strong>
-          </li>
-        </ol>
-      ) : null}
-      {others.length > 0 ? <Fields fields={others} strip="/context" /> : null}
     </Section>
   );
 }

@@ -1,0 +1,115 @@
+/** Where a request comes from over A2A, and what else was asked in the same pause. Pure. */
+import type { RequestRecord, Row, Warning } from "@/api/extra";
+
+/** What the approval desk is called where other agents have a name. */
+const DESK = "placet/desk";
+const PROXIED = "a2a/";
+
+/**
+ * The agent that a request came in through, as `namespace/agent`; null for any other door. The server says which door it
+ * was. A context that an agent wrote itself proves nothing, whatever it names.
+ */
+export function viaOf(source: string | null | undefined): string | null {
+  if (source === "a2a") return DESK;
+  return source?.startsWith(PROXIED) ? source.slice(PROXIED.length) : null;
+}
+
+/** Whether the agent runs behind the proxy, so that Placet itself wrote the context and hands on the answer. */
+export function proxied(source: string | null | undefined): boolean {
+  return source?.startsWith(PROXIED) ?? false;
+}
+
+/** The text of a quoted value, without its quotes. */
+export function bare(text: string): string {
+  return text.length >= 2 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text;
+}
+
+export interface Lineage {
+  via: string;
+  /** Texts of the server's drawing, safe to show; null where it has none. */
+  conversation: string | null;
+  task: string | null;
+  dialect: string | null;
+  id: string | null;
+  /** Which of the pause's items this is, from 1, and of how many. */
+  item: number | null;
+  items: number | null;
+}
+
+/** The lineage of a request that came in over A2A. */
+export function lineageOf(record: RequestRecord): Lineage | null {
+  const via = viaOf(record.source);
+  if (via === null) return null;
+  const field = (name: string) =>
+    record.display?.fields.find((one) => one.pointer === `/context/a2a/${name}`)?.text ?? null;
+  const text = (name: string) => {
+    const value = field(name);
+    return value === null || value === "null" ? null : bare(value);
+  };
+  const count = (name: string) => {
+    const value = field(name);
+    return value !== null && /^\d{1,6}$/.test(value) ? Number(value) : null;
+  };
+  const item = count("item");
+  return {
+    via,
+    conversation: text("context"),
+    task: text("task"),
+    dialect: text("dialect"),
+    id: text("id"),
+    item: item === null ? null : item + 1,
+    items: count("items"),
+  };
+}
+
+/** Where the proxy writes down what it noted. */
+const NOTED = /^\/context\/warnings\/\d+$/;
+
+/** Whether a field of the context is told elsewhere: in the block on A2A, or with the warnings. */
+export function toldElsewhere(record: RequestRecord, pointer: string): boolean {
+  if (viaOf(record.source) === null) return false;
+  return pointer.startsWith("/context/a2a/") || (proxied(record.source) && NOTED.test(pointer));
+}
+
+/** What to look at twice: what the server saw in the values, and what the proxy noted when it read the call. */
+export function warningsOf(record: RequestRecord): Warning[] {
+  const seen = record.display?.warnings ?? [];
+  // Anybody can write `warnings` into a context of their own; only the proxy's are Placet's words.
+  if (!proxied(record.source)) return seen;
+  const noted = (record.display?.fields ?? []).filter((field) => NOTED.test(field.pointer));
+  return [...seen, ...noted.map(({ text }) => ({ code: "noted", pointer: "", text: bare(text) }))];
+}
+
+/**
+ * Why the agent behind the proxy could not be told, where that is what `failed` means: the task was lost, and no tool said
+ * that it failed.
+ */
+export function lostOf(record: RequestRecord): string | null {
+  if (record.state !== "failed" || !proxied(record.source)) return null;
+  const lead = `${viaOf(record.source)}: upstream_lost: `;
+  const note = record.outcome?.note ?? "";
+  return note.startsWith(lead) ? note.slice(lead.length) : null;
+}
+
+/**
+ * The items of one pause, in the order in which they were asked: `listed` is what the server answered for the group, and
+ * newer news of the queue take its place. A group is a name that an agent chose, so what another agent, or the same one
+ * through another door, put under the same name is no part of it.
+ */
+export function pauseOf(id: string, listed: readonly Row[], queue: Iterable<Row> = []): Row[] {
+  const own = listed.find((row) => row.id === id);
+  if (!own || own.group === null) return [];
+  const together = (row: Row) =>
+    row.group === own.group && row.agent === own.agent && (row.source ?? null) === (own.source ?? null);
+  const items = new Map<string, Row>();
+  for (const row of [...listed, ...queue]) {
+    if (together(row) && row.version > (items.get(row.id)?.version ?? 0)) items.set(row.id, row);
+  }
+  return [...items.values()].sort((a, b) => (moment(a) < moment(b) ? -1 : 1));
+}
+
+/** When it was asked, as text that sorts: of items that were asked in the same millisecond, the ids are in no order. */
+function moment(row: Row): string {
+  const at = row.created_at.replace(/(?:\.(\d+))?Z$/, (_, fraction = "") => `.${fraction.padEnd(9, "0")}`);
+  return `${at} ${row.id}`;
+}
