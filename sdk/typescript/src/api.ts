@@ -1629,6 +1629,11 @@ export interface components {
             same?: string | null;
             /** @description The agent's session. */
             session: string;
+            /**
+             * @description The door it came in by, where that is not REST: `a2a` for the desk, `a2a/NAMESPACE/AGENT` for an agent behind the
+             *     proxy. The server says it, so it is true also where the context is only claimed.
+             */
+            source?: string | null;
             /** @description Where it stands. */
             state: components["schemas"]["State"];
             /** @description plan: the steps. */
@@ -1725,6 +1730,8 @@ export interface components {
             session: string;
             /** @description action: equal on calls of the same tool whose arguments have the same names and types, whoever asks. */
             shape?: string | null;
+            /** @description By which door it came, where that is not REST: `a2a` for the desk, `a2a/NAMESPACE/AGENT` for an agent behind the proxy. */
+            source?: string | null;
             /** @description Where it stands. */
             state: components["schemas"]["State"];
             /** @description action: the tool. */

@@ -1,29 +1,14 @@
 """The approval desk, asked by the real client of A2A 0.3."""
 
-import uuid
-
-import httpx
 import pytest
-from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
-from a2a.types import DataPart, Message, Part, Role, TaskIdParams, TaskQueryParams, TaskState
+from a2a.types import TaskIdParams, TaskQueryParams, TaskState
 
-ASKED = {"type": "approval_request", "action": "delete_files", "args": {"files": ["report.md"], "limit": 2**53 - 1}}
+from a2a_v03.asking import ASKED, asking, first
 
 
 @pytest.fixture
-async def client(server):
-    async with httpx.AsyncClient(headers={"Authorization": f"Bearer {server.agent}"}, timeout=30) as http:
-        card = await A2ACardResolver(http, f"{server.url}/a2a/desk").get_agent_card()
-        yield ClientFactory(ClientConfig(httpx_client=http)).create(card)
-
-
-def asking(data=ASKED, **more):
-    part = Part(root=DataPart(data=data))
-    return Message(message_id=uuid.uuid4().hex, role=Role.user, parts=[part], **more)
-
-
-async def first(events):
-    return (await anext(aiter(events)))[0]
+def client(connect):
+    return connect()
 
 
 async def last(events):

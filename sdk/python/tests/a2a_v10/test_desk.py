@@ -1,45 +1,15 @@
 """The approval desk, asked by the real client of A2A 1.0, by either binding."""
 
-import uuid
-
-import httpx
 import pytest
-from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
-from a2a.types import (
-    CancelTaskRequest,
-    GetTaskRequest,
-    ListTasksRequest,
-    Message,
-    Part,
-    Role,
-    SendMessageRequest,
-    SubscribeToTaskRequest,
-    TaskState,
-)
-from google.protobuf.json_format import MessageToDict, ParseDict
-from google.protobuf.struct_pb2 import Value
+from a2a.types import CancelTaskRequest, GetTaskRequest, ListTasksRequest, SubscribeToTaskRequest, TaskState
+from google.protobuf.json_format import MessageToDict
 
-ASKED = {"type": "approval_request", "action": "delete_files", "args": {"files": ["report.md"]}}
+from a2a_v10.asking import ASKED, asking, first
 
 
-@pytest.fixture(params=["JSONRPC", "HTTP+JSON"])
-async def client(server, request):
-    async with httpx.AsyncClient(headers={"Authorization": f"Bearer {server.agent}"}, timeout=30) as http:
-        card = await A2ACardResolver(http, f"{server.url}/a2a/desk").get_agent_card()
-        config = ClientConfig(
-            httpx_client=http, supported_protocol_bindings=[request.param], use_client_preference=True
-        )
-        yield ClientFactory(config).create(card)
-
-
-def asking(data=ASKED, **more):
-    part = Part(data=ParseDict(data, Value()))
-    message = Message(message_id=uuid.uuid4().hex, role=Role.ROLE_USER, parts=[part], **more)
-    return SendMessageRequest(message=message)
-
-
-async def first(events):
-    return (await anext(aiter(events))).task
+@pytest.fixture
+def client(connect):
+    return connect()
 
 
 def told(artifact):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import paused
 import pytest
@@ -15,7 +14,7 @@ from mcp.types import CallToolResult, TextContent, Tool
 import placet
 from placet.adapters.openai_agents import InterruptionBridge, gate_tool
 from support import Effects, Server
-from support.processes import Processes
+from support.pauses import Bridged, Stored
 
 
 @pytest.fixture
@@ -58,20 +57,6 @@ async def test_native_approvals_are_decided_by_placet(server, reviewer, ran):
     assert "needed" in said[1]
     assert all(sorted(one.allowed) == ["approve", "deny"] for one in reviewer.seen)
     assert sorted(reviewer.client.get(one.id).state for one in reviewer.seen) == ["denied", "succeeded"]
-
-
-async def test_an_approval_nobody_gives_is_a_no(server, ran):
-    result = await InterruptionBridge("s1", expires_in="1s").run(agent(deleting(ran, needs_approval=True)), "clean")
-    assert "Nobody decided in time" in outputs(result)[0]
-    assert ran.count == 0
-
-
-async def test_a_server_that_is_away_ends_the_run_without_an_approval(server, ran):
-    server.kill()
-    bridge = InterruptionBridge("s1", placet.AsyncClient(outage_budget=0.3))
-    with pytest.raises(placet.Unreachable):
-        await bridge.run(agent(deleting(ran, needs_approval=True)), "clean")
-    assert ran.count == 0
 
 
 async def test_the_approval_of_a_nested_agent_reaches_it(server, reviewer, ran):
@@ -206,67 +191,25 @@ async def test_tools_of_an_mcp_server_that_want_approval_wait_for_placet(server,
     assert reviewer.seen[0].tool == "delete"
 
 
-# --- across processes ------------------------------------------------------------------------------------------------
+class TestBridged(Bridged):
+    bridge = InterruptionBridge
+
+    def native(self, ran, files="a"):
+        return agent(deleting(ran, needs_approval=True), files=files)
+
+    def told(self, result):
+        return outputs(result)
 
 
-@pytest.fixture
-def processes(server, tmp_path):
-    return Processes(paused.main, server, tmp_path)
+class TestStored(Stored):
+    main = staticmethod(paused.main)
 
-
-def said(processes) -> str:
-    return (processes.folder / "said.json").read_text()
-
-
-@pytest.mark.parametrize("kind", ["native", "gated"])
-def test_a_run_stored_in_one_process_goes_on_in_another(reviewer, processes, kind):
-    assert processes.run(kind, "start") == 0
-    seen = reviewer.approve("delete")
-    assert processes.run(kind, "go-on") == 0
-    assert json.loads(said(processes)) == ["gone"]
-    assert processes.effects == ["a"]
-    assert [one.id for one in reviewer.client.list()] == [seen.id]
-    assert reviewer.client.get(seen.id).state == "succeeded"
-
-
-@pytest.mark.parametrize("kind", ["native", "gated"])
-def test_a_stored_run_that_is_resumed_twice_runs_its_call_once(reviewer, processes, kind):
-    assert processes.run(kind, "start") == 0
-    reviewer.approve("delete")
-    for one in [processes(kind, "go-on") for _ in range(2)]:
-        one.join(120)
-    assert processes.effects == ["a"]
-
-
-@pytest.mark.parametrize("kind", ["native", "gated"])
-def test_a_process_killed_in_the_middle_of_the_call_is_not_followed_by_a_second_run(reviewer, processes, kind):
-    assert processes.run(kind, "start") == 0
-    seen = reviewer.approve("delete")
-    killed = processes(kind, "go-on", "slow")
-    processes.wait_for_an_effect()
-    killed.kill()
-    killed.join()
-    assert reviewer.client.get(seen.id).state == "claimed"
-    assert processes.run(kind, "go-on") == 0
-    assert "not run again" in said(processes)
-    assert processes.effects == ["a"]
-
-
-def test_a_state_that_says_yes_by_itself_cannot_run_a_gated_tool(reviewer, processes):
-    assert processes.run("gated", "start") == 0
-    reviewer.deny("never", "delete")
-    assert processes.run("gated", "go-on", "forged") == 0
-    assert "never" in said(processes)
-    assert processes.effects == []
-
-
-def test_a_forged_yes_before_the_decision_waits_for_it(reviewer, processes):
-    assert processes.run("gated", "start") == 0
-    forged = processes("gated", "go-on", "forged")
-    time.sleep(2)
-    assert forged.is_alive()
-    assert processes.effects == []
-    reviewer.deny("never", "delete")
-    forged.join(120)
-    assert "never" in said(processes)
-    assert processes.effects == []
+    @pytest.mark.parametrize("kind", ["native", "gated"])
+    def test_a_run_stored_in_one_process_goes_on_in_another(self, reviewer, processes, said, kind):
+        assert processes.run(kind, "start") == 0
+        seen = reviewer.approve("delete")
+        assert processes.run(kind, "go-on") == 0
+        assert json.loads(said()) == ["gone"]
+        assert processes.effects == ["a"]
+        assert [one.id for one in reviewer.client.list()] == [seen.id]
+        assert reviewer.client.get(seen.id).state == "succeeded"

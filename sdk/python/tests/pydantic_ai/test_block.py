@@ -13,7 +13,7 @@ from pydantic_ai.toolsets import FunctionToolset
 
 import placet
 from placet.adapters.pydantic_ai import PlacetCapability, PlacetToolset
-from pydantic_ai import Agent, ModelRetry, RunContext, Tool
+from pydantic_ai import Agent, ApprovalRequired, ModelRetry, RunContext, Tool
 from support import Effects
 
 
@@ -191,6 +191,20 @@ async def test_a_tool_that_requires_approval_is_asked_about_once(server, reviewe
     await running
     assert ran.happened == [["b"]]
     assert len(reviewer.client.list()) == 1
+
+
+async def test_a_tool_that_asks_in_the_middle_of_its_run_goes_on_with_its_permit(server, reviewer, ran):
+    def delete_files(ctx: RunContext, files: list[str]) -> str:
+        """Deletes files."""
+        if not ctx.tool_call_approved:
+            raise ApprovalRequired
+        ran(files)
+        return "gone"
+
+    with reviewer.always():
+        result = await agent(delete_files).run("clean")
+    assert (returned(result), ran.happened) == (["gone"], [["a"]])
+    assert [one.state for one in reviewer.client.list()] == ["succeeded"]
 
 
 async def test_only_the_calls_of_one_toolset_are_held(server, reviewer, ran, delete_files):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import paused
 import pytest
@@ -13,7 +12,7 @@ import placet
 from placet.adapters.pydantic_ai import DeferredBridge, PlacetCapability
 from pydantic_ai import Agent, DeferredToolRequests, Tool
 from support import Effects, Server
-from support.processes import Processes
+from support.pauses import Bridged, Stored
 
 
 @pytest.fixture
@@ -21,14 +20,18 @@ def ran():
     return Effects()
 
 
-@pytest.fixture
-def delete(ran):
+def deleting(ran):
     def delete(file: str) -> str:
         """Deletes."""
         ran(file)
         return "gone"
 
     return delete
+
+
+@pytest.fixture
+def delete(ran):
+    return deleting(ran)
 
 
 def agent(tool, files="a", **more) -> Agent:
@@ -67,21 +70,6 @@ async def test_gated_toolsets_pause_and_take_edits(server, reviewer, ran, delete
     assert sorted(reviewer.client.get(one.id).state for one in reviewer.seen) == ["denied", "succeeded", "succeeded"]
 
 
-async def test_an_approval_nobody_gives_is_a_no(server, ran, delete):
-    native = agent(Tool(delete, requires_approval=True))
-    result = await DeferredBridge("s1", expires_in="1s").run(native, "clean")
-    assert "Nobody decided in time" in returned(result)[0]
-    assert ran.count == 0
-
-
-async def test_a_server_that_is_away_ends_the_run_without_an_approval(server, ran, delete):
-    server.kill()
-    bridge = DeferredBridge("s1", placet.AsyncClient(outage_budget=0.3))
-    with pytest.raises(placet.Unreachable):
-        await bridge.run(agent(Tool(delete, requires_approval=True)), "clean")
-    assert ran.count == 0
-
-
 async def test_a_gated_toolset_that_cannot_ask_runs_nothing(server, ran, delete):
     server.kill()
     gate = PlacetCapability(placet.AsyncClient(outage_budget=0.3), mode="pause")
@@ -114,66 +102,25 @@ async def test_the_request_of_another_call_does_not_approve_this_one(server, rev
     assert ran.count == 0
 
 
-# --- across processes ------------------------------------------------------------------------------------------------
+class TestBridged(Bridged):
+    bridge = DeferredBridge
+
+    def native(self, ran, files="a"):
+        return agent(Tool(deleting(ran), requires_approval=True), files)
+
+    def told(self, result):
+        return returned(result)
 
 
-@pytest.fixture
-def processes(server, tmp_path):
-    return Processes(paused.main, server, tmp_path)
+class TestStored(Stored):
+    main = staticmethod(paused.main)
 
-
-def said(processes) -> str:
-    return (processes.folder / "said.json").read_text()
-
-
-@pytest.mark.parametrize("kind", ["native", "gated"])
-def test_a_run_stored_in_one_process_goes_on_in_another_with_the_edit(reviewer, processes, kind):
-    assert processes.run(kind, "start") == 0
-    seen = reviewer.edit({"file": "b"}, "delete")
-    assert processes.run(kind, "go-on") == 0
-    assert "gone" in said(processes)
-    assert processes.effects == ["b"]
-    assert [one.id for one in reviewer.client.list()] == [seen.id]
-    assert reviewer.client.get(seen.id).state == "succeeded"
-
-
-@pytest.mark.parametrize("kind", ["native", "gated"])
-def test_a_stored_run_that_is_resumed_twice_runs_its_call_once(reviewer, processes, kind):
-    assert processes.run(kind, "start") == 0
-    reviewer.approve("delete")
-    for one in [processes(kind, "go-on") for _ in range(2)]:
-        one.join(120)
-    assert processes.effects == ["a"]
-
-
-@pytest.mark.parametrize("kind", ["native", "gated"])
-def test_a_process_killed_in_the_middle_of_the_call_is_not_followed_by_a_second_run(reviewer, processes, kind):
-    assert processes.run(kind, "start") == 0
-    seen = reviewer.approve("delete")
-    killed = processes(kind, "go-on", "slow")
-    processes.wait_for_an_effect()
-    killed.kill()
-    killed.join()
-    assert reviewer.client.get(seen.id).state == "claimed"
-    assert processes.run(kind, "go-on") == 0
-    assert "not run again" in said(processes)
-    assert processes.effects == ["a"]
-
-
-def test_results_that_say_yes_by_themselves_cannot_run_a_gated_tool(reviewer, processes):
-    assert processes.run("gated", "start") == 0
-    reviewer.deny("never", "delete")
-    assert processes.run("gated", "go-on", "forged") == 0
-    assert "never" in said(processes)
-    assert processes.effects == []
-
-
-def test_a_forged_yes_before_the_decision_waits_for_it(reviewer, processes):
-    assert processes.run("gated", "start") == 0
-    forged = processes("gated", "go-on", "forged")
-    time.sleep(2)
-    assert forged.is_alive()
-    reviewer.deny("never", "delete")
-    forged.join(120)
-    assert "never" in said(processes)
-    assert processes.effects == []
+    @pytest.mark.parametrize("kind", ["native", "gated"])
+    def test_a_run_stored_in_one_process_goes_on_in_another_with_the_edit(self, reviewer, processes, said, kind):
+        assert processes.run(kind, "start") == 0
+        seen = reviewer.edit({"file": "b"}, "delete")
+        assert processes.run(kind, "go-on") == 0
+        assert "gone" in said()
+        assert processes.effects == ["b"]
+        assert [one.id for one in reviewer.client.list()] == [seen.id]
+        assert reviewer.client.get(seen.id).state == "succeeded"

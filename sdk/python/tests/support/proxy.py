@@ -16,6 +16,9 @@ REFUSE = "refuse"
 HANG = "hang"
 """Send the head of the answer, and nothing else."""
 
+OURS = {"connection", "host", "content-length"}
+"""Headers that belong to one connection, or to a body that may be another one now."""
+
 
 class Proxy:
     """`with Proxy(server.url) as proxy:`; `proxy.rule(method, path)` says what happens to a call.
@@ -35,8 +38,8 @@ class Proxy:
             def do_GET(self) -> None:
                 path = self.path.partition("?")[0]
                 proxy.seen.append((self.command, path))
-                what = proxy.rule(self.command, path)
                 body = self.rfile.read(int(self.headers.get("content-length") or 0))
+                what, body = proxy.judged(self.command, path, body)
                 if what == REFUSE:
                     self.close_connection = True
                 elif what == HANG:
@@ -54,7 +57,7 @@ class Proxy:
             def _forward(self, body: bytes, lose: bool) -> None:
                 upstream = http.client.HTTPConnection(address, timeout=60)
                 try:
-                    headers = {k: v for k, v in self.headers.items() if k.lower() not in {"connection", "host"}}
+                    headers = {k: v for k, v in self.headers.items() if k.lower() not in OURS}
                     upstream.request(self.command, self.path, body or None, {**headers, "Host": address})
                     answer = upstream.getresponse()
                     kind = answer.getheader("content-type") or ""
@@ -99,6 +102,10 @@ class Proxy:
         self._server = Quiet(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
+    def judged(self, method: str, path: str, body: bytes) -> tuple[object, bytes]:
+        """What happens to a call, and the body that is forwarded."""
+        return self.rule(method, path), body
+
     def count(self, method: str, path: str) -> int:
         return self.seen.count((method, path))
 
@@ -113,17 +120,20 @@ class Proxy:
 
 
 class Once:
-    """A rule that does one thing to the first call of one kind, and forwards the rest."""
+    """A rule that does one thing to one call of a kind, the first after `skip` others, and forwards the rest."""
 
-    def __init__(self, method: str, ending: str, what: object):
-        self._method, self._ending, self._what = method, ending, what
+    def __init__(self, method: str, ending: str, what: object, skip: int = 0):
+        self._method, self._ending, self._what, self._skip = method, ending, what, skip
         self.done = False
 
     def __call__(self, method: str, path: str) -> object:
-        if not self.done and method == self._method and path.endswith(self._ending):
-            self.done = True
-            return self._what
-        return None
+        if self.done or method != self._method or not path.endswith(self._ending):
+            return None
+        if self._skip:
+            self._skip -= 1
+            return None
+        self.done = True
+        return self._what
 
 
 def eventually(condition: Callable[[], bool], within: float = 10.0) -> None:

@@ -18,7 +18,13 @@ class Server:
     """`with Server(folder) as server:`; `server.url`, `server.agent` (the key of `bot`), `.ann`, `.bob`, `.admin`."""
 
     def __init__(
-        self, data: Path, *, settings: tuple[str, ...] = (), policy: str | None = None, environ: dict | None = None
+        self,
+        data: Path,
+        *,
+        settings: tuple[str, ...] = (),
+        policy: str | None = None,
+        config: Path | None = None,
+        environ: dict | None = None,
     ):
         found = os.environ.get("PLACET_BIN") or shutil.which("placet")
         if not found:
@@ -26,8 +32,10 @@ class Server:
         self._binary = found
         self.data = Path(data)
         # The tests are faster than people; the limit on calls a second is not what they are about.
-        self.settings = ("limits.requests_per_second=0", *settings)
+        # Receivers of push notifications run on this machine in tests.
+        self.settings = ("limits.requests_per_second=0", "doors.callback_hosts=127.0.0.1,localhost", *settings)
         self.policy = policy
+        self.config = config
         self._environ = environ or {}
         self.admin = secrets.token_hex(24)
         self._listen = "127.0.0.1:0"
@@ -52,6 +60,8 @@ class Server:
             command += ["--set", setting]
         if self.policy:
             command += ["--policy", self.policy]
+        if self.config:
+            command += ["--config", str(self.config)]
         environ = {**os.environ, "PLACET_BOOTSTRAP_TOKEN": self.admin, "NO_COLOR": "1", **self._environ}
         self._process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environ, text=True, start_new_session=True

@@ -15,12 +15,13 @@ import { type Script, startModel } from "./claude-model.js";
 import { scenarios } from "./scenarios.js";
 import {
   about,
+  call,
   Effect,
   fresh,
   inSession,
   type ModelCall,
+  onStage,
   type Play,
-  Stage,
   type Told,
   type Tools,
   text,
@@ -120,19 +121,10 @@ async function nested({ turns, tools, gate }: Play): Promise<Told> {
   return told;
 }
 
-scenarios({ name: "Claude Agent SDK, hooks", run, nested, named, sequential: true });
+scenarios({ name: "Claude Agent SDK, hooks", run, nested, named, sequential: true, untyped: true });
 
 describe("Claude Agent SDK", () => {
-  let stage: Stage;
-  beforeAll(async () => {
-    stage = await Stage.open();
-  });
-  afterAll(() => stage?.close());
-  const call = (session: string, at: number, files: string[]): ModelCall => ({
-    id: `${session}-${at}`,
-    tool: "delete_files",
-    args: { files },
-  });
+  const stage = onStage();
 
   test("tools of Claude Code itself are held, and an edited command is the one that runs", async () => {
     const session = fresh("bash");

@@ -1,19 +1,19 @@
 import { Command, interrupt, MemorySaver } from "@langchain/langgraph";
 import { createAgent, createMiddleware, ToolMessage, tool, toolRetryMiddleware } from "langchain";
 import { createGate } from "placet/langchain";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { AdapterOptions } from "../../src/adapters/common.js";
 import { scripted } from "./langchain-model.js";
+import { type PausePlay, pauses, toPause } from "./pauses.js";
 import { scenarios } from "./scenarios.js";
 import {
   about,
+  call,
   Effect,
   fresh,
   inSession,
-  type ModelCall,
+  onStage,
   type Play,
-  Stage,
   type Told,
   type Tools,
   text,
@@ -36,18 +36,22 @@ async function run({ turns, tools, gate, signal }: Play): Promise<Told> {
   return told;
 }
 
-/** A tool whose work is done by an agent with tools of its own. */
-async function nested({ turns, tools, gate }: Play): Promise<Told> {
-  const told: Told = new Map();
-  const { middleware } = createGate({ ...framework, ...gate });
-  const inner = createAgent({ model: scripted(turns, told), tools: made(tools), middleware: [middleware] });
-  const delegate = tool(async () => text((await inner.invoke(human)).messages.at(-1)?.content), {
+/** A tool whose work is done by an agent. */
+const delegate = (inner: {
+  invoke: (input: typeof human) => Promise<{ messages: { content: unknown }[] }>;
+}) =>
+  tool(async () => text((await inner.invoke(human)).messages.at(-1)?.content), {
     name: "delegate",
     description: "hands it on",
     schema: z.object({}),
   });
+
+async function nested({ turns, tools, gate }: Play): Promise<Told> {
+  const told: Told = new Map();
+  const { middleware } = createGate({ ...framework, ...gate });
+  const inner = createAgent({ model: scripted(turns, told), tools: made(tools), middleware: [middleware] });
   const outer = [[{ id: fresh("delegate"), tool: "delegate", args: {} }]];
-  await createAgent({ model: scripted(outer, new Map()), tools: [delegate] }).invoke(human);
+  await createAgent({ model: scripted(outer, new Map()), tools: [delegate(inner)] }).invoke(human);
   return told;
 }
 
@@ -59,20 +63,61 @@ async function streamed({ turns, tools, gate, signal }: Play): Promise<Told> {
   return told;
 }
 
+/** A run up to its first pause, and going on as another process would: only the checkpoints are the same. */
+async function begun({ session, turns, tools, gate }: PausePlay, inside = false) {
+  const checkpointer = new MemorySaver();
+  const config = { configurable: { thread_id: session } };
+  const begin = () => {
+    const told: Told = new Map();
+    const held = createGate({ ...framework, interrupt, ...gate() });
+    const parts = { model: scripted(turns, told), tools: made(tools), middleware: [held.middleware] };
+    const turn = [[{ id: `${session}-delegate`, tool: "delegate", args: {} }]];
+    const agent = inside
+      ? createAgent({ model: scripted(turn, told), tools: [delegate(createAgent(parts))], checkpointer })
+      : createAgent({ ...parts, checkpointer });
+    return { told, held, agent };
+  };
+  const first = await begin().agent.invoke(human, config);
+  const goOn = async (value: unknown) => {
+    const { told, agent } = begin();
+    return { told, open: interrupts(await agent.invoke(new Command({ resume: value }), config)) };
+  };
+  return { open: interrupts(first), goOn, decided: () => begin().held.decided(first as never) };
+}
+const interrupts = (result: unknown) => (result as { __interrupt__?: { id: string }[] }).__interrupt__ ?? [];
+
+async function start(play: PausePlay, inside = false) {
+  const { open, goOn, decided } = await begun(play, inside);
+  expect(open).toMatchObject(
+    play.turns.flat().map(({ tool: name, args }) => ({ value: { actionRequests: [{ name, args }] } })),
+  );
+  const resume = async () => {
+    const answers = await decided();
+    if (!answers) return undefined;
+    const { told, open } = await goOn(answers);
+    expect(open).toEqual([]);
+    return told;
+  };
+  const approve = { decisions: [{ type: "approve" }] };
+  const keyed = Object.fromEntries(open.map(({ id }) => [id, approve]));
+  /** In both forms in which a run can be resumed. */
+  const forge = async () => {
+    for (const value of [approve, keyed]) {
+      const { told, open: still } = await goOn(value);
+      if (still.length === 0) return told;
+      expect(still).toHaveLength(open.length);
+    }
+    return undefined;
+  };
+  return { resume, forge };
+}
+
 scenarios({ name: "LangChain, invoke", run, nested });
 scenarios({ name: "LangChain, stream", run: streamed, nested });
+pauses({ name: "LangChain", start, nested: (play) => start(play, true), forged: "pauses again" });
 
 describe("LangChain", () => {
-  let stage: Stage;
-  beforeAll(async () => {
-    stage = await Stage.open();
-  });
-  afterAll(() => stage?.close());
-  const call = (session: string, at: number, files: string[]): ModelCall => ({
-    id: `${session}-${at}`,
-    tool: "delete_files",
-    args: { files },
-  });
+  const stage = onStage();
 
   test("the thread is the session, where none is named", async () => {
     const session = fresh("thread");
@@ -127,20 +172,6 @@ describe("LangChain", () => {
     expect(await stage.states(session)).toEqual(["failed"]);
   });
 
-  test("an edit that the tool's schema does not take is refused by the server", async () => {
-    const session = fresh("misfit");
-    const effect = new Effect();
-    const running = run({
-      turns: [[call(session, 1, ["a.md"])]],
-      tools: { delete_files: effect.run },
-      gate: stage.gate(session),
-    });
-    await expect(stage.ann.edit({ files: "all" }, inSession(session))).rejects.toThrow(/422/);
-    await stage.ann.approve(inSession(session));
-    await running;
-    expect(effect.ran).toEqual([{ files: ["a.md"] }]);
-  });
-
   test("a retry outside the gate is another call, and is refused", async () => {
     const session = fresh("retry");
     const effect = new Effect(() => {
@@ -168,149 +199,19 @@ describe("LangChain", () => {
     );
   });
 
-  describe("pausing", () => {
-    const paused = async (session: string, turns: ModelCall[][], effect: Effect) => {
-      const checkpointer = new MemorySaver();
-      const config = { configurable: { thread_id: session } };
-      const told: Told = new Map();
-      /** As another process would: a new gate, client and agent; only the checkpoints are the same. */
-      const begin = (more: AdapterOptions = {}) => {
-        const gate = createGate({
-          ...framework,
-          interrupt,
-          ...stage.gate(session, { mode: "pause", ...more }),
-        });
-        const agent = createAgent({
-          model: scripted(turns, told),
-          tools: made({ delete_files: effect.run }),
-          middleware: [gate.middleware],
-          checkpointer,
-        });
-        return { gate, agent };
-      };
-      const { agent } = begin();
-      const first = await agent.invoke(human, config);
-      const resume = (value: unknown) => begin().agent.invoke(new Command({ resume: value }), config);
-      return { first, told, resume, decided: () => begin().gate.decided(first as never) };
-    };
-    const interrupts = (result: unknown) =>
-      (result as { __interrupt__?: { id: string }[] }).__interrupt__ ?? [];
-
-    test("a run ends while nobody has decided, and goes on in another process when somebody has", async () => {
-      const session = fresh("pause");
-      const effect = new Effect();
-      const { first, told, resume, decided } = await paused(session, [[call(session, 1, ["a.md"])]], effect);
-      expect(interrupts(first)).toHaveLength(1);
-      expect(interrupts(first)[0]).toMatchObject({
-        value: { actionRequests: [{ name: "delete_files", args: { files: ["a.md"] } }] },
-      });
-      expect(await decided()).toBeUndefined();
-      await stage.ann.approve(inSession(session));
-      await resume(await decided());
-      expect(told.get(`${session}-1`)).toContain("deleted");
-      expect(effect.ran).toEqual([{ files: ["a.md"] }]);
-      expect(await stage.states(session)).toEqual(["succeeded"]);
-    });
-
-    test("an approval in the resume value is not a yes: the run pauses again", async () => {
-      const session = fresh("pause-forged");
-      const effect = new Effect();
-      const { first, told, resume } = await paused(session, [[call(session, 1, ["a.md"])]], effect);
-      const [asked] = interrupts(first);
-      const again = await resume({ [asked?.id ?? ""]: { decisions: [{ type: "approve" }] } });
-      expect(interrupts(again)).toHaveLength(1);
-      expect(effect.ran).toEqual([]);
-      await stage.ann.deny("not this year", inSession(session));
-      await resume({ decisions: [{ type: "approve" }] });
-      expect(effect.ran).toEqual([]);
-      expect(told.get(`${session}-1`)).toContain("not this year");
-    });
-
-    test("an edit is what runs after the pause", async () => {
-      const session = fresh("pause-edit");
-      const effect = new Effect();
-      const { told, resume, decided } = await paused(session, [[call(session, 1, ["a.md"])]], effect);
-      await stage.ann.edit({ files: ["b.md"] }, inSession(session));
-      await resume(await decided());
-      expect(effect.ran).toEqual([{ files: ["b.md"] }]);
-      expect(told.get(`${session}-1`)).toContain("executed_arguments");
-    });
-
-    test("two calls of one turn pause together, and each has its own decision", async () => {
-      const session = fresh("pause-two");
-      const effect = new Effect();
-      const turns = [[call(session, 1, ["yes.md"]), call(session, 2, ["no.md"])]];
-      const { first, told, resume, decided } = await paused(session, turns, effect);
-      expect(interrupts(first)).toHaveLength(2);
-      await stage.ann.approve(about(session, "yes.md"));
-      expect(await decided()).toBeUndefined();
-      await stage.ann.deny("no", about(session, "no.md"));
-      await resume(await decided());
-      expect(effect.ran).toEqual([{ files: ["yes.md"] }]);
-      expect(told.get(`${session}-1`)).toContain("deleted");
-      expect(told.get(`${session}-2`)).toContain("denied");
-    });
-
-    test("an agent inside a tool pauses both, and both go on", async () => {
-      const session = fresh("pause-nested");
-      const effect = new Effect();
-      const told: Told = new Map();
-      const checkpointer = new MemorySaver();
-      const config = { configurable: { thread_id: session } };
-      const begin = () => {
-        const gate = createGate({ ...framework, interrupt, ...stage.gate(session, { mode: "pause" }) });
-        const inner = createAgent({
-          model: scripted([[call(session, 1, ["a.md"])]], told),
-          tools: made({ delete_files: effect.run }),
-          middleware: [gate.middleware],
-        });
-        const delegate = tool(async () => text((await inner.invoke(human)).messages.at(-1)?.content), {
-          name: "delegate",
-          description: "hands it on",
-          schema: z.object({}),
-        });
-        const outer = [[{ id: `${session}-delegate`, tool: "delegate", args: {} }]];
-        const agent = createAgent({ model: scripted(outer, told), tools: [delegate], checkpointer });
-        return { agent, gate };
-      };
-      const first = await begin().agent.invoke(human, config);
-      expect(interrupts(first)).toHaveLength(1);
-      await stage.ann.approve(inSession(session));
-      const { agent, gate } = begin();
-      await agent.invoke(new Command({ resume: await gate.decided(first as never) }), config);
-      expect(effect.ran).toEqual([{ files: ["a.md"] }]);
-      expect(told.get(`${session}-delegate`)).toContain("done");
-      expect(await stage.states(session)).toEqual(["succeeded"]);
-    });
-
-    test("what ran beside a paused call does not run again when the run is resumed", async () => {
-      const session = fresh("pause-mixed");
-      const ran: string[] = [];
-      const effect = new Effect((files) => ran.push(...files));
-      const turns = [[call(session, 1, ["early.md"]), call(session, 2, ["late.md"])]];
-      const checkpointer = new MemorySaver();
-      const config = { configurable: { thread_id: session } };
-      const begin = () => {
-        const { middleware } = createGate({
-          ...framework,
-          interrupt,
-          ...stage.gate(session, { mode: "pause", holdFor: "1s" }),
-        });
-        return createAgent({
-          model: scripted(turns, new Map()),
-          tools: made({ delete_files: effect.run }),
-          middleware: [middleware],
-          checkpointer,
-        });
-      };
-      const first = begin().invoke(human, config);
-      await stage.ann.approve(about(session, "early.md"));
-      expect(interrupts(await first)).toHaveLength(1);
-      expect(ran).toEqual(["early.md"]);
-      await stage.ann.approve(about(session, "late.md"));
-      await begin().invoke(new Command({ resume: true }), config);
-      expect(ran).toEqual(["early.md", "late.md"]);
-      expect(await stage.states(session)).toEqual(["succeeded", "succeeded"]);
-    });
+  test("what ran beside a paused call does not run again when the run is resumed", async () => {
+    const session = fresh("pause-mixed");
+    const ran: string[] = [];
+    const effect = new Effect((files) => ran.push(...files));
+    const turns = [[call(session, 1, ["early.md"]), call(session, 2, ["late.md"])]];
+    const beginning = begun(toPause(stage, session, effect, turns, { holdFor: "1s" }));
+    await stage.ann.approve(about(session, "early.md"));
+    const { open, goOn } = await beginning;
+    expect(open).toHaveLength(1);
+    expect(ran).toEqual(["early.md"]);
+    await stage.ann.approve(about(session, "late.md"));
+    expect((await goOn(true)).open).toEqual([]);
+    expect(ran).toEqual(["early.md", "late.md"]);
+    expect(await stage.states(session)).toEqual(["succeeded", "succeeded"]);
   });
 });

@@ -4,18 +4,20 @@ import { InMemoryStore } from "@mastra/core/storage";
 import { createTool } from "@mastra/core/tools";
 import { createStep, createWorkflow } from "@mastra/core/workflows";
 import { createGate } from "placet/mastra";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { scripted } from "./ai-model.js";
+import { type PausePlay, pauses, toPause } from "./pauses.js";
 import { scenarios } from "./scenarios.js";
 import {
   about,
+  call,
   Effect,
   fresh,
   inSession,
   type ModelCall,
+  onStage,
   type Play,
-  Stage,
   type Told,
   type Tools,
 } from "./stage.js";
@@ -71,34 +73,44 @@ async function nested({ turns, tools, gate }: Play): Promise<Told> {
   return told;
 }
 
+/** A run that is suspended, and going on as another process would: only the storage is the same. */
+async function start({ session, turns, tools, gate }: PausePlay, inside = false) {
+  const storage = new InMemoryStore();
+  const begin = () => {
+    const told: Told = new Map();
+    const inner = agent("inner", turns, told, { tools: createGate(gate()).tools(made(tools)) });
+    const turn = [[{ id: `${session}-delegate`, tool: "agent-inner", args: { prompt: "go" } }]];
+    const bot = inside ? agent("outer", turn, told, { agents: { inner } }) : inner;
+    return { told, bot: new Mastra({ agents: { bot }, storage, logger: false }).getAgent("bot") };
+  };
+  const first = await begin().bot.generate("go", { maxSteps: 8 });
+  expect(first.finishReason).toBe("suspended");
+  const said = { suspendPayload: { placet: { status: "pending" } } };
+  expect(first.suspendPayload).toMatchObject(inside ? { suspendPayload: said } : said);
+  // Without the id of a call, all that are suspended are called again. There is no resuming without an approval.
+  const resume = async () => {
+    const { told, bot } = begin();
+    const options = { runId: first.runId ?? "", maxSteps: 8 };
+    const { finishReason } = await bot.resumeGenerate({ approved: true }, options);
+    if (finishReason === "suspended") return undefined;
+    expect(finishReason).toBe("stop");
+    return told;
+  };
+  return { resume, forge: resume };
+}
+
 scenarios({ name: "Mastra, generate", run, nested });
 scenarios({ name: "Mastra, stream", run: streamed, nested });
+pauses({
+  name: "Mastra",
+  start,
+  nested: (play) => start(play, true),
+  forged: "pauses again",
+  piecemeal: true,
+});
 
 describe("Mastra", () => {
-  let stage: Stage;
-  beforeAll(async () => {
-    stage = await Stage.open();
-  });
-  afterAll(() => stage?.close());
-  const call = (session: string, at: number, files: string[]): ModelCall => ({
-    id: `${session}-${at}`,
-    tool: "delete_files",
-    args: { files },
-  });
-
-  test("an edit that the tool's schema does not take is refused by the server", async () => {
-    const session = fresh("misfit");
-    const effect = new Effect();
-    const running = run({
-      turns: [[call(session, 1, ["a.md"])]],
-      tools: { delete_files: effect.run },
-      gate: stage.gate(session),
-    });
-    await expect(stage.ann.edit({ files: "all" }, inSession(session))).rejects.toThrow(/422/);
-    await stage.ann.approve(inSession(session));
-    await running;
-    expect(effect.ran).toEqual([{ files: ["a.md"] }]);
-  });
+  const stage = onStage();
 
   test("a tool without execute is refused when it is gated", () => {
     const gate = createGate(stage.gate("none"));
@@ -159,100 +171,17 @@ describe("Mastra", () => {
     expect(await stage.states(session)).toEqual(["succeeded"]);
   });
 
-  describe("pausing", () => {
-    const paused = async (session: string, turns: ModelCall[][], effect: Effect, inside = false) => {
-      const storage = new InMemoryStore();
-      const told: Told = new Map();
-      /** As another process would: a new gate, client and agent; only the storage is the same. */
-      const begin = () => {
-        const tools = createGate(stage.gate(session, { mode: "pause" })).tools(
-          made({ delete_files: effect.run }),
-        );
-        const inner = agent("inner", turns, told, { tools });
-        const turn = [[{ id: `${session}-delegate`, tool: "agent-inner", args: { prompt: "go" } }]];
-        const bot = inside ? agent("outer", turn, new Map(), { agents: { inner } }) : inner;
-        return new Mastra({ agents: { bot }, storage, logger: false }).getAgent("bot");
-      };
-      const first = await begin().generate("go", { maxSteps: 8 });
-      // Without the id of a call, all that are suspended are called again.
-      const resume = () =>
-        begin().resumeGenerate({ approved: true }, { runId: first.runId ?? "", maxSteps: 8 });
-      return { first, told, resume };
-    };
-
-    test("a run ends while nobody has decided, and goes on in another process when somebody has", async () => {
-      const session = fresh("pause");
-      const effect = new Effect();
-      const { first, told, resume } = await paused(session, [[call(session, 1, ["a.md"])]], effect);
-      expect(first.finishReason).toBe("suspended");
-      expect(first.suspendPayload).toMatchObject({ suspendPayload: { placet: { status: "pending" } } });
-      // Resumed with an approval that nobody gave, it pauses again.
-      expect((await resume()).finishReason).toBe("suspended");
-      expect(effect.ran).toEqual([]);
-      await stage.ann.approve(inSession(session));
-      expect((await resume()).finishReason).toBe("stop");
-      expect(effect.ran).toEqual([{ files: ["a.md"] }]);
-      expect(told.get(`${session}-1`)).toContain("deleted");
-      expect(await stage.states(session)).toEqual(["succeeded"]);
-    });
-
-    test("a denial reaches the model, whatever the run is resumed with", async () => {
-      const session = fresh("pause-deny");
-      const effect = new Effect();
-      const { told, resume } = await paused(session, [[call(session, 1, ["a.md"])]], effect);
-      await stage.ann.deny("not this year", inSession(session));
-      await resume();
-      expect(effect.ran).toEqual([]);
-      expect(told.get(`${session}-1`)).toContain("not this year");
-    });
-
-    test("an edit is what runs after the pause", async () => {
-      const session = fresh("pause-edit");
-      const effect = new Effect();
-      const { told, resume } = await paused(session, [[call(session, 1, ["a.md"])]], effect);
-      await stage.ann.edit({ files: ["b.md"] }, inSession(session));
-      await resume();
-      expect(effect.ran).toEqual([{ files: ["b.md"] }]);
-      expect(told.get(`${session}-1`)).toContain("executed_arguments");
-    });
-
-    test("two calls of one turn pause, and each has its own decision", async () => {
-      const session = fresh("pause-two");
-      const effect = new Effect();
-      const turns = [[call(session, 1, ["yes.md"]), call(session, 2, ["no.md"])]];
-      const { told, resume } = await paused(session, turns, effect);
-      await stage.ann.approve(about(session, "yes.md"));
-      await stage.ann.deny("no", about(session, "no.md"));
-      expect((await resume()).finishReason).toBe("stop");
-      expect(effect.ran).toEqual([{ files: ["yes.md"] }]);
-      expect(told.get(`${session}-1`)).toContain("deleted");
-      expect(told.get(`${session}-2`)).toContain("denied");
-    });
-
-    test("what ran beside a call that is still undecided does not run again", async () => {
-      const session = fresh("pause-mixed");
-      const effect = new Effect();
-      const turns = [[call(session, 1, ["early.md"]), call(session, 2, ["late.md"])]];
-      const { told, resume } = await paused(session, turns, effect);
-      await stage.ann.approve(about(session, "early.md"));
-      expect((await resume()).finishReason).toBe("suspended");
-      await stage.ann.approve(about(session, "late.md"));
-      expect((await resume()).finishReason).toBe("stop");
-      expect(effect.ran).toEqual([{ files: ["early.md"] }, { files: ["late.md"] }]);
-      expect(told.get(`${session}-1`)).toContain("deleted");
-      expect(told.get(`${session}-2`)).toContain("deleted");
-    });
-
-    test("an agent inside an agent pauses both, and both go on", async () => {
-      const session = fresh("pause-nested");
-      const effect = new Effect();
-      const { first, told, resume } = await paused(session, [[call(session, 1, ["a.md"])]], effect, true);
-      expect(first.finishReason).toBe("suspended");
-      expect(effect.ran).toEqual([]);
-      await stage.ann.approve(inSession(session));
-      expect((await resume()).finishReason).toBe("stop");
-      expect(effect.ran).toEqual([{ files: ["a.md"] }]);
-      expect(told.get(`${session}-1`)).toContain("deleted");
-    });
+  test("what ran beside a call that is still undecided does not run again", async () => {
+    const session = fresh("pause-mixed");
+    const effect = new Effect();
+    const turns = [[call(session, 1, ["early.md"]), call(session, 2, ["late.md"])]];
+    const { resume } = await start(toPause(stage, session, effect, turns));
+    await stage.ann.approve(about(session, "early.md"));
+    expect(await resume()).toBeUndefined();
+    await stage.ann.approve(about(session, "late.md"));
+    const told = await resume();
+    expect(effect.ran).toEqual([{ files: ["early.md"] }, { files: ["late.md"] }]);
+    expect(told?.get(`${session}-1`)).toContain("deleted");
+    expect(told?.get(`${session}-2`)).toContain("deleted");
   });
 });

@@ -1,31 +1,14 @@
 /** The same facts about every framework that holds a call inside the run. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Placet } from "../../src/index.js";
 import { freePort } from "../support/server.js";
-import {
-  about,
-  Effect,
-  type Framework,
-  fresh,
-  inSession,
-  type ModelCall,
-  type Play,
-  Stage,
-} from "./stage.js";
+import { about, call, Effect, type Framework, fresh, inSession, onStage, type Play } from "./stage.js";
 
 export function scenarios(framework: Framework): void {
   describe(`${framework.name}, holding calls`, () => {
-    let stage: Stage;
-    beforeAll(async () => {
-      stage = await Stage.open();
-    });
-    afterAll(() => stage?.close());
-
-    const one = (session: string, files = ["a.md"], tool = "delete_files"): ModelCall[][] => [
-      [{ id: `${session}-1`, tool, args: { files } }],
-    ];
+    const stage = onStage();
     const play = (session: string, effect: Effect, more: Partial<Play> = {}): Play => ({
-      turns: one(session),
+      turns: [[call(session, 1, ["a.md"])]],
       tools: { delete_files: effect.run },
       gate: stage.gate(session),
       ...more,
@@ -67,6 +50,24 @@ export function scenarios(framework: Framework): void {
       expect(told.get(`${session}-1`)).toMatch(/executed_arguments.*b\.md/s);
       expect(await stage.states(session)).toEqual(["succeeded"]);
     });
+
+    if (!framework.untyped) {
+      test("an edit that the tool's schema does not take is refused by the server", async () => {
+        const session = fresh("misfit");
+        const effect = new Effect();
+        const turns = [[call(session, 1, ["a.md"])], [call(session, 2, ["b.md"])]];
+        const running = framework.run(play(session, effect, { turns }));
+        for (const file of ["a.md", "b.md"]) {
+          const which = about(session, file);
+          await expect(stage.ann.edit({ files: "all" }, which)).rejects.toThrow(/422/);
+          await expect(stage.ann.edit({ files: [], force: true }, which)).rejects.toThrow(/422/);
+          if (file === "a.md") await stage.ann.approve(which);
+          else await stage.ann.edit({ files: [] }, which);
+        }
+        await running;
+        expect(effect.ran).toEqual([{ files: ["a.md"] }, { files: [] }]);
+      });
+    }
 
     test("an answer in place of a run reaches the model, and nothing runs", async () => {
       const session = fresh("respond");
@@ -125,12 +126,7 @@ export function scenarios(framework: Framework): void {
     test("two calls of one turn are two requests, each with a decision of its own", async () => {
       const session = fresh("parallel");
       const effect = new Effect();
-      const turns = [
-        [
-          { id: `${session}-1`, tool: "delete_files", args: { files: ["yes.md"] } },
-          { id: `${session}-2`, tool: "delete_files", args: { files: ["no.md"] } },
-        ],
-      ];
+      const turns = [[call(session, 1, ["yes.md"]), call(session, 2, ["no.md"])]];
       const running = framework.run(play(session, effect, { turns }));
       // The second one first, where both are asked about at once.
       if (!framework.sequential) await stage.ann.deny("no", about(session, "no.md"));
@@ -145,13 +141,7 @@ export function scenarios(framework: Framework): void {
     test("two equal calls are two requests", async () => {
       const session = fresh("equal");
       const effect = new Effect();
-      const call = { tool: "delete_files", args: { files: ["same.md"] } };
-      const turns = [
-        [
-          { id: `${session}-1`, ...call },
-          { id: `${session}-2`, ...call },
-        ],
-      ];
+      const turns = [[call(session, 1, ["same.md"]), call(session, 2, ["same.md"])]];
       const running = framework.run(play(session, effect, { turns }));
       await stage.ann.approve(inSession(session));
       await stage.ann.deny("once is enough", inSession(session));
@@ -207,7 +197,7 @@ export function scenarios(framework: Framework): void {
       const effect = new Effect();
       await framework.run(
         play(session, effect, {
-          turns: one(session, ["a.md"], "free_read"),
+          turns: [[call(session, 1, ["a.md"], "free_read")]],
           tools: { free_read: effect.run },
         }),
       );
@@ -220,7 +210,7 @@ export function scenarios(framework: Framework): void {
       const effect = new Effect();
       const told = await framework.run(
         play(session, effect, {
-          turns: one(session, ["a.md"], "never_drop"),
+          turns: [[call(session, 1, ["a.md"], "never_drop")]],
           tools: { never_drop: effect.run },
         }),
       );
@@ -257,7 +247,7 @@ export function scenarios(framework: Framework): void {
       // The first life is still there as far as the server knows; its framework gives the call another id in the second.
       const first = framework.run(play(session, effect));
       await stage.ann.pending(inSession(session));
-      const turns = [[{ id: `${session}-2`, tool: "delete_files", args: { files: ["a.md"] } }]];
+      const turns = [[call(session, 2, ["a.md"])]];
       let answered = () => {};
       const asked = new Promise<void>((done) => {
         answered = done;

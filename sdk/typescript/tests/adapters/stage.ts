@@ -1,4 +1,5 @@
 /** What all frameworks are put through: tools with counted effects, a model that follows a script, people who decide. */
+import { afterAll, beforeAll } from "vitest";
 import type { AdapterOptions } from "../../src/adapters/common.js";
 import type { Json, JsonObject, RequestRecord } from "../../src/index.js";
 import { type Reviewer, Server } from "../support/server.js";
@@ -58,18 +59,18 @@ export interface Framework {
   sequential?: boolean;
   /** Whether an error of a tool ends the run; otherwise the model is told. */
   raises?: boolean;
+  /** Whether it does not say what its tools take. */
+  untyped?: boolean;
 }
 
-/** A place to play in: the real server, and a reviewer. */
+/** A place to play in: the real server, and a reviewer, from the first test of a block to its last. */
 export class Stage {
-  private constructor(
-    readonly server: Server,
-    readonly ann: Reviewer,
-  ) {}
+  server!: Server;
+  ann!: Reviewer;
 
-  static async open(): Promise<Stage> {
-    const server = await Server.start({ policy: POLICY });
-    return new Stage(server, await server.reviewer("ann"));
+  async open(): Promise<void> {
+    this.server = await Server.start({ policy: POLICY });
+    this.ann = await this.server.reviewer("ann");
   }
 
   /** Options of a gate in a session of its own. */
@@ -87,10 +88,25 @@ export class Stage {
     return (await this.requests(session)).map(({ state }) => state);
   }
 
-  close(): Promise<void> {
-    return this.server.stop();
+  async close(): Promise<void> {
+    await this.server?.stop();
   }
 }
+
+/** A stage for the tests of the block that asks for it. */
+export function onStage(): Stage {
+  const stage = new Stage();
+  beforeAll(() => stage.open());
+  afterAll(() => stage.close());
+  return stage;
+}
+
+/** The call of a session that has this number. */
+export const call = (session: string, at: number, files: string[], tool = "delete_files"): ModelCall => ({
+  id: `${session}-${at}`,
+  tool,
+  args: { files },
+});
 
 /** A tool that leaves its arguments behind each time it runs. */
 export class Effect {

@@ -73,6 +73,9 @@ export class Server {
   #child: ChildProcess | undefined;
   #gone: Promise<unknown> = Promise.resolve();
   #log = "";
+  get #config(): string {
+    return join(this.folder, "placet.toml");
+  }
 
   private constructor(
     readonly folder: string,
@@ -82,11 +85,12 @@ export class Server {
     this.url = `http://127.0.0.1:${port}`;
   }
 
-  static async start(options: { policy?: string; set?: string[] } = {}): Promise<Server> {
+  static async start(options: { policy?: string; config?: string; set?: string[] } = {}): Promise<Server> {
     const folder = await mkdtemp(join(tmpdir(), "placet-ts-"));
     await writeFile(join(folder, "policy.toml"), options.policy ?? POLICY);
     const set = ["limits.requests_per_second=0", "limits.pending_per_agent=10000", ...(options.set ?? [])];
     const server = new Server(folder, await freePort(), set);
+    if (options.config !== undefined) await writeFile(server.#config, options.config);
     await server.up(true);
     server.agentKey = await server.key("agent", "bot");
     return server;
@@ -96,6 +100,7 @@ export class Server {
   async up(first = false): Promise<void> {
     const args = ["serve", "--data", join(this.folder, "data"), "--listen", `127.0.0.1:${this.port}`];
     if (first) args.push("--policy", join(this.folder, "policy.toml"));
+    if (existsSync(this.#config)) args.push("--config", this.#config);
     for (const each of this.settings) args.push("--set", each);
     const env = { ...process.env, PLACET_BOOTSTRAP_TOKEN: BOOTSTRAP, PLACET_LOG: "warn" };
     const child = spawn(program(), args, { env, stdio: ["ignore", "pipe", "pipe"] });

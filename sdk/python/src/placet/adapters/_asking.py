@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import json
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from .. import args
 from ..errors import Invalid
@@ -27,6 +27,22 @@ UNEDITABLE = ("approve", "deny")
 When = Callable[[str, dict[str, Any]], bool]
 
 
+class Options(TypedDict, total=False):
+    """What all these adapters take: which calls are held, as part of what, and what is said about each of them."""
+
+    tools: _calls.Tools
+    when: When | None
+    session: str | None
+    app: str | None
+    on_outage: str | None
+    risk: str | None
+    summary: str | Callable[[dict[str, Any]], str] | None
+    allowed: Sequence[str]
+    expires_in: str | float | None
+    on_behalf_of: str | None
+    idempotent: bool
+
+
 class Asking:
     """The options that all these adapters have, and the requests they make."""
 
@@ -34,14 +50,15 @@ class Asking:
         self,
         framework: str,
         client: Client | AsyncClient | None,
-        *,
-        tools: _calls.Tools,
-        when: When | None,
         hold_for: float | None,
-        session: str | None,
-        app: str | None,
-        on_outage: str | None,
-        options: Mapping[str, Any],
+        /,
+        *,
+        tools: _calls.Tools = None,
+        when: When | None = None,
+        session: str | None = None,
+        app: str | None = None,
+        on_outage: str | None = None,
+        **options: Any,
     ):
         self.framework = framework
         self.clients = _calls.Clients(client)

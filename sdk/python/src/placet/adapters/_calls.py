@@ -1,24 +1,30 @@
-"""What the adapters of tool-calling frameworks share: which calls are gated, and how one of them becomes a request."""
+"""What the adapters of tool-calling frameworks share: which calls are gated, their requests, and their permits."""
 
 from __future__ import annotations
 
+import contextlib
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .. import keys
 from ..client import AsyncClient, Client
+from ..core.hold import refusal
 from ..errors import ConfigError, Invalid
+from ..held import AsyncHeld
 from ..models import Call
 from ..sessions import current_session as current
 
 if TYPE_CHECKING:
-    from ..held import AsyncHeld, SyncHeld
+    from ..held import SyncHeld
     from ..models import Record
 
 OPTIONS = frozenset({"risk", "summary", "allowed", "expires_in", "on_behalf_of", "idempotent"})
 """What may be said about one tool. The summary may be a function of the arguments."""
+
+KEPT = 1_000
+"""How many calls that stopped in the middle are remembered with their permits."""
 
 Tools = Iterable[str] | Mapping[str, Mapping[str, Any] | bool] | None
 
@@ -59,6 +65,15 @@ class Selection:
     def of(self, tool: str) -> dict[str, Any] | None:
         """What is said about this tool; None when it is not gated."""
         return self._defaults if self._tools is None else self._tools.get(tool)
+
+
+def checked_mode(mode: str, hold_for: float | None) -> str:
+    """Whether calls wait where they are, or end the run; for the frameworks that can do both."""
+    if mode not in {"block", "pause"}:
+        raise ConfigError(f"mode={mode!r}: use block or pause")
+    if mode == "pause" and hold_for is not None:
+        raise ConfigError("hold_for is for mode='block'; a paused run waits until it is resumed")
+    return mode
 
 
 @dataclass(frozen=True)
@@ -166,6 +181,65 @@ async def aask(client: AsyncClient, asked: Call) -> Record:
         return await client.create(asked.body(), key=known.strong, weak_key=known.weak)
     except Invalid as error:
         return await client.create(relaxed(asked, error).body(), key=known.strong, weak_key=known.weak)
+
+
+async def permit(client: AsyncClient, asked: Call, record: Record) -> AsyncHeld:
+    """The permit of a call whose decision this record shows, or why there is none."""
+    if record.state == "approved":
+        return await client.hold(asked)
+    return AsyncHeld(client, refusal(record), asked.tool, record.id)
+
+
+class Kept:
+    """Permits of calls that stopped to ask something of their own: the run that goes on is the approved one."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Any] = {}
+
+    def get(self, asked: Call) -> Any:
+        return self._held.get(_key(asked))
+
+    def keep(self, asked: Call, held: Any) -> bool:
+        """Whether it is kept: of a call without a key nothing can be remembered."""
+        key = _key(asked)
+        if not key:
+            return False
+        self._held[key] = held
+        while len(self._held) > KEPT:
+            self._held.pop(next(iter(self._held)))
+        return True
+
+    def take(self, asked: Call) -> Any:
+        return self._held.pop(_key(asked), None)
+
+
+def _key(asked: Call) -> str:
+    """The key of this very call; empty when it has none."""
+    return (asked.keys.strong if asked.keys else None) or ""
+
+
+@contextlib.asynccontextmanager
+async def claiming(held: Iterable[AsyncHeld]) -> AsyncIterator[None]:
+    """While permits are claimed one after the other: if that fails, none of their calls will run."""
+    try:
+        yield
+    except BaseException as error:
+        for one in held:
+            await one.failed(f"not run: {error}")
+        raise
+
+
+@contextlib.asynccontextmanager
+async def going_on(held: Iterable[AsyncHeld]) -> AsyncIterator[None]:
+    """While a run goes on that was given these permits: its end is what is reported, as nobody sees the calls."""
+    try:
+        yield
+    except Exception as error:
+        for one in held:
+            await one.failed(error)
+        raise
+    for one in held:
+        await one.succeeded(note="the run went on")
 
 
 class Clients:

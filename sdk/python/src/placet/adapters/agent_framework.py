@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import digest, errors
 from . import _calls
-from ._asking import CARRIES, UNEDITABLE, Asking, When, as_text, edited_note, unasked
+from ._asking import CARRIES, UNEDITABLE, Asking, Options, as_text, edited_note, unasked
 
 try:
     from pydantic import BaseModel
@@ -23,6 +23,8 @@ except ImportError as error:  # pragma: no cover
     raise ImportError(f"placet.adapters.agent_framework needs Microsoft Agent Framework: {wanted}") from error
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from agent_framework import AgentSession
 
     from ..client import AsyncClient, Client
@@ -43,28 +45,9 @@ class PlacetMiddleware(FunctionMiddleware):
     """
 
     def __init__(
-        self,
-        client: Client | AsyncClient | None = None,
-        *,
-        tools: _calls.Tools = None,
-        when: When | None = None,
-        hold_for: float | None = None,
-        session: str | None = None,
-        app: str | None = None,
-        on_outage: str | None = None,
-        **options: Any,
+        self, client: Client | AsyncClient | None = None, *, hold_for: float | None = None, **options: Unpack[Options]
     ):
-        self._asking = Asking(
-            "agent-framework",
-            client,
-            tools=tools,
-            when=when,
-            hold_for=hold_for,
-            session=session,
-            app=app,
-            on_outage=on_outage,
-            options=options,
-        )
+        self._asking = Asking("agent-framework", client, hold_for, **options)
 
     async def process(self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]) -> None:
         """Called by the framework for every function call."""

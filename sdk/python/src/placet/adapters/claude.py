@@ -11,8 +11,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from .. import digest, errors
-from ._asking import Asking, When, as_sentence, edited_note, unasked
-from ._calls import Tools
+from ._asking import Asking, Options, as_sentence, edited_note, unasked
 
 try:
     from claude_agent_sdk import HookMatcher, PermissionResultAllow, PermissionResultDeny
@@ -21,6 +20,7 @@ except ImportError as error:  # pragma: no cover
 
 if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeAgentOptions, ToolPermissionContext
+    from typing_extensions import Unpack
 
     from ..client import AsyncClient, Client
     from ..held import AsyncHeld
@@ -49,30 +49,11 @@ class Gate:
     """
 
     def __init__(
-        self,
-        client: Client | AsyncClient | None = None,
-        *,
-        tools: Tools = None,
-        when: When | None = None,
-        hold_for: float = HOLD_FOR,
-        session: str | None = None,
-        app: str | None = None,
-        on_outage: str | None = None,
-        **options: Any,
+        self, client: Client | AsyncClient | None = None, *, hold_for: float = HOLD_FOR, **options: Unpack[Options]
     ):
         if not 0 < hold_for <= LONGEST:
             raise errors.ConfigError(f"hold_for: {hold_for!r} must be more than 0 and at most {LONGEST:g} seconds")
-        self._asking = Asking(
-            "claude-agent-sdk",
-            client,
-            tools=tools,
-            when=when,
-            hold_for=hold_for,
-            session=session,
-            app=app,
-            on_outage=on_outage,
-            options=options,
-        )
+        self._asking = Asking("claude-agent-sdk", client, hold_for, **options)
         self._hold_for = hold_for
         self._open: OrderedDict[tuple[str | None, str], AsyncHeld] = OrderedDict()
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import digest, errors
 from . import _calls
-from ._asking import CARRIES, UNEDITABLE, Asking, When, as_text, edited_note, unasked
+from ._asking import CARRIES, UNEDITABLE, Asking, Options, as_text, edited_note, unasked
 
 try:
     from crewai.hooks import (
@@ -30,7 +30,7 @@ except ImportError as error:  # pragma: no cover
     raise ImportError("placet.adapters.crewai needs CrewAI: pip install 'placet[crewai]'") from error
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
     from ..client import AsyncClient, Client
     from ..held import SyncHeld
@@ -95,28 +95,9 @@ class Gate:
     """
 
     def __init__(
-        self,
-        client: Client | AsyncClient | None = None,
-        *,
-        tools: _calls.Tools = None,
-        when: When | None = None,
-        hold_for: float | None = None,
-        session: str | None = None,
-        app: str | None = None,
-        on_outage: str | None = None,
-        **options: Any,
+        self, client: Client | AsyncClient | None = None, *, hold_for: float | None = None, **options: Unpack[Options]
     ):
-        self._asking = Asking(
-            "crewai",
-            client,
-            tools=tools,
-            when=when,
-            hold_for=hold_for,
-            session=session,
-            app=app,
-            on_outage=on_outage,
-            options=options,
-        )
+        self._asking = Asking("crewai", client, hold_for, **options)
         self._current: contextvars.ContextVar[_Run | None] = contextvars.ContextVar("placet_crewai", default=None)
         # By the identity of CrewAI's dict of arguments, the one thing that both hooks of a call are given.
         self._runs: dict[int, _Run] = {}

@@ -38,8 +38,6 @@ __all__ = ["InterruptBridge", "PlacetMiddleware"]
 
 CARRIES = ("approve", "edit", "deny", "respond")
 PINS = "placet_gated"
-KEPT = 1_000
-"""How many calls that interrupt themselves are remembered with their permits."""
 
 Result = ToolMessage | Command[Any]
 
@@ -72,20 +70,15 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
         **options: Any,
     ):
         super().__init__()
-        if mode not in {"block", "pause"}:
-            raise ConfigError(f"mode={mode!r}: use block or pause")
-        if mode == "pause" and hold_for is not None:
-            raise ConfigError("hold_for is for mode='block'; a paused run waits until it is resumed")
         self.clients = _calls.Clients(client)
         self.selection = _calls.Selection(tools, options, CARRIES)
         self.when = when
-        self.mode = mode
+        self.mode = _calls.checked_mode(mode, hold_for)
         self.hold_for = hold_for
         self.session = session
         self.app = app
         self._made_up = _calls.made_up("langchain")
-        # Permits of calls that the tool's own interrupt paused: the run that goes on is the one that was approved.
-        self._kept: dict[str, Any] = {}
+        self._kept = _calls.Kept()
 
     def tool_node(self, tools: Sequence[Any], **more: Any) -> ToolNode:
         """A gated `ToolNode` for a graph that was not made by `create_agent`."""
@@ -156,7 +149,7 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
             return handler(request)
         try:
             call = self._call(request, options)
-            held = self._kept.get(_key(call))
+            held = self._kept.get(call)
             if self.mode == "pause":
                 self._pause(held.record if held else _calls.ask(self.clients.sync, call), call)
             held = held or _calls.hold(self.clients.sync, call, hold_for=self.hold_for)
@@ -169,13 +162,13 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
         try:
             result = handler(_with(request, held))
         except GraphBubbleUp:
-            self._keep(call, held)
+            self._kept.keep(call, held)
             raise
         except Exception as error:
-            self._forget(call)
+            self._kept.take(call)
             held.failed(error)
             raise
-        self._forget(call)
+        self._kept.take(call)
         failure = _failure(result)
         held.failed(failure) if failure is not None else held.succeeded(_value(result))
         return _noted(request, result, held)
@@ -190,7 +183,7 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
             return await handler(request)
         try:
             call = self._call(request, options)
-            held = self._kept.get(_key(call))
+            held = self._kept.get(call)
             if self.mode == "pause":
                 self._pause(held.record if held else await _calls.aask(self.clients.aio, call), call)
             held = held or await _calls.ahold(self.clients.aio, call, hold_for=self.hold_for)
@@ -203,13 +196,13 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
         try:
             result = await handler(_with(request, held))
         except GraphBubbleUp:
-            self._keep(call, held)
+            self._kept.keep(call, held)
             raise
         except Exception as error:
-            self._forget(call)
+            self._kept.take(call)
             await held.failed(error)
             raise
-        self._forget(call)
+        self._kept.take(call)
         failure = _failure(result)
         await (held.failed(failure) if failure is not None else held.succeeded(_value(result)))
         return _noted(request, result, held)
@@ -234,20 +227,6 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
                     "message": "Waits for a decision in Placet. Resume when it is there; the value does not matter.",
                 }
             )
-
-    def _keep(self, call: Call, held: Held) -> None:
-        if _key(call):
-            self._kept[_key(call)] = held
-            while len(self._kept) > KEPT:
-                self._kept.pop(next(iter(self._kept)))
-
-    def _forget(self, call: Call) -> None:
-        self._kept.pop(_key(call), None)
-
-
-def _key(call: Call) -> str:
-    """The key of this very call; empty when it has none, and then nothing is remembered of it."""
-    return (call.keys.strong if call.keys else None) or ""
 
 
 # --- reading the request ---------------------------------------------------------------------------------------------

@@ -12,8 +12,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from .. import errors
-from ._asking import CARRIES, UNEDITABLE, Asking, When, as_text, edited_note, unasked
-from ._calls import Tools
+from ._asking import CARRIES, UNEDITABLE, Asking, Options, as_text, edited_note, unasked
 
 try:
     from mcp import types
@@ -21,6 +20,8 @@ except ImportError as error:  # pragma: no cover
     raise ImportError("placet.adapters.mcp needs the MCP SDK: pip install 'placet[mcp]'") from error
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ..client import AsyncClient, Client
     from ..held import AsyncHeld
 
@@ -41,13 +42,8 @@ def guard(
     /,
     *,
     server: str | None = None,
-    tools: Tools = None,
-    when: When | None = None,
     hold_for: float | None = None,
-    session: str | None = None,
-    app: str | None = None,
-    on_outage: str | None = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> Guarded:
     """The same session, whose `call_tool` waits for a person.
 
@@ -55,18 +51,7 @@ def guard(
     it stands before the names of its tools, so that policy can tell servers apart. `tools` and `when` choose which
     calls are held; a tool that its server calls destructive is held in any case.
     """
-    asking = Asking(
-        "mcp",
-        client,
-        tools=tools,
-        when=when,
-        hold_for=hold_for,
-        session=session,
-        app=app,
-        on_outage=on_outage,
-        options=options,
-    )
-    return Guarded(inner, asking, server)
+    return Guarded(inner, Asking("mcp", client, hold_for, **options), server)
 
 
 class Guarded:

@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import args
-from ..core.hold import refusal
 from ..errors import ConfigError, NotJson, Refused
-from ..held import Held
 from . import _calls
 from ._asking import as_sentence, as_text, edited_note, unasked
 
@@ -42,6 +40,7 @@ if TYPE_CHECKING:
     from agents.items import ToolApprovalItem
 
     from ..client import AsyncClient, Client
+    from ..held import AsyncHeld, Held
     from ..models import Call, Record
 
 __all__ = ["InterruptionBridge", "gate_tool", "gate_tools", "hosted_mcp_approval"]
@@ -50,9 +49,6 @@ FRAMEWORK = "openai-agents"
 CARRIES = ("approve", "edit", "deny", "respond")
 NATIVE = ("approve", "deny")
 """What the SDK's own approval carries: it runs the call as the model wrote it, or not at all."""
-
-KEPT = 1_000
-"""How many nested agents that stopped are remembered with their permits, for each tool."""
 
 Session = str | Callable[[Any], str | None] | None
 """The session, or how to find it in the context object of the run."""
@@ -110,30 +106,25 @@ def gate_tool(
         raise ConfigError(
             f"gate_tool takes a FunctionTool, not {type(tool).__name__}; decorate with @function_tool first"
         )
-    if mode not in {"block", "pause"}:
-        raise ConfigError(f"mode={mode!r}: use block or pause")
-    if mode == "pause" and hold_for is not None:
-        raise ConfigError("hold_for is for mode='block'; a paused run waits until it is resumed")
     gate = _Gate(
         tool=tool,
         clients=_calls.Clients(client),
         selection=_calls.Selection(None, options, CARRIES),
-        mode=mode,
+        mode=_calls.checked_mode(mode, hold_for),
         hold_for=hold_for,
         session=session,
         app=app,
         made_up=_calls.made_up(FRAMEWORK),
     )
     inner = _inner(tool)
-    # Permits of agents used as tools whose own calls stopped the run: what goes on is the approved run.
-    kept: dict[str, Any] = {}
+    # For agents used as tools, whose own calls may stop the run.
+    kept = _calls.Kept()
 
     async def invoke(ctx: ToolContext[Any], input: str) -> Any:
         try:
             group_id = ctx.run_config.group_id if ctx.run_config and mode == "block" else None
             call = gate.call(ctx.context, input, ctx.tool_call_id, getattr(ctx.agent, "name", None), group_id)
-            key = (call.keys.strong if call.keys else None) or ""
-            held = kept.pop(key, None) or await _calls.ahold(gate.clients.aio, call, hold_for=hold_for)
+            held = kept.take(call) or await _calls.ahold(gate.clients.aio, call, hold_for=hold_for)
         except Exception as error:
             return as_text(unasked(tool.qualified_name, error))
         if not held.go:
@@ -145,10 +136,7 @@ def gate_tool(
         except Exception as error:
             await held.failed(error)
             return await _failed(tool, ctx, error)
-        if key and _stopped(ctx):
-            kept[key] = held
-            while len(kept) > KEPT:
-                kept.pop(next(iter(kept)))
+        if _stopped(ctx) and kept.keep(call, held):
             return output
         await held.succeeded(output)
         return _noted(output, held)
@@ -275,19 +263,13 @@ class InterruptionBridge:
 
     async def run(self, agent: Agent[Any], input: Any, **how: Any) -> RunResult:
         """As `Runner.run`, but returns when no interruption is open any more. `input` may be a kept `RunState`."""
-        held: list[Any] = []
+        held: list[AsyncHeld] = []
         if isinstance(input, RunState) and input.get_interruptions():
             held = await self._settle(input)
         while True:
             before = _ids(input) if isinstance(input, RunState) else []
-            try:
+            async with _calls.going_on(held):
                 result = await Runner.run(agent, input, **how)
-            except Exception as error:
-                for one in held:
-                    await one.failed(error)
-                raise
-            for one in held:
-                await one.succeeded(note="the run went on")
             if not result.interruptions:
                 return result
             input = result.to_state()
@@ -304,7 +286,7 @@ class InterruptionBridge:
         context = _context(state)
         return [await _calls.aask(self.clients.aio, self._call(item, context)) for item in state.get_interruptions()]
 
-    async def _settle(self, state: RunState[Any, Any]) -> list[Any]:
+    async def _settle(self, state: RunState[Any, Any]) -> list[AsyncHeld]:
         """Waits for all decisions and tells the run. The permits of tools that know nothing of Placet are claimed here.
 
         They are claimed last, right before the run goes on: a process killed while it waits has claimed nothing.
@@ -313,27 +295,19 @@ class InterruptionBridge:
         asked = [(item, self._call(item, context)) for item in state.get_interruptions()]
         records = [await _calls.aask(client, call) for _, call in asked]
         records = [await client.wait(record.id) for record in records]
-        held: list[Any] = []
-        try:
+        held: list[AsyncHeld] = []
+        async with _calls.claiming(held):
             for (item, call), record in zip(asked, records, strict=True):
                 if _gate_of(item) is not None:
                     # The tool reads the decision itself, and says no to the model itself.
                     state.approve(item)
                     continue
-                given = (
-                    await client.hold(call)
-                    if record.state == "approved"
-                    else Held(refusal(record), call.tool, record.id)
-                )
+                given = await _calls.permit(client, call, record)
                 if given.go:
                     held.append(given)
                     state.approve(item)
                 else:
                     state.reject(item, rejection_message=as_sentence(given.result()))
-        except BaseException as error:
-            for one in held:
-                await one.failed(f"not run: {error}")
-            raise
         return held
 
     def _call(self, item: ToolApprovalItem, context: Any) -> Call:

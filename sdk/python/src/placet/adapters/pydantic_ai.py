@@ -14,9 +14,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..core.hold import refusal
-from ..errors import ConfigError, PlacetError
-from ..held import Held
+from ..errors import PlacetError
 from . import _calls
 from ._asking import as_sentence, edited_note, unasked
 
@@ -44,6 +42,7 @@ if TYPE_CHECKING:
     from pydantic_ai import RunContext
 
     from ..client import AsyncClient, Client
+    from ..held import AsyncHeld, Held
     from ..models import Call, Record
 
 __all__ = ["DeferredBridge", "PlacetCapability", "PlacetToolset"]
@@ -51,8 +50,6 @@ __all__ = ["DeferredBridge", "PlacetCapability", "PlacetToolset"]
 FRAMEWORK = "pydantic-ai"
 CARRIES = ("approve", "edit", "deny", "respond")
 NATIVE = ("approve", "edit", "deny")
-KEPT = 1_000
-"""How many calls that ask for approval themselves are remembered with their permits."""
 
 
 class _Gate:
@@ -69,25 +66,14 @@ class _Gate:
         app: str | None = None,
         **options: Any,
     ):
-        if mode not in {"block", "pause"}:
-            raise ConfigError(f"mode={mode!r}: use block or pause")
-        if mode == "pause" and hold_for is not None:
-            raise ConfigError("hold_for is for mode='block'; a paused run waits until it is resumed")
         self.clients = _calls.Clients(client)
         self.selection = _calls.Selection(tools, options, CARRIES)
-        self.mode = mode
+        self.mode = _calls.checked_mode(mode, hold_for)
         self.hold_for = hold_for
         self.session = session
         self.app = app
         self.made_up = _calls.made_up(FRAMEWORK)
-        # Permits of calls whose tool stopped to ask for an approval of its own: what goes on is the approved run.
-        self.kept: dict[str, Any] = {}
-
-    def keep(self, key: str, held: Any) -> None:
-        if key:
-            self.kept[key] = held
-            while len(self.kept) > KEPT:
-                self.kept.pop(next(iter(self.kept)))
+        self.kept = _calls.Kept()
 
 
 class PlacetCapability(AbstractCapability[Any]):
@@ -139,8 +125,7 @@ class PlacetToolset(WrapperToolset[Any]):
             return await super().call_tool(name, tool_args, ctx, tool)
         try:
             call = self._call(name, tool_args, ctx, tool, options)
-            key = (call.keys.strong if call.keys else None) or ""
-            held = gate.kept.get(key)
+            held = gate.kept.get(call)
             if gate.mode == "pause" and not ctx.tool_call_approved:
                 await self._pause(call)
             held = held or await _calls.ahold(gate.clients.aio, call, hold_for=gate.hold_for)
@@ -156,16 +141,16 @@ class PlacetToolset(WrapperToolset[Any]):
         try:
             result = await super().call_tool(name, arguments, ctx, tool)
         except ApprovalRequired:
-            gate.keep(key, held)
+            gate.kept.keep(call, held)
             raise
         except CallDeferred:
             await held.succeeded(note="the tool handed the call on; its result comes from elsewhere")
             raise
         except Exception as error:
-            gate.kept.pop(key, None)
+            gate.kept.take(call)
             await held.failed(error)
             raise
-        gate.kept.pop(key, None)
+        gate.kept.take(call)
         await held.succeeded(result.return_value if isinstance(result, ToolReturn) else result)
         return _noted(result, held)
 
@@ -341,34 +326,24 @@ class DeferredBridge:
         killed while it waits has claimed nothing.
         """
         client, asked = self.clients.aio, await self._asked(requests)
-        results, held = DeferredToolResults(), []
-        try:
+        results = DeferredToolResults()
+        held: list[AsyncHeld] = []
+        async with _calls.claiming(held):
             decided = [(part, known, await client.wait(first.id)) for part, known, first in asked]
             for part, known, record in decided:
                 if known and record.state == "approved":
                     # The toolset reads the decision itself, and claims the permit itself.
                     results.approvals[part.tool_call_id] = True
                     continue
-                given = await client.hold(self._call(part)) if record.state == "approved" else None
-                if given is not None and given.go:
+                given = await _calls.permit(client, self._call(part), record)
+                if given.go:
                     held.append(given)
                     changed = given.arguments if given.edited else None
                     results.approvals[part.tool_call_id] = ToolApproved(override_args=changed)
                 else:
-                    refused = given or Held(refusal(record), part.tool_name, record.id)
-                    results.approvals[part.tool_call_id] = ToolDenied(as_sentence(refused.result()))
-        except BaseException as error:
-            for one in held:
-                await one.failed(f"not run: {error}")
-            raise
-        try:
+                    results.approvals[part.tool_call_id] = ToolDenied(as_sentence(given.result()))
+        async with _calls.going_on(held):
             yield results
-        except Exception as error:
-            for one in held:
-                await one.failed(error)
-            raise
-        for one in held:
-            await one.succeeded(note="the run went on")
 
     def _call(self, part: ToolCallPart) -> Call:
         options = self.options.of(part.tool_name) or {}

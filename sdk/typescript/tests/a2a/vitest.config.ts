@@ -1,0 +1,6 @@
+import { defineConfig } from "vitest/config";
+
+// Every file starts a server of its own.
+export default defineConfig({
+  test: { include: ["*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000, maxWorkers: 2 },
+});
