@@ -12,6 +12,7 @@ pub mod fill;
 pub mod list;
 pub mod on_postgres;
 pub mod parked;
+pub mod paused;
 pub mod posts;
 pub mod process;
 pub mod rows;

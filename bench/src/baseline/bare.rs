@@ -1,4 +1,4 @@
-//! Bare axum servers without storage: one parses and answers, the other also parks long polls in memory.
+//! Bare axum servers without storage: one parses and answers, one also parks long polls in memory, one is an agent of A2A.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -19,13 +19,15 @@ use tokio::sync::watch;
 
 use crate::load::target::Target;
 
-/// Which of the two.
+/// Which of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Mode {
     /// Parse the JSON, answer; remember nothing.
     Post,
     /// The calls of a whole cycle, with slots in a map.
     Poll,
+    /// An agent that speaks A2A.
+    Agent,
 }
 
 /// A bare server in a process of its own; ends with this value.
@@ -46,6 +48,7 @@ impl Bare {
         let word = match mode {
             Mode::Post => "post",
             Mode::Poll => "poll",
+            Mode::Agent => "agent",
         };
         let mut child = Command::new(program)
             .args(["bare", word])
@@ -105,7 +108,12 @@ pub async fn serve(mode: Mode) -> Result<()> {
             .route("/v1/requests", post(create))
             .route("/v1/requests/{id}", get(wait))
             .route("/v1/requests/{id}/decision", post(decide)),
+        Mode::Agent => Router::new(),
     };
+    let router = router.with_state(memory).merge(match mode {
+        Mode::Agent => super::agent::routes(),
+        _ => Router::new(),
+    });
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let mut stdout = std::io::stdout();
     writeln!(stdout, "listening on http://{}", listener.local_addr()?)?;
@@ -114,7 +122,7 @@ pub async fn serve(mode: Mode) -> Result<()> {
         // A server that answers late because of Nagle would be no ceiling.
         let _ = stream.set_nodelay(true);
     });
-    axum::serve(listener, router.with_state(memory)).await?;
+    axum::serve(listener, router).await?;
     Ok(())
 }
 

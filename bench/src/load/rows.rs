@@ -1,5 +1,6 @@
 //! The rows of the table, each measured round by round with baseline and subject taking turns.
 
+mod a2a;
 mod doors;
 mod policy;
 mod postgres;
@@ -41,11 +42,13 @@ pub enum Part {
     Postgres,
     /// The doors for clients of other gateways.
     Doors,
+    /// Agents behind the A2A proxy.
+    A2a,
 }
 
 impl Part {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Creates,
         Self::Cycles,
         Self::Decide,
@@ -56,6 +59,7 @@ impl Part {
         Self::Policy,
         Self::Postgres,
         Self::Doors,
+        Self::A2a,
     ];
 }
 
@@ -174,6 +178,7 @@ impl Bench {
             Part::Policy => policy::policy(self, report).await,
             Part::Postgres => postgres::creates(self, report).await,
             Part::Doors => doors::doors(self, report).await,
+            Part::A2a => a2a::a2a(self, report).await,
         }
     }
 

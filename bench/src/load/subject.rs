@@ -1,5 +1,6 @@
 //! The real binary under load: a fresh folder, two keys, and restarts on the same data.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -38,6 +39,20 @@ impl Subject {
         Self::with(bin, dir, |options| {
             options.options.push("--dev".to_owned());
             options.settings.push("doors.open_decide=true".to_owned());
+        })
+    }
+
+    /// The same, in front of an agent.
+    pub fn fronting(bin: &Path, dir: &Path, agent: SocketAddr) -> Result<Self> {
+        let file = tempfile::NamedTempFile::new_in(dir).context("cannot make a configuration file")?;
+        let text = format!(
+            "[[doors.a2a]]\nnamespace = \"bench\"\nagent = \"bare\"\nurl = \"http://{agent}/\"\nexpires_in = \"1h\"\n"
+        );
+        std::fs::write(file.path(), text)?;
+        Self::with(bin, dir, |options| {
+            options.options.push("--dev".to_owned());
+            options.options.extend(["--config".to_owned(), file.path().display().to_string()]);
+            options.settings.push("limits.streams_per_principal=5000".to_owned());
         })
     }
 
