@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
 
 use crate::evidence::{self, Profile, Variant};
@@ -24,6 +24,8 @@ enum Target {
     /// `hitl.py` and `send_event.py` of disler/claude-code-hooks-multi-agent-observability, against the door for them;
     /// then 200 answers while the agent's listener is away, and 50 kills between answer and delivery
     Events(Checkout),
+    /// The kit of a2aproject/a2a-tck, against the approval desk: its branch `1.0-dev` or `0.3.x`, whichever is checked out
+    A2a(Checkout),
     /// The google-adk adapter with older versions of google-adk, each in an environment of its own
     Adk(Versions),
     /// The approval tests of adk-deepagents with our functions in the place of the framework's
@@ -50,6 +52,7 @@ pub(crate) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<ExitC
     match &args.target {
         Target::Community(checkout) => community(workspace, &checkout.checkout)?,
         Target::Events(checkout) => events(workspace, &checkout.checkout)?,
+        Target::A2a(checkout) => a2a(workspace, &checkout.checkout)?,
         Target::Adk(versions) => adk(workspace, &versions.versions)?,
         Target::Deepagents(checkout) => swapped(workspace, "deepagents.py", &checkout.checkout)?,
         Target::Decorator(checkout) => swapped(workspace, "adk_community.py", &checkout.checkout)?,
@@ -94,6 +97,29 @@ fn events(workspace: &Workspace, checkout: &Path) -> Result<()> {
     let mut driver = Command::new(&python);
     driver.arg("-c").arg(include_str!("conformance/events.py")).current_dir(&folder);
     succeed(driver.env("PLACET_BIN", placet).env("CHECKOUT", checkout.canonicalize()?))
+}
+
+/// Their kit as it is, in a copy, because it writes its reports beside itself.
+fn a2a(workspace: &Workspace, checkout: &Path) -> Result<()> {
+    let version = match ["tests/compatibility", "tests/mandatory"].map(|suite| checkout.join(suite).is_dir())
+    {
+        [true, _] => "1.0",
+        [_, true] => "0.3",
+        _ => bail!("{} is not a checkout of a2aproject/a2a-tck", checkout.display()),
+    };
+    let placet = evidence::build(workspace, Profile::Dev, Variant::Tck)?;
+    let folder = workspace.target.join(format!("conformance/a2a-{version}"));
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(folder.parent().context("a folder to copy to")?)?;
+    succeed(Command::new("cp").arg("-R").arg(checkout).arg(&folder))?;
+    let wanted = folder.join("pyproject.toml");
+    let words = ["-r", &wanted.to_string_lossy()];
+    let python = Pool::new(workspace)?.install(&format!("conformance-a2a-{version}"), &words)?;
+    let mut driver = Command::new(&python);
+    driver.arg("-c").arg(include_str!("conformance/a2a.py")).arg(version).current_dir(&folder);
+    succeed(driver.env("PLACET_BIN", placet))
 }
 
 /// Makes the environments itself: one for each version.

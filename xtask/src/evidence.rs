@@ -28,11 +28,24 @@ impl Matrix {
     }
 }
 
-/// The product as it is, or with the planted bugs that the matrices must catch.
+/// The product as it is, with the planted bugs that the matrices must catch, or with a desk that does what the public
+/// conformance kit of A2A wants of an agent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Variant {
     Product,
     Sabotage,
+    Tck,
+}
+
+impl Variant {
+    /// What cargo is told about it.
+    fn features(self) -> &'static [&'static str] {
+        match self {
+            Self::Product => &[],
+            Self::Sabotage => &["--features", "sabotage"],
+            Self::Tck => &["--features", "tck"],
+        }
+    }
 }
 
 /// How to build: quickly, or as it is released.
@@ -68,6 +81,7 @@ pub(crate) fn kept(workspace: &Workspace, profile: Profile, variant: Variant) ->
     folder.join(match variant {
         Variant::Product => "placet",
         Variant::Sabotage => "placet-sabotage",
+        Variant::Tck => "placet-tck",
     })
 }
 
@@ -76,14 +90,11 @@ pub(crate) fn program(workspace: &Workspace, profile: Profile, matrix: Matrix) -
     workspace.target.join(profile.folder()).join(matrix.name())
 }
 
-/// Builds the binary and copies it aside. Both variants share one target folder, so that only the few crates
-/// that know the feature are built twice; the copy keeps one from replacing the other.
+/// Builds the binary and copies it aside. The variants share one target folder, so that only the few crates
+/// that know the feature are built twice; the copy keeps one from replacing another.
 pub(crate) fn build(workspace: &Workspace, profile: Profile, variant: Variant) -> Result<PathBuf> {
     let mut cargo = workspace.cargo(["build", "-p", "placet"]);
-    cargo.args(profile.flag());
-    if variant == Variant::Sabotage {
-        cargo.args(["--features", "sabotage"]);
-    }
+    cargo.args(profile.flag()).args(variant.features());
     succeed(&mut cargo)?;
     let copy = kept(workspace, profile, variant);
     copy_program(&workspace.target.join(profile.folder()).join("placet"), &copy)?;

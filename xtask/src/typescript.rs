@@ -1,4 +1,5 @@
-//! The TypeScript SDK: types, style and tests against the real binary, then its adapters in the real frameworks.
+//! The TypeScript SDK: types, style and tests against the real binary, then its adapters in the real frameworks, and the
+//! A2A doors as the real A2A clients use them.
 
 use std::path::Path;
 use std::time::Duration;
@@ -24,5 +25,9 @@ pub(crate) fn run(workspace: &Workspace, binary: &Path) -> Result<()> {
         .context("the TypeScript SDK fails")?;
     packages(&adapters)?;
     succeed_within(npm(&adapters, ["test"])?.env("PLACET_BIN", binary), LIMIT)
-        .context("the TypeScript SDK fails in a real framework")
+        .context("the TypeScript SDK fails in a real framework")?;
+    let a2a = sdk.join("tests/a2a");
+    packages(&a2a)?;
+    succeed_within(npm(&a2a, ["test"])?.env("PLACET_BIN", binary), LIMIT)
+        .context("the A2A doors fail with a real client")
 }

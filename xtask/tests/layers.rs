@@ -148,6 +148,45 @@ fn core_policy_and_ledger_build_without_tokio() {
     assert!(impure.is_empty(), "{}", impure.join("\n"));
 }
 
+/// Features that change what the product does; only the builds that want them turn them on.
+const NEVER_RELEASED: [&str; 2] = ["sabotage", "tck"];
+
+/// One sentence for every way such a feature could get into a build that did not ask for it.
+fn leaking(packages: &[Value]) -> Vec<String> {
+    let mut leaks = Vec::new();
+    for package in packages {
+        let name = text(&package["name"]);
+        for (feature, turns_on) in package["features"].as_object().into_iter().flatten() {
+            for on in list(turns_on).iter().map(text) {
+                let last = on.rsplit('/').next().unwrap_or_default();
+                if NEVER_RELEASED.contains(&last) && last != feature {
+                    leaks.push(format!("the feature `{feature}` of `{name}` turns on `{on}`"));
+                }
+            }
+        }
+        for dependency in list(&package["dependencies"]) {
+            for feature in list(&dependency["features"]).iter().map(text) {
+                if NEVER_RELEASED.contains(&feature.as_str()) {
+                    leaks.push(format!("`{name}` wants {} with `{feature}`", dependency["name"]));
+                }
+            }
+        }
+    }
+    leaks
+}
+
+#[test]
+fn what_is_never_released_is_turned_on_by_nothing_else() {
+    let metadata = metadata(&["--no-deps"]);
+    let packages = list(&metadata["packages"]);
+    let has = |name: &str| packages.iter().any(|package| package["features"].get(name).is_some());
+    assert!(NEVER_RELEASED.into_iter().all(has), "a feature was renamed: name it in xtask/tests/layers.rs");
+    assert_eq!(leaking(packages), Vec::<String>::new());
+    let default =
+        serde_json::json!([{"name": "placet", "features": {"default": ["tck"]}, "dependencies": []}]);
+    assert_eq!(leaking(list(&default)), ["the feature `default` of `placet` turns on `tck`"]);
+}
+
 #[test]
 fn a_dependency_over_several_layers_downwards_is_right() {
     let workspace = graph(&[
