@@ -5,7 +5,8 @@
 #   ./try.sh --live       the server stays, and you decide in the dashboard
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-placet=$(realpath "$(command -v "${PLACET_BIN:-placet}")")
+placet=$(command -v "${PLACET_BIN:-placet}") || { echo "there is no placet here: run cargo build --release, and set PLACET_BIN to target/release/placet" >&2; exit 1; }
+placet=$(realpath "$placet")
 python=${PYTHON:-python3}
 work=$(mktemp -d)
 export NO_COLOR=1 CREDITS="$work/credits.log"

@@ -7,7 +7,8 @@
 # Needs Python with langchain, langgraph-checkpoint-sqlite and sdk/python; PYTHON names the interpreter.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-placet=$(realpath "$(command -v "${PLACET_BIN:-placet}")")
+placet=$(command -v "${PLACET_BIN:-placet}") || { echo "there is no placet here: run cargo build --release, and set PLACET_BIN to target/release/placet" >&2; exit 1; }
+placet=$(realpath "$placet")
 python=${PYTHON:-python3}
 work=$(mktemp -d)
 cd "$work"

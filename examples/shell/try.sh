@@ -4,7 +4,8 @@
 #   ./try.sh              with `placet` in PATH, or PLACET_BIN=target/debug/placet ./try.sh
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-placet=$(realpath "$(command -v "${PLACET_BIN:-placet}")")
+placet=$(command -v "${PLACET_BIN:-placet}") || { echo "there is no placet here: run cargo build --release, and set PLACET_BIN to target/release/placet" >&2; exit 1; }
+placet=$(realpath "$placet")
 work=$(mktemp -d)
 export NO_COLOR=1
 

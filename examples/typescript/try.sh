@@ -5,7 +5,8 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 sdk=$(realpath "$here/../../sdk/typescript")
-placet=$(realpath "$(command -v "${PLACET_BIN:-placet}")")
+placet=$(command -v "${PLACET_BIN:-placet}") || { echo "there is no placet here: run cargo build --release, and set PLACET_BIN to target/release/placet" >&2; exit 1; }
+placet=$(realpath "$placet")
 [ -e "$sdk/dist/index.js" ] || { echo "build the package first: cd sdk/typescript && npm install --no-save && npm run build" >&2; exit 1; }
 work=$(mktemp -d)
 export NO_COLOR=1

@@ -6,7 +6,8 @@
 #
 # Needs Node 20 and jq, and once a network: npm installs the packages that are missing.
 set -euo pipefail
-placet=$(realpath "$(command -v "${PLACET_BIN:-placet}")")
+placet=$(command -v "${PLACET_BIN:-placet}") || { echo "there is no placet here: run cargo build --release, and set PLACET_BIN to target/release/placet" >&2; exit 1; }
+placet=$(realpath "$placet")
 cd "$(dirname "$0")"
 work=$(mktemp -d)
 export NO_COLOR=1
