@@ -41,10 +41,21 @@ pub(crate) async fn key_new(args: KeyNewArgs) -> anyhow::Result<ExitCode> {
         Location::Folder(data) => socket::ask(data, &request).await?,
         Location::Postgres(_) => None,
     };
+    // A folder that is misspelt, or that a server elsewhere knows nothing of, is not to be taken for one with a server.
+    let made = match &location {
+        Location::Folder(data) if asked.is_none() && !data.is_dir() => Some(data.clone()),
+        _ => None,
+    };
     let answer = match asked {
         Some(answer) => answer,
         None => alone(location, request).await?,
     };
+    if let Some(data) = made {
+        output::to_stderr(&format!(
+            "There was no data in {}: a new database is there now, and only a server that runs on it knows this key.",
+            safe(&data.display().to_string())
+        ));
+    }
     match answer {
         KeyAnswer::Refused(why) => Err(usage(why)),
         KeyAnswer::Made { id, key } if args.json => {

@@ -179,3 +179,16 @@ fn colour_is_off_without_a_terminal_and_on_when_asked_for() {
     assert!(!placet(&["inbox"]).stderr.contains(&0x1b));
     assert!(placet(&["--color", "always", "inbox"]).stderr.contains(&0x1b));
 }
+
+#[test]
+fn a_key_in_a_new_database_is_said_to_be_of_that_one_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data").display().to_string();
+    let made = |name: &str| {
+        let output = placet(&["key", "new", "--role", "agent", "--name", name, "--data", &data]);
+        assert!(output.status.success(), "{output:?}");
+        text(&output.stderr)
+    };
+    assert!(made("bot").contains("There was no data in"));
+    assert!(!made("other").contains("There was no data in"), "it is there now");
+}
