@@ -30,6 +30,7 @@ mod watch;
 use std::{
     collections::{HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 pub(super) use agent::Agent;
@@ -83,6 +84,17 @@ impl Proxy {
     fn turn(&self, key: String) -> Option<Busy<'_>> {
         let fresh = self.busy.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
         fresh.then(|| Busy { proxy: self, key })
+    }
+
+    /// The same, and a little patience: whoever is at it may not have seen what was decided last.
+    async fn turn_soon(&self, key: &str) -> Option<Busy<'_>> {
+        for _ in 0..40 {
+            if let Some(turn) = self.turn(key.to_owned()) {
+                return Some(turn);
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        None
     }
 
     pub(super) fn agent(&self, namespace: &str, agent: &str) -> Option<Arc<Agent>> {

@@ -39,6 +39,9 @@ pub(crate) enum Manner {
     SaysNothingAndWaits,
     /// The answer to a pause is taken and being carried out; the task still looks paused.
     LooksPausedAtWork,
+    /// The answer to a pause is taken, and with it what was asked out of the status; the rest comes when it behaves in another
+    /// way.
+    EmptiesStatus,
     /// The answer to a pause is taken, and the task ends badly with it.
     FailsWithAnswer,
     /// Its streams tell of tasks of others too.
@@ -134,6 +137,11 @@ impl Agent {
         self.with(|inner| inner.params.get(method).cloned()).expect("it was called")
     }
 
+    /// A task as it has it.
+    pub(crate) fn task(&self, id: &str) -> Value {
+        self.with(|inner| whole(true, id, &inner.tasks[id]))
+    }
+
     /// How often a method was called.
     pub(crate) fn called(&self, method: &str) -> usize {
         self.with(|inner| inner.calls.iter().filter(|(name, _)| name == method).count())
@@ -175,6 +183,11 @@ impl Agent {
             (task.state, task.calls) = ("input-required", calls);
             task.message = Some(serde_json::from_str(&text).unwrap());
         });
+    }
+
+    /// A paused task does not say any more what it waits for.
+    pub(crate) fn hush(&self, id: &str) {
+        self.with(|inner| inner.tasks.get_mut(id).expect("a task").message = None);
     }
 
     /// Changes what a paused task waits for, under the same ids.
@@ -319,11 +332,18 @@ async fn rpc(
         }
         "SendMessage" | "message/send" | "SendStreamingMessage" | "message/stream" => {
             let streams = method.to_lowercase().contains("stream");
+            let answers = !params["message"]["taskId"].is_null();
+            if manner == Manner::EmptiesStatus && answers {
+                agent.hush(params["message"]["taskId"].as_str().unwrap_or_default());
+                while agent.with(|inner| inner.manner) == Manner::EmptiesStatus {
+                    tokio::time::sleep(Duration::from_millis(2)).await;
+                }
+            }
             let events = match take(&agent, new, &params["message"], manner) {
                 Ok(events) => events,
                 Err((code, why)) => return refuse(code, &why),
             };
-            if manner == Manner::BreaksAfterAnswer && !params["message"]["taskId"].is_null() {
+            if manner == Manner::BreaksAfterAnswer && answers {
                 // Headers and nothing else: nobody can tell what became of it.
                 let broken =
                     futures_util::stream::once(async { Err::<String, _>(std::io::Error::other("gone")) });

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::{
     agent::{Agent, Manner},
     front::{
-        Scene, Talk, decide, front, id, in_time, paused, pending, ran, record, state, until, until_record,
+        Scene, Talk, decide, front, id, in_time, paused, pending, proxied, ran, record, state, until,
+        until_record,
     },
 };
 use crate::support::until_so;
@@ -123,7 +124,11 @@ fn a_pause_that_changed_while_people_decided_is_asked_anew_and_the_old_yes_is_no
         decide(&ann, &shown[0], json!({"decision": "approve"})).await;
         until_record(&ann, &shown[0], "cancelled").await;
         assert_eq!((agent.ran(), agent.answers().len()), (vec![], 0));
-        talk.get(&bot, id(&task)).await.unwrap();
+        until_so(async || {
+            talk.get(&bot, id(&task)).await.unwrap();
+            !pending(&ann).await.is_empty()
+        })
+        .await;
         let anew = pending(&ann).await;
         assert_eq!((anew.len(), anew[0]["arguments"]["path"].as_str()), (1, Some("everything")));
         decide(&ann, &anew[0], json!({"decision": "deny", "reason": "no"})).await;
@@ -306,5 +311,60 @@ fn an_answer_that_the_agent_refuses_for_good_is_tried_some_times_and_then_given_
         assert!(agent.called("SendStreamingMessage") > 3, "{}", agent.called("SendStreamingMessage"));
         assert_eq!(state(&Talk::New.get(&bot, id(&task)).await.unwrap()), "failed");
         assert_eq!(agent.ran(), []);
+    });
+}
+
+#[test]
+fn an_agent_that_has_the_answer_and_is_about_to_go_on_asks_nothing_new() {
+    for talk in [Talk::Old, Talk::New] {
+        proxied(
+            |_| {},
+            async |server, agent| {
+                let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
+                let task = talk.send(&bot, "delete a", json!({})).await.unwrap();
+                let waiting = pending(&ann).await;
+                agent.behave(Manner::EmptiesStatus);
+                decide(&ann, &waiting[0], json!({"decision": "approve"})).await;
+                let at_agent = async || agent.task(id(&task))["status"].get("message").is_none();
+                until_so(at_agent).await;
+                for _ in 0..5 {
+                    assert_eq!(state(&talk.get(&bot, id(&task)).await.unwrap()), "working", "{talk:?}");
+                }
+                agent.behave(Manner::Well);
+                until(talk, &bot, id(&task), "completed").await;
+                until_record(&ann, &waiting[0], "succeeded").await;
+                let asked = ann.get("/v1/requests").await.expect(200);
+                assert_eq!(asked["items"].as_array().unwrap().len(), 1, "{talk:?}: {asked}");
+                assert_eq!((agent.ran(), agent.answers().len()), (ran(&["a"]), 1));
+            },
+        );
+    }
+}
+
+#[test]
+fn a_pause_that_is_answered_behind_our_back_is_withdrawn_and_nothing_new_is_asked() {
+    paused("delete a", async |Scene { agent, bot, ann, task, waiting, .. }| {
+        agent.hush(id(&task));
+        assert_eq!(state(&Talk::New.get(&bot, id(&task)).await.unwrap()), "working");
+        agent.finish(id(&task));
+        until(Talk::New, &bot, id(&task), "completed").await;
+        until_record(&ann, &waiting[0], "cancelled").await;
+        let asked = ann.get("/v1/requests").await.expect(200);
+        assert_eq!(asked["items"].as_array().unwrap().len(), 1, "{asked}");
+    });
+}
+
+#[test]
+fn a_task_that_stays_paused_without_a_word_is_put_to_people_in_the_end() {
+    paused("delete a", async |Scene { server, agent, bot, ann, task, waiting }| {
+        agent.behave(Manner::LooksPausedAtWork);
+        decide(&ann, &waiting[0], json!({"decision": "approve"})).await;
+        until_record(&ann, &waiting[0], "succeeded").await;
+        agent.hush(id(&task));
+        Talk::New.get(&bot, id(&task)).await.unwrap();
+        assert_eq!(pending(&ann).await, Vec::<Value>::new(), "it may be about to go on");
+        server.kit.clock().advance(Duration::from_mins(2));
+        Talk::New.get(&bot, id(&task)).await.unwrap();
+        assert_eq!(pending(&ann).await.len(), 1);
     });
 }

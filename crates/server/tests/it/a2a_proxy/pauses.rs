@@ -14,6 +14,17 @@ use super::{
 };
 use crate::support::until_so;
 
+/// A policy that asks nobody about files that are called so.
+const ALLOWS_TMP: &str = r#"
+version = 1
+
+[[rule]]
+name = "tmp"
+tool = "delete_file"
+when = 'args.path == "tmp"'
+effect = "allow"
+"#;
+
 both! {
     async fn a_pause_is_held_and_one_complete_answer_is_sent_when_all_is_decided(backend: Backend) {
         for talk in [Talk::Old, Talk::New] {
@@ -315,10 +326,7 @@ fn an_early_yes_waits_for_the_other_items_however_long_people_take() {
         |upstream| upstream.expires_in = Some("2h".to_owned()),
         async |server, agent| {
             let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
-            server
-                .kit
-                .put_policy("version = 1\n\n[[rule]]\nname = \"tmp\"\ntool = \"delete_file\"\nwhen = 'args.path == \"tmp\"'\neffect = \"allow\"\n")
-                .await;
+            server.kit.put_policy(ALLOWS_TMP).await;
             let task = Talk::New.send(&bot, "delete tmp,a,b", json!({})).await.unwrap();
             let waiting = pending(&ann).await;
             decide(&ann, &waiting[0], json!({"decision": "approve"})).await;

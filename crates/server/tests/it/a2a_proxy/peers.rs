@@ -4,8 +4,9 @@ use serde_json::json;
 
 use super::{
     agent::Manner,
-    front::{PATH, Scene, Talk, decide, id, paused, pending, proxied, ran, until},
+    front::{PATH, Scene, Talk, decide, id, paused, pending, proxied, ran, state, until},
 };
+use crate::support::until_so;
 
 #[test]
 fn an_agent_that_answers_html_or_too_much_is_refused_in_the_protocols_words() {
@@ -119,7 +120,18 @@ fn a_task_that_people_decide_on_can_be_read_while_its_agent_is_away() {
         decide(&ann, &pending(&ann).await[0], json!({"decision": "approve"})).await;
         until(Talk::New, &bot, id(&task), "completed").await;
         assert_eq!(agent.ran(), ran(&["a"]));
-        // Nobody decides any more: then only the agent can say how it stands.
+    });
+}
+
+#[test]
+fn a_task_that_has_ended_is_not_shown_as_waiting_while_its_agent_is_away() {
+    paused("delete a", async |Scene { agent, bot, ann, task, waiting, .. }| {
+        agent.behave(Manner::SaysNothingAndWaits);
+        decide(&ann, &waiting[0], json!({"decision": "approve"})).await;
+        until_so(async || !agent.answers().is_empty()).await;
+        // Its end is seen before anybody knows that the answer arrived.
+        agent.finish(id(&task));
+        assert_eq!(state(&Talk::New.get(&bot, id(&task)).await.unwrap()), "completed");
         agent.behave(Manner::Html);
         assert_eq!(Talk::New.get(&bot, id(&task)).await.unwrap_err()["code"], -32006);
     });

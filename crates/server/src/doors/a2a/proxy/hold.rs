@@ -138,6 +138,9 @@ async fn hold(state: &State, agent: &Agent, kept: &mut Kept, status: &Value) -> 
     if status.to_string().len() > LARGEST {
         return broken(state, agent, kept, format!("it has more than {LARGEST} bytes")).await;
     }
+    if is_answered(state, agent, kept, status) {
+        return Ok(shown);
+    }
     let print = pause.fingerprint();
     // The same pause again after it was given up for past: people are asked again, because what they said then was withdrawn.
     let same = kept.facts.pause.as_ref().filter(|known| known.print == print);
@@ -167,10 +170,11 @@ async fn hold(state: &State, agent: &Agent, kept: &mut Kept, status: &Value) -> 
                 stage: Stage::Held,
                 secret: secret.clone(),
             };
-            let last = kept.facts.pause.as_ref().map(|pause| pause.group.clone());
+            let standing = |pause: &Paused| (pause.group.clone(), pause.stage.clone());
+            let last = kept.facts.pause.as_ref().map(standing);
             kept::update(&state.gate, agent, kept, |facts| {
-                // Whoever was faster saw this pause too, or a later one.
-                let first = facts.pause.as_ref().map(|pause| &pause.group) == last.as_ref();
+                // Whoever was faster saw this pause too, or a later one, or has answered the last one meanwhile.
+                let first = facts.pause.as_ref().map(standing) == last;
                 if first {
                     facts.pause = Some(wanted(&group));
                 }
@@ -208,12 +212,31 @@ async fn hold(state: &State, agent: &Agent, kept: &mut Kept, status: &Value) -> 
     Ok(shown)
 }
 
+/// Whether a task only looks paused: its answer is on its way and whoever brings it is not done, or the agent has it and is about
+/// to go on. Some take what they asked out of the status at once and say that they are at work a little later, so a pause
+/// without a word is no question for as long as that can take.
+fn is_answered(state: &State, agent: &Agent, kept: &Kept, status: &Value) -> bool {
+    let Some(known) = &kept.facts.pause else { return false };
+    let says_nothing = |status: &Value| status.get("message").is_none_or(Value::is_null);
+    let emptied = says_nothing(status) && !says_nothing(&known.status);
+    match known.stage {
+        Stage::Resuming { .. } => true,
+        Stage::Held => emptied,
+        Stage::Resumed => emptied && !is_old(state, agent, known),
+        Stage::Stale | Stage::UpstreamLost | Stage::Failed => false,
+    }
+}
+
+/// Whether the agent had the answer so long ago that it cannot still be about to go on.
+fn is_old(state: &State, agent: &Agent, known: &Paused) -> bool {
+    let age = state.gate.now().millis().saturating_sub(known.settled_at);
+    u128::from(age) > agent.settings.resend_after.as_millis()
+}
+
 /// Whether a pause that is seen again is a new one: the last was given up for past, or its answer is so old that the agent cannot
 /// still be about to go on.
 fn is_over(state: &State, agent: &Agent, known: &Paused) -> bool {
-    let age = state.gate.now().millis().saturating_sub(known.settled_at);
-    let old = u128::from(age) > agent.settings.resend_after.as_millis();
-    known.stage == Stage::Stale || (known.stage == Stage::Resumed && old)
+    known.stage == Stage::Stale || (known.stage == Stage::Resumed && is_old(state, agent, known))
 }
 
 /// A pause that nobody here can put to people: the task is given up, and never gone on with.

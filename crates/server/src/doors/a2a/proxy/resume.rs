@@ -24,8 +24,8 @@ use super::{
 };
 use crate::State;
 
-/// How long an answer may be on its way before somebody else may look after it.
-const ON_ITS_WAY: Duration = Duration::from_mins(1);
+/// How long an answer may be on its way before somebody else may look after it, in milliseconds.
+const ON_ITS_WAY: u64 = 60_000;
 /// How often an answer that the agent refuses for its shape is tried again.
 const REFUSED: u32 = 5;
 /// How long the agent may take to say that it has the answer.
@@ -74,7 +74,7 @@ async fn answer(
     attempts: u32,
 ) -> Result<AttemptResult, GateError> {
     // A slow attempt must not meet its own repetition.
-    let Some(_turn) = state.proxy.turn(kept::key(&agent, task)) else {
+    let Some(_turn) = state.proxy.turn_soon(&kept::key(&agent, task)).await else {
         return Ok(AttemptResult::Failed("the answer is being sent".to_owned()));
     };
     let Some(kept) = kept::load(&state.gate, &agent, task).await? else {
@@ -156,26 +156,33 @@ impl Resume<'_> {
 
     /// Marks the answer as being on its way, by us; and says whether it may have been sent before.
     async fn take_over(&mut self) -> Result<Option<(Option<Sent>, String)>, GateError> {
-        let now = self.state.gate.now();
-        let by = self.state.gate.store().owner().to_owned();
-        let Some(pause) = &mut self.kept.facts.pause else { return Ok(None) };
-        let before = match &pause.stage {
-            Stage::Held => None,
-            Stage::Resuming { by: other, since, sent } => {
-                let late = now.millis().saturating_sub(*since);
-                // An embedded database has one server: whoever had it before is gone.
-                let alive = self.state.gate.store().is_shared() && *other != by;
-                if alive && u128::from(late) < ON_ITS_WAY.as_millis() {
-                    return Ok(None);
-                }
-                sent.clone()
-            }
-            _ => return Ok(None),
+        let Some(group) = self.kept.facts.pause.as_ref().map(|pause| pause.group.clone()) else {
+            return Ok(None);
         };
-        let secret = pause.secret.clone();
-        pause.stage = Stage::Resuming { by, since: now.millis(), sent: before.clone() };
-        let saved = kept::save(&self.state.gate, &self.agent, &mut self.kept).await?;
-        Ok(saved.then_some((before, secret)))
+        let now = self.state.gate.now().millis();
+        let by = self.state.gate.store().owner();
+        // An embedded database has one server: whoever had it before is gone.
+        let shared = self.state.gate.store().is_shared();
+        let mut taken = None;
+        let saved = kept::update(&self.state.gate, &self.agent, &mut self.kept, |facts| {
+            taken = None;
+            let Some(pause) = facts.pause.as_mut().filter(|pause| pause.group == group) else { return false };
+            let before = match &pause.stage {
+                Stage::Held => None,
+                Stage::Resuming { by: other, since, .. }
+                    if shared && other != by && now.saturating_sub(*since) < ON_ITS_WAY =>
+                {
+                    return false;
+                }
+                Stage::Resuming { sent, .. } => sent.clone(),
+                _ => return false,
+            };
+            pause.stage = Stage::Resuming { by: by.to_owned(), since: now, sent: before.clone() };
+            taken = Some((before, pause.secret.clone()));
+            true
+        });
+        let saved = saved.await?;
+        Ok(taken.filter(|_| saved))
     }
 
     /// Writes down that the answer may leave from now on. Before this nothing was sent; after it, nobody sends blindly.

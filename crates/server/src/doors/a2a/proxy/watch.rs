@@ -115,10 +115,12 @@ async fn one(state: &State, agent: Arc<Agent>, mut kept: Kept) {
             return;
         }
     };
-    let held = matches!(&before, Some((_, Stage::Held)));
-    let over = held && shown.state.is_some_and(|state| !state.is_interrupted()) && !shown.waits;
-    if over && kept.facts.lost.is_none() {
-        stale(state, &agent, &mut kept).await;
+    let over = shown.state.is_some_and(|state| !state.is_interrupted()) && !shown.waits;
+    if let Some((group, Stage::Held)) = before
+        && over
+        && kept.facts.lost.is_none()
+    {
+        stale(state, &agent, &mut kept, &group).await;
     }
     let follows = kept.facts.open_pause().is_none() && !kept.facts.ended && kept.facts.lost.is_none();
     if follows && state.proxy.hub.is_followed(&kept::key(&agent, &kept.id)) {
@@ -127,9 +129,9 @@ async fn one(state: &State, agent: Arc<Agent>, mut kept: Kept) {
 }
 
 /// The agent went on without the decision that people were asked for.
-async fn stale(state: &State, agent: &Agent, kept: &mut Kept) {
+async fn stale(state: &State, agent: &Agent, kept: &mut Kept, group: &str) {
     let marked = kept::update(&state.gate, agent, kept, |facts| match &mut facts.pause {
-        Some(pause) if pause.stage == Stage::Held => {
+        Some(pause) if pause.group == group && pause.stage == Stage::Held => {
             pause.stage = Stage::Stale;
             true
         }
