@@ -102,8 +102,10 @@ pub(crate) fn build(workspace: &Workspace, profile: Profile, variant: Variant) -
     Ok(copy)
 }
 
+/// Together with `placet`: the programs alone want fewer features of what both are made of, and all that would be
+/// built once more.
 pub(crate) fn build_matrices(workspace: &Workspace, profile: Profile) -> Result<()> {
-    succeed(workspace.cargo(["build", "-p", "placet-bench", "--bins"]).args(profile.flag()))
+    succeed(workspace.cargo(["build", "-p", "placet", "-p", "placet-bench", "--bins"]).args(profile.flag()))
 }
 
 /// `cargo xtask crash | powercut | bench`: the whole matrix, on the release binary.

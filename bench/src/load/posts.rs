@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -31,21 +31,37 @@ pub fn post(addr: SocketAddr, path: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Runs `clients` clients, each with a connection of its own.
+/// Runs `clients` clients, each with a connection of its own; for longer, when no call got its good answer.
 pub async fn run(
     addr: SocketAddr,
     path: &str,
     body: &str,
     status: u16,
     clients: usize,
-    pace: Pace,
+    mut pace: Pace,
 ) -> Result<Posted> {
+    let call = post(addr, path, body);
+    loop {
+        let posted = window(addr, &call, status, clients, pace).await?;
+        if !posted.latency.is_empty() {
+            return Ok(posted);
+        }
+        pace = pace.slower().filter(|_| posted.failed == 0).with_context(|| {
+            let (time, failed) = (pace.measure.as_millis(), posted.failed);
+            format!(
+                "not one call was answered with {status} in {time} ms, and {failed} were answered otherwise"
+            )
+        })?;
+    }
+}
+
+/// One window of `pace`.
+async fn window(addr: SocketAddr, call: &[u8], status: u16, clients: usize, pace: Pace) -> Result<Posted> {
     let begin = Instant::now() + pace.warm_up;
     let end = begin + pace.measure;
-    let call = post(addr, path, body);
     let mut tasks: JoinSet<Result<(Vec<Duration>, usize)>> = JoinSet::new();
     for _ in 0..clients {
-        let call = call.clone();
+        let call = call.to_vec();
         tasks.spawn(async move {
             let mut conn = Conn::open(addr).await?;
             let (mut recorded, mut failed) = (Vec::new(), 0);
@@ -74,9 +90,6 @@ pub async fn run(
     tokio::time::timeout(pace.warm_up + pace.measure + Duration::from_mins(1), drain)
         .await
         .context("a client was still waiting for its answer a minute after the end")??;
-    if recorded.is_empty() {
-        bail!("not one call was answered with {status} in {} ms", pace.measure.as_millis());
-    }
     let per_second = recorded.len() as f64 / pace.measure.as_secs_f64();
     Ok(Posted { per_second, latency: Latencies::new(recorded), failed })
 }
