@@ -76,7 +76,22 @@ struct Inner {
     last: u32,
     /// Whether it does not know a task the next time it is asked for one.
     misses: bool,
+    /// The next question for a task, if it is to be answered late.
+    late: Late,
     card: Option<Value>,
+}
+
+/// A question for a task whose answer was written when it was asked, and comes when things have moved on.
+#[derive(Debug, Default)]
+enum Late {
+    #[default]
+    No,
+    /// The next one.
+    Next,
+    /// It was asked, and nobody answered yet.
+    Asked,
+    /// This is the answer.
+    Answered(Value),
 }
 
 impl Inner {
@@ -150,6 +165,21 @@ impl Agent {
     /// As one of several copies of it, which has not heard of a task yet.
     pub(crate) fn miss_once(&self) {
         self.with(|inner| inner.misses = true);
+    }
+
+    /// The next time it is asked for a task its answer comes late.
+    pub(crate) fn answer_late(&self) {
+        self.with(|inner| inner.late = Late::Next);
+    }
+
+    /// Whether that question has come.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.with(|inner| matches!(inner.late, Late::Asked))
+    }
+
+    /// And this is its answer.
+    pub(crate) fn answer_now(&self, task: Value) {
+        self.with(|inner| inner.late = Late::Answered(task));
     }
 
     /// As after a restart with its tasks in memory.
@@ -314,10 +344,15 @@ async fn rpc(
     let params = &body["params"];
     let named = params["id"].as_str().unwrap_or_default().to_owned();
     match method.as_str() {
-        "GetTask" | "tasks/get" => match agent.with(|inner| inner.task(&named)) {
-            Some(task) => answer(whole(new, &named, &task)),
-            None => refuse(-32001, "no such task"),
-        },
+        "GetTask" | "tasks/get" => {
+            if let Some(task) = late(&agent).await {
+                return answer(task);
+            }
+            match agent.with(|inner| inner.task(&named)) {
+                Some(task) => answer(whole(new, &named, &task)),
+                None => refuse(-32001, "no such task"),
+            }
+        }
         "CancelTask" | "tasks/cancel" => {
             let task = agent.with(|inner| {
                 let task = inner.tasks.get_mut(&named)?;
@@ -361,6 +396,22 @@ async fn rpc(
             answer(if new { json!({"task": whole}) } else { whole })
         }
         _ => refuse(-32601, "no such method"),
+    }
+}
+
+/// The late answer, if this question is the one that gets it.
+async fn late(agent: &Agent) -> Option<Value> {
+    let is_next = agent.with(|inner| matches!(inner.late, Late::Next));
+    if !is_next {
+        return None;
+    }
+    agent.with(|inner| inner.late = Late::Asked);
+    while agent.is_asked() {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    match agent.with(|inner| std::mem::take(&mut inner.late)) {
+        Late::Answered(task) => Some(task),
+        _ => None,
     }
 }
 

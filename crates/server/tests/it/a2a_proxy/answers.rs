@@ -371,3 +371,64 @@ fn a_task_that_stays_paused_without_a_word_is_put_to_people_in_the_end() {
         .await;
     });
 }
+
+#[test]
+fn whoever_looked_before_the_answer_left_and_sees_another_pause_replaces_nothing() {
+    paused("delete a", async |Scene { agent, bot, ann, task, waiting, .. }| {
+        let mut other = agent.task(id(&task));
+        other["status"]["message"]["parts"][0]["data"]["args"]["originalFunctionCall"]["args"]["path"] =
+            json!("b");
+        agent.answer_late();
+        let behind = async { Talk::New.get(&bot, id(&task)).await.unwrap() };
+        let meanwhile = async {
+            until_so(async || agent.is_asked()).await;
+            agent.behave(Manner::EmptiesStatus);
+            decide(&ann, &waiting[0], json!({"decision": "approve"})).await;
+            until_so(async || agent.task(id(&task))["status"].get("message").is_none()).await;
+            agent.answer_now(other);
+        };
+        let (shown, ()) = tokio::join!(behind, meanwhile);
+        assert_eq!(state(&shown), "working");
+        agent.behave(Manner::Well);
+        until(Talk::New, &bot, id(&task), "completed").await;
+        until_record(&ann, &waiting[0], "succeeded").await;
+        let asked = ann.get("/v1/requests").await.expect(200);
+        assert_eq!(asked["items"].as_array().unwrap().len(), 1, "{asked}");
+        assert_eq!((agent.ran(), agent.answers().len()), (ran(&["a"]), 1));
+    });
+}
+
+#[test]
+fn a_look_that_began_before_the_answer_takes_nothing_back_that_was_asked_after_it() {
+    placet_testkit::block_on(async {
+        let agent = Agent::start().await;
+        let server = front(Backend::Sqlite, &agent, |_| {}).await;
+        let (bot, ann) = (server.kit.agent("bot").await, server.kit.reviewer("ann").await);
+        let task = Talk::New.send(&server.actor(&bot), "delete a", json!({})).await.unwrap();
+        // The look at every open task when the server starts.
+        agent.answer_late();
+        let server = server.restart().await;
+        let (bot, ann) = (server.actor(&bot), server.actor(&ann));
+        until_so(async || agent.is_asked()).await;
+        agent.behave(Manner::LooksPausedAtWork);
+        let first = pending(&ann).await.remove(0);
+        decide(&ann, &first, json!({"decision": "approve"})).await;
+        until_record(&ann, &first, "succeeded").await;
+        let mut at_work = agent.task(id(&task));
+        at_work["status"] = json!({"state": "TASK_STATE_WORKING"});
+        agent.behave(Manner::Well);
+        agent.pause(id(&task), "b");
+        until_so(async || {
+            Talk::New.get(&bot, id(&task)).await.unwrap();
+            pending(&ann).await.len() == 1
+        })
+        .await;
+        agent.answer_now(at_work);
+        // Nothing is to happen, so there is nothing to wait for.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        decide(&ann, &pending(&ann).await[0], json!({"decision": "approve"})).await;
+        until(Talk::New, &bot, id(&task), "completed").await;
+        assert_eq!(agent.ran(), ran(&["b"]));
+        server.finish().await;
+    });
+}
