@@ -192,6 +192,7 @@ mod tests {
     const PACE: Pace = Pace { warm_up: Duration::ZERO, measure: Duration::from_millis(50) };
 
     /// A server that takes three times as long for an answer as [`PACE`] measures.
+    #[expect(clippy::disallowed_methods, reason = "a peer that lives as long as its test")]
     async fn slow(answer: &'static [u8]) -> Target {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
