@@ -78,19 +78,35 @@ impl Gate {
             Some(text) => Some(NotePlace::parse(text, filter).ok_or_else(nowhere)?),
             None => None,
         };
-        let (owner, scope) =
-            (filter.owner.as_deref().unwrap_or_default(), filter.scope.as_deref().unwrap_or_default());
-        if names([("kind", &filter.kind, KIND), ("owner", owner, NAME), ("scope", scope, NAME)]).is_err() {
+        if !can_match(filter) {
             return Ok(Notes { notes: Vec::new(), next: None });
         }
         let page = self.store.notes(filter, after.as_ref(), limit.clamp(1, PAGE)).await?;
         Ok(Notes { notes: page.notes, next: page.next.map(|place| place.to_string()) })
     }
 
+    /// How many notes all pages have together.
+    pub async fn count_notes(&self, filter: &NoteFilter) -> Result<u64, GateError> {
+        if can_match(filter) { Ok(self.store.count_notes(filter).await?) } else { Ok(0) }
+    }
+
     /// Deletes notes whose time is over. Returns how many there were.
     pub async fn prune_notes(&self) -> Result<u64, GateError> {
         Ok(prune(&self.store).await?)
     }
+}
+
+/// Whether a note can have the names that a filter asks for.
+fn can_match(filter: &NoteFilter) -> bool {
+    let name = |name: &Option<String>| name.clone().unwrap_or_default();
+    let (owner, scope, under) = (name(&filter.owner), name(&filter.scope), name(&filter.under));
+    let wanted = [
+        ("kind", &*filter.kind, KIND),
+        ("owner", &*owner, NAME),
+        ("scope", &*scope, NAME),
+        ("key", &*under, NAME),
+    ];
+    names(wanted).is_ok()
 }
 
 /// Deletes notes whose time is over, a bounded number in each transaction.

@@ -129,8 +129,17 @@ pub struct NoteFilter {
     pub owner: Option<String>,
     /// Of this scope.
     pub scope: Option<String>,
+    /// With a key that begins with this and a slash.
+    pub under: Option<String>,
     /// Open or not.
     pub open: Option<bool>,
+}
+
+impl NoteFilter {
+    /// Every note of a kind.
+    pub fn of(kind: &str) -> Self {
+        Self { kind: kind.to_owned(), owner: None, scope: None, under: None, open: None }
+    }
 }
 
 /// A place between two notes of a list.
@@ -245,13 +254,8 @@ pub(crate) fn judge(changes: &[NoteChange], mut found: Found, most: u64) -> Note
     }
 }
 
-/// The query of a page, in the placeholder style of one database.
-pub(crate) fn page_sql(
-    filter: &NoteFilter,
-    after: Option<&NotePlace>,
-    limit: u32,
-    mark: char,
-) -> (String, Vec<Bind>) {
+/// What a filter asks for, in the placeholder style of one database.
+fn clauses(filter: &NoteFilter, after: Option<&NotePlace>, mark: char) -> (String, Vec<Bind>) {
     let (mut binds, mut clauses) = (Vec::new(), Vec::new());
     let mut put = |bind: Bind| {
         binds.push(bind);
@@ -263,6 +267,11 @@ pub(crate) fn page_sql(
         if let Some(value) = value {
             clauses.push(format!("{column} = {}", put(Bind::Text(value.clone()))));
         }
+    }
+    if let Some(under) = &filter.under {
+        // Keys are in the order of their bytes, where a zero comes right after a slash.
+        let (first, end) = (put(Bind::Text(format!("{under}/"))), put(Bind::Text(format!("{under}0"))));
+        clauses.push(format!("key >= {first} AND key < {end}"));
     }
     if let Some(open) = filter.open {
         // Not a parameter, so that the index of open notes can be used.
@@ -278,15 +287,26 @@ pub(crate) fn page_sql(
             None => format!("key > {key}"),
         });
     }
+    (clauses.join(" AND "), binds)
+}
+
+/// The query of a page.
+pub(crate) fn page_sql(
+    filter: &NoteFilter,
+    after: Option<&NotePlace>,
+    limit: u32,
+    mark: char,
+) -> (String, Vec<Bind>) {
+    let (clauses, binds) = clauses(filter, after, mark);
     let order = if filter.owner.is_some() { "at DESC, key" } else { "key" };
-    let clauses = clauses.join(" AND ");
-    (
-        format!(
-            "SELECT {COLUMNS} FROM notes WHERE {clauses} ORDER BY {order} LIMIT {}",
-            limit.saturating_add(1)
-        ),
-        binds,
-    )
+    let limit = limit.saturating_add(1);
+    (format!("SELECT {COLUMNS} FROM notes WHERE {clauses} ORDER BY {order} LIMIT {limit}"), binds)
+}
+
+/// The query of how many there are.
+pub(crate) fn count_sql(filter: &NoteFilter, mark: char) -> (String, Vec<Bind>) {
+    let (clauses, binds) = clauses(filter, None, mark);
+    (format!("SELECT count(*) FROM notes WHERE {clauses}"), binds)
 }
 
 /// Cuts a page that was read with one note too many, and says where the next one begins.
@@ -313,6 +333,11 @@ impl Store {
         limit: u32,
     ) -> Result<NotePage, StoreError> {
         self.readers().notes(filter, after, limit).await
+    }
+
+    /// How many notes all pages have together.
+    pub async fn count_notes(&self, filter: &NoteFilter) -> Result<u64, StoreError> {
+        self.readers().count_notes(filter).await
     }
 }
 

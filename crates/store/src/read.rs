@@ -285,6 +285,10 @@ impl Readers {
         both!(self, readers => readers.notes(filter, after, limit))
     }
 
+    pub(crate) async fn count_notes(&self, filter: &NoteFilter) -> Result<u64, StoreError> {
+        both!(self, readers => readers.count_notes(filter))
+    }
+
     pub(crate) async fn holds(&self, id: OutboxId, owner: &str) -> Result<bool, StoreError> {
         both!(self, readers => readers.holds(id, owner))
     }

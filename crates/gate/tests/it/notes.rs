@@ -40,13 +40,13 @@ both! {
             gate.change_notes(new(note(kit, key))).await.unwrap().unwrap();
         }
         for owner in [None, Some("bot".to_owned())] {
-            let filter = NoteFilter { kind: "door.task".to_owned(), owner, scope: None, open: None };
+            let filter = NoteFilter { owner, ..NoteFilter::of("door.task") };
             let first = gate.notes(&filter, None, 2).await.unwrap();
             let rest = gate.notes(&filter, first.next.as_deref(), 2).await.unwrap();
             let keys: Vec<_> = first.notes.iter().chain(&rest.notes).map(|note| note.key.as_str()).collect();
             assert_eq!((keys, rest.next), (vec!["a", "b:c", "d"], None));
         }
-        let filter = NoteFilter { kind: "door.task".to_owned(), owner: Some("bot".to_owned()), scope: None, open: None };
+        let filter = NoteFilter { owner: Some("bot".to_owned()), ..NoteFilter::of("door.task") };
         for bad in ["nonsense", "x:y", "1:\0"] {
             assert!(matches!(refusal(gate.notes(&filter, Some(bad), 2).await), Refusal::Invalid(_)));
         }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Note, NoteChange, NoteFilter, NotePage, NotePlace, StoreError,
-    notes::{COLUMNS, Found, FoundNote, counted, page, page_sql},
+    notes::{COLUMNS, Found, FoundNote, count_sql, counted, page, page_sql},
     rows::{int, uint},
 };
 
@@ -112,5 +112,12 @@ impl PostgresReaders {
         let rows = within(typed(&client, &sql, params(binds))).await?;
         let notes = rows.iter().map(note).collect::<Result<Vec<_>, _>>()?;
         Ok(page(notes, filter, limit))
+    }
+
+    pub(crate) async fn count_notes(&self, filter: &NoteFilter) -> Result<u64, StoreError> {
+        let (sql, binds) = count_sql(filter, '$');
+        let client = self.client().await?;
+        let rows = within(typed(&client, &sql, params(binds))).await?;
+        rows.first().map_or(Ok(0), |row| Ok(uint(read(row, 0)?)))
     }
 }

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter
 use super::readers::{SqliteReaders, values};
 use crate::{
     Note, NoteChange, NoteFilter, NotePage, NotePlace, NotesDone, StoreError,
-    notes::{COLUMNS, Found, FoundNote, PRUNED, counted, judge, page, page_sql},
+    notes::{COLUMNS, Found, FoundNote, PRUNED, count_sql, counted, judge, page, page_sql},
     rows::{int, uint},
 };
 
@@ -117,5 +117,14 @@ impl SqliteReaders {
             })
             .await?;
         Ok(page(notes, filter, limit))
+    }
+
+    pub(crate) async fn count_notes(&self, filter: &NoteFilter) -> Result<u64, StoreError> {
+        let (sql, binds) = count_sql(filter, '?');
+        self.long(move |db| {
+            let mut count = db.prepare_cached(&sql)?;
+            Ok(uint(count.query_row(params_from_iter(values(&binds)), |row| row.get(0))?))
+        })
+        .await
     }
 }

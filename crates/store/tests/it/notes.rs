@@ -53,7 +53,7 @@ fn conflict(key: &str) -> NotesDone {
 }
 
 fn all() -> NoteFilter {
-    NoteFilter { kind: "door.task".to_owned(), owner: None, scope: None, open: None }
+    NoteFilter::of("door.task")
 }
 
 /// Every key that a filter shows, read in pages of a size.
@@ -168,6 +168,25 @@ both! {
         change(&shop.store, vec![put(note(&shop, "key-03", "ann"), NoteExpected::Version(1))], 99).await;
         let anns = NoteFilter { owner: Some("ann".to_owned()), ..all() };
         assert_eq!(keys(&shop, anns, 3).await[0], "key-03");
+        shop.finish().await;
+    }
+
+    async fn notes_under_a_name_are_those_of_its_folder_alone_and_are_counted(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        for key in ["ops", "ops/2", "ops/1/x", "ops/ü", "ops-2/1", "ops0", "ops2/1", "op/s/1"] {
+            new(&shop, vec![note(&shop, key, if key == "ops/2" { "bob" } else { "ann" })]).await;
+        }
+        new(&shop, vec![NewNote { kind: "door.other", ..note(&shop, "ops/9", "ann") }]).await;
+        let ops = NoteFilter { under: Some("ops".to_owned()), ..all() };
+        let anns = NoteFilter { owner: Some("ann".to_owned()), ..ops.clone() };
+        for size in [1, 9] {
+            assert_eq!(keys(&shop, ops.clone(), size).await, ["ops/1/x", "ops/2", "ops/ü"]);
+            assert_eq!(keys(&shop, anns.clone(), size).await, ["ops/1/x", "ops/ü"]);
+        }
+        assert_eq!(shop.store.count_notes(&ops).await.unwrap(), 3);
+        assert_eq!(shop.store.count_notes(&anns).await.unwrap(), 2);
+        assert_eq!(shop.store.count_notes(&all()).await.unwrap(), 8);
+        assert_eq!(shop.store.count_notes(&NoteFilter { open: Some(false), ..all() }).await.unwrap(), 0);
         shop.finish().await;
     }
 

@@ -140,7 +140,7 @@ pub(super) async fn set(
 
 /// The wishes about a task.
 async fn of_task(state: &State, task: &str) -> Result<Vec<Note>, GateError> {
-    let filter = NoteFilter { kind: KIND.to_owned(), owner: None, scope: Some(task.to_owned()), open: None };
+    let filter = NoteFilter { scope: Some(task.to_owned()), ..NoteFilter::of(KIND) };
     Ok(state.gate.notes(&filter, None, 200).await?.notes)
 }
 
@@ -150,7 +150,7 @@ async fn wishes(
     open: Option<bool>,
     after: Option<&str>,
 ) -> Result<(Vec<Note>, Option<String>), GateError> {
-    let filter = NoteFilter { kind: KIND.to_owned(), owner: None, scope: None, open };
+    let filter = NoteFilter { open, ..NoteFilter::of(KIND) };
     let page = state.gate.notes(&filter, after, 100).await?;
     Ok((page.notes, page.next))
 }

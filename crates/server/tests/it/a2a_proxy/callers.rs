@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use placet_server::Generic;
-use serde_json::json;
+use placet_server::{Generic, Settings, Upstream};
+use placet_testkit::{Backend, Kit, Server};
+use serde_json::{Value, json};
 
 use super::{
-    agent::Manner,
+    agent::{Agent, Manner},
     front::{PATH, Scene, Talk, decide, id, paused, pending, proxied, ran, state, until},
 };
 
@@ -86,6 +87,43 @@ fn tasks_and_conversations_belong_to_whoever_began_them() {
             );
         },
     );
+}
+
+#[test]
+fn a_list_shows_the_tasks_at_this_agent_page_by_page_and_counts_all_pages() {
+    placet_testkit::block_on(async {
+        let agent = Agent::start().await;
+        let upstreams = ["ops", "ops-2"].map(|name| Upstream::new("demo", name, &agent.url)).to_vec();
+        let settings = Settings { requests_per_second: 0, upstreams, ..Settings::default() };
+        let server = Server::over(Kit::start(Backend::Sqlite).await, settings).await;
+        let (bot, talk) = (server.agent("bot").await, Talk::New);
+        let mut made = Vec::new();
+        for (number, text) in ["delete a", "hi", "delete b", "hi", "hi"].into_iter().enumerate() {
+            made.push(talk.send(&bot, text, json!({})).await.unwrap()["id"].clone());
+            // At another agent in between, which is not in the list.
+            let body = json!({"jsonrpc": "2.0", "id": number, "method": "SendMessage", "params": talk.text("hi", json!({}))});
+            talk.client(&bot).post("/a2a/demo/ops-2", body).await;
+            server.kit.clock().advance(Duration::from_millis(1));
+        }
+        made.reverse();
+        let list = async |params: Value| talk.call(&bot, "ListTasks", params).await.unwrap();
+        let (mut seen, mut token) = (Vec::new(), json!(""));
+        for pages in [2, 2, 1] {
+            let page = list(json!({"pageSize": 2, "pageToken": token})).await;
+            let tasks = page["tasks"].as_array().unwrap();
+            assert_eq!((tasks.len(), &page["totalSize"]), (pages, &json!(5)), "{page}");
+            seen.extend(tasks.iter().map(|task| task["id"].clone()));
+            token = page["nextPageToken"].clone();
+        }
+        assert_eq!((seen, token), (made, json!("")));
+        let ended = list(json!({"status": "TASK_STATE_COMPLETED"})).await;
+        assert_eq!(
+            (ended["tasks"].as_array().unwrap().len(), &ended["totalSize"]),
+            (3, &json!(3)),
+            "{ended}"
+        );
+        server.finish().await;
+    });
 }
 
 #[test]

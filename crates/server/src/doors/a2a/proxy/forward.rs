@@ -471,21 +471,15 @@ async fn list(state: &State, agent: &Arc<Agent>, asked: Asked<'_>) -> Result<Ans
     let wanted = ListTasks::read(asked.params)?;
     let scope = wanted.context.as_ref().map(|context| kept::key(agent, context));
     let filter = NoteFilter {
-        kind: kept::TASK.to_owned(),
         owner: (asked.actor.role == Role::Agent).then(|| asked.actor.name.clone()),
         scope,
-        open: None,
+        under: Some(agent.name()),
+        ..NoteFilter::of(kept::TASK)
     };
     let page = state.gate.notes(&filter, wanted.page_token.as_deref(), wanted.page_size).await;
     let page = page.map_err(|error| fault(state, error))?;
-    let ours = format!("{}/", agent.name());
-    let kept: Vec<Kept> = page
-        .notes
-        .iter()
-        .filter(|note| note.key.starts_with(&ours))
-        .filter_map(Kept::read)
-        .filter(|kept| kept.facts.version() == asked.version)
-        .collect();
+    let kept = page.notes.iter().filter_map(Kept::read);
+    let kept: Vec<Kept> = kept.filter(|kept| kept.facts.version() == asked.version).collect();
     let mut tasks = Vec::new();
     for some in kept.chunks(AT_ONCE) {
         let reads = some.iter().cloned().map(|mut kept| async move {
@@ -499,9 +493,15 @@ async fn list(state: &State, agent: &Arc<Agent>, asked: Asked<'_>) -> Result<Ans
             }
         }
     }
+    // Where tasks stand is known by asking for each: on more than one page nobody knows how many stand so.
+    let total = if wanted.page_token.is_none() && page.next.is_none() {
+        tasks.len() as u64
+    } else {
+        state.gate.count_notes(&filter).await.map_err(|error| fault(state, error))?
+    };
     Ok(Answer::Document(json!({
         "tasks": tasks, "nextPageToken": page.next.unwrap_or_default(),
-        "pageSize": tasks.len(), "totalSize": tasks.len(),
+        "pageSize": tasks.len(), "totalSize": total,
     })))
 }
 

@@ -273,8 +273,7 @@ pub(super) async fn open_in(
     agent: &Agent,
     context: &str,
 ) -> Result<Option<Vec<Kept>>, GateError> {
-    let filter =
-        NoteFilter { kind: TASK.to_owned(), owner: None, scope: Some(key(agent, context)), open: Some(true) };
+    let filter = NoteFilter { scope: Some(key(agent, context)), open: Some(true), ..NoteFilter::of(TASK) };
     let page = gate.notes(&filter, None, TOGETHER).await?;
     Ok(page.next.is_none().then(|| page.notes.iter().filter_map(Kept::read).collect()))
 }

@@ -71,7 +71,7 @@ type Open = HashMap<String, (Arc<Agent>, Vec<Kept>)>;
 
 /// Every open task, by its agent.
 async fn open(state: &State) -> Result<Open, GateError> {
-    let filter = NoteFilter { kind: kept::TASK.to_owned(), owner: None, scope: None, open: Some(true) };
+    let filter = NoteFilter { open: Some(true), ..NoteFilter::of(kept::TASK) };
     let mut open = Open::new();
     let mut after: Option<String> = None;
     loop {
