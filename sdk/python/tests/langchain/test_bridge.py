@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import threading
 import time
+from types import SimpleNamespace
 from typing import Any, TypedDict
 
 import killed
@@ -35,6 +37,21 @@ class State(TypedDict, total=False):
 @pytest.fixture
 def ran():
     return Effects()
+
+
+@contextlib.contextmanager
+def in_the_background(run):
+    """Runs something beside the test; at the end its `result` is there."""
+    answer = SimpleNamespace(result=None)
+
+    def work():
+        answer.result = run()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    yield answer
+    thread.join(60)
+    assert answer.result is not None, "it did not end well"
 
 
 def inbox(*items: tuple[str, dict, dict], saver=None, ran=None):
@@ -316,6 +333,40 @@ def test_two_bridges_on_one_thread_run_the_call_once(reviewer, processes):
     first.join(120)
     second.join(120)
     assert processes.effects == ["a"]
+
+
+def test_a_thread_that_somebody_else_went_on_with_is_not_answered_nor_reported_as_done(server, reviewer, ran):
+    graph = inbox(("a", {"n": 1}, ALL), ran=ran)
+    with in_the_background(lambda: InterruptBridge().run(graph, {}, THREAD)) as answer:
+        seen = reviewer.next()
+        graph.invoke(Command(resume=[{"type": "ignore", "args": None}]), THREAD)
+        reviewer.decide(seen, "approve")
+    assert answer.result["said"] == [{"type": "ignore", "args": None}]
+    outcome = reviewer.client.get(seen.id).outcome
+    assert (outcome["status"], ran.count) == ("failed", 0)
+    assert "another process went on with the thread" in outcome["note"]
+
+
+def test_whoever_does_not_get_the_permit_lets_the_one_who_has_it_go_on(server, reviewer, ran):
+    graph, client, other = inbox(("a", {"n": 1}, ALL), ran=ran), placet.Client(), placet.Client()
+    hold = client.hold
+
+    def too_late(call):
+        claimed = other.claim(seen.id, "c" * 16)
+
+        def go_on():
+            graph.invoke(Command(resume=[{"type": "accept", "args": None}]), THREAD)
+            other.report(seen.id, claimed.permit, "succeeded")
+
+        threading.Timer(1.0, go_on).start()
+        return hold(call)
+
+    client.hold = too_late
+    with in_the_background(lambda: InterruptBridge(client).run(graph, {}, THREAD)) as answer:
+        seen = reviewer.next()
+        reviewer.decide(seen, "approve")
+    assert answer.result["said"] == [{"type": "accept", "args": None}]
+    assert (ran.count, reviewer.client.get(seen.id).state) == (1, "succeeded")
 
 
 def test_sqlite_checkpoints_keep_the_pause(server, reviewer, ran, tmp_path):

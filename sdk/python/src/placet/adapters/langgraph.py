@@ -8,6 +8,8 @@ run that was killed anywhere goes on with `bridge.run(graph, None, config)`.
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -30,10 +32,12 @@ __all__ = ["InterruptBridge"]
 MARK = "placet"
 """Where the checkpoints of a resumed run say which requests it was resumed with."""
 ENDED_WELL = frozenset({"succeeded", "failed"})
+ELSEWHERE = 5.0
+"""How many seconds another process that holds a permit has to go on with the thread before it is taken for dead."""
 
 
 class _Do:
-    """One thing to be done: a method of the graph, of the client, or of a held call."""
+    """One thing to be done: a method of the graph, of the client, of the clock, or of a held call."""
 
     def __init__(self, target: Any, method: str, *args: Any, **more: Any):
         self.target, self.method, self.args, self.more = target, method, args, more
@@ -70,7 +74,8 @@ class InterruptBridge:
         client = self.clients.sync
 
         def perform(do: _Do) -> Any:
-            target = graph if do.target == "graph" else client if do.target == "client" else do.target
+            named = {"graph": graph, "client": client, "clock": time}
+            target = named[do.target] if isinstance(do.target, str) else do.target
             return getattr(target, do.method)(*do.args, **do.more)
 
         return _drive(self._conversation(input, config, how), perform)
@@ -82,7 +87,9 @@ class InterruptBridge:
         async def perform(do: _Do) -> Any:
             if do.target == "graph":
                 return await getattr(graph, "a" + do.method)(*do.args, **do.more)
-            return await getattr(client if do.target == "client" else do.target, do.method)(*do.args, **do.more)
+            named = {"client": client, "clock": asyncio}
+            target = named[do.target] if isinstance(do.target, str) else do.target
+            return await getattr(target, do.method)(*do.args, **do.more)
 
         return await _adrive(self._conversation(input, config, how), perform)
 
@@ -98,6 +105,13 @@ class InterruptBridge:
             now, held = config, []
             if asked:
                 answers, held = yield from _decided(asked)
+                snapshot = yield _Do("graph", "get_state", config)
+                if not _waits(snapshot, asked):
+                    yield from _reported(held, "failed", "not run: another process went on with the thread")
+                    asked = self._questions(snapshot, config)
+                    if not asked:
+                        return snapshot.values
+                    continue
                 input, now = Command(resume=_resume(asked, answers)), _marking(config, held)
             try:
                 result = yield _Do("graph", "invoke", input, now, **how)
@@ -140,6 +154,11 @@ class InterruptBridge:
             )
 
 
+def _waits(snapshot: Any, asked: Sequence[Question]) -> bool:
+    """Whether the thread still waits for the answers to these."""
+    return {one.interrupt for one in asked} <= {interrupt.id for interrupt in snapshot.interrupts}
+
+
 def _marked(snapshot: Any, input: Any) -> list[str]:
     """The requests that a run was resumed with when it was stopped between two checkpoints; none otherwise."""
     if input is not None or not snapshot.next or snapshot.interrupts:
@@ -168,10 +187,20 @@ def _decided(asked: Sequence[Question]) -> _Steps:
         for one in _to_claim(asked, records):
             held.append((yield _Do("client", "hold", one.call)))
             answers[one.place] = one.answer(held[-1])
+        taken = {record.id for record in records if record.state == "claimed"}
+        yield from _elsewhere(taken | {given.request_id for given in held if given.status == "unknown"})
     except BaseException as error:
         yield from _reported(held, "failed", f"not run: {error}")
         raise
     return answers, held
+
+
+def _elsewhere(taken: set[Any]) -> _Steps:
+    """Another process holds these permits: it is about to go on with the thread, or died. A no must not be faster."""
+    until = time.monotonic() + ELSEWHERE
+    for id in taken:
+        while (yield _Do("client", "get", id)).state == "claimed" and time.monotonic() < until:
+            yield _Do("clock", "sleep", 0.1)
 
 
 def _put(question: Question) -> _Steps:
