@@ -98,13 +98,11 @@ impl Gate {
 
 /// Whether a note can have the names that a filter asks for.
 fn can_match(filter: &NoteFilter) -> bool {
-    let name = |name: &Option<String>| name.clone().unwrap_or_default();
-    let (owner, scope, under) = (name(&filter.owner), name(&filter.scope), name(&filter.under));
     let wanted = [
         ("kind", &*filter.kind, KIND),
-        ("owner", &*owner, NAME),
-        ("scope", &*scope, NAME),
-        ("key", &*under, NAME),
+        ("owner", filter.owner.as_deref().unwrap_or_default(), NAME),
+        ("scope", filter.scope.as_deref().unwrap_or_default(), NAME),
+        ("key", filter.under.as_deref().unwrap_or_default(), NAME),
     ];
     names(wanted).is_ok()
 }

@@ -401,11 +401,16 @@ async fn rpc(
 
 /// The late answer, if this question is the one that gets it.
 async fn late(agent: &Agent) -> Option<Value> {
-    let is_next = agent.with(|inner| matches!(inner.late, Late::Next));
+    let is_next = agent.with(|inner| {
+        let is_next = matches!(inner.late, Late::Next);
+        if is_next {
+            inner.late = Late::Asked;
+        }
+        is_next
+    });
     if !is_next {
         return None;
     }
-    agent.with(|inner| inner.late = Late::Asked);
     while agent.is_asked() {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
