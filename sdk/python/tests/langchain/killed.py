@@ -12,12 +12,13 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.tools import tool
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.graph import START, StateGraph
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 from models import Scripted, calls
 
 import placet
 from placet.adapters.langchain import InterruptBridge
+from placet.adapters.langgraph import MARK
 
 THREAD = {"configurable": {"thread_id": "t1"}}
 CONFIG = {"allow_accept": True, "allow_ignore": True, "allow_edit": False, "allow_respond": True}
@@ -27,9 +28,22 @@ class State(TypedDict, total=False):
     said: str
 
 
+class Behind(SqliteSaver):
+    """Checkpoints that are still being written when the next step runs, as LangGraph does it unless told otherwise."""
+
+    def put(self, config, checkpoint, metadata, new_versions):
+        if MARK in config.get("metadata", {}):
+            time.sleep(60)
+        return super().put(config, checkpoint, metadata, new_versions)
+
+
 def main(folder: str, url: str, token: str, dialect: str, how: str, *rest: str) -> None:
-    """`dialect`: inbox, batched or per_call. `how`: start or go-on; also slow. Exits with 3 for an unknown outcome."""
-    saver = SqliteSaver(sqlite3.connect(Path(folder) / "threads.db", check_same_thread=False))
+    """`dialect`: inbox, batched or per_call; also within a node or a tool of another graph (`batched node`). `how`:
+    start or go-on; also slow, and behind. Exits with 3 for an unknown outcome.
+    """
+    saves = Behind if "behind" in rest else SqliteSaver
+    saver = saves(sqlite3.connect(Path(folder) / "threads.db", check_same_thread=False))
+    dialect, *within = dialect.split()
 
     def effect(name: str) -> str:
         with (Path(folder) / "effects.txt").open("a") as file:
@@ -57,9 +71,25 @@ def main(folder: str, url: str, token: str, dialect: str, how: str, *rest: str) 
             Scripted(turns=[calls(("delete", {"file": "a"}))]),
             tools=[delete],
             middleware=[HumanInTheLoopMiddleware({"delete": True}, interrupt_mode=dialect)],
-            checkpointer=saver,
+            checkpointer=None if within else saver,
         )
         ask = {"messages": [{"role": "user", "content": "clean up"}]}
+        if within == ["node"]:
+            builder = StateGraph(MessagesState)
+            builder.add_node("helper", graph)
+            builder.add_edge(START, "helper")
+            graph = builder.compile(checkpointer=saver)
+        elif within == ["tool"]:
+            helper = graph
+
+            @tool
+            def delegate(task: str) -> str:
+                """Lets a helper do it."""
+                return helper.invoke({"messages": [{"role": "user", "content": task}]})["messages"][-1].text
+
+            graph = create_agent(
+                Scripted(turns=[calls(("delegate", {"task": "clean up"}))]), tools=[delegate], checkpointer=saver
+            )
     try:
         InterruptBridge(placet.Client(url, token)).run(graph, ask if how == "start" else None, THREAD)
     except placet.UnknownOutcome:

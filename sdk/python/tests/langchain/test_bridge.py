@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 import sqlite3
 import threading
 import time
 from types import SimpleNamespace
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 import killed
 import pytest
@@ -16,11 +17,12 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 from models import Scripted, calls, results
 
 import placet
+from placet.adapters import langgraph
 from placet.adapters.langchain import InterruptBridge
 from support import Effects
 from support.processes import Processes
@@ -310,18 +312,31 @@ def test_a_process_killed_while_it_waits_is_followed_by_one_that_finishes(review
     assert [one.id for one in reviewer.client.list()] == [seen.id]
 
 
-@pytest.mark.parametrize("dialect", ["inbox", "batched", "per_call"])
-def test_a_process_killed_while_the_tool_runs_is_never_followed_by_a_second_run(reviewer, processes, dialect):
-    first = processes(dialect, "start", "slow")
+@pytest.mark.parametrize(
+    ("dialect", "saved", "code"),
+    [
+        # The step that asked runs again, and hears that the outcome is not known.
+        ("inbox", "saved", 0),
+        ("per_call", "saved", 0),
+        # The decision is behind the graph. Going on could run the tool, so that is said, and the thread left alone.
+        ("batched", "saved", 3),
+        ("batched", "behind", 3),
+        ("batched node", "saved", 3),
+        ("batched tool", "saved", 3),
+        ("per_call tool", "saved", 3),
+    ],
+)
+def test_a_process_killed_while_the_tool_runs_is_never_followed_by_a_second_run(
+    reviewer, processes, dialect, saved, code
+):
+    first = processes(dialect, "start", "slow", saved)
     seen = reviewer.decide(reviewer.next(within=120), "approve")
     processes.wait_for_an_effect()
     first.kill()
     first.join()
     assert reviewer.client.get(seen.id).state == "claimed"
-    code = processes.run(dialect, "go-on")
-    assert processes.effects == ["a"]
-    # Batched: there is a checkpoint after the decision, and going on would run the tool. So it is said, and left alone.
-    assert code == (3 if dialect == "batched" else 0)
+    ended = processes.run(dialect, "go-on")
+    assert (processes.effects, ended) == (["a"], code)
 
 
 def test_two_bridges_on_one_thread_run_the_call_once(reviewer, processes):
@@ -367,6 +382,182 @@ def test_whoever_does_not_get_the_permit_lets_the_one_who_has_it_go_on(server, r
         reviewer.decide(seen, "approve")
     assert answer.result["said"] == [{"type": "accept", "args": None}]
     assert (ran.count, reviewer.client.get(seen.id).state) == (1, "succeeded")
+
+
+def deletes(ran, *files: str, within: bool, once_broken: bool = False):
+    """An agent that deletes, one file with each call, if a person says so; alone, or as a node of another graph."""
+
+    @tool
+    def delete_file(file: str) -> str:
+        """Deletes."""
+        ran(file)
+        if once_broken and ran.count == 1:
+            raise RuntimeError("the line broke")
+        return "gone"
+
+    saver = InMemorySaver()
+    agent = create_agent(
+        Scripted(turns=[calls(*(("delete_file", {"file": file}) for file in files))]),
+        tools=[delete_file],
+        middleware=[HumanInTheLoopMiddleware({"delete_file": True}, interrupt_mode="batched")],
+        checkpointer=None if within else saver,
+    )
+    if not within:
+        return agent
+    builder = StateGraph(MessagesState)
+    builder.add_node("helper", agent)
+    builder.add_edge(START, "helper")
+    return builder.compile(checkpointer=saver)
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_a_step_that_failed_is_not_run_again_without_a_new_yes(server, reviewer, ran, within):
+    graph = deletes(ran, "a", within=within, once_broken=True)
+    with reviewer.always(), pytest.raises(RuntimeError, match="the line broke"):
+        InterruptBridge().run(graph, ASK, THREAD)
+    with pytest.raises(placet.UnknownOutcome, match=r"req_\w+ \(failed\) allowed"):
+        InterruptBridge().run(graph, None, THREAD)
+    assert ran.count == 1
+    InterruptBridge(idempotent=True).run(graph, None, THREAD)
+    assert ran.count == 2
+    assert [one.state for one in reviewer.client.list()] == ["failed"]
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_a_permit_that_was_given_back_unused_keeps_nothing_from_going_on(server, reviewer, ran, within):
+    graph, client = deletes(ran, "a", "b", within=within), placet.Client()
+    hold = client.hold
+
+    def breaks_off(call):
+        if call.arguments == {"file": "b"}:
+            raise placet.Unreachable("stopped")
+        return hold(call)
+
+    client.hold = breaks_off
+    with reviewer.always():
+        with pytest.raises(placet.Unreachable):
+            InterruptBridge(client).run(graph, ASK, THREAD)
+        InterruptBridge().run(graph, None, THREAD)
+    assert ran.happened == ["b"]
+    assert {one.arguments["file"]: one.state for one in reviewer.client.list()} == {"a": "failed", "b": "succeeded"}
+
+
+class Branched(TypedDict, total=False):
+    said: Annotated[list[Any], operator.add]
+
+
+def branches(ran):
+    """Two nodes side by side: one asks for `a`, the other for `b` and then for `c`."""
+
+    def asks(action: str) -> Any:
+        return interrupt([{"action_request": {"action": action, "args": {}}, "config": ALL}])[0]
+
+    def one(state):
+        said = asks("a")
+        ran("a")
+        return {"said": [said]}
+
+    def two(state):
+        said = [asks("b"), asks("c")]
+        if said[1]["type"] == "accept":
+            ran("c")
+        return {"said": said}
+
+    builder = StateGraph(Branched)
+    for name, node in (("one", one), ("two", two)):
+        builder.add_node(name, node)
+        builder.add_edge(START, name)
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+def stopped_at(action: str) -> placet.Client:
+    """A client for a bridge that ends when somebody would have to decide on this."""
+    client = placet.Client()
+    wait = client.wait
+
+    def until(id, *more):
+        if client.get(id).tool == action:
+            raise placet.Unreachable("stopped")
+        return wait(id, *more)
+
+    client.wait = until
+    return client
+
+
+def test_a_branch_that_is_done_does_not_keep_the_other_from_going_on(server, reviewer, ran):
+    graph = branches(ran)
+    with reviewer.always(lambda record: ("deny" if record.tool == "c" else "approve", {})):
+        with pytest.raises(placet.Unreachable):
+            InterruptBridge(stopped_at("c")).run(graph, {}, THREAD)
+        InterruptBridge().run(graph, None, THREAD)
+    assert sorted(one.tool for one in reviewer.client.list()) == ["a", "b", "c"]
+    assert ran.happened == ["a"]
+
+
+def test_the_second_interrupt_of_a_step_is_its_own_and_hears_a_no(server, reviewer, ran, monkeypatch):
+    monkeypatch.setattr(langgraph, "ELSEWHERE", 0.2)
+    graph = branches(ran)
+    with reviewer.always():
+        with pytest.raises(placet.Unreachable):
+            InterruptBridge(stopped_at("c")).run(graph, {}, THREAD)
+        (asked,) = [one for one in reviewer.client.list() if one.tool == "c"]
+        placet.Client().wait(asked.id)
+        placet.Client().claim(asked.id, "c" * 16)
+        answer = InterruptBridge().run(graph, None, THREAD)
+    assert [one["type"] for one in answer["said"]] == ["accept", "accept", "response"]
+    assert "not known" in answer["said"][2]["args"]
+    assert ran.happened == ["a"]
+
+
+def test_what_was_answered_by_hand_is_left_with_nobody(server, reviewer, ran):
+    graph = branches(ran)
+    graph.invoke({}, THREAD)
+    by_hand = {one.interrupts[0].id: [{"type": "accept", "args": None}] for one in graph.get_state(THREAD).tasks[:1]}
+    graph.invoke(Command(resume=by_hand), THREAD)
+    with in_the_background(lambda: InterruptBridge().run(graph, None, THREAD)):
+        for tool in ("b", "c"):
+            seen = reviewer.next()
+            assert seen.tool == tool
+            reviewer.decide(seen, "approve")
+    assert {one.tool: one.state for one in reviewer.client.list()} == {
+        "a": "cancelled", "b": "succeeded", "c": "succeeded"
+    }  # fmt: skip
+    assert ran.happened == ["a", "c"]
+
+
+@pytest.mark.parametrize("written", [0, 1])
+def test_a_run_whose_checkpoints_are_behind_is_not_gone_on_with_by_another(server, reviewer, ran, written):
+    """LangGraph writes a checkpoint while the next step runs: what is written is older than what happens."""
+    began, ended, marked = threading.Event(), threading.Event(), []
+
+    class Behind(InMemorySaver):
+        def put(self, config, *more):
+            if langgraph.MARK in config.get("metadata", {}):
+                marked.append(config)
+                if len(marked) > written:
+                    ended.wait(60)
+            return super().put(config, *more)
+
+    def ask(state):
+        return {"said": interrupt([{"action_request": {"action": "act", "args": {}}, "config": ALL}])}
+
+    def act(state):
+        ran("act")
+        began.set()
+        ended.wait(60)
+
+    builder = StateGraph(State)
+    steps = [("ask", ask), ("check", lambda state: {"said": state["said"]}), ("act", act)]
+    for before, (name, node) in zip([START, "ask", "check"], steps, strict=True):
+        builder.add_node(name, node)
+        builder.add_edge(before, name)
+    graph = builder.compile(checkpointer=Behind())
+    with reviewer.always(), in_the_background(lambda: InterruptBridge().run(graph, {}, THREAD)):
+        assert began.wait(60)
+        with pytest.raises(placet.UnknownOutcome):
+            InterruptBridge().run(graph, None, THREAD)
+        ended.set()
+    assert ran.count == 1
 
 
 def test_sqlite_checkpoints_keep_the_pause(server, reviewer, ran, tmp_path):

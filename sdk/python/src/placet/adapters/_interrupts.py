@@ -132,6 +132,8 @@ class Question:
     body: dict[str, Any] = field(default_factory=dict)
     key: str | None = None
     known: str | None = None
+    nested: bool = False
+    """A graph within the graph asks: it may be past the question while the outer one still shows it."""
 
     @property
     def place(self) -> tuple[str, int]:

@@ -9,17 +9,18 @@ run that was killed anywhere goes on with `bridge.run(graph, None, config)`.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ConfigError, Invalid, UnknownOutcome
+from ..errors import ConfigError, Conflict, Invalid, UnknownOutcome
 from . import _calls
 from ._interrupts import Question, questions
 
 try:
     from langgraph.errors import GraphBubbleUp
-    from langgraph.types import Command
+    from langgraph.types import Command, Interrupt
 except ImportError as error:  # pragma: no cover
     raise ImportError("placet.adapters.langgraph needs LangGraph: pip install 'placet[langchain]'") from error
 
@@ -31,9 +32,12 @@ __all__ = ["InterruptBridge"]
 
 MARK = "placet"
 """Where the checkpoints of a resumed run say which requests it was resumed with."""
-ENDED_WELL = frozenset({"succeeded", "failed"})
 ELSEWHERE = 5.0
 """How many seconds another process that holds a permit has to go on with the thread before it is taken for dead."""
+NOT_RUN = "not run: "
+"""How the note begins that says of a permit that nothing was done with it."""
+IN_A_ROW = 100
+"""How many interrupts of one step are told from those of a graph within it."""
 
 
 class _Do:
@@ -96,18 +100,17 @@ class InterruptBridge:
     def _conversation(self, input: Any, config: dict[str, Any], how: dict[str, Any]) -> _Steps:
         """The whole run, once for blocking and async graphs: yields what is to be done, and is sent what came of it."""
         snapshot = yield _Do("graph", "get_state", config)
-        before = []
-        for id in _marked(snapshot, input):
-            before.append((yield _Do("client", "get", id)))
-        self._startable(snapshot, input, config, before)
+        self._startable(snapshot, input, config)
+        if input is None and snapshot.tasks:
+            yield from self._not_repeated(snapshot, config)
         asked = self._questions(snapshot, config)
         while True:
             now, held = config, []
             if asked:
-                answers, held = yield from _decided(asked)
+                answers, held = yield from self._decided(asked, config)
                 snapshot = yield _Do("graph", "get_state", config)
                 if not _waits(snapshot, asked):
-                    yield from _reported(held, "failed", "not run: another process went on with the thread")
+                    yield from _reported(held, "failed", NOT_RUN + "another process went on with the thread")
                     asked = self._questions(snapshot, config)
                     if not asked:
                         return snapshot.values
@@ -126,17 +129,22 @@ class InterruptBridge:
                 return result
 
     def _questions(self, snapshot: Any, config: dict[str, Any]) -> list[Question]:
-        thread = (config.get("configurable") or {}).get("thread_id")
         return [
             question
             for task in snapshot.tasks
-            for interrupt in task.interrupts
-            for question in questions(interrupt, task.name, str(thread), self.app, self.options)
+            for interrupt in _waiting(task)
+            for question in self._asks(task, interrupt, config)
         ]
 
-    def _startable(self, snapshot: Any, input: Any, config: dict[str, Any], before: Sequence[Record]) -> None:
-        """Refuses what would lose an open question, or repeat what may have happened."""
-        thread = (config.get("configurable") or {}).get("thread_id")
+    def _asks(self, task: Any, interrupt: Any, config: dict[str, Any]) -> list[Question]:
+        found = questions(interrupt, task.name, str(_thread(config)), self.app, self.options)
+        for question in found:
+            question.nested = _nested(task, interrupt)
+        return found
+
+    def _startable(self, snapshot: Any, input: Any, config: dict[str, Any]) -> None:
+        """Refuses what would lose an open question."""
+        thread = _thread(config)
         if thread is None:
             raise ConfigError("the bridge needs a checkpointer and config['configurable']['thread_id']")
         if input is not None and not isinstance(input, Command) and snapshot.interrupts:
@@ -145,23 +153,100 @@ class InterruptBridge:
             )
         if isinstance(input, Command) and input.resume is not None:
             raise ConfigError("resume values come from Placet; go on with input=None")
-        open = [record.id for record in before if record.state not in ENDED_WELL]
+
+    def _not_repeated(self, snapshot: Any, config: dict[str, Any]) -> _Steps:
+        """Refuses to go on with a thread that was stopped after a yes, where that would repeat what it allowed."""
+        before = []
+        for id in _marked(snapshot):
+            before.append((yield _Do("client", "get", id)))
+        for question in self._passed(snapshot, (yield _Do("graph", "get_state", snapshot.config)), config):
+            record = yield from _put(question)
+            before.append(record)
+            if record.state in ("pending", "approved"):
+                with contextlib.suppress(Conflict):
+                    yield _Do("client", "cancel", record.id, reason="the graph was answered elsewhere")
+        self._settled(before, config)
+
+    def _passed(self, snapshot: Any, recorded: Any, config: dict[str, Any]) -> list[Question]:
+        """The actions decided in a step that is done, while the checkpoint after it is not written: LangGraph writes it
+        while the next step runs. Only a snapshot asked for by its own name tells of interrupts that were answered.
+        """
+        waiting = {interrupt.id for task in snapshot.tasks for interrupt in _waiting(task)}
+        found = []
+        for task in recorded.tasks:
+            for interrupt in task.interrupts:
+                if interrupt.id in waiting:
+                    continue
+                with contextlib.suppress(ConfigError):  # not ours: the bridge asks nobody what it cannot read
+                    found += self._asks(task, interrupt, config)
+        return [question for question in found if question.call is not None]
+
+    def _settled(self, records: Sequence[Record], config: dict[str, Any]) -> None:
+        open = [f"{record.id} ({record.state})" for record in records if _may_have_happened(record)]
         if open and not self.idempotent:
             raise UnknownOutcome(
-                f"thread {thread} was stopped while it ran what {', '.join(open)} allowed; whether that happened is "
-                "not known, and going on would repeat it. Look, then correct the thread with update_state, or make the "
+                f"thread {_thread(config)} was stopped while it ran what {', '.join(open)} allowed; that may have "
+                "happened, and going on could repeat it. Look, then correct the thread with update_state, or make the "
                 "bridge with idempotent=True"
             )
+
+    def _decided(self, asked: Sequence[Question], config: dict[str, Any]) -> _Steps:
+        """Puts the questions to people and waits for all of them; then the answers, and the permits some of them need.
+
+        Permits are claimed last, right before the graph goes on: a process killed while it waits has claimed nothing.
+        """
+        records = []
+        for one in asked:
+            records.append((yield from _put(one)))
+        for index, record in enumerate(records):
+            records[index] = yield _Do("client", "wait", record.id)
+        answers, held = _answers(asked, records), []
+        try:
+            for one in _to_claim(asked, records):
+                held.append((yield _Do("client", "hold", one.call)))
+                answers[one.place] = one.answer(held[-1])
+            taken = {record.id for record in records if _may_have_happened(record)}
+            taken |= {given.request_id for given in held if given.status == "unknown"}
+            seen = yield from _elsewhere(taken)
+            # A graph within a graph has checkpoints of its own. Past the interrupt it does not hear a no any more.
+            within = {record.id for one, record in zip(asked, records, strict=True) if one.nested and one.call}
+            self._settled([record for record in seen if record.id in within], config)
+        except BaseException as error:
+            yield from _reported(held, "failed", f"{NOT_RUN}{error}")
+            raise
+        return answers, held
+
+
+def _may_have_happened(record: Record) -> bool:
+    """Whether its permit was used, and nobody said that all went well, or that nothing was done."""
+    note = str((record.outcome or {}).get("note") or "")
+    return record.state in ("claimed", "unknown") or (record.state == "failed" and not note.startswith(NOT_RUN))
+
+
+def _thread(config: dict[str, Any]) -> Any:
+    return (config.get("configurable") or {}).get("thread_id")
+
+
+def _waiting(task: Any) -> Sequence[Any]:
+    """The interrupts of a task that wait for an answer: none of one that is done."""
+    return task.interrupts if task.result is None else ()
+
+
+def _nested(task: Any, interrupt: Any) -> bool:
+    """Whether a graph within the task interrupted, and not the task itself. LangGraph says it by the id alone."""
+    place = f"{task.name}:{task.id}"
+    own = (place, *(f"{place}|{answered}" for answered in range(1, IN_A_ROW)))
+    return all(Interrupt.from_ns(None, one).id != interrupt.id for one in own)
 
 
 def _waits(snapshot: Any, asked: Sequence[Question]) -> bool:
     """Whether the thread still waits for the answers to these."""
-    return {one.interrupt for one in asked} <= {interrupt.id for interrupt in snapshot.interrupts}
+    return {one.interrupt for one in asked} <= {one.id for task in snapshot.tasks for one in _waiting(task)}
 
 
-def _marked(snapshot: Any, input: Any) -> list[str]:
+def _marked(snapshot: Any) -> list[str]:
     """The requests that a run was resumed with when it was stopped between two checkpoints; none otherwise."""
-    if input is not None or not snapshot.next or snapshot.interrupts:
+    if any(_waiting(task) for task in snapshot.tasks):
         return []
     mark = (snapshot.metadata or {}).get(MARK)
     return [id for id in str(mark).split(",") if id] if mark else []
@@ -172,35 +257,15 @@ def _marking(config: dict[str, Any], held: Sequence[Any]) -> dict[str, Any]:
     return {**config, "metadata": {**(config.get("metadata") or {}), MARK: ",".join(ids)}}
 
 
-def _decided(asked: Sequence[Question]) -> _Steps:
-    """Puts the questions to people and waits for all of them; then the answers, and the permits that some of them need.
-
-    Permits are claimed last, right before the graph goes on: a process killed while it waits has claimed nothing.
-    """
-    records = []
-    for one in asked:
-        records.append((yield from _put(one)))
-    for index, record in enumerate(records):
-        records[index] = yield _Do("client", "wait", record.id)
-    answers, held = _answers(asked, records), []
-    try:
-        for one in _to_claim(asked, records):
-            held.append((yield _Do("client", "hold", one.call)))
-            answers[one.place] = one.answer(held[-1])
-        taken = {record.id for record in records if record.state == "claimed"}
-        yield from _elsewhere(taken | {given.request_id for given in held if given.status == "unknown"})
-    except BaseException as error:
-        yield from _reported(held, "failed", f"not run: {error}")
-        raise
-    return answers, held
-
-
 def _elsewhere(taken: set[Any]) -> _Steps:
-    """Another process holds these permits: it is about to go on with the thread, or died. A no must not be faster."""
+    """Another process has these permits: it is about to go on with the thread, or died. A no must not be faster."""
     until = time.monotonic() + ELSEWHERE
+    seen = []
     for id in taken:
-        while (yield _Do("client", "get", id)).state == "claimed" and time.monotonic() < until:
+        while (record := (yield _Do("client", "get", id))).state == "claimed" and time.monotonic() < until:
             yield _Do("clock", "sleep", 0.1)
+        seen.append(record)
+    return seen
 
 
 def _put(question: Question) -> _Steps:
