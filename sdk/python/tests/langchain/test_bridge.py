@@ -15,6 +15,7 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.tools import tool
+from langgraph import types as langgraph_types
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -509,55 +510,99 @@ def test_the_second_interrupt_of_a_step_is_its_own_and_hears_a_no(server, review
     assert ran.happened == ["a"]
 
 
-def test_what_was_answered_by_hand_is_left_with_nobody(server, reviewer, ran):
+def test_a_langgraph_that_does_not_tell_what_was_answered_is_refused(server, monkeypatch):
+    monkeypatch.setattr(langgraph.metadata, "version", lambda name: "1.2.9")
+    with pytest.raises(placet.ConfigError, match=r"needs langgraph 1\.2\.13"):
+        InterruptBridge()
+
+
+def test_interrupts_of_a_step_that_share_an_id_are_put_one_by_one(server, reviewer, ran, monkeypatch):
+    """As they do before LangGraph 1.2.20."""
+    named = langgraph_types._interrupt_id
+    for module in ("types", "pregel._algo"):
+        monkeypatch.setattr(f"langgraph.{module}._interrupt_id", lambda ns, answered: named(ns, 0))
+    with reviewer.always(lambda record: ("deny" if record.tool == "c" else "approve", {})):
+        answer = InterruptBridge().run(branches(ran), {}, THREAD)
+    assert sorted(one.tool for one in reviewer.client.list()) == ["a", "b", "c"]
+    assert [one["type"] for one in answer["said"]] == ["accept", "accept", "ignore"]
+
+
+def test_a_branch_that_was_answered_by_hand_is_put_to_nobody(server, reviewer, ran):
     graph = branches(ran)
     graph.invoke({}, THREAD)
-    by_hand = {one.interrupts[0].id: [{"type": "accept", "args": None}] for one in graph.get_state(THREAD).tasks[:1]}
-    graph.invoke(Command(resume=by_hand), THREAD)
-    with in_the_background(lambda: InterruptBridge().run(graph, None, THREAD)):
-        for tool in ("b", "c"):
-            seen = reviewer.next()
-            assert seen.tool == tool
-            reviewer.decide(seen, "approve")
-    assert {one.tool: one.state for one in reviewer.client.list()} == {
-        "a": "cancelled", "b": "succeeded", "c": "succeeded"
-    }  # fmt: skip
+    (asked,) = graph.get_state(THREAD).tasks[0].interrupts
+    graph.invoke(Command(resume={asked.id: [{"type": "accept", "args": None}]}), THREAD)
+    with reviewer.always():
+        InterruptBridge().run(graph, None, THREAD)
+    assert sorted(one.tool for one in reviewer.client.list()) == ["b", "c"]
     assert ran.happened == ["a", "c"]
 
 
-@pytest.mark.parametrize("written", [0, 1])
-def test_a_run_whose_checkpoints_are_behind_is_not_gone_on_with_by_another(server, reviewer, ran, written):
-    """LangGraph writes a checkpoint while the next step runs: what is written is older than what happens."""
-    began, ended, marked = threading.Event(), threading.Event(), []
+class Behind(InMemorySaver):
+    """LangGraph writes a checkpoint while the next step runs: what is written is older than what happens. Here so many
+    checkpoints after the yes are written, and no more until `ended` is set.
+    """
 
-    class Behind(InMemorySaver):
-        def put(self, config, *more):
-            if langgraph.MARK in config.get("metadata", {}):
-                marked.append(config)
-                if len(marked) > written:
-                    ended.wait(60)
-            return super().put(config, *more)
+    def __init__(self, written: int):
+        super().__init__()
+        self.written = written
+        self.resumed, self.ended = threading.Event(), threading.Event()
+
+    def put(self, config, *more):
+        if self.resumed.is_set():
+            self.written -= 1
+            if self.written < 0:
+                self.ended.wait(60)
+        return super().put(config, *more)
+
+
+def steps(ran, saver, began):
+    """Asks, then looks at the answer, then acts; each is a step of its own."""
 
     def ask(state):
-        return {"said": interrupt([{"action_request": {"action": "act", "args": {}}, "config": ALL}])}
+        said = interrupt([{"action_request": {"action": "act", "args": {}}, "config": ALL}])
+        saver.resumed.set()
+        return {"said": said}
 
     def act(state):
         ran("act")
         began.set()
-        ended.wait(60)
+        saver.ended.wait(60)
 
     builder = StateGraph(State)
-    steps = [("ask", ask), ("check", lambda state: {"said": state["said"]}), ("act", act)]
-    for before, (name, node) in zip([START, "ask", "check"], steps, strict=True):
+    nodes = [("ask", ask), ("check", lambda state: {"said": state["said"]}), ("act", act)]
+    for before, (name, node) in zip([START, "ask", "check"], nodes, strict=True):
         builder.add_node(name, node)
         builder.add_edge(before, name)
-    graph = builder.compile(checkpointer=Behind())
+    return builder.compile(checkpointer=saver)
+
+
+@pytest.mark.parametrize("written", [0, 1])
+def test_a_run_whose_checkpoints_are_behind_is_not_gone_on_with_by_another(server, reviewer, ran, written):
+    saver, began = Behind(written), threading.Event()
+    graph = steps(ran, saver, began)
     with reviewer.always(), in_the_background(lambda: InterruptBridge().run(graph, {}, THREAD)):
         assert began.wait(60)
         with pytest.raises(placet.UnknownOutcome):
             InterruptBridge().run(graph, None, THREAD)
-        ended.set()
+        saver.ended.set()
     assert ran.count == 1
+
+
+def test_what_was_answered_by_hand_and_is_done_is_withdrawn(server, reviewer, ran):
+    saver, began = Behind(0), threading.Event()
+    graph = steps(ran, saver, began)
+    graph.invoke({}, THREAD)
+    yes = Command(resume=[{"type": "accept", "args": None}])
+    with in_the_background(lambda: graph.invoke(yes, THREAD)):
+        assert began.wait(60)
+        saver.written = 100
+        with in_the_background(lambda: InterruptBridge().run(graph, None, THREAD)):
+            until = time.monotonic() + 60
+            while [one.state for one in reviewer.client.list()] != ["cancelled"]:
+                assert time.monotonic() < until, "it was not withdrawn"
+                time.sleep(0.05)
+            saver.ended.set()
 
 
 def test_sqlite_checkpoints_keep_the_pause(server, reviewer, ran, tmp_path):

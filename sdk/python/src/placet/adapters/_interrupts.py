@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -196,7 +197,7 @@ class _Asked:
             tool_name(name),
             arguments,
             _calls.Place(self.thread, True),
-            f"{self.interrupt.id}/{index}",
+            self._id(index, name, arguments),
             {"summary": _short(description), **self.options},
             app=self.app,
             context={
@@ -223,8 +224,15 @@ class _Asked:
         }
         if "expires_in" in body:
             body["expires_in"] = duration(body["expires_in"])
-        key = keys.strong("langgraph", self.app, self.thread, f"{self.interrupt.id}/{index}")
+        key = keys.strong("langgraph", self.app, self.thread, self._id(index, text))
         return Question(self.interrupt.id, index, dialect, body=body, key=key)
+
+    def _id(self, index: int, *what: Any) -> str:
+        """The name of one question. What it asks is part of it: before LangGraph 1.2.20 all interrupts of a step have
+        one id, and the answer to the first is none to the second.
+        """
+        text = json.dumps(what, sort_keys=True, default=repr)
+        return f"{self.interrupt.id}/{index}/{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def _inbox(asked: _Asked, index: int, item: Mapping[str, Any]) -> Question:

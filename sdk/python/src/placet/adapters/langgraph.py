@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import time
 from collections.abc import Awaitable, Callable, Generator, Sequence
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError, Conflict, Invalid, UnknownOutcome
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["InterruptBridge"]
 
+OLDEST = "1.2.13"
 MARK = "placet"
 """Where the checkpoints of a resumed run say which requests it was resumed with."""
 ELSEWHERE = 5.0
@@ -67,6 +70,11 @@ class InterruptBridge:
         expires_in: str | float | None = None,
         on_behalf_of: str | None = None,
     ):
+        if tuple(int(part) for part in OLDEST.split(".")) > _version():
+            raise ConfigError(
+                f"InterruptBridge needs langgraph {OLDEST} or later: before it a thread does not tell which of its "
+                "interrupts were answered"
+            )
         self.clients = _calls.Clients(client)
         self.app = app
         self.idempotent = idempotent
@@ -132,7 +140,7 @@ class InterruptBridge:
         return [
             question
             for task in snapshot.tasks
-            for interrupt in _waiting(task)
+            for interrupt in task.interrupts
             for question in self._asks(task, interrupt, config)
         ]
 
@@ -155,11 +163,16 @@ class InterruptBridge:
             raise ConfigError("resume values come from Placet; go on with input=None")
 
     def _not_repeated(self, snapshot: Any, config: dict[str, Any]) -> _Steps:
-        """Refuses to go on with a thread that was stopped after a yes, where that would repeat what it allowed."""
+        """Refuses to go on with a thread that was stopped after a yes, where that would repeat what it allowed.
+
+        While a step waits for answers, none after it has begun, and what is done in it is not done again.
+        """
+        if snapshot.interrupts:
+            return
         before = []
         for id in _marked(snapshot):
             before.append((yield _Do("client", "get", id)))
-        for question in self._passed(snapshot, (yield _Do("graph", "get_state", snapshot.config)), config):
+        for question in self._passed((yield _Do("graph", "get_state", snapshot.config)), config):
             record = yield from _put(question)
             before.append(record)
             if record.state in ("pending", "approved"):
@@ -167,16 +180,13 @@ class InterruptBridge:
                     yield _Do("client", "cancel", record.id, reason="the graph was answered elsewhere")
         self._settled(before, config)
 
-    def _passed(self, snapshot: Any, recorded: Any, config: dict[str, Any]) -> list[Question]:
+    def _passed(self, snapshot: Any, config: dict[str, Any]) -> list[Question]:
         """The actions decided in a step that is done, while the checkpoint after it is not written: LangGraph writes it
         while the next step runs. Only a snapshot asked for by its own name tells of interrupts that were answered.
         """
-        waiting = {interrupt.id for task in snapshot.tasks for interrupt in _waiting(task)}
         found = []
-        for task in recorded.tasks:
+        for task in snapshot.tasks:
             for interrupt in task.interrupts:
-                if interrupt.id in waiting:
-                    continue
                 with contextlib.suppress(ConfigError):  # not ours: the bridge asks nobody what it cannot read
                     found += self._asks(task, interrupt, config)
         return [question for question in found if question.call is not None]
@@ -223,13 +233,12 @@ def _may_have_happened(record: Record) -> bool:
     return record.state in ("claimed", "unknown") or (record.state == "failed" and not note.startswith(NOT_RUN))
 
 
+def _version() -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", metadata.version("langgraph"))[:3])
+
+
 def _thread(config: dict[str, Any]) -> Any:
     return (config.get("configurable") or {}).get("thread_id")
-
-
-def _waiting(task: Any) -> Sequence[Any]:
-    """The interrupts of a task that wait for an answer: none of one that is done."""
-    return task.interrupts if task.result is None else ()
 
 
 def _nested(task: Any, interrupt: Any) -> bool:
@@ -241,13 +250,11 @@ def _nested(task: Any, interrupt: Any) -> bool:
 
 def _waits(snapshot: Any, asked: Sequence[Question]) -> bool:
     """Whether the thread still waits for the answers to these."""
-    return {one.interrupt for one in asked} <= {one.id for task in snapshot.tasks for one in _waiting(task)}
+    return {one.interrupt for one in asked} <= {interrupt.id for interrupt in snapshot.interrupts}
 
 
 def _marked(snapshot: Any) -> list[str]:
-    """The requests that a run was resumed with when it was stopped between two checkpoints; none otherwise."""
-    if any(_waiting(task) for task in snapshot.tasks):
-        return []
+    """The requests that the run was resumed with which wrote this checkpoint."""
     mark = (snapshot.metadata or {}).get(MARK)
     return [id for id in str(mark).split(",") if id] if mark else []
 
