@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import queue
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 from .core.board import LOOKS, SILENCE, Board
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     import httpx
 
 PATH = "/v1/stream"
+UNHEARD = 1.0
+"""How long a Ctrl-C may go unheard: on another thread, or right before a wait begins, it does not end the wait."""
 
 
 class NoStream(Exception):
@@ -155,10 +158,14 @@ class Hub:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._listen, name="placet stream", daemon=True)
                 self._thread.start()
+        until = time.monotonic() + within
         try:
-            return told.get(timeout=within)
-        except queue.Empty:
-            return OVER
+            while True:
+                left = max(0.0, until - time.monotonic())
+                with contextlib.suppress(queue.Empty):
+                    return told.get(timeout=min(left, UNHEARD))
+                if not left:
+                    return OVER
         finally:
             self.board.leave(slot)
 

@@ -7,6 +7,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -295,6 +296,28 @@ def test_an_interrupted_program_withdraws_its_request(server, reviewer, tmp_path
     seen = reviewer.next("delete_files", within=60)
     agent.send_signal(2)
     _, said = agent.communicate(timeout=20)
+    assert b"KeyboardInterrupt" in said
+    assert reviewer.client.get(seen.id).state == "cancelled"
+
+
+def test_an_interrupt_that_arrives_on_another_thread_is_heard(server, reviewer, tmp_path):
+    script = tmp_path / "agent.py"
+    script.write_text(
+        "import signal, sys, threading\n"
+        "import placet\n"
+        "def interrupt():\n"
+        "    sys.stdin.readline()\n"
+        "    signal.pthread_kill(threading.get_ident(), signal.SIGINT)\n"
+        "    threading.Event().wait(60)\n"
+        "threading.Thread(target=interrupt, daemon=True).start()\n"
+        "placet.Client().hold(placet.Call('delete_files', {}, 's'))\n"
+    )
+    agent = subprocess.Popen(
+        [sys.executable, str(script)], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ
+    )
+    seen = reviewer.next("delete_files", within=60)
+    time.sleep(3.0)  # by now it waits, and nothing but an answer would wake it
+    _, said = agent.communicate(b"\n", timeout=20)
     assert b"KeyboardInterrupt" in said
     assert reviewer.client.get(seen.id).state == "cancelled"
 
