@@ -263,7 +263,7 @@ async def test_a_cancelled_caller_does_not_hide_what_a_sync_function_did(server,
     @placet.gate
     def slow() -> str:
         begun.set()
-        go_on.wait(10)
+        go_on.wait(60)
         return "done"
 
     running = asyncio.create_task(slow.aio())

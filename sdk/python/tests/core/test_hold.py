@@ -170,6 +170,6 @@ def test_the_blocking_client_does_the_same(server, reviewer):
         thread = threading.Thread(target=lambda: results.append(client.run(delete("a"), lambda files: ran(files) or 7)))
         thread.start()
         reviewer.approve()
-        thread.join(10)
+        thread.join(60)
         assert results == [7]
         assert ran.count == 1

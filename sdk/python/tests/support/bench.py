@@ -106,7 +106,7 @@ class Bench:
     def peer(self, agent: str = "ops", key: str | None = None) -> Peer:
         return self.connect(f"{self.server.url}/a2a/demo/{agent}", key or self.key)
 
-    def pending(self, count: int = 1, within: float = 20.0) -> list[placet.Record]:
+    def pending(self, count: int = 1, within: float = 60.0) -> list[placet.Record]:
         """What this caller's agent waits for, oldest first; waits until there are so many."""
         found = self.ann.wait_for(count, within, agent=self.caller)
         assert len(found) == count, [one.tool for one in found]
@@ -129,7 +129,7 @@ class Bench:
     def deny(self, record: placet.Record, reason: str = "not today") -> placet.Record:
         return self.ann.decide(record, "deny", reason=reason)
 
-    def outcome(self, peer: Peer, task: str, within: float = 30.0) -> Seen:
+    def outcome(self, peer: Peer, task: str, within: float = 60.0) -> Seen:
         """The task when it has ended."""
         until = time.monotonic() + within
         while True:
@@ -164,7 +164,7 @@ class Listening:
     def states(self) -> list[str]:
         return [one.state for one in list(self.seen) if one.state]
 
-    def end(self, within: float = 30.0) -> list[Seen]:
+    def end(self, within: float = 60.0) -> list[Seen]:
         """Everything it got, when it has been closed by the other side."""
         self._thread.join(within)
         assert not self.open, f"the stream is still open after {self.states}"

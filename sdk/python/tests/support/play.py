@@ -252,7 +252,7 @@ def looks_like(found: Any, wanted: Any) -> bool:
     return bool(found == wanted)
 
 
-def soon(condition: Any, otherwise: Any, within: float = 20.0) -> None:
+def soon(condition: Any, otherwise: Any, within: float = 60.0) -> None:
     until = time.monotonic() + within
     while not condition():
         assert time.monotonic() < until, otherwise()

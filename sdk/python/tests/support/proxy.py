@@ -136,7 +136,7 @@ class Once:
         return self._what
 
 
-def eventually(condition: Callable[[], bool], within: float = 10.0) -> None:
+def eventually(condition: Callable[[], bool], within: float = 60.0) -> None:
     """Waits until this holds."""
     until = time.monotonic() + within
     while not condition():

@@ -65,7 +65,7 @@ class Receiver:
             self._server.server_close()
             self._server = None
 
-    def wait_for(self, count: int, within: float = 20.0) -> list[Posted]:
+    def wait_for(self, count: int, within: float = 60.0) -> list[Posted]:
         until = time.monotonic() + within
         while len(self.posted) < count:
             assert time.monotonic() < until, f"{len(self.posted)} of {count} were posted within {within} s"

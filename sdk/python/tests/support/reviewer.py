@@ -12,7 +12,7 @@ from typing import Any
 import placet
 from placet import Client, Record
 
-PATIENCE = 15.0
+PATIENCE = 60.0
 
 
 class Reviewer:
