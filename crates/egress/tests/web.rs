@@ -148,3 +148,30 @@ async fn nobody_there_means_that_nothing_was_sent_and_a_broken_answer_does_not()
     let error = answer.whole(100, Duration::from_secs(5)).await.unwrap_err();
     assert!(matches!(error, EgressError::BrokenOff { .. }) && !error.is_unsent(), "{error}");
 }
+
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "peers that live as long as their test")]
+async fn a_connection_is_not_used_again_when_the_server_may_be_closing_it() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://127.0.0.1:{}/", listener.local_addr().unwrap().port());
+    let connections = Arc::new(AtomicUsize::new(0));
+    let count = connections.clone();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            count.fetch_add(1, Ordering::SeqCst);
+            tokio::spawn(async move {
+                let mut buffer = [0_u8; 4096];
+                while stream.read(&mut buffer).await.is_ok_and(|read| read > 0) {
+                    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await.unwrap();
+                }
+            });
+        }
+    });
+    let http = Http::new(Rules::default()).unwrap();
+    for expected in [1, 2] {
+        let answer = get(&http, &url).await.unwrap();
+        assert_eq!(&answer.whole(10, Duration::from_secs(5)).await.unwrap()[..], b"ok");
+        assert_eq!(connections.load(Ordering::SeqCst), expected);
+        tokio::time::sleep(Duration::from_secs(2)).await;
+    }
+}
