@@ -289,9 +289,13 @@ async def test_a_cancelled_call_that_was_claimed_is_reported_as_not_run(server, 
     assert {one.state for one in reviewer.client.list()} <= {"failed", "cancelled"}
 
 
+# What a shell starts in the background, and its children, ignore Ctrl-C.
+LISTENS = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+
 def test_an_interrupted_program_withdraws_its_request(server, reviewer, tmp_path):
     script = tmp_path / "agent.py"
-    script.write_text("import placet\nplacet.Client().hold(placet.Call('delete_files', {}, 's'))\n")
+    script.write_text(LISTENS + "import placet\nplacet.Client().hold(placet.Call('delete_files', {}, 's'))\n")
     agent = subprocess.Popen([sys.executable, str(script)], stderr=subprocess.PIPE, env=os.environ)
     seen = reviewer.next("delete_files", within=60)
     agent.send_signal(2)
@@ -303,7 +307,7 @@ def test_an_interrupted_program_withdraws_its_request(server, reviewer, tmp_path
 def test_an_interrupt_that_arrives_on_another_thread_is_heard(server, reviewer, tmp_path):
     script = tmp_path / "agent.py"
     script.write_text(
-        "import signal, sys, threading\n"
+        LISTENS + "import sys, threading\n"
         "import placet\n"
         "def interrupt():\n"
         "    sys.stdin.readline()\n"
