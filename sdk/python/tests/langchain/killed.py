@@ -37,6 +37,14 @@ class Behind(SqliteSaver):
         return super().put(config, checkpoint, metadata, new_versions)
 
 
+def as_a_node(agent, saver):
+    """A graph that has this agent for its only node."""
+    builder = StateGraph(MessagesState)
+    builder.add_node("helper", agent)
+    builder.add_edge(START, "helper")
+    return builder.compile(checkpointer=saver)
+
+
 def main(folder: str, url: str, token: str, dialect: str, how: str, *rest: str) -> None:
     """`dialect`: inbox, batched or per_call; also within a node or a tool of another graph (`batched node`). `how`:
     start or go-on; also slow, and behind. Exits with 3 for an unknown outcome.
@@ -75,10 +83,7 @@ def main(folder: str, url: str, token: str, dialect: str, how: str, *rest: str) 
         )
         ask = {"messages": [{"role": "user", "content": "clean up"}]}
         if within == ["node"]:
-            builder = StateGraph(MessagesState)
-            builder.add_node("helper", graph)
-            builder.add_edge(START, "helper")
-            graph = builder.compile(checkpointer=saver)
+            graph = as_a_node(graph, saver)
         elif within == ["tool"]:
             helper = graph
 

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["InterruptBridge"]
 
-OLDEST = "1.2.13"
+OLDEST = (1, 2, 13)
+"""The first LangGraph whose threads tell which of their interrupts were answered."""
 MARK = "placet"
 """Where the checkpoints of a resumed run say which requests it was resumed with."""
 ELSEWHERE = 5.0
@@ -70,10 +71,10 @@ class InterruptBridge:
         expires_in: str | float | None = None,
         on_behalf_of: str | None = None,
     ):
-        if tuple(int(part) for part in OLDEST.split(".")) > _version():
+        if _version() < OLDEST:
             raise ConfigError(
-                f"InterruptBridge needs langgraph {OLDEST} or later: before it a thread does not tell which of its "
-                "interrupts were answered"
+                f"InterruptBridge needs langgraph {'.'.join(map(str, OLDEST))} or later: before it a thread does not "
+                "tell which of its interrupts were answered"
             )
         self.clients = _calls.Clients(client)
         self.app = app
@@ -110,7 +111,7 @@ class InterruptBridge:
         snapshot = yield _Do("graph", "get_state", config)
         self._startable(snapshot, input, config)
         if input is None and snapshot.tasks:
-            yield from self._not_repeated(snapshot, config)
+            yield from self._look_back(snapshot, config)
         asked = self._questions(snapshot, config)
         while True:
             now, held = config, []
@@ -162,7 +163,7 @@ class InterruptBridge:
         if isinstance(input, Command) and input.resume is not None:
             raise ConfigError("resume values come from Placet; go on with input=None")
 
-    def _not_repeated(self, snapshot: Any, config: dict[str, Any]) -> _Steps:
+    def _look_back(self, snapshot: Any, config: dict[str, Any]) -> _Steps:
         """Refuses to go on with a thread that was stopped after a yes, where that would repeat what it allowed.
 
         While a step waits for answers, none after it has begun, and what is done in it is not done again.
@@ -178,7 +179,7 @@ class InterruptBridge:
             if record.state in ("pending", "approved"):
                 with contextlib.suppress(Conflict):
                     yield _Do("client", "cancel", record.id, reason="the graph was answered elsewhere")
-        self._settled(before, config)
+        self._refuse_to_repeat(before, config)
 
     def _passed(self, snapshot: Any, config: dict[str, Any]) -> list[Question]:
         """The actions decided in a step that is done, while the checkpoint after it is not written: LangGraph writes it
@@ -191,7 +192,8 @@ class InterruptBridge:
                     found += self._asks(task, interrupt, config)
         return [question for question in found if question.call is not None]
 
-    def _settled(self, records: Sequence[Record], config: dict[str, Any]) -> None:
+    def _refuse_to_repeat(self, records: Sequence[Record], config: dict[str, Any]) -> None:
+        """An error if what one of these allowed may have happened already."""
         open = [f"{record.id} ({record.state})" for record in records if _may_have_happened(record)]
         if open and not self.idempotent:
             raise UnknownOutcome(
@@ -220,7 +222,7 @@ class InterruptBridge:
             seen = yield from _elsewhere(taken)
             # A graph within a graph has checkpoints of its own. Past the interrupt it does not hear a no any more.
             within = {record.id for one, record in zip(asked, records, strict=True) if one.nested and one.call}
-            self._settled([record for record in seen if record.id in within], config)
+            self._refuse_to_repeat([record for record in seen if record.id in within], config)
         except BaseException as error:
             yield from _reported(held, "failed", f"{NOT_RUN}{error}")
             raise
