@@ -365,4 +365,63 @@ mod tests {
         assert_eq!(whole.report().changes[0].examples.len(), EXAMPLES);
         assert_eq!(whole.report().denied_now_allowed_count, 50);
     }
+
+    #[test]
+    fn a_hundred_denied_requests_are_named_and_all_are_counted() {
+        let ids: Vec<String> = (0..=DENIED).map(|id| format!("{id:03}")).collect();
+        let mut comparison = Comparison::new();
+        for id in &ids {
+            comparison.add(
+                &recorded(id, Effect::Hold, Some(DecisionWord::Deny), 5.0),
+                &outcome(Effect::Allow, "new"),
+            );
+        }
+        let report = comparison.report();
+        assert_eq!((report.denied_now_allowed.len(), report.denied_now_allowed_count), (DENIED, 101));
+        assert_eq!(report.changes[0].examples.len(), EXAMPLES);
+    }
+
+    #[test]
+    fn prompts_that_are_added_cost_what_prompts_that_are_saved_save() {
+        let decided = Some(DecisionWord::Approve);
+        let minutes = |saved: u32, added: u32| {
+            let mut comparison = Comparison::new();
+            for _ in 0..saved {
+                comparison.add(&recorded("1", Effect::Hold, decided, 60.0), &outcome(Effect::Deny, "new"));
+            }
+            for _ in 0..added {
+                comparison.add(&recorded("2", Effect::Allow, decided, 60.0), &outcome(Effect::Hold, "new"));
+            }
+            let report = comparison.report();
+            assert_eq!((report.prompts_saved, report.prompts_added), (saved.into(), added.into()));
+            report.human_minutes_saved.unwrap()
+        };
+        assert!(minutes(3, 1) > 1.5 && minutes(3, 1) < 2.5);
+        assert!(minutes(1, 3) < -1.5 && minutes(1, 3) > -2.5);
+        assert!(minutes(2, 2).abs() < 0.01);
+    }
+
+    #[test]
+    fn the_median_is_the_middle_of_the_times_people_took() {
+        let median = |times: &[f64]| {
+            let mut comparison = Comparison::new();
+            for seconds in times {
+                let decided = Some(DecisionWord::Approve);
+                comparison
+                    .add(&recorded("1", Effect::Hold, decided, *seconds), &outcome(Effect::Hold, "old"));
+            }
+            comparison.report().median_decision_seconds
+        };
+        let about = |times: &[f64], wanted: f64| {
+            let is = median(times).unwrap();
+            assert!((wanted / 1.25..=wanted * 1.25).contains(&is), "{times:?}: {is}");
+        };
+        about(&[1.0, 1.0, 1.0, 1000.0, 1000.0, 1000.0, 1000.0], 1000.0);
+        about(&[1.0, 1.0, 1.0, 1.0, 1000.0, 1000.0, 1000.0], 1.0);
+        about(&[1.0, 1.0, 30.0, 1000.0, 1000.0], 30.0);
+        about(&[2.0, 2.0], 2.0);
+        about(&[0.0, 0.0, 0.1], 0.1);
+        assert_eq!(median(&[-1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY]), None, "these are no times");
+        assert_eq!(median(&[]), None);
+    }
 }

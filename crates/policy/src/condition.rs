@@ -228,4 +228,6 @@ impl Condition {
 }
 
 #[cfg(test)]
+mod boundaries;
+#[cfg(test)]
 mod tests;

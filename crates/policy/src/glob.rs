@@ -195,4 +195,13 @@ mod tests {
             prop_assert_eq!(matches(&glob, &text), slow(&g, &t));
         }
     }
+
+    #[test]
+    fn a_glob_may_have_256_bytes_and_8_stars() {
+        assert!(Name::read(&"x".repeat(LENGTH)).is_ok());
+        assert!(Name::read(&"x".repeat(LENGTH + 1)).is_err());
+        assert!(Name::read(&"*a".repeat(STARS)).is_ok());
+        assert!(Name::read(&"*a".repeat(STARS + 1)).is_err());
+        assert_eq!((LENGTH, STARS), (256, 8));
+    }
 }

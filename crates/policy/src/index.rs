@@ -76,3 +76,68 @@ impl Index {
             .chain(self.rest.iter().copied())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(list: &[&str]) -> Vec<Name> {
+        list.iter().map(|name| Name::read(name).unwrap()).collect()
+    }
+
+    fn each(names: &Names, name: Option<&str>) -> Vec<u32> {
+        let mut found: Vec<u32> = names.each(name).collect();
+        found.sort_unstable();
+        found
+    }
+
+    #[test]
+    fn a_name_finds_each_rule_once() {
+        let mut filed = Names::default();
+        assert!(filed.file(&names(&["pay"]), 0));
+        assert!(filed.file(&names(&["pay*", "pay?"]), 1));
+        assert!(filed.file(&names(&["pa*"]), 2));
+        assert!(filed.file(&names(&["get*", "pay"]), 3));
+        assert_eq!(each(&filed, Some("pay")), [0, 1, 2, 3]);
+        assert_eq!(each(&filed, Some("paying")), [1, 2]);
+        assert_eq!(each(&filed, Some("pa")), [2]);
+        assert_eq!(each(&filed, Some("get")), [3]);
+        assert_eq!(each(&filed, Some("p")), [0_u32; 0]);
+        assert_eq!(each(&filed, None), [0_u32; 0]);
+    }
+
+    #[test]
+    fn a_list_that_could_be_any_name_is_not_filed() {
+        let mut filed = Names::default();
+        assert!(!filed.file(&[], 0));
+        assert!(!filed.file(&names(&["pay", "*_read"]), 1));
+        assert_eq!(each(&filed, Some("pay")), [0_u32; 0], "not even under the names that could be");
+    }
+
+    #[test]
+    fn a_rule_is_filed_under_the_first_list_that_narrows_it() {
+        let text = [
+            "tool = 'pay'\nserver = 'bank'\nagent = 'bot'",
+            "server = 'bank'\nagent = 'bot'",
+            "agent = 'bot'",
+            "source = 'rest'",
+        ]
+        .iter()
+        .enumerate()
+        .map(|(number, lists)| format!("[[rule]]\nname = 'r{number}'\neffect = 'hold'\n{lists}\n"))
+        .collect::<Vec<_>>()
+        .concat();
+        let read =
+            crate::read::read(&format!("version = 1\n{text}")).unwrap_or_else(|errors| panic!("{errors}"));
+        let mut index = Index::default();
+        for (number, rule) in (0_u32..).zip(&read.rules) {
+            index.file(rule, number);
+        }
+        let candidates = |tool, server, agent| index.candidates(tool, server, agent).collect::<Vec<_>>();
+        assert_eq!(candidates(Some("pay"), Some("bank"), "bot"), [0, 1, 2, 3]);
+        assert_eq!(candidates(Some("pay"), None, "x"), [0, 3]);
+        assert_eq!(candidates(None, Some("bank"), "x"), [1, 3]);
+        assert_eq!(candidates(None, None, "bot"), [2, 3]);
+        assert_eq!(candidates(None, None, "x"), [3]);
+    }
+}

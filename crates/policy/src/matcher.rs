@@ -314,4 +314,76 @@ mod tests {
         assert!(is_error(ask(Test::ShellAllows(patterns()), Some(json!({"c": 1})))));
         assert!(is_error(ask(Test::ShellAllows(patterns()), Some(json!(["git", 1])))));
     }
+
+    #[test]
+    fn equals_tells_values_of_every_type_apart() {
+        let equals = |wanted: Value, is: Value| ask(Test::Equals(wanted), Some(is));
+        let pairs = [
+            (json!(true), json!(false)),
+            (json!("a"), json!("b")),
+            (json!(9_007_199_254_740_993_i64), json!(9_007_199_254_740_992_i64)),
+            (json!(1.5), json!(1.25)),
+            (json!([1, 2]), json!([2, 1])),
+            (json!({"a": 1}), json!({"b": 1})),
+            (json!({"a": 1}), json!({"a": 1, "b": 2})),
+            (json!({"a": 1, "b": 2}), json!({"a": 1})),
+            (json!({"a": {"b": true}}), json!({"a": {"b": false}})),
+        ];
+        for (left, right) in pairs {
+            assert_eq!(equals(left.clone(), right.clone()), Tri::No, "{left} {right}");
+            assert_eq!(equals(right.clone(), left.clone()), Tri::No, "{right} {left}");
+            assert_eq!(equals(left.clone(), left.clone()), Tri::Yes, "{left}");
+            assert_eq!(equals(right.clone(), right.clone()), Tri::Yes, "{right}");
+        }
+        assert_eq!(equals(json!(null), json!(null)), Tri::Yes);
+        assert!(
+            is_error(equals(json!([1, 1]), json!([1, "1"]))),
+            "no difference, and one part of another type"
+        );
+    }
+
+    /// What the test costs beyond the fixed price of a matcher.
+    fn cost(test: Test, value: Value) -> u32 {
+        let value: &'static Value = Box::leak(Box::new(value));
+        let work = Work::new();
+        Matcher { tests: vec![test] }.test(Some(value), &work);
+        work.spent() - 20
+    }
+
+    #[test]
+    fn a_comparison_costs_what_the_policy_wrote_and_not_what_the_agent_sent() {
+        let long = "x".repeat(165);
+        assert_eq!(cost(Test::Equals(json!(1)), json!(long)), 5);
+        assert_eq!(cost(Test::Equals(json!(long)), json!(1)), 10);
+        assert_eq!(cost(Test::Equals(json!([1, long])), json!(1)), 5 + 5 + 10);
+        assert_eq!(cost(Test::Equals(json!({"a": 1, "b": [null]})), json!(1)), 10 + 5 + 10);
+        assert_eq!(cost(Test::In(Among::new(vec![json!(1), json!({})])), json!(3)), 5 + 10);
+    }
+
+    #[test]
+    fn a_text_and_a_command_cost_by_their_length() {
+        assert_eq!(cost(Test::In(Among::new(vec![json!("a")])), json!("x".repeat(165))), 10);
+        let patterns = || -> Box<Patterns> {
+            toml::from_str("allow = [ { program = \"git\", subcommand = \"log\", operands = \"any\" } ]")
+                .unwrap()
+        };
+        // Reading a command costs 20, and 20 for each byte and each word; looking at it 1 for each byte.
+        for test in [Test::ShellAllows(patterns()), Test::ShellMentions(patterns())] {
+            assert_eq!(cost(test, json!("git log")), 20 + 7 * 20 + 7);
+        }
+        for test in [Test::ShellAllows(patterns()), Test::ShellMentions(patterns())] {
+            assert_eq!(cost(test, json!(["git", "log"])), 20 + 2 * 20 + 6 * 20 + 6);
+        }
+    }
+
+    #[test]
+    fn only_shell_tests_look_at_commands_also_inside_not() {
+        let shell = || Test::ShellMentions(toml::from_str("opaque = true").unwrap());
+        let looks = |tests| Matcher { tests }.looks_at_commands();
+        assert!(looks(vec![Test::Exists(true), shell()]));
+        assert!(looks(vec![Test::Not(Matcher { tests: vec![shell()] })]));
+        assert!(!looks(vec![Test::Prefix("git".into())]));
+        assert!(!looks(vec![Test::Not(Matcher { tests: vec![Test::Exists(true)] })]));
+        assert!(!looks(vec![]));
+    }
 }

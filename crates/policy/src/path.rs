@@ -245,4 +245,13 @@ mod tests {
         let value = json!({"l": vec![vec![1; 300]; 300]});
         assert_eq!(all_ones("l[*][*]", &value, Each::Every), Tri::Error(Trouble::Work));
     }
+
+    #[test]
+    fn a_path_may_have_32_steps() {
+        let dotted = |count: usize| vec!["a"; count].join(".");
+        assert!(Path::read(&dotted(STEPS)).is_ok() && Path::read(&dotted(STEPS + 1)).is_err());
+        let pointer = |count: usize| "/a".repeat(count);
+        assert!(Path::read(&pointer(STEPS)).is_ok() && Path::read(&pointer(STEPS + 1)).is_err());
+        assert!(Path::read(&pointer(STEPS + 5)).is_err());
+    }
 }

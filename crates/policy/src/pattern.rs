@@ -165,4 +165,20 @@ mod tests {
             assert!(Pattern::new(pattern).is_err(), "{pattern}");
         }
     }
+
+    #[test]
+    fn the_size_of_a_pattern_is_that_of_its_automaton() {
+        let (short, long) = (Pattern::new("^a$").unwrap(), Pattern::new("^[a-z]{30}$").unwrap());
+        assert!(short.size() > 100 && long.size() > short.size() && long.size() <= SIZE);
+    }
+
+    #[test]
+    fn a_pattern_shows_its_text_and_costs_a_step_for_each_byte() {
+        let pattern = Pattern::new("^ab$").unwrap();
+        assert_eq!(format!("{pattern:?}"), "Pattern(\"^ab$\")");
+        let work = Work::new();
+        assert_eq!(pattern.matches(&"x".repeat(1000), &work), Ok(false));
+        assert_eq!(work.spent(), 1040);
+        assert!(Pattern::new(&"a".repeat(LENGTH)).is_ok());
+    }
 }

@@ -137,3 +137,50 @@ impl<'a> Work<'a> {
         Ok(made)
     }
 }
+
+#[cfg(test)]
+impl Work<'_> {
+    /// What was spent so far.
+    pub(crate) fn spent(&self) -> u32 {
+        BUDGET - self.left.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_keeps_the_first_error_and_a_no_beats_it() {
+        let first = Tri::Error(Trouble::Missing);
+        let second = Tri::Error(Trouble::EmptyList);
+        assert_eq!(Tri::every([Tri::Yes, first, second, Tri::Yes].into_iter()), first);
+        assert_eq!(Tri::every([first, Tri::No, second].into_iter()), Tri::No);
+        assert_eq!(Tri::every([Tri::Yes, Tri::Yes].into_iter()), Tri::Yes);
+        assert_eq!(Tri::every(std::iter::empty()), Tri::Yes);
+    }
+
+    #[test]
+    fn the_budget_is_spent_to_the_last_unit_and_then_gone() {
+        let work = Work::new();
+        assert_eq!(work.spend(BUDGET as usize - 1), Ok(()));
+        assert_eq!(work.spend(1), Ok(()));
+        assert_eq!(work.spend(1), Err(Trouble::Work));
+        let work = Work::new();
+        assert_eq!(work.spend(BUDGET as usize + 1), Err(Trouble::Work));
+        assert_eq!(work.spend(1), Err(Trouble::Work), "a cost that did not fit ends the evaluation");
+        assert_eq!(Work::new().spend(usize::MAX), Err(Trouble::Work));
+    }
+
+    #[test]
+    fn a_command_is_read_once() {
+        let value = Value::String("git log".to_owned());
+        let work = Work::new();
+        let first = work.analysis(&value).unwrap();
+        let once = work.spent();
+        assert!(Rc::ptr_eq(&first, &work.analysis(&value).unwrap()));
+        assert_eq!((once, work.spent()), (20 + 7 * 20, 20 + 7 * 20 + 20));
+        let same_text = value.clone();
+        assert!(!Rc::ptr_eq(&first, &work.analysis(&same_text).unwrap()), "another value is read on its own");
+    }
+}

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 
-fn said(source: &str, arguments: &Value) -> Tri {
+pub(super) fn said(source: &str, arguments: &Value) -> Tri {
     let condition = Condition::new(source).unwrap_or_else(|refused| panic!("{source}: {refused:?}"));
     let arguments = arguments.as_object().unwrap();
     let lineage = json!(["planner", "coder"]);
@@ -23,15 +23,15 @@ fn said(source: &str, arguments: &Value) -> Tri {
     condition.test(&scope, &Work::new())
 }
 
-fn yes(source: &str, arguments: &Value) {
+pub(super) fn yes(source: &str, arguments: &Value) {
     assert_eq!(said(source, arguments), Tri::Yes, "{source}");
 }
 
-fn no(source: &str, arguments: &Value) {
+pub(super) fn no(source: &str, arguments: &Value) {
     assert_eq!(said(source, arguments), Tri::No, "{source}");
 }
 
-fn error(source: &str, arguments: &Value) {
+pub(super) fn error(source: &str, arguments: &Value) {
     assert!(matches!(said(source, arguments), Tri::Error(_)), "{source}: {:?}", said(source, arguments));
 }
 

@@ -223,4 +223,41 @@ mod tests {
             assert!(Hosts::new([bad].into_iter()).is_err(), "{bad}");
         }
     }
+
+    #[test]
+    fn the_parts_of_a_url_have_longest_forms() {
+        let path = |length: usize| {
+            let start = "https://example.com/";
+            format!("{start}{}", "x".repeat(length - start.len()))
+        };
+        assert_eq!(host_of(&path(LONGEST)).as_deref(), Ok("example.com"));
+        assert_eq!(host_of(&path(LONGEST + 1)), Err("the URL is longer than 8 KiB"));
+        assert_eq!(host_of(&path(LONGEST * 2)), Err("the URL is longer than 8 KiB"));
+
+        assert!(host_of("https://example.com:12345/").is_ok());
+        assert_eq!(host_of("https://example.com:123456/"), Err("the URL's port is not a number"));
+        assert_eq!(host_of("https://example.com:1234567/"), Err("the URL's port is not a number"));
+
+        let label = |length: usize| format!("https://{}.org", "a".repeat(length));
+        assert!(host_of(&label(63)).is_ok());
+        assert_eq!(host_of(&label(64)), Err("the host has an empty or overlong label"));
+        assert_eq!(host_of(&label(65)), Err("the host has an empty or overlong label"));
+
+        // Labels of 50 letters and a dot, then what is left.
+        let name = |length: usize| {
+            let many = format!("{}.", "a".repeat(50)).repeat(4);
+            format!("https://{many}{}", "b".repeat(length - many.len()))
+        };
+        assert_eq!(host_of(&name(253)).map(|host| host.len()), Ok(253));
+        let long = Err("the host is empty or longer than 253 characters");
+        assert_eq!(host_of(&name(254)), long);
+        assert_eq!(host_of(&name(260)), long);
+        assert_eq!(host_of("https:///x"), long);
+    }
+
+    #[test]
+    fn a_name_needs_a_label_below_a_domain() {
+        assert_eq!(hold("https://x.good.org"), Ok(true));
+        assert!(hold("https://.good.org").is_err());
+    }
 }
