@@ -41,7 +41,10 @@ try {
       });
       const front = await outside.newPage();
       await front.goto(`${server.url}/queue`);
-      await front.waitForTimeout(1500);
+      await front
+        .getByRole("heading", { name: /sign in/i })
+        .first()
+        .waitFor();
       await front.screenshot({ path: join(target, `sign-in-${mode}.png`) });
       await front.goto(`${server.url}/sign-in`);
       await front.screenshot({ path: join(target, `sign-in-plain-${mode}.png`) });

@@ -2,10 +2,9 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { ask, low } from "../lib/ask.mjs";
 import { launch, signedIn } from "../lib/browser.mjs";
-import { freePort, Server } from "../lib/server.mjs";
+import { Server } from "../lib/server.mjs";
 
 let server;
 let browser;
@@ -17,12 +16,12 @@ before(async () => {
   server = await Server.start();
   await server.person("ann", ["reviewer", "admin"]);
   browser = await launch();
-  evilPort = await freePort();
   evil = createServer((_, answer) => {
     answer.writeHead(200, { "content-type": "text/html; charset=utf-8" });
     answer.end(page);
   });
-  await new Promise((done) => evil.listen(evilPort, "0.0.0.0", done));
+  await new Promise((done) => evil.listen(0, "0.0.0.0", done));
+  evilPort = evil.address().port;
 });
 after(async () => {
   await browser?.close();
@@ -39,6 +38,14 @@ async function entries() {
     after_ = items.at(-1)?.seq ?? after_;
     if (next_after === null || next_after === undefined) return after_;
   }
+}
+
+/** Waits until the server has answered a call of this kind, or the browser has refused it. */
+function answered(page, kind) {
+  return new Promise((done) => {
+    for (const end of ["requestfinished", "requestfailed"])
+      page.on(end, (request) => kind(request) && done());
+  });
 }
 
 /** Another port of the same address is the same site: cookies marked SameSite are sent. Another name is another site. */
@@ -111,6 +118,7 @@ for (const which of ["same site, other port", "other site"]) {
     page = "<!doctype html><title>nice page</title><p>hello</p>";
     const stranger = await context.newPage();
     await stranger.goto(`${origin}/`);
+    const beacon = answered(stranger, (request) => request.resourceType() === "ping");
     const found = await stranger.evaluate(
       async ({ base, calls }) => {
         const seen = { readable: [], socket: [], stream: [], frames: [] };
@@ -145,22 +153,23 @@ for (const which of ["same site, other port", "other site"]) {
           socket.onopen = () => seen.socket.push("open");
           socket.onmessage = (event) => seen.socket.push(event.data);
           socket.onclose = done;
-          setTimeout(done, 1500);
         });
         await new Promise((done) => {
           const stream = new EventSource(`${base}/v1/stream`, { withCredentials: true });
           stream.onopen = () => seen.stream.push("open");
           stream.onmessage = (event) => seen.stream.push(event.data);
-          setTimeout(() => {
+          // A stranger is refused for good.
+          stream.onerror = () => {
             stream.close();
             done();
-          }, 700);
+          };
         });
         navigator.sendBeacon(`${base}${calls[0][1]}`, new Blob([calls[0][2]], { type: "text/plain" }));
         return seen;
       },
       { base, calls },
     );
+    await beacon;
     assert.deepEqual(found.readable, [], "a stranger reads answers");
     assert.deepEqual(found.socket, [], "a stranger opened the socket");
     assert.deepEqual(found.stream, [], "a stranger opened the stream");
@@ -169,6 +178,7 @@ for (const which of ["same site, other port", "other site"]) {
       for (const target of ["_self", "frame"]) {
         const tab = await context.newPage();
         await tab.goto(`${origin}/`);
+        const posted = answered(tab, (request) => request.method() === "POST");
         await tab.evaluate(
           ({ action, type, fields, target }) => {
             const form = Object.assign(document.createElement("form"), {
@@ -184,7 +194,7 @@ for (const which of ["same site, other port", "other site"]) {
           },
           { action: base + path, type, fields, target },
         );
-        await sleep(150);
+        await posted;
         await tab.close();
       }
     }
@@ -193,10 +203,13 @@ for (const which of ["same site, other port", "other site"]) {
       const tab = await context.newPage();
       await tab.goto(`${origin}/`);
       await tab.evaluate(
-        (src) => document.body.append(Object.assign(document.createElement("iframe"), { src })),
+        (src) =>
+          new Promise((done) => {
+            const frame = Object.assign(document.createElement("iframe"), { src, onload: done });
+            document.body.append(frame);
+          }),
         base + path,
       );
-      await sleep(400);
       const inside = await Promise.all(
         tab
           .frames()

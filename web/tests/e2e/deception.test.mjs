@@ -1,10 +1,9 @@
 // The corpus of deceptions in the real browser: nothing runs, nothing leaves, nothing hides.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { corpus, FORBIDDEN } from "../corpus/deception.mjs";
 import { LONG, launch, signedIn } from "../lib/browser.mjs";
-import { detail, SETTLE, shown } from "../lib/screen.mjs";
+import { detail, settle, shown } from "../lib/screen.mjs";
 import { Server } from "../lib/server.mjs";
 
 let server;
@@ -104,7 +103,7 @@ async function openAll() {
     );
     if (folds.length === 0) return;
     for (const each of folds) each.click();
-    await new Promise((done) => setTimeout(done, 20));
+    await window.painted();
   }
 }
 
@@ -115,14 +114,18 @@ async function scrollThrough() {
     [...document.querySelectorAll("article button")].find((each) => /Approve/.test(each.textContent));
   box.scrollTo({ top: 0, behavior: "instant" });
   for (let turn = 0; turn < 1_000; turn += 1) {
-    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    await window.painted();
     if (yes().getAttribute("aria-disabled") !== "true") return true;
     const top = box.scrollTop;
     box.scrollBy({ top: box.clientHeight * 0.8, behavior: "instant" });
     if (box.scrollTop === top && turn > 0) break;
   }
-  await new Promise((done) => setTimeout(done, 1_000));
-  return yes().getAttribute("aria-disabled") !== "true";
+  // The end was reached: the page notices that in a frame or two.
+  for (const end = performance.now() + 10_000; performance.now() < end; ) {
+    if (yes().getAttribute("aria-disabled") !== "true") return true;
+    await window.painted();
+  }
+  return false;
 }
 
 /** The part of the corpus this run looks at in the dashboard: all of it when there is time. */
@@ -171,7 +174,7 @@ test("in the dashboard nothing runs, loads or hides, and what cannot be seen can
     // What is not in view cannot be approved: folded parts are opened, and everything is scrolled through.
     if (item.guarded) {
       guarded += 1;
-      await sleep(SETTLE);
+      await settle(page);
       const early = await page.evaluate(unguarded);
       if (early) problems.push(`${name}: ${early}`);
     }

@@ -1,11 +1,25 @@
 // Each kind and each decision, by keyboard alone, against the real program.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { action, ask, confirmation, editable, low, plan, previews, questions } from "../lib/ask.mjs";
 import { launch, signedIn } from "../lib/browser.mjs";
-import { clean, detail, dialog, openByKeyboard, SETTLE, tabTo, toasts, UNDO, until } from "../lib/screen.mjs";
-import { Server } from "../lib/server.mjs";
+import {
+  clean,
+  detail,
+  dialog,
+  freeze,
+  openByKeyboard,
+  pass,
+  sent,
+  settle,
+  tabTo,
+  thaw,
+  think,
+  toasts,
+  UNDO,
+  until,
+} from "../lib/screen.mjs";
+import { BOUND, Server } from "../lib/server.mjs";
 
 let server;
 let browser;
@@ -25,14 +39,14 @@ after(async () => {
   await server?.stop();
 });
 
-const submit = (page) => page.keyboard.press("Control+Enter");
+const SUBMIT = "Control+Enter";
 
-/** What to press for each, and what must then be on record. */
+/** What to press for each, the key that decides at the end, and what must then be on record. */
 const cases = [
   {
     name: "a low action is approved with one key",
     body: () => low(),
-    keys: async (page) => page.keyboard.press("a"),
+    last: "a",
     wanted: { state: "approved", decision: "approve" },
   },
   {
@@ -41,8 +55,8 @@ const cases = [
     keys: async (page) => {
       await page.keyboard.press("a");
       await dialog(page).waitFor();
-      await page.keyboard.press("Enter");
     },
+    last: "Enter",
     wanted: { state: "approved", decision: "approve" },
   },
   {
@@ -54,8 +68,8 @@ const cases = [
       await page.keyboard.press("Enter");
       assert.equal(await dialog(page).count(), 1, "approved without the tool's name");
       await page.keyboard.type("Bash");
-      await page.keyboard.press("Enter");
     },
+    last: "Enter",
     wanted: { state: "approved", decision: "approve" },
     now: true,
   },
@@ -67,8 +81,8 @@ const cases = [
       await page.keyboard.press("a");
       await dialog(page).waitFor();
       await page.keyboard.type(code.trim());
-      await page.keyboard.press("Enter");
     },
+    last: "Enter",
     wanted: { state: "approved", decision: "approve" },
     auth: "code",
     now: true,
@@ -80,8 +94,8 @@ const cases = [
       await page.keyboard.press("d");
       await dialog(page).waitFor();
       await page.keyboard.type("not on a Sunday");
-      await submit(page);
     },
+    last: SUBMIT,
     wanted: { state: "denied", decision: "deny", reason: "not on a Sunday" },
   },
   {
@@ -95,8 +109,8 @@ const cases = [
       await page.keyboard.press("Control+a");
       await page.keyboard.type("17.5");
       await dialog(page).getByText("This decides the request.").waitFor();
-      await submit(page);
     },
+    last: SUBMIT,
     wanted: {
       state: "approved",
       decision: "edit",
@@ -106,7 +120,7 @@ const cases = [
   {
     name: "a plan is approved whole",
     body: () => plan(),
-    keys: async (page) => page.keyboard.press("a"),
+    last: "a",
     wanted: { state: "approved", decision: "approve" },
   },
   {
@@ -115,9 +129,9 @@ const cases = [
     keys: async (page) => {
       await tabTo(page, detail(page).getByRole("button", { name: "Step 3: Leave out" }));
       await page.keyboard.press("Space");
-      await sleep(SETTLE);
-      await page.keyboard.press("a");
+      await settle(page);
     },
+    last: "a",
     wanted: { state: "approved", steps: ["backup approve", "switch approve", "verify deny"] },
   },
   {
@@ -127,8 +141,8 @@ const cases = [
       await page.keyboard.press("d");
       await dialog(page).waitFor();
       await page.keyboard.type("too risky");
-      await submit(page);
     },
+    last: SUBMIT,
     wanted: { state: "denied", decision: "deny", reason: "too risky" },
   },
   {
@@ -138,8 +152,8 @@ const cases = [
       await detail(page)
         .getByRole("button", { name: /Publish/ })
         .waitFor();
-      await page.keyboard.press("a");
     },
+    last: "a",
     wanted: { state: "approved", decision: "approve" },
   },
   {
@@ -148,8 +162,8 @@ const cases = [
     keys: async (page) => {
       await page.keyboard.press("d");
       await dialog(page).waitFor();
-      await submit(page);
     },
+    last: SUBMIT,
     wanted: { state: "denied", decision: "deny" },
   },
   {
@@ -159,8 +173,8 @@ const cases = [
       await page.keyboard.press("d");
       await dialog(page).waitFor();
       await page.keyboard.type("ask somebody else");
-      await submit(page);
     },
+    last: SUBMIT,
     wanted: { state: "denied", decision: "deny" },
   },
   {
@@ -168,6 +182,7 @@ const cases = [
     body: () => questions.text(),
     keys: async (page) => page.keyboard.type("Falcon"),
     answer: true,
+    last: SUBMIT,
     wanted: { state: "answered", decision: "respond", answer: "Falcon" },
   },
   {
@@ -175,6 +190,7 @@ const cases = [
     body: () => questions.number(),
     keys: async (page) => page.keyboard.type("15"),
     answer: true,
+    last: SUBMIT,
     wanted: { state: "answered", decision: "respond", answer: 15 },
   },
   {
@@ -185,6 +201,7 @@ const cases = [
       await page.keyboard.press("ArrowDown");
     },
     answer: true,
+    last: SUBMIT,
     wanted: { state: "answered", decision: "respond", answer: "Dublin" },
   },
   {
@@ -197,6 +214,7 @@ const cases = [
       await page.keyboard.press("Space");
     },
     answer: true,
+    last: SUBMIT,
     wanted: { state: "answered", decision: "respond", answer: ["support", "press"] },
   },
   {
@@ -204,6 +222,7 @@ const cases = [
     body: () => questions.date(),
     keys: async (page) => page.keyboard.type("12242026"),
     answer: true,
+    last: SUBMIT,
     wanted: { state: "answered", decision: "respond", answer: "2026-12-24" },
   },
   {
@@ -221,6 +240,7 @@ const cases = [
       await dialog(page).getByText("notes.txt").first().waitFor();
     },
     answer: true,
+    last: SUBMIT,
     wanted: {
       state: "answered",
       decision: "respond",
@@ -236,6 +256,7 @@ const cases = [
 test("every kind takes every decision by keyboard", async (suite) => {
   const records = await Promise.all(cases.map((each) => ask(bot, each.body())));
   const { context, page, seen } = await signedIn(browser, server, "ann");
+  const paths = sent(page);
   const failed = new Set();
   for (const [at, each] of cases.entries()) {
     const record = records[at];
@@ -246,20 +267,26 @@ test("every kind takes every decision by keyboard", async (suite) => {
           await page.keyboard.press("r");
           await dialog(page).waitFor();
         }
-        await each.keys(page);
-        if (each.answer) await submit(page);
-        await dialog(page).waitFor({ state: "detached", timeout: 5_000 });
+        await each.keys?.(page);
+        if (!each.now) await freeze(page);
+        await page.keyboard.press(each.last);
+        await dialog(page).waitFor({ state: "detached" });
+        if (each.now) return;
         // Nothing of low or medium risk is sent before its time to think again is over.
-        if (!each.now) assert.equal((await rita.get(`/v1/requests/${record.id}`)).state, "pending");
+        await page.getByRole("button", { name: "Undo" }).first().waitFor();
+        assert.ok(!paths.includes(`/v1/requests/${record.id}/decision`), "sent at once");
+        assert.equal((await rita.get(`/v1/requests/${record.id}`)).state, "pending");
+        await page.clock.resume();
       } catch (error) {
         failed.add(at);
+        await page.clock.resume();
         // What waits to be sent asks before the page is left.
         await page.goto(`${server.url}/queue`).catch(() => {});
         throw error;
       }
     });
   }
-  await sleep(UNDO);
+  await pass(page, UNDO);
   for (const [at, each] of cases.entries()) {
     if (failed.has(at)) continue;
     await suite.test(`${each.name}: record`, async () => {
@@ -309,8 +336,9 @@ test("steps of a plan are put in another order by dragging them, or with their b
   await tabTo(page, detail(page).getByRole("button", { name: "Step 2: Move up" }));
   await page.keyboard.press("Enter");
   assert.deepEqual(await order(), ["verify", "backup", "switch"]);
-  await sleep(SETTLE);
+  await settle(page);
   await page.keyboard.press("a");
+  await think(page);
   const done = await until(rita, record.id, ({ state }) => state === "approved");
   assert.deepEqual(
     done.decision.steps.map(({ id, decision }) => `${id} ${decision}`),
@@ -339,12 +367,22 @@ test("calls of one tool are grouped by the shape of their arguments", async () =
 
 test("an undone decision is never sent", async () => {
   const record = await ask(bot, low());
+  const next = await ask(bot, low());
   const { context, page } = await signedIn(browser, server, "ann");
+  const paths = sent(page);
   await openByKeyboard(page, record);
+  await freeze(page);
   await page.keyboard.press("a");
   await page.getByRole("button", { name: "Undo" }).first().waitFor();
   await page.keyboard.press("u");
-  await sleep(UNDO + 500);
+  await page.getByRole("button", { name: "Undo" }).waitFor({ state: "detached" });
+  await thaw(page, UNDO);
+  // A later decision is sent: what the first would have sent would have come before it.
+  await openByKeyboard(page, next);
+  await page.keyboard.press("a");
+  await think(page);
+  await until(rita, next.id, ({ state }) => state === "approved");
+  assert.deepEqual(paths, [`/v1/requests/${next.id}/decision`]);
   const after_ = await rita.get(`/v1/requests/${record.id}`);
   assert.equal(after_.state, "pending");
   assert.equal(after_.version, record.version);
@@ -353,23 +391,30 @@ test("an undone decision is never sent", async () => {
 
 test("what was just replaced under the cursor is not decided", async () => {
   const { context, page } = await signedIn(browser, server, "ann");
-  const record = await ask(bot, low());
-  await openByKeyboard(page, record);
-  // Somebody else puts a replacement on the table; the very next key press must not count for it.
+  const paths = sent(page);
   const two = await ask(
     bot,
     action("two.transfer", { amount: 10 }, { allowed: ["approve", "edit", "deny"] }),
   );
   await openByKeyboard(page, two);
+  await freeze(page);
+  // Somebody else puts a replacement on the table; the very next key press must not count for it.
   await rita.post(`/v1/requests/${two.id}/decision`, {
     decision: "edit",
     digest: two.digest,
     version: two.version,
     arguments: { amount: 9_999 },
   });
-  await detail(page).getByText("Proposed replacement").waitFor();
+  // The page needs a few of its own milliseconds to show it: far fewer than the moment in which keys do nothing.
+  const replaced = detail(page).getByText("Proposed replacement");
+  for (const end = Date.now() + BOUND; !(await replaced.isVisible()); await page.clock.runFor(10))
+    assert.ok(Date.now() < end, "the replacement is not shown");
   await page.keyboard.press("a");
-  await sleep(300);
+  // The key would be sent by now. Then the same key counts, so it was not ignored for another reason.
+  await thaw(page, UNDO);
+  await page.keyboard.press("a");
+  await page.getByRole("button", { name: "Undo" }).first().waitFor();
+  assert.deepEqual(paths, []);
   const found = await rita.get(`/v1/requests/${two.id}`);
   assert.equal(found.state, "pending");
   assert.deepEqual(
@@ -386,10 +431,12 @@ test("two people fill the two seats, and each sees the other's vote", async () =
   await openByKeyboard(ann.page, record);
   await openByKeyboard(bob.page, record);
   await ann.page.keyboard.press("a");
+  await think(ann.page);
   await until(rita, record.id, ({ votes }) => votes.length === 1);
   await detail(bob.page).getByText("ann").first().waitFor();
-  await sleep(SETTLE);
+  await settle(bob.page);
   await bob.page.keyboard.press("a");
+  await think(bob.page);
   const done = await until(rita, record.id, ({ state }) => state === "approved");
   assert.deepEqual([...done.decision.by].sort(), ["ann", "bob"]);
   clean(ann.seen);
@@ -404,10 +451,11 @@ test("when another was faster, the row dims with their name and a late decision 
   const ann = await signedIn(browser, server, "ann");
   const bob = await signedIn(browser, server, "bob");
   await openByKeyboard(ann.page, first);
-  await openByKeyboard(bob.page, second);
-  // Bob has pressed his key; Ann's decision lands while his can still be undone.
+  // Bob has pressed his key; Rita's decision lands while his can still be undone.
   await openByKeyboard(bob.page, first);
+  await freeze(bob.page);
   await bob.page.keyboard.press("a");
+  await bob.page.getByRole("button", { name: "Undo" }).first().waitFor();
   const record = await rita.get(`/v1/requests/${first.id}`);
   await rita.post(`/v1/requests/${first.id}/decision`, {
     decision: "deny",
@@ -416,17 +464,25 @@ test("when another was faster, the row dims with their name and a late decision 
     version: record.version,
   });
   const dimmed = ann.page.locator(`[role="option"][data-id="${first.id}"][data-state="denied"]`);
-  await dimmed.waitFor({ timeout: 3_000 });
+  await dimmed.waitFor();
   assert.match(await dimmed.textContent(), /rita/);
+  await thaw(bob.page, UNDO);
   await toasts(bob.page)
     .getByText(/not applied/)
-    .waitFor({ timeout: UNDO + 4_000 });
+    .waitFor();
   const final = await rita.get(`/v1/requests/${first.id}`);
   assert.equal(final.state, "denied");
   assert.deepEqual(final.decision.by, ["rita"]);
-  // Ann's detail shows what happened, and her keys decide nothing.
+  // Ann's detail shows what happened, and her keys decide nothing there: only what she decides next is sent.
+  const paths = sent(ann.page);
+  await settle(ann.page);
   await ann.page.keyboard.press("a");
-  await sleep(300);
+  await pass(ann.page, UNDO);
+  await openByKeyboard(ann.page, second);
+  await ann.page.keyboard.press("a");
+  await think(ann.page);
+  await until(rita, second.id, ({ state }) => state === "approved");
+  assert.deepEqual(paths, [`/v1/requests/${second.id}/decision`]);
   assert.equal((await rita.get(`/v1/requests/${first.id}`)).version, final.version);
   await ann.context.close();
   await bob.context.close();
@@ -447,7 +503,7 @@ test("a batch shows every item and decides each", async () => {
   for (let at = 0; at < 3; at += 1) await dialog(page).getByText(`batch ${at}`).first().waitFor();
   const yes = dialog(page).getByRole("button", { name: /^Approve 3/ });
   await yes.waitFor();
-  await sleep(SETTLE);
+  await settle(page);
   await tabTo(page, yes);
   await page.keyboard.press("Enter");
   for (const { id } of records) await until(rita, id, ({ state }) => state === "approved");

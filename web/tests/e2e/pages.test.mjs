@@ -1,12 +1,11 @@
 // The pages beside the queue, worked as a person would.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { action, ask, askMany, low } from "../lib/ask.mjs";
-import { launch, signedIn } from "../lib/browser.mjs";
+import { launch, quiet, signedIn } from "../lib/browser.mjs";
 import { clean, dialog, tabTo, toasts } from "../lib/screen.mjs";
 import { seed } from "../lib/seed.mjs";
-import { Server } from "../lib/server.mjs";
+import { BOUND, Server } from "../lib/server.mjs";
 
 let server;
 let browser;
@@ -42,12 +41,14 @@ test("history: filters are in the address, the list has no end, a request opens 
   await page.goto(`${server.url}/history?agent=mass-bot`);
   await page.getByText(/200 requests, more below/).waitFor();
   const scroller = page.getByRole("table").getByRole("rowgroup").nth(1);
-  for (let turn = 0; turn < 30; turn += 1) {
-    await scroller.evaluate((element) => element.scrollBy(0, 4_000));
-    if (await page.getByText("450 requests").count()) break;
-    await sleep(150);
+  // The end of the list asks for more, and more again.
+  for (const end = Date.now() + BOUND; !(await page.getByText("450 requests").count()); ) {
+    assert.ok(Date.now() < end, "the list ends early");
+    await scroller.evaluate(async (element) => {
+      element.scrollBy(0, 4_000);
+      await window.painted();
+    });
   }
-  await page.getByText("450 requests").waitFor();
   assert.ok((await list.getByRole("link").count()) < 80, "the list is not virtual");
   // Back and forward lead through the filters; the request that is open is in the address, too.
   await list.getByRole("link").nth(10).click();
@@ -87,7 +88,7 @@ test("ledger: verifying shows progress and ends with the chain whole; every entr
   const { context, page, seen } = await asAnn();
   await page.goto(`${server.url}/ledger`);
   await page.getByRole("button", { name: /^Verify/ }).click();
-  await page.getByRole("heading", { name: "The chain is whole" }).waitFor({ timeout: 20_000 });
+  await page.getByRole("heading", { name: "The chain is whole" }).waitFor();
   const status = await rita.get("/v1/ledger/status");
   assert.equal(status.verified.ok, true);
   await page.getByLabel("Go to entry").fill("2");
@@ -130,7 +131,7 @@ test("policy: errors stand at their lines, what-if lists the dangerous first, sa
   await page.getByText("Valid").waitFor();
   await page.getByRole("button", { name: "What would it have done?" }).click();
   const table = page.getByRole("region", { name: /judged differently/ });
-  await table.waitFor({ timeout: 20_000 });
+  await table.waitFor();
   const report = await server.admin.post("/v1/policy/simulate", { policy: looser });
   const rows = await table.locator("tbody tr").allTextContents();
   assert.ok(report.denied_now_allowed_count > 0, "the seed has no denied payment");
@@ -210,17 +211,18 @@ test("insights: every plot is drawn from the server's figures", async () => {
   const { context, page, seen } = await asAnn();
   await page.goto(`${server.url}/insights`);
   await page.getByRole("img").nth(4).waitFor();
-  await sleep(400);
-  const blank = await page.evaluate(() =>
-    [...document.querySelectorAll("canvas")].map((canvas) => {
+  // A plot that is drawn has more than two colours.
+  await page.waitForFunction(() => {
+    const plots = [...document.querySelectorAll("canvas")];
+    const drawn = (canvas) => {
       const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
       const seen = new Set();
       for (let at = 0; at < data.length; at += 4 * 97)
         seen.add(`${data[at]},${data[at + 1]},${data[at + 2]},${data[at + 3]}`);
-      return seen.size < 3;
-    }),
-  );
-  assert.ok(blank.length >= 5 && blank.every((each) => !each), `blank plots: ${blank}`);
+      return seen.size >= 3;
+    };
+    return plots.length >= 5 && plots.every(drawn);
+  });
   const stats = await rita.get("/v1/stats?days=7");
   const shares = page.locator("details").filter({ hasText: "Standing approval" });
   await page.getByText("As a table").nth(3).click();
@@ -380,7 +382,7 @@ test("every page is reached and left by keyboard alone", async () => {
   ]) {
     for (const key of keys) await page.keyboard.press(key);
     await page.waitForURL((url) => url.pathname === path);
-    await sleep(150);
+    await quiet(page);
   }
   // The help opens and closes, and Tab goes through the page without a trap.
   await page.keyboard.press("?");

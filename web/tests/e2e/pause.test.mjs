@@ -8,15 +8,18 @@ import {
   clean,
   detail,
   dialog,
+  freeze,
   openByAddress,
   openByKeyboard,
   row,
-  SETTLE,
+  settle,
   shown,
+  thaw,
+  think,
   UNDO,
   until,
 } from "../lib/screen.mjs";
-import { Server } from "../lib/server.mjs";
+import { BOUND, Server } from "../lib/server.mjs";
 import { Upstream } from "../lib/upstream.mjs";
 
 let upstream;
@@ -41,6 +44,7 @@ after(async () => {
   await upstream?.stop();
 });
 
+let begins = 0;
 let turn = 0;
 const call = (path) => {
   turn += 1;
@@ -54,7 +58,8 @@ async function paused(tools, subagent) {
 }
 
 async function begun(count) {
-  const message = { messageId: `m-${turn}-${Date.now()}`, role: "ROLE_USER", parts: [{ text: "clean up" }] };
+  begins += 1;
+  const message = { messageId: `m-${begins}`, role: "ROLE_USER", parts: [{ text: "clean up" }] };
   const answer = await planner.ok(
     "POST",
     "/a2a/demo/ops",
@@ -63,7 +68,7 @@ async function begun(count) {
   );
   assert.equal(answer.error, undefined, JSON.stringify(answer));
   const { contextId } = answer.result.task;
-  for (let tries = 0; tries < 100; tries += 1) {
+  for (const end = Date.now() + BOUND; Date.now() < end; ) {
     const page = await rita.get(`/v1/requests?state=pending&session=${encodeURIComponent(contextId)}`);
     if (page.items.length === count)
       return page.items.sort((a, b) => a.context.a2a.item - b.context.a2a.item);
@@ -78,12 +83,17 @@ const together = (page) =>
     .filter({ has: page.getByRole("heading", { name: /^Asked together/ }) });
 const block = (page) => detail(page).getByLabel("Over A2A");
 const button = (page, name) => detail(page).getByRole("button", { name });
+/** What the agent was told of a pause: exactly one answer. */
 const heard = async (count) => {
-  for (let tries = 0; tries < 100 && upstream.answers.length < count; tries += 1) await sleep(50);
-  // Time for an answer too many.
-  await sleep(300);
-  assert.equal(upstream.answers.length, count);
-  return upstream.answers.at(-1).approvals;
+  for (const end = Date.now() + BOUND; upstream.answers.length < count && Date.now() < end; ) await sleep(30);
+  const said = upstream.answers[count - 1];
+  // The answer to a later pause arrives after a second answer to this one would have.
+  const [fence] = await paused([call("/srv/fence")]);
+  const { id, digest, version } = fence;
+  await rita.post(`/v1/requests/${id}/decision`, { decision: "approve", digest, version });
+  await until(rita, id, ({ state }) => state === "succeeded");
+  assert.equal(upstream.answers.length, count + 1);
+  return said.approvals;
 };
 
 test("a pause is shown with its lineage, each item leads to the others, and all are approved together, once", async () => {
@@ -114,7 +124,7 @@ test("a pause is shown with its lineage, each item leads to the others, and all 
   await together(page).getByRole("link").first().click();
   await shown(page, first.id);
 
-  await sleep(SETTLE);
+  await settle(page);
   await button(page, /Approve all 3/).click();
   await dialog(page).waitFor();
   const text = await dialog(page).textContent();
@@ -134,7 +144,7 @@ test("a pause is shown with its lineage, each item leads to the others, and all 
     tools.map(({ id }) => ({ id, approved: true })),
   );
   assert.deepEqual(
-    upstream.ran.slice(-3),
+    upstream.ran.slice(-4, -1),
     tools.map((tool) => tool.id),
   );
   for (const { id } of [first, second, third])
@@ -149,17 +159,19 @@ test("one item is rejected with a reason and the rest approved by keyboard: the 
   const tools = [call("/srv/keep"), call("/srv/d"), call("/srv/e")];
   const [first, second] = await paused(tools);
   await openByAddress(page, server, first.id);
-  await sleep(SETTLE);
+  await settle(page);
   await page.keyboard.press("d");
   await dialog(page).waitFor();
   await page.keyboard.type("still needed");
+  await freeze(page);
   await page.keyboard.press("Control+Enter");
-  await openByKeyboard(page, second);
   // Until the rejection has been sent it can be taken back, and it is no part of a batch.
   await button(page, /Approve 2 of 3/).waitFor();
-  await button(page, /Approve all 2/).waitFor({ timeout: UNDO + 4_000 });
+  await thaw(page, UNDO);
+  await openByKeyboard(page, second);
+  await button(page, /Approve all 2/).waitFor();
   assert.match(await together(page).textContent(), /Denied/);
-  await sleep(SETTLE);
+  await settle(page);
   await page.keyboard.press("Shift+A");
   await dialog(page).waitFor();
   assert.ok(!(await dialog(page).textContent()).includes("/srv/keep"));
@@ -184,18 +196,18 @@ test("on a phone nothing is approved together before every item was on the scree
   const tools = ["m", "n", "o", "p"].map((name) => call(`/srv/${name}`));
   const [first] = await paused(tools, "cleaner");
   await openByAddress(page, server, first.id);
-  await sleep(SETTLE);
+  await settle(page);
   await button(page, /Approve all 4/).click();
   const approve = dialog(page).getByRole("button", { name: /^Approve 4/ });
   await dialog(page).getByText("Scroll through every request to approve.").waitFor();
-  await sleep(SETTLE);
+  await settle(page);
   assert.ok(await approve.isDisabled(), "approved unseen");
   await dialog(page)
     .getByRole("region", { name: "Every request in this batch" })
     .evaluate(async (list) => {
       for (let top = 0; top < list.scrollHeight; top += 150) {
         list.scrollTo({ top });
-        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        await window.painted();
       }
     });
   await approve.and(page.locator(":enabled")).waitFor();
@@ -212,7 +224,7 @@ test("an item that was decided while all were being approved takes nothing with 
   const { context, page, seen } = await signedIn(browser, server, "ann");
   const [first, second, third] = await paused([call("/srv/f"), call("/srv/g"), call("/srv/h")]);
   await openByAddress(page, server, first.id);
-  await sleep(SETTLE);
+  await settle(page);
   const no = (record) =>
     rita.post(`/v1/requests/${record.id}/decision`, {
       decision: "deny",
@@ -259,7 +271,7 @@ test("what is put under the same group by others, or pretends to come over A2A, 
   const listed = await together(page).textContent();
   assert.match(listed, /2 items/);
   assert.ok(!listed.includes("smuggled"), listed);
-  await sleep(SETTLE);
+  await settle(page);
   await page.keyboard.press("Shift+A");
   await dialog(page)
     .getByRole("button", { name: /^Approve 2/ })
@@ -290,9 +302,10 @@ test("an agent that lost the task reads as that, and not as a tool that failed",
   upstream.loseNext();
   const ran = upstream.ran.length;
   await openByAddress(page, server, only.id);
-  await sleep(SETTLE);
+  await settle(page);
   await page.keyboard.press("a");
-  await until(rita, only.id, (record) => record.state === "failed", UNDO + 15_000);
+  await think(page);
+  await until(rita, only.id, (record) => record.state === "failed");
   await openByAddress(page, server, only.id);
   await detail(page).getByText("demo/ops lost the task").waitFor();
   const text = await detail(page).textContent();
@@ -341,7 +354,7 @@ test("requests at the desk say that they came by it, and what was asked together
   await openByAddress(page, server, items[0].id);
   const facts = await block(page).textContent();
   assert.ok(facts.includes("placet/desk") && facts.includes(contextId) && facts.includes(id), facts);
-  await sleep(SETTLE);
+  await settle(page);
   await page.keyboard.press("Shift+D");
   await dialog(page).waitFor();
   await page.keyboard.type("not these");

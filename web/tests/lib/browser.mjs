@@ -1,6 +1,7 @@
 // The browser of the tests, and a page that is signed in and watched.
 import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
+import { BOUND } from "./server.mjs";
 
 export const LONG = process.env.PLACET_LONG === "1";
 export const CHROMIUM = process.env.PLACET_CHROMIUM ?? "/usr/bin/chromium";
@@ -42,12 +43,12 @@ export function watch(page, server) {
   return seen;
 }
 
-/** A context of its own, signed in as `name` by a one-time link. */
+/** A context of its own, signed in as `name` by a one-time link. Its pages have a clock that the test can move. */
 export async function signedIn(
   browser,
   server,
   name,
-  { viewport = DESKTOP, dark = false, phone = false } = {},
+  { viewport = DESKTOP, dark = false, phone = false, clock = true } = {},
 ) {
   const context = await browser.newContext({
     viewport: phone ? PHONE : viewport,
@@ -57,11 +58,48 @@ export async function signedIn(
     isMobile: phone,
     deviceScaleFactor: phone ? 2 : 1,
   });
-  context.setDefaultTimeout(8_000);
+  context.setDefaultTimeout(BOUND);
+  // The clock that the test moves also stands in for frames. Who scrolls has to wait for one that is painted.
+  await context.addInitScript(() => {
+    const frame = window.requestAnimationFrame.bind(window);
+    window.painted = () => new Promise((done) => frame(() => frame(done)));
+  });
+  if (clock) await context.clock.install();
   const page = await context.newPage();
   const seen = watch(page, server);
+  count(page);
   await signIn(page, server, name);
   return { context, page, seen };
+}
+
+/** Calls of each page that have no answer yet. The stream never has a whole one. */
+const calls = new WeakMap();
+
+function count(page) {
+  const open = new Set();
+  calls.set(page, open);
+  page.on("request", (request) => {
+    if (!new URL(request.url()).pathname.startsWith("/v1/stream")) open.add(request);
+  });
+  for (const end of ["requestfinished", "requestfailed"]) page.on(end, (request) => open.delete(request));
+  // What a page that was left had asked for has no end.
+  page.on("framenavigated", (frame) => {
+    if (frame === page.mainFrame())
+      for (const request of open) if (request.isNavigationRequest()) open.delete(request);
+  });
+}
+
+/** Waits until nothing is loading, nothing moves, and what came is painted. */
+export async function quiet(page) {
+  const open = calls.get(page);
+  const end = Date.now() + BOUND;
+  for (let turns = 0; turns < 3; turns = open.size === 0 ? turns + 1 : 0) {
+    if (Date.now() > end) throw new Error(`still loading: ${[...open].map((each) => each.url())}`);
+    await page.evaluate(async () => {
+      await window.painted();
+      await Promise.all(document.getAnimations().map((each) => each.finished.catch(() => {})));
+    });
+  }
 }
 
 /** Opens a one-time link and presses its one button. */
@@ -71,7 +109,7 @@ export async function signIn(page, server, name) {
     .getByRole("button", { name: /sign in|continue/i })
     .first()
     .click();
-  await page.waitForURL((url) => !url.pathname.startsWith("/sign-in"), { timeout: 10_000 });
+  await page.waitForURL((url) => !url.pathname.startsWith("/sign-in"));
 }
 
 /** What axe has to say about the page, serious or not. */

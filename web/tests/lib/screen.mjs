@@ -1,11 +1,53 @@
 // Where things are on the screen, by what people and screen readers see.
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
+import { BOUND } from "./server.mjs";
 
 /** Buttons do nothing for a moment after what is shown has changed. */
 export const SETTLE = 800;
 /** How long a decision of low or medium risk can be undone. */
 export const UNDO = 5_000;
+
+/** Time passes in the page, and only there: what is due by then happens now. */
+export const pass = (page, milliseconds) => page.clock.fastForward(milliseconds);
+
+/** The moment is over in which buttons do nothing. */
+export const settle = (page) => pass(page, SETTLE);
+
+/** Time stands still in the page, and buttons act: what has a time to think again is not sent until time passes. */
+export async function freeze(page) {
+  for (;;) {
+    const now = await page.evaluate(() => Date.now());
+    // Refused if that moment is over by now. The clock stands even then, so the next attempt succeeds.
+    const late = await page.clock.pauseAt(now + SETTLE).catch((error) => error);
+    if (!late) return;
+    if (!/past/.test(String(late))) throw late;
+  }
+}
+
+/** Time goes on, after what is due at its end has happened. */
+export async function thaw(page, milliseconds) {
+  await pass(page, milliseconds);
+  await page.clock.resume();
+}
+
+/** Waits for the decision that can be undone, and lets its time to think again pass. */
+export async function think(page) {
+  await page.getByRole("button", { name: "Undo" }).first().waitFor();
+  await pass(page, UNDO);
+}
+
+/** What the page has sent to decide: the paths of its calls, as they come. */
+export function sent(page) {
+  const paths = [];
+  page.on("request", (request) => {
+    const { pathname, search } = new URL(request.url());
+    // A query that only asks what a decision would do decides nothing.
+    if (request.method() === "POST" && /\/decisions?$/.test(pathname) && !/dry_run/.test(search))
+      paths.push(pathname);
+  });
+  return paths;
+}
 
 export const row = (page, id) => page.locator(`[role="option"][data-id="${id}"]`);
 export const detail = (page) => page.getByRole("article", { name: "Request" });
@@ -23,7 +65,7 @@ export async function openByKeyboard(page, record) {
   await dialog(page).waitFor({ state: "detached" });
   await page.waitForURL((url) => url.searchParams.get("r") === record.id);
   await shown(page, record.id);
-  await sleep(SETTLE);
+  await settle(page);
 }
 
 /** Waits until the detail is that of this request. */
@@ -47,13 +89,13 @@ export async function tabTo(page, locator, most = 60) {
 }
 
 /** Reads a request until it looks as wanted. */
-export async function until(api, id, wanted, milliseconds = 9_000) {
-  const end = Date.now() + milliseconds;
+export async function until(api, id, wanted) {
+  const end = Date.now() + BOUND;
   let record;
   do {
     record = await api.get(`/v1/requests/${id}`);
     if (wanted(record)) return record;
-    await sleep(100);
+    await sleep(30);
   } while (Date.now() < end);
   assert.fail(`${id} stays ${record.state}: ${JSON.stringify(record.decision)}`);
 }

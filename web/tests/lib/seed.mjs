@@ -1,5 +1,7 @@
 // A server that looks used: people, teams, a past, and one of everything pending.
 import { action, ask, confirmation, editable, low, plan, previews, questions } from "./ask.mjs";
+import { quiet } from "./browser.mjs";
+import { dialog, settle } from "./screen.mjs";
 
 /** Fills a server; says what is pending. */
 export async function seed(server, { past = 60 } = {}) {
@@ -98,11 +100,13 @@ async function pause(agent, rita) {
 export function places(pending) {
   const [shell, sql, diff, http, email, money, edit, steps, yesno, question, two, critical, hostile, item] =
     pending;
-  const still = (page) => page.waitForTimeout(900);
+  const still = quiet;
   // Buttons change their colour once, when they begin to act.
   const read = async (page) => {
     await page.locator("article").waitFor();
-    await page.waitForTimeout(1_100);
+    await quiet(page);
+    await settle(page);
+    await quiet(page);
   };
   const at = (record) => ({ path: `/queue?r=${record.id}`, act: read });
   return {
@@ -125,7 +129,9 @@ export function places(pending) {
       act: async (page) => {
         await read(page);
         await page.getByRole("button", { name: /^Approve all 3/ }).click();
-        await page.waitForTimeout(1_100);
+        await dialog(page).waitFor();
+        await settle(page);
+        await quiet(page);
       },
     },
     "queue-edit": {
@@ -133,7 +139,9 @@ export function places(pending) {
       act: async (page) => {
         await read(page);
         await page.keyboard.press("e");
-        await page.waitForTimeout(600);
+        await dialog(page).waitFor();
+        await settle(page);
+        await quiet(page);
       },
     },
     "queue-deny": {
@@ -141,7 +149,8 @@ export function places(pending) {
       act: async (page) => {
         await read(page);
         await page.keyboard.press("d");
-        await page.waitForTimeout(400);
+        await dialog(page).waitFor();
+        await quiet(page);
       },
     },
     history: { path: "/history", act: still },
@@ -155,16 +164,22 @@ export function places(pending) {
         await area.fill(
           `${(await area.inputValue()).replace('tool = "never.*"', 'tool = "neverever.*"')}\n[[rule]]\nname = "payments"\neffect = "allow"\nrisk = "low"\ntool = ["pay", "Bash"]\n`,
         );
-        await page.waitForTimeout(900);
-        const button = page.getByRole("button", { name: "What would it have done?" });
-        if (await button.isEnabled()) await button.click();
-        await page.waitForTimeout(1500);
+        await page.getByText("Valid").waitFor();
+        await page.getByRole("button", { name: "What would it have done?" }).click();
+        await page.getByRole("region", { name: /judged differently/ }).waitFor();
+        await quiet(page);
       },
     },
     "policy-versions": { path: "/policy?tab=versions", act: still },
     "policy-shadow": { path: "/policy?tab=shadow", act: still },
     "policy-grants": { path: "/policy?tab=grants", act: still },
-    insights: { path: "/insights", act: (page) => page.waitForTimeout(1200) },
+    insights: {
+      path: "/insights",
+      act: async (page) => {
+        await page.getByRole("img").nth(4).waitFor();
+        await quiet(page);
+      },
+    },
     people: { path: "/people", act: still },
     settings: { path: "/settings", act: still },
   };

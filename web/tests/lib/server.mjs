@@ -2,7 +2,6 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -74,17 +73,8 @@ export function program() {
   return path;
 }
 
-/** A port nobody uses right now. */
-export async function freePort() {
-  return new Promise((done, failed) => {
-    const server = createServer();
-    server.once("error", failed);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => done(port));
-    });
-  });
-}
+/** Ends a wait that fails. Nothing depends on how long a wait takes. */
+export const BOUND = 60_000;
 
 /** One caller: JSON in, `{status, body, headers}` out. */
 export class Api {
@@ -134,12 +124,10 @@ export class Api {
 
 /** A running program. `stop` ends it and removes its folder; `restart` keeps both port and folder. */
 export class Server {
-  static async start({ policy = POLICY, set = [], config, port } = {}) {
+  static async start({ policy = POLICY, set = [], config } = {}) {
     const folder = await mkdtemp(join(tmpdir(), "placet-web-"));
     const server = new Server();
     server.folder = folder;
-    server.port = port ?? (await freePort());
-    server.url = `http://127.0.0.1:${server.port}`;
     server.settings = ["limits.requests_per_second=0", "limits.pending_per_agent=10000", ...set];
     await writeFile(join(folder, "policy.toml"), policy);
     if (config) await writeFile(join(folder, "config.toml"), config);
@@ -150,14 +138,27 @@ export class Server {
     return server;
   }
 
+  /** Starts the program: on a port that the system chooses, and after that on the same one again. */
   async run(first) {
-    const args = ["serve", "--data", join(this.folder, "data"), "--listen", `127.0.0.1:${this.port}`];
+    const end = Date.now() + BOUND;
+    while (!(await this.#listens(first))) {
+      // Between two runs the port is free, and the system may lend it to a connection of another program for a moment.
+      if (first || !/in use/.test(this.log) || Date.now() > end)
+        throw new Error(`the program does not listen:\n${this.log}`);
+      await sleep(100);
+    }
+  }
+
+  /** Whether the program says where it listens; otherwise it has ended. */
+  async #listens(first) {
+    const address = first ? "127.0.0.1:0" : new URL(this.url).host;
+    const args = ["serve", "--data", join(this.folder, "data"), "--listen", address];
     // What was put stays in force; the file is only for the first start.
     if (first) args.push("--policy", join(this.folder, "policy.toml"));
     if (this.configured) args.push("--config", join(this.folder, "config.toml"));
     for (const each of this.settings) args.push("--set", each);
     this.log = "";
-    this.child = spawn(program(), args, {
+    const child = spawn(program(), args, {
       env: {
         ...process.env,
         PLACET_BOOTSTRAP_TOKEN: BOOTSTRAP,
@@ -165,28 +166,31 @@ export class Server {
       },
       stdio: ["ignore", "pipe", "pipe"],
     });
+    this.child = child;
+    this.gone = new Promise((done) => child.once("close", done));
+    const said = new Promise((done) => {
+      let output = "";
+      child.stdout.on("data", (chunk) => {
+        output = (output + chunk).slice(-20_000);
+        const url = /^listening on (http:\S+)$/m.exec(output)?.[1];
+        if (url) done(url);
+      });
+    });
     const take = (chunk) => {
       this.log = (this.log + chunk).slice(-20_000);
     };
-    this.child.stdout.on("data", take);
-    this.child.stderr.on("data", take);
-    this.gone = new Promise((done) => this.child.once("exit", done));
-    for (let tries = 0; tries < 200; tries += 1) {
-      if (this.child.exitCode !== null) throw new Error(`the program ended at once:\n${this.log}`);
-      try {
-        if ((await fetch(`${this.url}/healthz`)).ok) return;
-      } catch {
-        // Not listening yet.
-      }
-      await sleep(50);
-    }
-    throw new Error(`the program did not answer within 10 s:\n${this.log}`);
+    child.stdout.on("data", take);
+    child.stderr.on("data", take);
+    const url = await Promise.race([said, this.gone.then(() => null), sleep(BOUND, null, { ref: false })]);
+    if (url === null) child.kill("SIGKILL");
+    else this.url = url;
+    return url !== null;
   }
 
   async end(signal = "SIGTERM") {
     if (this.child.exitCode === null && this.child.signalCode === null) {
       this.child.kill(signal);
-      const killer = setTimeout(() => this.child.kill("SIGKILL"), 5_000);
+      const killer = setTimeout(() => this.child.kill("SIGKILL"), BOUND);
       await this.gone;
       clearTimeout(killer);
     }

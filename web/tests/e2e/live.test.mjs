@@ -1,11 +1,21 @@
-// The live connection: how fast, how smooth, and what happens when it breaks or the session ends.
+// The live connection: what it shows, and what happens when it breaks or the session ends.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
-import { ask, askMany, editable, low, previews, questions } from "../../lib/ask.mjs";
-import { LONG, launch, signedIn, signIn } from "../../lib/browser.mjs";
-import { detail, dialog, openByKeyboard, row, toasts, UNDO, until } from "../../lib/screen.mjs";
-import { program, Server } from "../../lib/server.mjs";
+import { ask, askMany, editable, low, previews, questions } from "../lib/ask.mjs";
+import { LONG, launch, signedIn, signIn } from "../lib/browser.mjs";
+import {
+  detail,
+  dialog,
+  freeze,
+  openByKeyboard,
+  pass,
+  row,
+  sent,
+  think,
+  UNDO,
+  until,
+} from "../lib/screen.mjs";
+import { Server } from "../lib/server.mjs";
 
 let server;
 let browser;
@@ -25,142 +35,66 @@ after(async () => {
   await server?.stop();
 });
 
-/** In the page: notes long tasks, and when each row was first on screen. */
-function instruments() {
-  window.measured = { tasks: [], rows: new Map(), first: null };
-  new PerformanceObserver((list) => {
-    for (const entry of list.getEntries()) window.measured.tasks.push(Math.round(entry.duration));
-  }).observe({ type: "longtask", buffered: true });
-  new MutationObserver((changes) => {
-    for (const { addedNodes } of changes) {
-      for (const node of addedNodes) {
-        if (!(node instanceof Element)) continue;
-        const rows = node.matches("[role=option][data-id]")
-          ? [node]
-          : node.querySelectorAll("[role=option][data-id]");
-        for (const each of rows) {
-          if (window.measured.rows.has(each.dataset.id)) continue;
-          // On screen after the next frame.
-          requestAnimationFrame(() => {
-            const at = performance.timeOrigin + performance.now();
-            if (!window.measured.rows.has(each.dataset.id)) window.measured.rows.set(each.dataset.id, at);
-            window.measured.first ??= performance.now();
-          });
-        }
-      }
-    }
-  }).observe(document, { childList: true, subtree: true });
-}
+/** The longest time between two attempts to connect again. */
+const LONGEST_PAUSE = 18_000;
 
-const quantile = (numbers, share) =>
-  [...numbers].sort((left, right) => left - right)[
-    Math.min(numbers.length - 1, Math.floor(numbers.length * share))
-  ];
-
-const ROUNDS = 3;
-
-/** Twenty requests, one after the other: how late each was on screen, and what the machine takes for the parts of that. */
-async function lateness(page, round) {
-  const late = [];
-  const parts = [];
-  for (let turn = 0; turn < 20; turn += 1) {
-    // The answer comes after the commit; the record says when the server began. Both are this machine's clock.
-    const began = performance.now();
-    const record = await ask(bot, low({ round, turn }));
-    const answered = performance.now() - began;
-    await row(page, record.id).waitFor();
-    await page.waitForFunction((id) => window.measured.rows.has(id), record.id);
-    const seen = await page.evaluate((id) => window.measured.rows.get(id), record.id);
-    late.push(seen - Date.parse(record.created_at));
-    const frame = await page.evaluate(async () => {
-      const before = performance.now();
-      for (let frames = 0; frames < 2; frames += 1) await new Promise(requestAnimationFrame);
-      return performance.now() - before;
-    });
-    parts.push(answered + frame);
-    await sleep(30);
-  }
-  return { late, parts };
-}
-
-test("an event is on screen within 100 ms of its commit, or of what a slow machine takes for a commit and a frame", async (t) => {
+test("an event is on screen without a reload", async () => {
   const { context, page } = await signedIn(browser, server, "ann");
-  await page.addInitScript(instruments);
   await page.goto(`${server.url}/queue`);
   await page.getByText("Nothing is waiting").waitFor();
-  const said = [];
-  let met = false;
-  // A machine that was busy for a moment is measured again; a dashboard that is slow is slow in every round.
-  for (let round = 0; round < ROUNDS && !met; round += 1) {
-    const { late, parts } = await lateness(page, round);
-    const limit = Math.max(100, 2 * quantile(parts, 0.9));
-    met = quantile(late, 0.9) < limit;
-    said.push(
-      `from the server's own time of creation to the frame: median ${quantile(late, 0.5).toFixed(0)} ms, p90 ${quantile(late, 0.9).toFixed(0)} ms, worst ${Math.max(...late).toFixed(0)} ms; at most ${limit.toFixed(0)} ms`,
-    );
-    t.diagnostic(said.at(-1));
-    console.log(`# ${said.at(-1)}`);
+  await page.evaluate(() => {
+    window.loadedOnce = true;
+  });
+  for (let turn = 0; turn < 5; turn += 1) {
+    const record = await ask(bot, low({ turn }));
+    await row(page, record.id).waitFor();
   }
-  assert.ok(met, said.join("; "));
+  assert.ok(await page.evaluate(() => window.loadedOnce), "the page was loaded again");
   await context.close();
 });
 
-const smooth = ({ tasks }) => Math.max(0, ...tasks) <= 200;
+/** Waits until the page says that so many are pending. */
+const counted = (page, count) =>
+  page.waitForFunction(
+    (text) => document.querySelector("[role=status]")?.textContent?.includes(text),
+    String(count),
+  );
 
-test(`a queue of ${LONG ? "10,000" : "1,000"} paints fast and stays smooth in a burst of 1,000`, async (t) => {
-  const { items } = await rita.get("/v1/requests?state=pending&limit=500");
-  const many = LONG ? 10_000 : 1_000;
+test(`a burst on top of a queue of ${LONG ? "10,000" : "600"} is shown whole, and keys move through the list while it comes`, async () => {
+  const before_ = (await rita.get("/v1/requests?state=pending&limit=500")).items.length;
+  const many = LONG ? 10_000 : 600;
+  const burst = LONG ? 1_000 : 400;
   const agents = await Promise.all(Array.from({ length: 4 }, (_, at) => server.agent(`crowd-${at}`)));
-  await Promise.all(
-    agents.map((agent, at) => askMany(agent, many / agents.length, (turn) => low({ crowd: at, turn }), 16)),
-  );
+  const crowd = (count, words) =>
+    Promise.all(
+      agents.map((agent, at) =>
+        askMany(agent, count / agents.length, (turn) => low({ [words]: at, turn }), 16),
+      ),
+    );
+  await crowd(many, "crowd");
   const { context, page, seen } = await signedIn(browser, server, "ann");
-  await page.addInitScript(instruments);
-  const paints = [];
-  for (let turn = 0; turn < 3; turn += 1) {
-    await page.goto(`${server.url}/queue`);
-    await page.waitForFunction(() => window.measured.first !== null);
-    paints.push(await page.evaluate(() => window.measured.first));
-  }
-  const all = many + items.length;
-  await page.waitForFunction(
-    (count) => document.querySelector("[role=status]")?.textContent?.includes(String(count)),
-    all,
-    { timeout: 60_000 },
-  );
-  const before_ = await page.evaluate(() => window.measured.tasks.splice(0));
-  // Bursts while somebody moves through the list: one, and another if the machine was busy. A list that is not smooth is
-  // not smooth in any of them.
-  const bursts = [];
-  for (let round = 0; round < ROUNDS && !bursts.some(smooth); round += 1) {
-    const started = Date.now();
-    let moving = true;
-    const moves = (async () => {
-      while (moving) {
-        await page.keyboard.press("j");
-        await sleep(60);
-      }
-    })();
-    await Promise.all(
-      agents.map((agent, at) => askMany(agent, 250, (turn) => low({ burst: at, round, turn }), 16)),
-    );
-    const took = Date.now() - started;
+  await page.goto(`${server.url}/queue`);
+  // More than one page of the list is read.
+  await counted(page, before_ + many);
+  let coming = true;
+  const come = crowd(burst, "burst").finally(() => {
+    coming = false;
+  });
+  const current = () =>
+    document.querySelector("[aria-activedescendant]")?.getAttribute("aria-activedescendant");
+  let moves = 0;
+  // Not as far as the end of the list, where there is nothing to move to.
+  while (moves === 0 || (coming && moves < many / 2)) {
+    const before = await page.evaluate(current);
+    await page.keyboard.press("j");
     await page.waitForFunction(
-      (count) => document.querySelector("[role=status]")?.textContent?.includes(String(count)),
-      all + 1_000 * (round + 1),
-      { timeout: 60_000 },
+      (id) => document.querySelector("[aria-activedescendant]")?.getAttribute("aria-activedescendant") !== id,
+      before,
     );
-    moving = false;
-    await moves;
-    await sleep(300);
-    bursts.push({ took, tasks: await page.evaluate(() => window.measured.tasks.splice(0)) });
+    moves += 1;
   }
-  const text = `first rows of ${all} pending after ${paints.map((each) => `${each.toFixed(0)} ms`).join(", ")}; while loading ${before_.length} long tasks, worst ${Math.max(0, ...before_)} ms; ${bursts.map(({ took, tasks }) => `burst of 1,000 in ${took} ms: ${tasks.length} long tasks, worst ${Math.max(0, ...tasks)} ms`).join("; ")}`;
-  t.diagnostic(text);
-  console.log(`# ${text}`);
-  // A program built without optimisation takes most of this time for its answer.
-  assert.ok(Math.min(...paints) < (/[\\/]debug[\\/]/.test(program()) ? 2_500 : 1_000), text);
-  assert.ok(bursts.some(smooth), text);
+  await come;
+  await counted(page, before_ + many + burst);
   assert.ok((await page.locator("[role=option]").count()) < 120, "the list is not virtual");
   assert.deepEqual(seen.errors, []);
   await context.close();
@@ -168,23 +102,26 @@ test(`a queue of ${LONG ? "10,000" : "1,000"} paints fast and stays smooth in a 
 
 test("a restart of the server is survived: told, reconnected, nothing missed", async () => {
   const { context, page } = await signedIn(browser, server, "ann");
+  const paths = sent(page);
   await page.goto(`${server.url}/queue?session=restart`);
   await page.getByText("No pending request matches").waitFor();
   const first = await ask(bot, low({}, { session: "restart" }));
   await row(page, first.id).waitFor();
   await server.end("SIGKILL");
-  await page.getByText("Connection lost").waitFor({ timeout: 10_000 });
-  // No decision is taken while nobody listens.
+  await page.getByText("Connection lost").waitFor();
+  // No decision is taken while nobody listens, nor kept for later.
   await page.keyboard.press("a");
-  await sleep(UNDO / 5);
+  await pass(page, UNDO);
   await server.run(false);
   const second = await ask(bot, low({}, { session: "restart" }));
-  await row(page, second.id).waitFor({ timeout: 30_000 });
+  await pass(page, LONGEST_PAUSE);
+  await row(page, second.id).waitFor();
   await page.getByText("Connection lost").waitFor({ state: "detached" });
-  assert.equal((await rita.get(`/v1/requests/${first.id}`)).state, "pending");
   // And it is live again.
   const third = await ask(bot, low({}, { session: "restart" }));
-  await row(page, third.id).waitFor({ timeout: 5_000 });
+  await row(page, third.id).waitFor();
+  assert.deepEqual(paths, []);
+  assert.equal((await rita.get(`/v1/requests/${first.id}`)).state, "pending");
   await context.close();
 });
 
@@ -195,13 +132,19 @@ async function endSessions(page) {
 }
 
 const KEPT = /What you typed is kept/;
-const signedOut = (page) =>
-  page.getByRole("heading", { name: "Sign in" }).waitFor({ timeout: UNDO + 15_000 });
+const signedOut = (page) => page.getByRole("heading", { name: "Sign in" }).waitFor();
+
+/** What waited in the page would have been sent by now: the page has had an answer to a later call. */
+async function fence(page) {
+  await pass(page, UNDO);
+  await page.evaluate(async () => (await fetch("/v1/session")).status);
+}
 
 test("a session that ends in the middle of a decision decides nothing, and what was typed is there again", async () => {
   const reason = "a long and thoughtful reason";
   const record = await ask(bot, low({ report: "expiry" }));
   const { context, page } = await signedIn(browser, server, "ann");
+  const paths = sent(page);
   await openByKeyboard(page, record);
   await page.keyboard.press("d");
   await dialog(page).waitFor();
@@ -213,8 +156,9 @@ test("a session that ends in the middle of a decision decides nothing, and what 
     .getByText(/session has ended/i)
     .first()
     .waitFor();
-  await sleep(UNDO);
+  await fence(page);
   const untouched = async (when) => {
+    assert.deepEqual(paths, [], when);
     const now = await rita.get(`/v1/requests/${record.id}`);
     assert.deepEqual([now.state, now.version, now.votes], ["pending", record.version, []], when);
   };
@@ -223,11 +167,12 @@ test("a session that ends in the middle of a decision decides nothing, and what 
   await signIn(page, server, "ann");
   await openByKeyboard(page, record);
   await detail(page).getByText(KEPT).waitFor();
-  await sleep(UNDO + 500);
+  await fence(page);
   await untouched("signing in again decided something");
   await detail(page).getByRole("button", { name: "Continue" }).click();
   assert.equal(await dialog(page).getByLabel("Reason").inputValue(), reason);
   await page.keyboard.press("Control+Enter");
+  await think(page);
   const after_ = await until(rita, record.id, ({ state }) => state === "denied");
   assert.deepEqual([after_.decision.reason, after_.decision.by], [reason, ["ann"]]);
   await context.close();
@@ -254,9 +199,7 @@ test("a denial that the server refuses because the session has ended keeps its r
   const after_ = await until(rita, record.id, ({ state }) => state === "denied");
   assert.equal(after_.decision.reason, "not on this machine");
   // What was sent is forgotten, as soon as the page has heard that it was taken.
-  const drafts = () => page.evaluate(() => Object.keys(sessionStorage).filter((key) => /draft/.test(key)));
-  for (let tries = 0; tries < 50 && (await drafts()).length > 0; tries++) await page.waitForTimeout(100);
-  assert.deepEqual(await drafts(), []);
+  await page.waitForFunction(() => !Object.keys(sessionStorage).some((key) => /draft/.test(key)));
   await context.close();
 });
 
@@ -335,17 +278,16 @@ test("what was typed is not shown to another person, nor on another version", as
 test("a session that ends while an approval can still be undone sends nothing", async () => {
   const record = await ask(bot, low({ report: "expiry while waiting" }));
   const { context, page } = await signedIn(browser, server, "ann");
+  const paths = sent(page);
   await openByKeyboard(page, record);
+  await freeze(page);
   await page.keyboard.press("a");
   await page.getByRole("button", { name: "Undo" }).first().waitFor();
   await endSessions(page);
-  await Promise.any([
-    page.getByRole("heading", { name: "Sign in" }).waitFor({ timeout: UNDO + 15_000 }),
-    toasts(page)
-      .getByText(/session has ended/i)
-      .waitFor({ timeout: UNDO + 5_000 }),
-  ]);
-  await sleep(UNDO);
+  await page.clock.resume();
+  await signedOut(page);
+  await fence(page);
+  assert.deepEqual(paths, []);
   const after_ = await rita.get(`/v1/requests/${record.id}`);
   assert.equal(after_.state, "pending");
   assert.equal(after_.votes.length, 0);
