@@ -18,7 +18,7 @@ pub(crate) use listen::listen;
 pub(crate) use readers::PostgresReaders;
 use session::{connect, read};
 use tokio_postgres::{Config, config::SslMode};
-pub(crate) use writer::PostgresWriter;
+pub(crate) use writer::{LOCK_WAIT, PostgresWriter};
 
 use crate::{
     StoreError,

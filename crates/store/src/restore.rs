@@ -321,7 +321,8 @@ pub async fn restore(
         Location::Postgres(url) => {
             postgres::prepare(url).await?;
             postgres::import(url, file).await?;
-            let mut backend = PostgresWriter::connect(url, "restore".to_owned(), clock).await?;
+            let mut backend =
+                PostgresWriter::connect(url, "restore".to_owned(), clock, postgres::LOCK_WAIT).await?;
             begin_epoch(&mut backend).await?
         }
     };

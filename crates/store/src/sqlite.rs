@@ -10,6 +10,7 @@ use std::{
     fs::{File, OpenOptions},
     io::Write as _,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 pub(crate) use readers::SqliteReaders;
@@ -22,6 +23,9 @@ use crate::{
     migrations::{KNOWN, SQLITE},
     sabotage::planted,
 };
+
+/// How long a connection waits while another one writes.
+pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// The database file in its data folder.
 pub(crate) fn database(data: &Path) -> PathBuf {
@@ -84,7 +88,7 @@ pub(crate) fn open(data: &Path, checkpoint_pages: u32, max_mib: u32) -> Result<C
     connection.pragma_update(None, "cache_size", -65_536)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "foreign_keys", "ON")?;
-    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.busy_timeout(LOCK_WAIT)?;
     connection.set_prepared_statement_cache_capacity(64);
     migrate(&connection)?;
     if max_mib > 0 {
@@ -106,7 +110,7 @@ pub(crate) fn open_read_only(path: &Path) -> Result<Connection, StoreError> {
     // enforced by the pragma.
     let connection = Connection::open_with_flags(path, flags)
         .map_err(|error| StoreError::File(format!("cannot open {}: {error}", path.display())))?;
-    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.busy_timeout(LOCK_WAIT)?;
     connection.pragma_update(None, "query_only", "ON")?;
     connection.pragma_update(None, "cache_size", -16_384)?;
     connection.set_prepared_statement_cache_capacity(64);

@@ -49,12 +49,31 @@ pub struct Options {
     pub checkpoint_pages: u32,
     /// How large the embedded database may grow, in MiB; 0 for as large as the disk.
     pub max_mib: u32,
+    /// How often a tail of a shared database looks by itself, in case a notification was lost.
+    pub safety_poll: Duration,
+    /// How many batches a tail may lag behind before it reads the database instead.
+    pub handover: usize,
+    /// How long the writer waits while another one holds the database.
+    pub lock_wait: Duration,
 }
 
 impl Options {
     /// The usual settings.
     pub fn new(location: Location, clock: Arc<dyn Clock>) -> Self {
-        Self { location, clock, channels: Vec::new(), checkpoint_pages: 4000, max_mib: 0 }
+        let lock_wait = match location {
+            Location::Folder(_) => sqlite::LOCK_WAIT,
+            Location::Postgres(_) => postgres::LOCK_WAIT,
+        };
+        Self {
+            location,
+            clock,
+            channels: Vec::new(),
+            checkpoint_pages: 4000,
+            max_mib: 0,
+            safety_poll: SAFETY_POLL,
+            handover: HANDOVER,
+            lock_wait,
+        }
     }
 }
 
@@ -67,11 +86,11 @@ pub struct Durability {
     pub level: String,
 }
 
-/// How many batches a tail may lag behind before it reads the database instead.
+/// The usual [`Options::handover`].
 const HANDOVER: usize = 1024;
 /// The same for batches of events, each of which may be megabytes.
 const EVENT_HANDOVER: usize = 32;
-/// How often a tail looks by itself, in case a hint was lost.
+/// The usual [`Options::safety_poll`].
 const SAFETY_POLL: Duration = Duration::from_secs(1);
 
 /// An open store. Cheap to share; close it with [`Store::close`].
@@ -103,6 +122,7 @@ impl Store {
         sqlite::make_folder(data)?;
         let lock = sqlite::Lock::take(data)?;
         let connection = sqlite::open(data, options.checkpoint_pages, options.max_mib)?;
+        connection.busy_timeout(options.lock_wait)?;
         let secret = sqlite_first_start(&connection)?;
         let recent = Arc::new(sqlite::Recent::default());
         let readers = Readers::Sqlite(SqliteReaders::new(&sqlite::database(data), Some(recent.clone())));
@@ -121,7 +141,8 @@ impl Store {
         let readers = Readers::Postgres(PostgresReaders::connect(&url)?);
         let mut node = [0_u8; 8];
         random(&mut node)?;
-        let backend = PostgresWriter::connect(&url, HEXLOWER.encode(&node), options.clock.clone()).await?;
+        let (node, clock) = (HEXLOWER.encode(&node), options.clock.clone());
+        let backend = PostgresWriter::connect(&url, node, clock, options.lock_wait).await?;
         let durability = Durability { database: "postgres", level: postgres::durability(&url).await? };
         Self::start(backend, readers, options, secret, durability, Some(url), None).await
     }
@@ -139,7 +160,7 @@ impl Store {
         let (principals_seq, directory) = readers.directory().await?;
         let shared = Arc::new(Shared {
             queue: Queue::new(Bounds::default()),
-            committed: broadcast::channel(HANDOVER).0,
+            committed: broadcast::channel(options.handover).0,
             events: broadcast::channel(EVENT_HANDOVER).0,
             words: Mutex::default(),
             directory: watch::channel((principals_seq, Arc::new(directory))).0,
@@ -157,7 +178,7 @@ impl Store {
             .map_err(|error| StoreError::File(format!("cannot start the writer's thread: {error}")))?;
         let (tasks, cancel) = (TaskTracker::new(), CancellationToken::new());
         let hint = watch::channel(Hint::default()).0;
-        let poll = listen.as_ref().map(|_| SAFETY_POLL);
+        let poll = listen.as_ref().map(|_| options.safety_poll);
         if let Some(url) = listen {
             tasks.spawn(postgres::listen(url, hint.clone(), cancel.clone()));
         }

@@ -3,7 +3,6 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 
 use placet_core::{Actor, Create, DecisionWord, KeyId, Request, RequestId, Role};
@@ -11,7 +10,7 @@ use placet_gate::{Decision, Gate, GateError, NewKey, PersonSpec, Settings, Submi
 use placet_store::{Store, StoreError};
 use serde_json::{Map, Value, json};
 
-use crate::{Backend, FakeClock, Place, SeededEntropy};
+use crate::{Backend, FakeClock, Place, SeededEntropy, found};
 
 /// The policy of a kit unless a test puts another: a person must look at everything.
 pub const HOLD_EVERYTHING: &str = r#"version = 1
@@ -110,15 +109,15 @@ impl Kit {
     pub async fn restart(&mut self) {
         self.gate().close().await;
         self.gate = None;
-        for _ in 0..500 {
-            match self.setup.open().await {
-                Ok(gate) => return self.gate = Some(gate),
-                // A call that was cut off is still letting go of the old store.
-                Err(StoreError::Locked(_)) => tokio::time::sleep(Duration::from_millis(10)).await,
-                Err(error) => panic!("the store does not open again: {error}"),
-            }
-        }
-        panic!("somebody still holds the old store: drop clones of the gate before a restart");
+        let what = "the old store to be let go: drop clones of the gate before a restart";
+        let opened = found(what, async || match self.setup.open().await {
+            Ok(gate) => Some(gate),
+            // A call that was cut off is still letting go of the old store.
+            Err(StoreError::Locked(_)) => None,
+            Err(error) => panic!("the store does not open again: {error}"),
+        });
+        let gate = opened.await;
+        self.gate = Some(gate);
     }
 
     /// The gate.

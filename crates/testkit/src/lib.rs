@@ -21,6 +21,7 @@ mod place;
 mod program;
 mod run;
 mod server;
+mod wait;
 
 pub use clock::FakeClock;
 pub use commands::{answered, idempotency, one, submit, weak_key, work};
@@ -31,3 +32,4 @@ pub use place::{Backend, Held, Place};
 pub use program::{Program, command_line, printed_json};
 pub use run::block_on;
 pub use server::Server;
+pub use wait::{found, soon, until};

@@ -7,7 +7,7 @@ mod wire;
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicI64, AtomicU32, Ordering},
     },
     time::Duration,
 };
@@ -17,14 +17,15 @@ use placet_core::{
     Risk, Role, Spec, Submit, Time, Verdict,
 };
 use placet_ledger::Parts;
+use placet_testkit::until;
 use tokio_postgres::{Config, config::Host};
 
 use super::{
-    PostgresWriter,
+    LOCK_WAIT, PostgresWriter,
     session::{Driver, connect},
 };
 use crate::{
-    Done, Idempotency, Location, Options, Outcome, Store, StoreError, SystemClock, Work,
+    Clock, Done, Idempotency, Location, Options, Outcome, Store, StoreError, SystemClock, Work,
     backend::{Backend, Changes, Want},
     batch::{Batch, want},
     work::Work as Unit,
@@ -76,6 +77,43 @@ impl Database {
     async fn client(&self) -> (tokio_postgres::Client, Driver) {
         connect(&super::config(&self.url()).unwrap()).await.unwrap()
     }
+
+    /// Waits until a statement waits for a lock.
+    async fn blocked(&self) {
+        let (client, _driver) = self.client().await;
+        let waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        until("a statement that waits for a lock", async || {
+            client.query_one(waits, &[]).await.unwrap().get::<_, i64>(0) > 0
+        })
+        .await;
+    }
+
+    /// The connection that has an open transaction and does nothing, if there is one.
+    async fn idle_in_transaction(&self) -> Option<i32> {
+        let (client, _driver) = self.client().await;
+        let idle = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'";
+        client.query_opt(idle, &[]).await.unwrap().map(|row| row.get(0))
+    }
+}
+
+/// The database's clock, moved forward by hand.
+#[derive(Debug, Default)]
+struct Ahead(AtomicI64);
+
+impl Ahead {
+    fn advance(&self, by: Duration) {
+        self.0.fetch_add(i64::try_from(by.as_micros()).unwrap(), Ordering::SeqCst);
+    }
+}
+
+impl Clock for Ahead {
+    fn now(&self) -> Time {
+        self.over_database(SystemClock::new().now())
+    }
+
+    fn over_database(&self, database: Time) -> Time {
+        Time::from_micros(database.micros() + self.0.load(Ordering::SeqCst))
+    }
 }
 
 fn options(url: &str) -> Options {
@@ -87,7 +125,11 @@ async fn store(url: &str) -> Store {
 }
 
 async fn writer(url: &str, node: &str) -> PostgresWriter {
-    PostgresWriter::connect(url, node.to_owned(), Arc::new(SystemClock::new())).await.unwrap()
+    writer_at(url, node, Arc::new(SystemClock::new())).await
+}
+
+async fn writer_at(url: &str, node: &str, clock: Arc<dyn Clock>) -> PostgresWriter {
+    PostgresWriter::connect(url, node.to_owned(), clock, LOCK_WAIT).await.unwrap()
 }
 
 fn agent() -> Actor {

@@ -25,8 +25,9 @@ use crate::{
 
 /// A node that stops in the middle of a batch holds the lock for at most as long as the server lets it idle; the
 /// others wait a little longer than that, so that they get their turn instead of an error.
-const TIMEOUTS: &str =
-    "SET idle_in_transaction_session_timeout = '3s'; SET lock_timeout = '6s'; SET statement_timeout = '10s'";
+const TIMEOUTS: &str = "SET idle_in_transaction_session_timeout = '3s'; SET statement_timeout = '10s'";
+/// The usual wait for the lock.
+pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(6);
 
 /// An acknowledged decision must survive a crash, so the one setting that would lose it is not accepted. Any other
 /// choice of the server's owner stands.
@@ -43,6 +44,8 @@ pub(crate) struct PostgresWriter {
     config: Config,
     // Names this node's last batch in the database.
     node: String,
+    // How long to wait for the lock that another node holds.
+    lock_wait: Duration,
     clock: Arc<dyn Clock>,
     // None once it broke: the next batch opens another.
     session: Option<Session>,
@@ -58,14 +61,15 @@ struct Session {
 }
 
 impl Session {
-    async fn open(config: &Config, node: &str) -> Result<Self, StoreError> {
+    async fn open(config: &Config, node: &str, lock_wait: Duration) -> Result<Self, StoreError> {
         let (client, driver) = connect(config).await?;
         let late =
             |_| StoreError::Unavailable("the database accepts connections and does not answer".to_owned());
         let prepared = async {
             client
                 .batch_execute(&format!(
-                    "{BY_INDEX}; {TIMEOUTS}; {DURABLE}; SET plan_cache_mode = force_generic_plan"
+                    "{BY_INDEX}; {TIMEOUTS}; SET lock_timeout = '{}ms'; {DURABLE}; SET plan_cache_mode = force_generic_plan",
+                    lock_wait.as_millis()
                 ))
                 .await?;
             let format = client.query_one("SELECT max(version) FROM placet_format", &[]).await?;
@@ -81,10 +85,15 @@ impl Session {
 }
 
 impl PostgresWriter {
-    pub(crate) async fn connect(url: &str, node: String, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
+    pub(crate) async fn connect(
+        url: &str,
+        node: String,
+        clock: Arc<dyn Clock>,
+        lock_wait: Duration,
+    ) -> Result<Self, StoreError> {
         let config = config(url)?;
-        let session = Session::open(&config, &node).await?;
-        Ok(Self { config, node, clock, session: Some(session), begun: None })
+        let session = Session::open(&config, &node, lock_wait).await?;
+        Ok(Self { config, node, lock_wait, clock, session: Some(session), begun: None })
     }
 
     /// The connection, or a new one in place of a broken one.
@@ -92,11 +101,14 @@ impl PostgresWriter {
         if self.session.as_ref().is_none_or(|session| session.client.is_closed()) {
             self.session = None;
             self.begun = None;
-            let session = Session::open(&self.config, &self.node).await.map_err(|error| match error {
-                StoreError::Newer { .. } | StoreError::Unavailable(_) => error,
-                // Whatever is in the way, nothing was written and more attempts help nobody now.
-                other => StoreError::Unavailable(other.to_string()),
-            })?;
+            let session =
+                Session::open(&self.config, &self.node, self.lock_wait).await.map_err(
+                    |error| match error {
+                        StoreError::Newer { .. } | StoreError::Unavailable(_) => error,
+                        // Whatever is in the way, nothing was written and more attempts help nobody now.
+                        other => StoreError::Unavailable(other.to_string()),
+                    },
+                )?;
             self.session = Some(session);
         }
         self.session.as_ref().ok_or_else(lost)
@@ -278,6 +290,14 @@ impl PostgresWriter {
     pub(super) async fn setting(&mut self, name: &str) -> String {
         let session = self.session().await.expect("a connection");
         session.client.query_one("SELECT current_setting($1)", &[&name]).await.expect("a setting").get(0)
+    }
+
+    /// Changes a setting of this writer's connection, also inside an open transaction.
+    #[cfg(test)]
+    pub(super) async fn set(&mut self, name: &str, value: &str) {
+        let session = self.session.as_ref().expect("a connection");
+        let change = format!("SET {name} = '{value}'");
+        session.client.batch_execute(&change).await.expect("a setting that can be changed");
     }
 
     async fn undo_failed<T>(&mut self, done: Result<T, StoreError>) -> Result<T, StoreError> {

@@ -7,7 +7,7 @@ use placet_store::{
     ANSWER_TO, AttemptResult, CALLBACK, Clock as _, Delivery, Done, EVENTS, EventDone, EventWork,
     Idempotency, NewEvent, NewTheme, SeenEvent, StoreError, ThemeDone, Work, backup, restore,
 };
-use placet_testkit::{Backend, Place, block_on, both, submit};
+use placet_testkit::{Backend, Place, block_on, both, soon, submit};
 use serde_json::json;
 
 use crate::shop::{Shop, ann, bot, decide};
@@ -291,7 +291,7 @@ fn another_node_hears_of_events_and_continues_their_numbers() {
         let mut tail = node.store.event_tail().await.unwrap();
         assert_eq!((tell(&shop, "a").await, tell(&node, "b").await, tell(&shop, "c").await), (1, 2, 3));
         for expected in 1..=3 {
-            let next = tokio::time::timeout(Duration::from_secs(10), tail.next()).await.unwrap().unwrap();
+            let next = soon("the next event", tail.next()).await.unwrap();
             assert_eq!(next.event.id, expected);
         }
         node.store.close().await;

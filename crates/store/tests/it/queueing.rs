@@ -1,13 +1,13 @@
 //! The queue is bounded and fair: a flood of new requests is refused, and never keeps a reviewer from deciding.
 
-use std::{future::Future, pin::Pin};
+use std::{future::Future, pin::Pin, time::Duration};
 
 use futures_util::FutureExt as _;
 use placet_core::{Actor, DecisionWord};
 use placet_store::{Done, StoreError, Work};
-use placet_testkit::{both, idempotency, work};
+use placet_testkit::{both, idempotency, until, work};
 
-use crate::shop::{Shop, ann, bot, cancel, decide, entry, expire, until};
+use crate::shop::{Shop, ann, bot, cancel, decide, entry, expire};
 
 type Running<'a> = Vec<Pin<Box<dyn Future<Output = Result<Done, StoreError>> + 'a>>>;
 
@@ -58,7 +58,7 @@ both! {
         let held = shop.place.hold().await;
         let mut running = Vec::new();
         enter(&shop, &mut running, work(&other, cancel(first.id), None));
-        until(|| shop.store.queued() == 0).await;
+        until("the writer to take the first unit", async || shop.store.queued() == 0).await;
         // One idempotency key for all, so that the flood is cheap to write when the gates open.
         let (flooding, key) = (shop.new_request(&flood), Some(idempotency("flood", "body")));
         for _ in 0..4096 {
@@ -85,7 +85,7 @@ both! {
         let held = shop.place.hold().await;
         let mut running = Vec::new();
         enter(&shop, &mut running, work(&agent, shop.new_request(&agent), None));
-        until(|| shop.store.queued() == 0).await;
+        until("the writer to take the first unit", async || shop.store.queued() == 0).await;
         for _ in 0..8192 {
             enter(&shop, &mut running, work(&Actor::system(), expire(request.id), None));
         }
@@ -98,7 +98,7 @@ both! {
     }
 
     async fn a_writer_that_is_kept_out_for_long_fails_closed_and_then_works_again(backend: Backend) {
-        let shop = Shop::open(backend).await;
+        let shop = Shop::with(backend, |options| options.lock_wait = Duration::from_millis(200)).await;
         let agent = bot("bot");
         let held = shop.place.hold().await;
         let error = shop.give(&agent, shop.new_request(&agent), None).await.unwrap_err();

@@ -6,8 +6,8 @@ use placet_core::{
     Actor, AdminCommand, Auth, Cancel, Claim, Command, Decide, DecisionWord, Digest, Expire, Report,
     ReportStatus, Request, RequestId, Role,
 };
-use placet_store::{Clock as _, Done, Idempotency, LedgerRow, Outcome, Store, StoreError, Work};
-use placet_testkit::{Backend, FakeClock, Place, one, submit};
+use placet_store::{Clock as _, Done, Idempotency, LedgerRow, Options, Outcome, Store, StoreError, Work};
+use placet_testkit::{Backend, FakeClock, Place, one, submit, until};
 use serde_json::{Value, json};
 
 /// An open store, its clock and its place.
@@ -25,9 +25,15 @@ impl Shop {
 
     /// The same, with channels that are told of every change.
     pub(crate) async fn telling(backend: Backend, channels: &[&str]) -> Self {
+        let channels = channels.iter().map(|channel| (*channel).to_owned()).collect();
+        Self::with(backend, |options| options.channels = channels).await
+    }
+
+    /// The same, with changed options.
+    pub(crate) async fn with(backend: Backend, change: impl FnOnce(&mut Options)) -> Self {
         let (place, clock) = (Arc::new(Place::new(backend).await), Arc::new(FakeClock::new()));
         let mut options = place.options(clock.clone());
-        options.channels = channels.iter().map(|channel| (*channel).to_owned()).collect();
+        change(&mut options);
         let store = Arc::new(Store::open(options).await.unwrap());
         let shop = Self { place, clock, store };
         for name in ["ann", "bob"] {
@@ -41,9 +47,11 @@ impl Shop {
         shop
     }
 
-    /// Another server on the same database.
+    /// Another server on the same database. It never looks by itself, so it learns of commits by being told alone.
     pub(crate) async fn another_node(&self) -> Self {
-        let store = Store::open(self.place.options(self.clock.clone())).await.unwrap();
+        let mut options = self.place.options(self.clock.clone());
+        options.safety_poll = Duration::from_hours(1);
+        let store = Store::open(options).await.unwrap();
         Self { place: self.place.clone(), clock: self.clock.clone(), store: Arc::new(store) }
     }
 
@@ -134,23 +142,13 @@ impl Shop {
             // A unit enters the queue when it is first polled.
             assert!(futures_util::poll!(&mut run).is_pending());
             if running.is_empty() {
-                until(|| self.store.queued() == 0).await;
+                until("the writer to take the first unit", async || self.store.queued() == 0).await;
             }
             running.push(run);
         }
         assert_eq!(self.store.queued(), running.len() - 1);
         drop(held);
         futures_util::future::join_all(running).await
-    }
-}
-
-/// Waits for something that is about to happen.
-pub(crate) async fn until(condition: impl Fn() -> bool) {
-    let mut waited = Duration::ZERO;
-    while !condition() {
-        assert!(waited < Duration::from_secs(10), "it did not happen");
-        tokio::time::sleep(Duration::from_micros(500)).await;
-        waited += Duration::from_micros(500);
     }
 }
 

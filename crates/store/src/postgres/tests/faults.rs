@@ -2,7 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use tokio::time::{Instant, sleep};
+use placet_testkit::{soon, until};
+use tokio::time::sleep;
 
 use super::{
     super::{
@@ -99,8 +100,12 @@ async fn a_commit_whose_answer_was_lost_is_found_to_be_one() {
     let mut writer = writer(&database.url_through(wire.port), "a").await;
     let changes = begun(&mut writer, submit("s"), [1; 16]).await;
     wire.set(Mode::Mute);
+    let (client, _driver) = database.client().await;
     let cut = async {
-        sleep(Duration::from_millis(300)).await;
+        until("the commit that nobody hears of", async || {
+            client.query_one("SELECT seq FROM head", &[]).await.unwrap().get::<_, i64>(0) == 2
+        })
+        .await;
         wire.set(Mode::Down);
     };
     let (done, ()) = tokio::join!(writer.commit(&changes), cut);
@@ -137,14 +142,16 @@ async fn a_change_of_notes_whose_answer_was_lost_is_found_to_be_one() {
     let (client, _driver) = database.client().await;
     client.batch_execute("BEGIN; SELECT FROM notes FOR UPDATE").await.unwrap();
     let cut = async {
-        sleep(Duration::from_millis(300)).await;
+        database.blocked().await;
         wire.set(Mode::Mute);
         client.batch_execute("COMMIT").await.unwrap();
-        while looking.note("door.task", "a").await.unwrap().unwrap().version == 1 {
-            sleep(Duration::from_millis(5)).await;
-        }
+        until("the new version of the note", async || {
+            looking.note("door.task", "a").await.unwrap().unwrap().version == 2
+        })
+        .await;
         wire.set(Mode::Down);
-        sleep(Duration::from_millis(300)).await;
+        let refused = wire.damage.refused();
+        until("a look-up that fails", async || wire.damage.refused() > refused).await;
         wire.set(Mode::Open);
     };
     let (done, ()) = tokio::join!(put(NoteExpected::Version(1)), cut);
@@ -159,23 +166,29 @@ async fn a_commit_that_never_arrived_is_found_to_be_none_once_its_transaction_is
     let wire = Wire::to(database.port()).await;
     let mut writer = writer(&database.url_through(wire.port), "a").await;
     let changes = begun(&mut writer, submit("s"), [1; 16]).await;
-    let start = Instant::now();
+    // The test says when the old transaction is over, not the server.
+    writer.set("idle_in_transaction_session_timeout", "0").await;
+    let orphan = database.idle_in_transaction().await.expect("an open transaction");
     wire.set(Mode::Deaf);
     let cut = async {
-        sleep(Duration::from_millis(300)).await;
+        until("a COMMIT that is lost", async || wire.damage.lost() > 0).await;
         wire.set(Mode::Orphan);
-        sleep(Duration::from_millis(100)).await;
+        until("the cut", async || wire.damage.orphaned() > 0).await;
         wire.set(Mode::Open);
     };
     let (done, ()) = tokio::join!(writer.commit(&changes), cut);
     assert!(matches!(done, Err(CommitError::Maybe(_))), "{done:?}");
     // The old connection still holds the lock, and its COMMIT could still come: no answer before that is settled.
-    assert!(!writer.was_committed([1; 16]).await.unwrap());
-    assert!(
-        start.elapsed() > Duration::from_millis(2500),
-        "it answered after {:?}, while the old transaction was open",
-        start.elapsed()
-    );
+    let mut asking = Box::pin(writer.was_committed([1; 16]));
+    tokio::select! {
+        biased;
+        answer = &mut asking => panic!("{answer:?} while the old transaction was open"),
+        () = database.blocked() => {}
+    }
+    assert_eq!(database.idle_in_transaction().await, Some(orphan));
+    let (client, _driver) = database.client().await;
+    client.execute("SELECT pg_terminate_backend($1)", &[&orphan]).await.unwrap();
+    assert!(!asking.await.unwrap());
     assert_eq!(head_seq(&mut writer).await, 1);
 }
 
@@ -207,11 +220,13 @@ async fn killing_connections_under_load_loses_and_doubles_nothing() {
     let store = Arc::new(store(&database.url()).await);
     let (client, _driver) = database.client().await;
     let mut senders = tokio::task::JoinSet::new();
+    let attempts = Arc::new(AtomicU32::new(0));
     for sender in 0..8_u8 {
-        let store = store.clone();
+        let (store, attempts) = (store.clone(), attempts.clone());
         senders.spawn(async move {
             let (mut yes, mut unknown) = (Vec::new(), 0);
             for _ in 0..60 {
+                attempts.fetch_add(1, Ordering::SeqCst);
                 let command = submit(&format!("s{sender}"));
                 let id = command.request();
                 match send(&store, command, None).await {
@@ -225,8 +240,9 @@ async fn killing_connections_under_load_loses_and_doubles_nothing() {
         });
     }
     let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
-    for _ in 0..12 {
-        sleep(Duration::from_millis(40)).await;
+    for kills in 0..12 {
+        // Spread over the whole load, however quick it is.
+        until("more attempts", async || attempts.load(Ordering::SeqCst) >= 8 + 36 * kills).await;
         client.query(kill, &[]).await.unwrap();
     }
     let (mut acknowledged, mut unknown) = (0, 0);
@@ -274,7 +290,7 @@ async fn a_node_survives_a_restart_of_the_database() {
     let mut heard = Vec::new();
     while heard.len() < 2 {
         // A tail that fails while the database is away goes on where it was.
-        if let Ok(news) = tokio::time::timeout(Duration::from_secs(10), tail.next()).await.expect("news") {
+        if let Ok(news) = soon("news", tail.next()).await {
             heard.push(news.request.unwrap().id);
         }
     }

@@ -3,11 +3,8 @@
 use std::collections::HashSet;
 
 use placet_core::WeakKey;
-use tokio::{
-    sync::watch,
-    task::JoinSet,
-    time::{Instant, timeout},
-};
+use placet_testkit::soon;
+use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
@@ -47,7 +44,7 @@ async fn nodes_in_parallel_never_skip_or_double_a_number() {
         });
     }
     for expected in 2..=301 {
-        let news = timeout(Duration::from_secs(20), tail.next()).await.expect("news").unwrap();
+        let news = soon("the next entry", tail.next()).await.unwrap();
         assert_eq!(news.seq, expected);
     }
     while let Some(done) = senders.join_next().await {
@@ -64,12 +61,22 @@ async fn nodes_in_parallel_never_skip_or_double_a_number() {
 async fn a_node_that_stops_inside_a_batch_delays_the_others_by_no_more_than_its_idle_time() {
     let database = Database::opened().await;
     let mut paused = writer(&database.url(), "paused").await;
+    // The others wait for longer than a node may idle, and so get their turn instead of an error.
+    for (limit, shipped) in
+        [("idle_in_transaction_session_timeout", "3s"), ("lock_timeout", "6s"), ("statement_timeout", "10s")]
+    {
+        assert_eq!(paused.setting(limit).await, shipped, "{limit}");
+    }
     let other = store(&database.url()).await;
     let changes = begun(&mut paused, submit("s"), [1; 16]).await;
-    let start = Instant::now();
-    sent(&other, submit("s")).await;
-    let waited = start.elapsed();
-    assert!((Duration::from_millis(2500)..Duration::from_secs(6)).contains(&waited), "{waited:?}");
+    let stopped = database.idle_in_transaction().await.expect("a node inside its batch");
+    let cut_short = async {
+        database.blocked().await;
+        assert_eq!(database.idle_in_transaction().await, Some(stopped), "the other waits for this node");
+        paused.set("idle_in_transaction_session_timeout", "100ms").await;
+    };
+    tokio::join!(sent(&other, submit("s")), cut_short);
+    assert_eq!(database.idle_in_transaction().await, None, "the other did not wait for its end");
     // It wakes up, and its batch is not written over the other's.
     match paused.commit(&changes).await.unwrap_err() {
         CommitError::Not(_) => paused.rollback().await,
@@ -131,14 +138,14 @@ async fn a_notification_raises_the_hint_of_every_listener() {
     let mut tasks = JoinSet::new();
     tasks.spawn(super::super::listen(database.url(), hint, cancel.clone()));
     // Once for the connection, then once for the commit.
-    timeout(Duration::from_secs(5), heard.changed()).await.expect("a connection").unwrap();
+    soon("a connection", heard.changed()).await.unwrap();
     let mut writer = writer(&database.url(), "a").await;
     let changes = begun(&mut writer, submit("s"), [1; 16]).await;
     assert!(!heard.has_changed().unwrap());
     writer.commit(&changes).await.unwrap();
-    timeout(Duration::from_secs(5), heard.changed()).await.expect("a notification").unwrap();
+    soon("a notification", heard.changed()).await.unwrap();
     cancel.cancel();
-    timeout(Duration::from_secs(5), tasks.join_next()).await.expect("it ends when it is told to");
+    soon("the end that it was told of", tasks.join_next()).await;
 }
 
 #[tokio::test]
@@ -149,7 +156,9 @@ async fn two_nodes_never_lease_the_same_delivery() {
     for _ in 0..40 {
         sent(&telling, submit("s")).await;
     }
-    let (mut a, mut b) = (writer(&database.url(), "a").await, writer(&database.url(), "b").await);
+    let (url, clock) = (database.url(), Arc::new(Ahead::default()));
+    let mut a = writer_at(&url, "a", clock.clone()).await;
+    let mut b = writer_at(&url, "b", clock.clone()).await;
     let mut leased = Vec::new();
     for _ in 0..4 {
         let (one, two) =
@@ -169,7 +178,7 @@ async fn two_nodes_never_lease_the_same_delivery() {
         a.attempt(delivery.id, owner, &AttemptResult::Delivered).await.unwrap();
     }
     assert!(a.lease("a", 100, Duration::from_mins(1)).await.unwrap().is_empty());
-    tokio::time::sleep(Duration::from_millis(1100)).await;
+    clock.advance(Duration::from_millis(1100));
     let again = b.lease("b", 100, Duration::from_mins(1)).await.unwrap();
     assert_eq!(again.iter().map(|again| (again.id, again.attempts)).collect::<Vec<_>>(), [(delivery.id, 1)]);
     a.prune(Time::from_micros(i64::MAX)).await.unwrap();
@@ -204,7 +213,8 @@ async fn a_newer_format_is_refused_everywhere() {
     assert!(newer(
         &super::super::PostgresReaders::connect(&database.url()).unwrap().head().await.unwrap_err()
     ));
-    let writer = PostgresWriter::connect(&database.url(), "a".to_owned(), Arc::new(SystemClock::new())).await;
+    let clock = Arc::new(SystemClock::new());
+    let writer = PostgresWriter::connect(&database.url(), "a".to_owned(), clock, LOCK_WAIT).await;
     assert!(newer(&writer.err().unwrap()));
 }
 
