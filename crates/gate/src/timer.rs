@@ -48,6 +48,11 @@ impl Timer {
         *self.nearest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How long to sleep: until the nearest deadline, but never for long.
+    fn pause(&self, now: Time) -> Duration {
+        self.nearest().map_or(LONGEST, |deadline| deadline.since(now).min(LONGEST))
+    }
+
     fn set(&self, deadline: Option<Time>) {
         *self.nearest.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
     }
@@ -87,10 +92,8 @@ pub(crate) async fn run(inner: Arc<Inner>) {
                 tracing::warn!(%error, "old notes could not be deleted; trying again");
             }
         }
-        let pause =
-            inner.timer.nearest().map_or(LONGEST, |deadline| deadline.since(inner.clock.now()).min(LONGEST));
         tokio::select! {
-            () = tokio::time::sleep(pause) => {}
+            () = tokio::time::sleep(inner.timer.pause(inner.clock.now())) => {}
             () = inner.timer.bell.notified() => {}
             () = inner.cancel.cancelled() => return,
         }
@@ -136,5 +139,49 @@ pub(crate) async fn sweep(inner: &Inner) -> Result<usize, StoreError> {
             inner.timer.set(Some(inner.clock.now().plus(AHEAD)));
             return Ok(done);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use placet_core::{Actor, Auth, Role, State};
+    use placet_store::{Clock, Store};
+    use placet_testkit::{Backend, FakeClock, Place, block_on, until};
+
+    use super::*;
+    use crate::{Gate, Settings, SystemEntropy};
+
+    /// Ten minutes ahead of the database.
+    struct Ahead(Arc<FakeClock>);
+
+    impl Clock for Ahead {
+        fn now(&self) -> Time {
+            self.0.now().plus(Duration::from_mins(10))
+        }
+    }
+
+    #[test]
+    fn a_deadline_that_has_passed_by_our_clock_alone_is_looked_at_again_after_a_pause() {
+        block_on(async {
+            let (place, clock) = (Place::new(Backend::Sqlite).await, Arc::new(FakeClock::new()));
+            let store = Arc::new(Store::open(place.options(clock.clone())).await.unwrap());
+            let (ahead, entropy) = (Arc::new(Ahead(clock)), Arc::new(SystemEntropy));
+            let gate = Gate::start(store, ahead, entropy, Settings::default()).await.unwrap();
+            let bot = Actor {
+                name: "local".to_owned(),
+                role: Role::Agent,
+                key: None,
+                session: None,
+                auth: Auth::Open,
+            };
+            let body = serde_json::json!({"kind": "action", "session": "s", "tool": "t", "arguments": {}});
+            let create = serde_json::from_value(body).unwrap();
+            let request = gate.submit(&bot, create, None).await.unwrap().request;
+            assert_eq!(sweep(&gate).await.unwrap(), 0);
+            assert_eq!(gate.get(&bot, request.id).await.unwrap().state, State::Pending);
+            // Without it the timer would spin.
+            until("the pause", async || gate.timer.pause(gate.now()) == AHEAD).await;
+            gate.close().await;
+        });
     }
 }

@@ -10,23 +10,18 @@ use std::{
 
 use placet_core::{Actor, Refusal, ReportStatus, RequestId, State, Time};
 use placet_gate::{Clock, Filter, Gate, Settings, Until};
-use placet_testkit::{Backend, FakeClock, Kit, Place, SeededEntropy, block_on, both};
+use placet_testkit::{Backend, FakeClock, Kit, Place, SeededEntropy, block_on, both, found, soon, until};
 use serde_json::json;
 
-use crate::{record, refusal, soon};
+use crate::{outcome, parked, record, refusal};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
 /// What the timer has made of a request, without anybody asking it to.
 async fn tidied(kit: &Kit, id: RequestId) -> State {
-    soon(async {
-        loop {
-            let request = kit.read(id).await;
-            if request.overdue(kit.gate().now()).is_none() {
-                return request.state;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+    found("the timer", async || {
+        let request = kit.read(id).await;
+        request.overdue(kit.gate().now()).is_none().then_some(request.state)
     })
     .await
 }
@@ -54,19 +49,21 @@ both! {
         let now = kit.gate().now();
         assert_eq!(kit.gate().get(&bot, request.id).await.unwrap().state_at(now), State::Expired);
         assert!(kit.gate().list(&ann, &pending, 10).await.unwrap().items.is_empty());
-        assert!(soon(kit.gate().wait(&bot, request.id, Until::Decided, 10 * MINUTE)).await.unwrap().met);
+        let waited = soon("an answer at once", kit.gate().wait(&bot, request.id, Until::Decided, 10 * MINUTE)).await;
+        assert!(waited.unwrap().met);
     }
 
     async fn the_timer_ends_what_nobody_touches_and_wakes_who_waits(kit) {
         let bot = kit.agent("bot").await;
+        // A stream that has caught up is told after the waiters are: the news of the request wakes nobody any more.
+        let mut feed = kit.gate().feed(None).await.unwrap();
+        kit.ask(&bot).await;
+        soon("the entry before", feed.next()).await.unwrap();
         let request = kit.ask(&bot).await;
-        let waiting = kit.gate().wait(&bot, request.id, Until::Decided, 10 * MINUTE);
-        let moving = async {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            kit.clock().advance(5 * MINUTE);
-        };
-        let (waited, ()) = Box::pin(soon(async { tokio::join!(waiting, moving) })).await;
-        let waited = waited.unwrap();
+        soon("the entry of the request", feed.next()).await.unwrap();
+        let waiting = parked(kit.gate(), &bot, request.id, Until::Decided, 10 * MINUTE).await;
+        kit.clock().advance(5 * MINUTE);
+        let waited = soon("the timer", outcome(kit.gate(), &bot, waiting)).await.unwrap();
         assert_eq!((waited.met, waited.request.state), (true, State::Expired));
         assert_eq!(tidied(kit, request.id).await, State::Expired);
     }
@@ -180,7 +177,7 @@ impl Clock for Ahead {
 }
 
 #[test]
-fn a_server_whose_clock_runs_ahead_expires_nothing_early_and_does_not_spin() {
+fn a_server_whose_clock_runs_ahead_expires_nothing_early() {
     block_on(async {
         let place = Place::new(Backend::Postgres).await;
         let clock = Arc::new(Ahead { clock: FakeClock::new(), transactions: AtomicUsize::new(0) });
@@ -202,18 +199,13 @@ fn a_server_whose_clock_runs_ahead_expires_nothing_early_and_does_not_spin() {
         };
         let body = json!({"kind": "action", "session": "s", "tool": "t", "arguments": {}});
         let request = gate.submit(&bot, Kit::body(body), None).await.unwrap().request;
-        let before = clock.transactions.load(Ordering::SeqCst);
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        let looked = || clock.transactions.load(Ordering::SeqCst);
+        let before = looked();
+        until("a look at a deadline that has not passed", async || looked() > before).await;
+        assert_eq!(gate.sweep().await.unwrap(), 0);
         assert_eq!(gate.get(&bot, request.id).await.unwrap().state, State::Pending);
-        let looked = clock.transactions.load(Ordering::SeqCst) - before;
-        assert!(looked < 20, "{looked} transactions in a second, all for nothing");
         clock.clock.advance(5 * MINUTE);
-        soon(async {
-            while gate.get(&bot, request.id).await.unwrap().state == State::Pending {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        })
-        .await;
+        until("the timer", async || gate.get(&bot, request.id).await.unwrap().state != State::Pending).await;
         gate.close().await;
     });
 }

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use placet_core::{Refusal, State};
-use placet_testkit::both;
+use placet_testkit::{both, soon};
 use serde_json::json;
 
 use crate::{
+    outcome, parked,
     policy::{SHOP, asked},
-    refusal, soon,
+    refusal,
 };
 
 both! {
@@ -47,14 +48,15 @@ both! {
         let (bot, bea) = (kit.agent("bot").await, kit.reviewer_in("bea", &["bosses"]).await);
         let pay = asked(kit, &bot, "pay", json!({"amount": 5})).await;
         let gate = kit.gate().clone();
-        let waiting = gate.wait(&bot, pay.id, placet_gate::Until::Decided, Duration::from_mins(1));
+        let wait = parked(&gate, &bot, pay.id, placet_gate::Until::Decided, Duration::from_mins(1)).await;
         let deciding = async {
             kit.clock().advance(Duration::from_mins(3));
             kit.gate().sweep().await.unwrap();
             let now = kit.read(pay.id).await;
             kit.approve(&bea, &now).await.unwrap();
         };
-        let (waited, ()) = Box::pin(soon(async { tokio::join!(waiting, deciding) })).await;
+        let both = async { tokio::join!(outcome(&gate, &bot, wait), deciding) };
+        let (waited, ()) = Box::pin(soon("the decision", both)).await;
         let waited = waited.unwrap();
         assert_eq!((waited.met, waited.request.state), (true, State::Approved));
     }

@@ -4,23 +4,29 @@ use std::time::Duration;
 
 use placet_core::{Actor, Command, Reassign, RequestId};
 use placet_gate::{Feed, Until};
-use placet_testkit::{Backend, Kit, answered, block_on, both};
+use placet_testkit::{Backend, Kit, answered, block_on, both, soon};
 
-use crate::soon;
+use crate::{outcome, parked};
 
 async fn next(feed: &mut Feed, count: u64) -> Vec<u64> {
     let mut seqs = Vec::new();
     for _ in 0..count {
-        let news = soon(feed.next()).await.unwrap();
+        let news = soon("the next entry", feed.next()).await.unwrap();
         assert_eq!(news.seq, feed.cursor());
         seqs.push(news.seq);
     }
     seqs
 }
 
-async fn silent(feed: &mut Feed) {
-    let more = tokio::time::timeout(Duration::from_millis(50), feed.next()).await;
-    assert!(more.is_err(), "{more:?}");
+/// Nothing more was to come: what is committed now comes next.
+async fn silent(kit: &Kit, agent: &Actor, feeds: impl IntoIterator<Item = &mut Feed>) {
+    let fence = kit.ask(agent).await;
+    for feed in feeds {
+        let last = feed.cursor();
+        let news = soon("the next entry", feed.next()).await.unwrap();
+        assert_eq!(news.request.map(|request| request.id), Some(fence.id), "{} came instead", news.name);
+        assert_eq!(news.seq, last + 1);
+    }
 }
 
 /// So many entries about one request, in few transactions.
@@ -44,8 +50,8 @@ both! {
         kit.deny(&ann, &request).await.unwrap();
         for feed in [&mut now, &mut all] {
             assert_eq!(next(feed, 1).await, [head + 1]);
-            silent(feed).await;
         }
+        silent(kit, &bot, [&mut now, &mut all]).await;
     }
 
     async fn a_feed_is_resumed_without_a_gap_or_a_repetition(kit) {
@@ -65,7 +71,7 @@ both! {
         let rest = head - feed.cursor();
         seen.extend(next(&mut feed, rest).await);
         assert_eq!(seen, (1..=head).collect::<Vec<_>>());
-        silent(&mut feed).await;
+        silent(kit, &bot, [&mut feed]).await;
     }
 
     async fn a_stream_too_slow_for_the_memory_misses_nothing(kit) {
@@ -78,25 +84,25 @@ both! {
         // More than a stream may lag behind while it does not read.
         entries(kit, &ann, request.id, 4200).await;
         // Everybody is told in order: when a waiter heard of the last entry, the stream missed all the others.
-        let denying = async {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            kit.deny(&ann, &last).await.unwrap();
-        };
-        let waiting = kit.gate().wait(&bot, last.id, Until::Decided, Duration::from_secs(9));
-        assert!(tokio::join!(waiting, denying).0.unwrap().met);
+        let waiting = parked(kit.gate(), &bot, last.id, Until::Decided, Duration::from_mins(1)).await;
+        kit.deny(&ann, &last).await.unwrap();
+        assert!(outcome(kit.gate(), &bot, waiting).await.unwrap().met);
         let seen = next(&mut feed, 4201).await;
         assert_eq!(seen, (start + 2..=start + 4202).collect::<Vec<_>>());
         entries(kit, &ann, request.id, 1).await;
         assert_eq!(next(&mut feed, 1).await, [start + 4203]);
-        silent(&mut feed).await;
+        silent(kit, &bot, [&mut feed]).await;
     }
 
     async fn a_feed_tells_of_keys_and_requests_and_knows_who_may_see_them(kit) {
         let mut feed = kit.gate().feed(None).await.unwrap();
         let (bot, other) = (kit.agent("bot").await, kit.agent("other").await);
         let request = kit.ask(&bot).await;
-        let names = [soon(feed.next()).await.unwrap(), soon(feed.next()).await.unwrap(), soon(feed.next()).await.unwrap()];
-        assert_eq!(names.each_ref().map(|news| news.name), ["key.created", "key.created", "request.created"]);
+        let mut names = Vec::new();
+        for _ in 0..3 {
+            names.push(soon("the next entry", feed.next()).await.unwrap());
+        }
+        assert_eq!(names.iter().map(|news| news.name).collect::<Vec<_>>(), ["key.created", "key.created", "request.created"]);
         assert!(names[0].admin.is_some() && names[0].request.is_none());
         let told = names[2].request.as_ref().unwrap();
         assert_eq!(told.id, request.id);
@@ -120,8 +126,8 @@ fn feeds_of_two_nodes_are_the_same() {
         let head = kit.store().head().await.unwrap().1;
         for feed in &mut feeds {
             assert_eq!(next(feed, head).await, (1..=head).collect::<Vec<_>>());
-            silent(feed).await;
         }
+        silent(&kit, &bot, &mut feeds).await;
         node.finish().await;
         kit.finish().await;
     });

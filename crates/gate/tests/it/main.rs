@@ -18,10 +18,10 @@ mod standing;
 mod waiting;
 mod whatif;
 
-use std::{fmt::Debug, future::Future, time::Duration};
+use std::{fmt::Debug, time::Duration};
 
-use placet_core::{Refusal, Request};
-use placet_gate::GateError;
+use placet_core::{Actor, Refusal, Request, RequestId};
+use placet_gate::{Gate, GateError, Parked, Until, Waited, Waiting};
 
 /// Why a call was refused.
 #[track_caller]
@@ -50,7 +50,26 @@ pub(crate) fn pointer<T: Debug>(result: Result<T, GateError>) -> String {
     }
 }
 
-/// What happens soon; a test that waits longer has failed.
-pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(10), future).await.expect("it happens soon")
+/// Begins a wait that is parked when this returns: everything that happens from here on wakes it.
+pub(crate) async fn parked(
+    gate: &Gate,
+    actor: &Actor,
+    id: RequestId,
+    until: Until,
+    at_most: Duration,
+) -> Parked {
+    match gate.park(actor, id, until, at_most).await.unwrap() {
+        Waiting::Parked(parked) => parked,
+        Waiting::Over(waited) => panic!("nothing is to be waited for: {waited:?}"),
+    }
+}
+
+/// How a wait ends that was parked.
+pub(crate) async fn outcome(gate: &Gate, actor: &Actor, mut parked: Parked) -> Result<Waited, GateError> {
+    loop {
+        match gate.settle(actor, parked.await).await? {
+            Waiting::Over(waited) => return Ok(waited),
+            Waiting::Parked(again) => parked = again,
+        }
+    }
 }

@@ -1,13 +1,15 @@
 //! Postgres goes away and comes back: calls fail closed, nothing is lost, and what was pending is still pending.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
 
 use placet_core::State;
 use placet_gate::{GateError, StoreError, Until};
-use placet_testkit::{Backend, Kit, block_on};
+use placet_testkit::{Backend, Kit, block_on, found, soon, until};
 use serde_json::json;
-
-use crate::soon;
 
 /// Whether a call failed because of the database, and not with a yes or a no.
 fn outage<T: std::fmt::Debug>(result: &Result<T, GateError>) -> bool {
@@ -20,14 +22,9 @@ fn outage<T: std::fmt::Debug>(result: &Result<T, GateError>) -> bool {
 
 /// Calls until it works: connections that died while nobody used them are found out one by one.
 async fn again<T: std::fmt::Debug>(call: impl AsyncFn() -> Result<T, GateError>) -> T {
-    soon(async {
-        loop {
-            let result = call().await;
-            if !outage(&result) {
-                return result.unwrap();
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+    found("the database to be used again", async || {
+        let result = call().await;
+        (!outage(&result)).then(|| result.unwrap())
     })
     .await
 }
@@ -50,9 +47,7 @@ fn while_the_database_is_away_every_call_fails_closed_and_afterwards_works_again
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         });
-        while kit.gate().waiting() == 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        until("somebody who waits", async || kit.gate().waiting() > 0).await;
         let head = kit.store().head().await.unwrap();
         kit.place().postgres_away(true).await;
         let body = json!({"kind": "action", "session": "s", "tool": "t", "arguments": {}});
@@ -67,7 +62,7 @@ fn while_the_database_is_away_every_call_fails_closed_and_afterwards_works_again
         let found = again(async || Ok(kit.store().head().await?)).await;
         assert_eq!(found, head, "nothing was written");
         assert_eq!(again(async || kit.approve(&ann, &pending).await).await.state, State::Approved);
-        let waited = soon(waiting.join_next()).await.unwrap().unwrap();
+        let waited = soon("the decision", waiting.join_next()).await.unwrap().unwrap();
         assert_eq!(waited.request.state, State::Approved);
         again(async || kit.gate().claim(&bot, approved.id, None, None).await).await;
         kit.finish().await;
@@ -80,8 +75,10 @@ fn connections_that_are_cut_in_the_middle_of_everything_lose_and_double_nothing(
         let kit = Kit::start(Backend::Postgres).await;
         let bot = kit.agent("bot").await;
         let (mut sure, mut unsure) = (BTreeSet::new(), 0);
+        let asked = AtomicUsize::new(0);
         let asking = async {
             for n in 0..150 {
+                asked.store(n, Ordering::SeqCst);
                 let body = json!({"kind": "action", "session": "s", "tool": "t", "arguments": {"n": n}});
                 let made = kit.create(&bot, body).await;
                 if outage(&made) {
@@ -92,8 +89,9 @@ fn connections_that_are_cut_in_the_middle_of_everything_lose_and_double_nothing(
             }
         };
         let cutting = async {
-            for _ in 0..12 {
-                tokio::time::sleep(Duration::from_millis(25)).await;
+            for cut in 0..12 {
+                // Spread over all the questions, however quickly they are asked.
+                until("more questions", async || asked.load(Ordering::SeqCst) >= 5 + 12 * cut).await;
                 kit.place().cut_connections().await;
             }
         };

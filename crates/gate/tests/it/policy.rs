@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use placet_core::{Actor, AdminRefusal, DecisionWord, Effect, Refusal, Request, Risk, Role, State};
 use placet_gate::{GateError, NewKey};
-use placet_testkit::{Backend, HOLD_EVERYTHING, Kit, both};
+use placet_testkit::{Backend, HOLD_EVERYTHING, Kit, both, until};
 use serde_json::{Value, json};
 
 use crate::refusal;
@@ -186,10 +186,13 @@ both! {
         let bot = kit.agent("bot").await;
         let policies = [SHOP.to_owned(), SHOP.replace("\"shop\"", "\"other\""), SHOP.replace("effect = \"allow\"", "effect = \"hold\"")];
         let done = std::sync::atomic::AtomicBool::new(false);
+        let judged = std::sync::atomic::AtomicUsize::new(0);
         let switching = async {
             for n in 0..12 {
                 kit.put_policy(&policies[n % 3]).await;
-                tokio::time::sleep(Duration::from_millis(5)).await;
+                // Three may have been under way; the fourth was asked under this policy.
+                let enough = judged.load(std::sync::atomic::Ordering::SeqCst) + 4;
+                until("requests under this policy", async || judged.load(std::sync::atomic::Ordering::SeqCst) >= enough).await;
             }
             done.store(true, std::sync::atomic::Ordering::SeqCst);
         };
@@ -201,6 +204,7 @@ both! {
                     kit.gate().cancel(&bot, request.id, None, None).await.unwrap();
                 }
                 count += 1;
+                judged.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
             }
             count
         };

@@ -5,10 +5,10 @@ use std::{sync::Arc, time::Duration};
 use placet_core::{Actor, AdminRefusal, Refusal, Role};
 use placet_gate::{GateError, OpenedSession, PersonSpec, SignedIn, Until};
 use placet_store::{Store, backup, restore};
-use placet_testkit::{Backend, Kit, Place, block_on, both};
+use placet_testkit::{Backend, Kit, Place, block_on, both, soon};
 use tokio::task::JoinSet;
 
-use crate::{refusal, soon};
+use crate::{outcome, parked, refusal};
 
 async fn person(kit: &Kit, name: &str, roles: &[Role]) {
     let person =
@@ -137,18 +137,9 @@ both! {
         let bot = kit.agent("bot").await;
         let ann = open(kit, "ann").await.signed_in.actor;
         let request = kit.ask(&bot).await;
-        let (gate, waiter) = (kit.gate().clone(), ann.clone());
-        let mut waits = JoinSet::new();
-        waits.spawn(async move { gate.wait(&waiter, request.id, Until::Decided, Duration::from_mins(1)).await });
-        soon(async {
-            while kit.gate().waiting() == 0 {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-        })
-        .await;
-        tokio::time::sleep(Duration::from_millis(30)).await;
+        let wait = parked(kit.gate(), &ann, request.id, Until::Decided, Duration::from_mins(1)).await;
         person(kit, "ann", &[Role::Admin]).await;
-        let ended = soon(waits.join_next()).await.expect("a wait").unwrap();
+        let ended = soon("the end of the wait", outcome(kit.gate(), &ann, wait)).await;
         assert!(matches!(ended, Err(GateError::KeyRevoked)), "{ended:?}");
         assert!(!kit.gate().still_works(&ann) && kit.gate().still_works(&Actor { role: Role::Admin, ..ann }));
     }

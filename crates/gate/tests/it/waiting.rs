@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use placet_core::{AllOf, Needs, Refusal, Seat, State};
 use placet_gate::{GateError, Until, Waited};
-use placet_testkit::{Backend, Kit, block_on, both};
+use placet_testkit::{Backend, Kit, block_on, both, soon};
 use tokio::task::JoinSet;
 
-use crate::{refusal, soon};
+use crate::{outcome, parked, refusal};
 
 const LONG: Duration = Duration::from_mins(1);
 
@@ -21,21 +21,13 @@ async fn park(
     id: placet_core::RequestId,
     until: Until,
 ) {
-    let before = kit.gate().waiting();
+    let parked = parked(kit.gate(), actor, id, until, LONG).await;
     let (gate, actor) = (kit.gate().clone(), actor.clone());
-    waits.spawn(async move { gate.wait(&actor, id, until, LONG).await });
-    soon(async {
-        while kit.gate().waiting() == before {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    })
-    .await;
-    // A seat is taken before the bell is hung up; the wait is parked a moment later.
-    tokio::time::sleep(Duration::from_millis(30)).await;
+    waits.spawn(async move { outcome(&gate, &actor, parked).await });
 }
 
 async fn ended(waits: &mut Waits) -> Result<Waited, GateError> {
-    soon(waits.join_next()).await.expect("a wait is open").unwrap()
+    soon("the end of a wait", waits.join_next()).await.expect("a wait is open").unwrap()
 }
 
 fn two_people() -> Needs {
@@ -82,7 +74,7 @@ both! {
     async fn a_wait_ends_when_its_time_is_up_with_the_record_as_it_stands(kit) {
         let bot = kit.agent("bot").await;
         let request = kit.ask(&bot).await;
-        let waited = soon(kit.gate().wait(&bot, request.id, Until::Decided, Duration::from_millis(50))).await.unwrap();
+        let waited = soon("the end of its time", kit.gate().wait(&bot, request.id, Until::Decided, Duration::from_millis(50))).await.unwrap();
         assert_eq!((waited.met, waited.request.state), (false, State::Pending));
         assert_eq!(kit.gate().waiting(), 0);
     }
@@ -106,7 +98,7 @@ both! {
         let (bot, _again) = (kit.agent("bot").await, kit.agent("bot").await);
         let request = kit.ask(&bot).await;
         kit.revoke_key(&bot).await;
-        let waited = soon(kit.gate().wait(&bot, request.id, Until::Decided, LONG)).await;
+        let waited = soon("the refusal", kit.gate().wait(&bot, request.id, Until::Decided, LONG)).await;
         assert!(matches!(waited, Err(GateError::KeyRevoked)), "{waited:?}");
     }
 
@@ -118,7 +110,7 @@ both! {
         park(&mut waits, &kit, &bot, request.id, Until::Decided).await;
         park(&mut waits, &kit, &bot, request.id, Until::Decided).await;
         let (gate, id) = (kit.gate(), request.id);
-        let full = async |actor| matches!(soon(gate.wait(actor, id, Until::Decided, LONG)).await, Err(GateError::TooManyWaits));
+        let full = async |actor| matches!(soon("the refusal", gate.wait(actor, id, Until::Decided, LONG)).await, Err(GateError::TooManyWaits));
         assert!(full(&bot).await, "a third of one principal");
         park(&mut waits, &kit, &ann, request.id, Until::Decided).await;
         assert!(full(&bob).await, "a fourth in all");
