@@ -3,6 +3,7 @@
 use std::{
     net::SocketAddr,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use axum::{
@@ -43,7 +44,7 @@ type Calls = Arc<Mutex<Vec<Call>>>;
 pub(crate) struct Fake {
     pub(crate) address: SocketAddr,
     calls: Calls,
-    _task: JoinSet<()>,
+    task: JoinSet<()>,
 }
 
 impl Fake {
@@ -74,11 +75,23 @@ impl Fake {
         });
         let mut task = JoinSet::new();
         task.spawn(async move { axum::serve(listener, app).await.unwrap() });
-        Self { address, calls, _task: task }
+        Self { address, calls, task }
     }
 
     pub(crate) fn client(&self) -> Client {
         Client::new(&format!("http://{}", self.address), "plk_agent_x").unwrap()
+    }
+
+    /// Stops it. Its port is free when this returns.
+    pub(crate) async fn stop(mut self) {
+        self.task.shutdown().await;
+    }
+
+    /// Waits until it was called so often.
+    pub(crate) async fn called(&self, times: usize) {
+        while self.calls().len() < times {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
     }
 
     pub(crate) fn calls(&self) -> Vec<Call> {

@@ -1,17 +1,21 @@
 //! Outages: a no by default, an error for those who ask for one, patience until the request's own deadline, never a yes.
 
-use std::time::Duration;
+use std::{collections::HashMap, sync::Mutex, time::Duration};
 
 use placet_client::{Asked, Client, Error, Gated, OnOutage, RunError};
 use placet_core::{Create, Kind, State};
 use serde_json::{Map, Value, json};
-use tokio::time::Instant;
 
-use crate::fake::{Call, Fake, ID, Reply, digest, record};
+use crate::{
+    fake::{Call, Fake, ID, Reply, digest, record},
+    soon,
+};
 
 type Ran = Result<Map<String, Value>, String>;
 
-const SHORT: Duration = Duration::from_millis(300);
+const SHORT: Duration = Duration::from_millis(100);
+/// So many failures are more than a budget that short allows: the first pause is at least 50 ms, the second 100 ms.
+const BEYOND_THE_BUDGET: usize = 3;
 
 fn create() -> Create {
     Create::new(Kind::Action, "s")
@@ -32,14 +36,14 @@ fn approved() -> Value {
     let mut approved = record("approved", 2);
     approved["decision"] = json!({"decision": "approve", "by": ["ann"], "reason": null, "arguments": null,
         "digest": digest('a'), "answer": null, "steps": null, "at": "2026-11-15T12:00:01Z"});
-    approved["claim_by"] = json!("2026-11-15T12:00:04Z");
+    approved["claim_by"] = json!("2026-11-15T12:01:00Z");
     approved
 }
 
 /// Answers the first call of each kind that is in `answers` and breaks off on everything else.
 async fn away_after(answers: &'static [&'static str]) -> Fake {
     Fake::start(move |_, call| match last_part(call).as_str() {
-        "requests" if answers.contains(&"create") => Reply::Json(201, pending(3)),
+        "requests" if answers.contains(&"create") => Reply::Json(201, pending(1)),
         ID if answers.contains(&"get") => Reply::Json(200, approved()),
         _ => Reply::Lost,
     })
@@ -74,44 +78,51 @@ async fn an_outage_is_an_error_for_those_who_want_one() {
 }
 
 #[tokio::test]
-async fn a_pause_lasts_until_the_deadline_of_the_request_and_is_then_a_no() {
+async fn a_pause_ends_with_the_deadline_of_the_request_and_is_then_a_no() {
     let fake = away_after(&["create"]).await;
     let client = fake.client().with_outage_budget(SHORT).with_on_outage(OnOutage::Pause);
-    let began = Instant::now();
-    let gated = run(&client).await.unwrap();
+    let gated = soon("the deadline", run(&client)).await.unwrap();
     assert!(matches!(gated, Gated::Unreached { request: Some(_), .. }), "{gated:?}");
-    let lasted = began.elapsed();
-    assert!(lasted > Duration::from_secs(1) && lasted < Duration::from_secs(10), "{lasted:?}");
 }
 
 #[tokio::test]
 async fn a_pause_before_the_request_is_taken_in_lasts_as_long_as_it_would_be_open() {
-    let fake = Fake::start(|_, _| Reply::Lost).await;
+    let fake = Fake::start(|number, _| {
+        if number < BEYOND_THE_BUDGET { Reply::Lost } else { Reply::Json(201, record("denied", 2)) }
+    })
+    .await;
     let client = fake.client().with_outage_budget(SHORT).with_on_outage(OnOutage::Pause);
     let mut create = create();
-    create.expires_in = Some("2s".to_owned());
-    let began = Instant::now();
-    let asked = client.ask(&create).await.unwrap();
-    assert!(matches!(asked, Asked::Unreached { request: None, .. }), "{asked:?}");
-    let lasted = began.elapsed();
-    assert!(lasted > Duration::from_millis(700) && lasted < Duration::from_secs(8), "{lasted:?}");
+    create.expires_in = Some("1m".to_owned());
+    let asked = soon("the answer", client.ask(&create)).await.unwrap();
+    assert!(matches!(asked, Asked::Decided(_)), "{asked:?}");
     let keys: Vec<_> = fake.calls().into_iter().filter_map(|call| call.key).collect();
     assert!(
-        keys.len() > 2 && keys.iter().all(|key| *key == keys[0]),
+        keys.len() == BEYOND_THE_BUDGET + 1 && keys.iter().all(|key| *key == keys[0]),
         "one request, however often it is sent"
     );
+
+    let fake = Fake::start(|_, _| Reply::Lost).await;
+    let client = fake.client().with_outage_budget(SHORT).with_on_outage(OnOutage::Pause);
+    create.expires_in = Some("1s".to_owned());
+    let asked = soon("the end of the time it would be open", client.ask(&create)).await.unwrap();
+    assert!(matches!(asked, Asked::Unreached { request: None, .. }), "{asked:?}");
 }
 
 #[tokio::test]
 async fn a_server_that_comes_back_in_time_is_waited_for() {
-    let began = Instant::now();
+    // Away for every kind of call that follows the first answer, each time for longer than the budget.
+    let away =
+        Mutex::new(HashMap::from([(ID, BEYOND_THE_BUDGET), ("claim", BEYOND_THE_BUDGET), ("outcome", 1)]));
     let fake = Fake::start(move |_, call| {
-        let away = (Duration::from_millis(300)..Duration::from_millis(1_500)).contains(&began.elapsed());
-        match last_part(call).as_str() {
-            "requests" => Reply::Json(201, pending(9)),
-            _ if away => Reply::Lost,
-            ID if began.elapsed() > Duration::from_millis(300) => Reply::Json(200, approved()),
-            ID => Reply::Json(200, pending(9)),
+        let part = last_part(call);
+        if let Some(left) = away.lock().unwrap().get_mut(part.as_str()).filter(|left| **left > 0) {
+            *left -= 1;
+            return Reply::Lost;
+        }
+        match part.as_str() {
+            "requests" => Reply::Json(201, pending(59)),
+            ID => Reply::Json(200, approved()),
             "claim" => Reply::Json(200, json!({"permit": "p", "arguments": {}, "digest": digest('a'), "report_by": "2026-11-15T13:00:00Z"})),
             "outcome" => Reply::Json(200, record("succeeded", 4)),
             other => panic!("unexpected call {other}"),
@@ -119,7 +130,8 @@ async fn a_server_that_comes_back_in_time_is_waited_for() {
     })
     .await;
     let client = fake.client().with_outage_budget(SHORT).with_on_outage(OnOutage::Pause);
-    let gated = client.run_gated(create(), async |arguments| Ran::Ok(arguments)).await.unwrap();
+    let running = client.run_gated(create(), async |arguments| Ran::Ok(arguments));
+    let gated = soon("the server to come back", running).await.unwrap();
     assert!(matches!(gated, Gated::Ran { record, .. } if record.state == State::Succeeded));
 }
 

@@ -6,7 +6,10 @@ use placet_client::{BatchItem, Claimant, Client, CreateOptions, Decide, Error};
 use placet_core::{Create, Kind, Record, State};
 use serde_json::json;
 
-use crate::fake::{Fake, ID, Reply, digest, record};
+use crate::{
+    fake::{Fake, ID, Reply, digest, record},
+    soon,
+};
 
 fn create() -> Create {
     Create::new(Kind::Action, "s")
@@ -52,13 +55,13 @@ async fn a_wait_goes_on_across_a_restart_of_the_server() {
     .await;
     let (client, address) = (first.client(), first.address);
     let restart = async {
-        tokio::time::sleep(Duration::from_millis(400)).await;
-        drop(first);
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        soon("a call that is lost", first.called(2)).await;
+        first.stop().await;
         Fake::start_at(address, |_, _| Reply::Json(200, record("approved", 2))).await
     };
     let id = ID.parse().unwrap();
-    let (decided, second) = tokio::join!(client.wait_decided(id, None), restart);
+    let (decided, second) =
+        soon("the decision", async { tokio::join!(client.wait_decided(id, None), restart) }).await;
     assert_eq!(decided.unwrap().state, State::Approved);
     assert_eq!(second.calls()[0].line, format!("GET /v1/requests/{ID}?wait=25s&version=1"));
 }
