@@ -53,15 +53,20 @@ impl Http {
     }
 
     /// With a resolver of one's own.
+    pub fn with(rules: Rules, resolver: Arc<dyn Resolve>) -> io::Result<Self> {
+        Self::keeping(rules, resolver, IDLE)
+    }
+
+    /// The same, with how long an unused connection is kept.
     #[expect(
         clippy::disallowed_methods,
         reason = "this is the other constructor: every call of it has limits of its own"
     )]
-    pub fn with(rules: Rules, resolver: Arc<dyn Resolve>) -> io::Result<Self> {
+    pub fn keeping(rules: Rules, resolver: Arc<dyn Resolve>, idle: Duration) -> io::Result<Self> {
         let rules = Arc::new(rules);
         let client = reqwest::Client::builder()
             .connect_timeout(CONNECT)
-            .pool_idle_timeout(IDLE)
+            .pool_idle_timeout(idle)
             .tcp_nodelay(true)
             // A proxy would connect in our place, to wherever it likes.
             .no_proxy()
@@ -168,4 +173,14 @@ fn cause(error: &reqwest::Error) -> String {
         inner = next;
     }
     inner.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unused_connections_are_dropped_before_the_quickest_server_drops_them() {
+        assert!(IDLE < Duration::from_secs(2), "gunicorn keeps a connection for 2 s");
+    }
 }

@@ -12,10 +12,11 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
-use placet_egress::{Answer, EgressError, Forbidden, Http, Resolve, Rules};
+use placet_egress::{Answer, EgressError, Forbidden, Http, Resolve, Rules, SystemResolver};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpListener,
+    sync::mpsc,
 };
 
 /// Answers every call with the same bytes and closes; counts connections.
@@ -149,29 +150,49 @@ async fn nobody_there_means_that_nothing_was_sent_and_a_broken_answer_does_not()
     assert!(matches!(error, EgressError::BrokenOff { .. }) && !error.is_unsent(), "{error}");
 }
 
-#[tokio::test]
+/// A server that keeps connections, and tells of each when it is opened and when it is closed.
 #[expect(clippy::disallowed_methods, reason = "peers that live as long as their test")]
-async fn a_connection_is_not_used_again_when_the_server_may_be_closing_it() {
+async fn keeper() -> (String, mpsc::UnboundedReceiver<&'static str>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://127.0.0.1:{}/", listener.local_addr().unwrap().port());
-    let connections = Arc::new(AtomicUsize::new(0));
-    let count = connections.clone();
+    let (tell, told) = mpsc::unbounded_channel();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
-            count.fetch_add(1, Ordering::SeqCst);
+            let tell = tell.clone();
+            tell.send("opened").unwrap();
             tokio::spawn(async move {
                 let mut buffer = [0_u8; 4096];
                 while stream.read(&mut buffer).await.is_ok_and(|read| read > 0) {
                     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await.unwrap();
                 }
+                let _ = tell.send("closed");
             });
         }
     });
-    let http = Http::new(Rules::default()).unwrap();
-    for (expected, idle) in [(1, 0), (2, 2)] {
-        tokio::time::sleep(Duration::from_secs(idle)).await;
-        let answer = get(&http, &url).await.unwrap();
+    (url, told)
+}
+
+#[tokio::test]
+async fn an_unused_connection_is_used_again_until_its_time_is_up_and_is_then_closed() {
+    let kept = |idle| Http::keeping(Rules::default(), Arc::new(SystemResolver), idle).unwrap();
+    let call = async |http: &Http, url: &str| {
+        let answer = get(http, url).await.unwrap();
         assert_eq!(&answer.whole(10, Duration::from_secs(5)).await.unwrap()[..], b"ok");
-        assert_eq!(connections.load(Ordering::SeqCst), expected);
+    };
+    let (url, mut told) = keeper().await;
+    let http = kept(Duration::from_hours(1));
+    call(&http, &url).await;
+    call(&http, &url).await;
+    assert_eq!(told.recv().await, Some("opened"));
+    assert!(told.try_recv().is_err(), "the second call uses the connection of the first");
+
+    // The server waits for the close itself; the bound only ends a failing test.
+    let (url, mut told) = keeper().await;
+    let http = kept(Duration::from_millis(50));
+    for _ in 0..2 {
+        call(&http, &url).await;
+        assert_eq!(told.recv().await, Some("opened"));
+        let closed = tokio::time::timeout(Duration::from_mins(1), told.recv()).await;
+        assert_eq!(closed.expect("the connection is closed"), Some("closed"));
     }
 }
