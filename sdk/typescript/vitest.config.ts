@@ -4,8 +4,8 @@ import { defineConfig } from "vitest/config";
 // The adapters have packages of their own, and run from there.
 export default defineConfig({
   test: {
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     maxWorkers: 2,
     exclude: ["**/node_modules/**", "tests/adapters/**"],
   },

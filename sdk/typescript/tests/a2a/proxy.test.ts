@@ -30,7 +30,7 @@ const doing = (...calls: Call[]) => JSON.stringify(calls);
 const DELETE: Call = ["delete_file", { path: "/srv/a" }];
 const PAY: Call = ["pay", { to: "bob", amount: Number.MAX_SAFE_INTEGER }];
 
-async function outcome(peer: Peer, id = "", within = 30_000): Promise<Seen> {
+async function outcome(peer: Peer, id = "", within = 60_000): Promise<Seen> {
   for (const until = performance.now() + within; ; await sleep(50)) {
     const seen = await peer.get(id);
     if (FINAL.has(seen.state ?? "")) return seen;

@@ -2,5 +2,5 @@ import { defineConfig } from "vitest/config";
 
 // Every file starts a server of its own.
 export default defineConfig({
-  test: { include: ["*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000, maxWorkers: 2 },
+  test: { include: ["*.test.ts"], testTimeout: 120_000, hookTimeout: 120_000, maxWorkers: 2 },
 });

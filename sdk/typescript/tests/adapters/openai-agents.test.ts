@@ -2,6 +2,7 @@ import { Agent, Runner, RunState, setTracingDisabled, type Tool, tool } from "@o
 import { createGate } from "placet/openai-agents";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { BOUND } from "../support/server.js";
 import { scripted } from "./openai-model.js";
 import { type PausePlay, pauses } from "./pauses.js";
 import { scenarios } from "./scenarios.js";
@@ -125,16 +126,15 @@ describe("OpenAI Agents", () => {
       description: "slow",
       parameters,
       timeoutMs: 400,
-      execute: async ({ files }) => {
-        await new Promise((done) => setTimeout(done, files.includes("slow.md") ? 1_500 : 10));
-        return "ran";
-      },
+      execute: async ({ files }) => (files.includes("slow.md") ? new Promise<string>(() => {}) : "ran"),
     });
     const turns = [[call(session, 1, ["quick.md"]), call(session, 2, ["slow.md"])]];
     const running = runner.run(new Agent({ name: "a", model: scripted(turns, told), tools: [slow] }), "go");
-    await new Promise((done) => setTimeout(done, 800));
-    await stage.ann.approve(about(session, "quick.md"));
+    // Both were asked for at the same time. When one has timed out, the other has waited longer than its timeout.
+    await stage.ann.pending(about(session, "quick.md"));
     await stage.ann.approve(about(session, "slow.md"));
+    await expect.poll(() => stage.states(session), { timeout: BOUND }).toContain("failed");
+    await stage.ann.approve(about(session, "quick.md"));
     await running;
     expect(told.get(`${session}-1`)).toBe("ran");
     expect(told.get(`${session}-2`)).toContain("timed out after 400ms");

@@ -120,7 +120,7 @@ export function pauses(framework: Pausing): void {
       const { forge } = await framework.start(toPause(stage, session, effect));
       const forging = forge();
       if (framework.forged === "pauses again") expect(await forging).toBeUndefined();
-      else await new Promise((done) => setTimeout(done, 500));
+      else await stage.fence();
       expect(effect.ran).toEqual([]);
       await decide();
       const told = await (framework.forged === "pauses again" ? forge() : forging);

@@ -1,7 +1,7 @@
 /** The same facts about every framework that holds a call inside the run. */
 import { describe, expect, test } from "vitest";
 import { Placet } from "../../src/index.js";
-import { freePort } from "../support/server.js";
+import { BOUND, nowhere } from "../support/server.js";
 import { about, call, Effect, type Framework, fresh, inSession, onStage, type Play } from "./stage.js";
 
 export function scenarios(framework: Framework): void {
@@ -104,11 +104,12 @@ export function scenarios(framework: Framework): void {
     test("without a server nothing runs, and the model is told that nobody said no", async () => {
       const session = fresh("down");
       const effect = new Effect();
-      const url = `http://127.0.0.1:${await freePort()}`;
+      const { url, close } = await nowhere();
       const client = new Placet({ url, token: "plk_agent_nobody", outageBudget: "300ms" });
       const told = await framework.run(play(session, effect, { gate: { client, session } }));
       expect(effect.ran).toEqual([]);
       expect(told.get(`${session}-1`)).toMatch(/unreachable.*nobody said no/s);
+      close();
     });
 
     test("with a wrong key nothing runs", async () => {
@@ -281,10 +282,11 @@ export function scenarios(framework: Framework): void {
     test("an outage that is to be raised runs nothing either", async () => {
       const session = fresh("outage");
       const effect = new Effect();
-      const url = `http://127.0.0.1:${await freePort()}`;
+      const { url, close } = await nowhere();
       const client = new Placet({ url, token: "plk_agent_nobody", outageBudget: "300ms", onOutage: "raise" });
       await framework.run(play(session, effect, { gate: { client, session } })).catch(() => undefined);
       expect(effect.ran).toEqual([]);
+      close();
     });
 
     test("a run that is stopped withdraws what it asked for", async () => {
@@ -295,10 +297,7 @@ export function scenarios(framework: Framework): void {
       await stage.ann.pending(inSession(session));
       stop.abort();
       await running;
-      for (let tries = 0; tries < 100 && (await stage.states(session))[0] === "pending"; tries += 1) {
-        await new Promise((done) => setTimeout(done, 50));
-      }
-      expect(await stage.states(session)).toEqual(["cancelled"]);
+      await expect.poll(() => stage.states(session), { timeout: BOUND }).toEqual(["cancelled"]);
       expect(effect.ran).toEqual([]);
     });
   });

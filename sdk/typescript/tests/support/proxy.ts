@@ -1,6 +1,7 @@
 /** What stands between an agent and its server in bad networks: it forwards, and misbehaves where it is told to. */
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** What to do with one call: nothing (forward it), or one of these. */
 export type Trick =
@@ -20,6 +21,22 @@ export type Trick =
   /** The server's answer, rewritten. */
   | ((body: string) => string);
 
+/** Listens; on a port that was used before, as soon as it is free. */
+async function listening(server: Server, port: number): Promise<void> {
+  for (const until = performance.now() + 60_000; ; await sleep(50)) {
+    const refused = await new Promise<Error | undefined>((done) => {
+      server.once("error", done);
+      server.listen(port, "127.0.0.1", () => {
+        server.off("error", done);
+        done(undefined);
+      });
+    });
+    if (!refused) return;
+    // Between two uses the system may lend the port to a connection of another program for a moment.
+    if (port === 0 || performance.now() > until) throw refused;
+  }
+}
+
 export class BadProxy {
   /** Decides about every call; `count` says how many of the same kind were there before. */
   rule: (call: string, count: number) => Trick = () => undefined;
@@ -30,6 +47,8 @@ export class BadProxy {
   /** The most calls of a kind that were open at the same time. */
   readonly peak = new Map<string, number>();
   #open = new Map<ServerResponse, string>();
+  /** What was passed on of each answer that is open. */
+  #passed = new Map<ServerResponse, string>();
 
   private constructor(
     private readonly server: Server,
@@ -44,7 +63,7 @@ export class BadProxy {
     const server = createServer();
     const proxy = new BadProxy(server, target);
     server.on("request", (from, to) => proxy.#handle(from, to));
-    await new Promise<void>((done) => server.listen(port, "127.0.0.1", done));
+    await listening(server, port);
     return proxy;
   }
 
@@ -68,6 +87,12 @@ export class BadProxy {
     return [...this.#open.values()].filter((each) => each === call).length;
   }
 
+  /** What the answer to a call of this kind that is open has brought so far; nothing before its headers. */
+  passed(call: string): string | undefined {
+    for (const [to, text] of this.#passed) if (this.#open.get(to) === call) return text;
+    return undefined;
+  }
+
   #handle(from: IncomingMessage, to: ServerResponse): void {
     const path = (from.url ?? "").split("?")[0]?.replace(/req_[a-z0-9]+/, "*");
     const call = `${from.method} ${path}`;
@@ -76,7 +101,10 @@ export class BadProxy {
     this.headers.push(from.headers);
     this.#open.set(to, call);
     this.peak.set(call, Math.max(this.open(call), this.peak.get(call) ?? 0));
-    to.on("close", () => this.#open.delete(to));
+    to.on("close", () => {
+      this.#open.delete(to);
+      this.#passed.delete(to);
+    });
     if (trick === "refuse") return void to.destroy();
     if (trick === "hang") return;
     if (typeof trick === "object") {
@@ -116,6 +144,9 @@ export class BadProxy {
       }
       to.writeHead(answer.statusCode ?? 500, answer.headers);
       to.flushHeaders();
+      this.#passed.set(to, "");
+      answer.on("data", (chunk: Buffer) => this.#passed.set(to, `${this.#passed.get(to) ?? ""}${chunk}`));
+      // Its own listener above makes the answer flow, with or without a pipe.
       if (trick !== "buffer") answer.pipe(to);
       answer.on("error", () => to.destroy());
       answer.on("close", () => trick !== "buffer" && to.end());

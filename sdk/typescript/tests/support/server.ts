@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -53,20 +53,32 @@ function program(): string {
   return path;
 }
 
-/** A port nobody uses right now. */
-export function freePort(): Promise<number> {
-  return new Promise((done, failed) => {
-    const server = createServer();
-    server.once("error", failed);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => (typeof address === "object" && address ? done(address.port) : failed(address)));
-    });
-  });
+/** Ends a wait that fails. Nothing depends on how long a wait takes. */
+export const BOUND = 60_000;
+
+/**
+ * An address at which nothing listens until `close`.
+ *
+ * It is the near end of an open connection: the system gives this port to nobody else, and refuses who calls it.
+ */
+export async function nowhere(): Promise<{ url: string; close: () => void }> {
+  const far = createServer();
+  await new Promise<void>((done) => far.listen(0, "127.0.0.1", done));
+  const near = connect((far.address() as AddressInfo).port, "127.0.0.1");
+  await new Promise<void>((done) => near.once("connect", () => done()));
+  const close = () => {
+    near.destroy();
+    far.close();
+  };
+  // It does not keep a test's process alive.
+  near.unref();
+  far.unref();
+  return { url: `http://127.0.0.1:${near.localPort}`, close };
 }
 
 export class Server {
-  readonly url: string;
+  /** Where it listens: the system chooses at the first start, and it stays the same. */
+  url = "";
   /** The key of the agent `bot`. */
   agentKey = "";
   #keys = new Map<string, string>();
@@ -79,17 +91,14 @@ export class Server {
 
   private constructor(
     readonly folder: string,
-    readonly port: number,
     private readonly settings: string[],
-  ) {
-    this.url = `http://127.0.0.1:${port}`;
-  }
+  ) {}
 
   static async start(options: { policy?: string; config?: string; set?: string[] } = {}): Promise<Server> {
     const folder = await mkdtemp(join(tmpdir(), "placet-ts-"));
     await writeFile(join(folder, "policy.toml"), options.policy ?? POLICY);
     const set = ["limits.requests_per_second=0", "limits.pending_per_agent=10000", ...(options.set ?? [])];
-    const server = new Server(folder, await freePort(), set);
+    const server = new Server(folder, set);
     if (options.config !== undefined) await writeFile(server.#config, options.config);
     await server.up(true);
     server.agentKey = await server.key("agent", "bot");
@@ -98,31 +107,45 @@ export class Server {
 
   /** Starts the program; the policy is a matter of the first start. */
   async up(first = false): Promise<void> {
-    const args = ["serve", "--data", join(this.folder, "data"), "--listen", `127.0.0.1:${this.port}`];
+    const until = performance.now() + BOUND;
+    while (!(await this.#listens(first))) {
+      // Between two runs the port is free, and the system may lend it to a connection of another program for a moment.
+      if (first || !/in use/.test(this.#log) || performance.now() > until)
+        throw new Error(`the program does not listen:\n${this.#log}`);
+      await sleep(100);
+    }
+  }
+
+  /** Whether the program says where it listens; otherwise it has ended. */
+  async #listens(first: boolean): Promise<boolean> {
+    const address = first ? "127.0.0.1:0" : new URL(this.url).host;
+    const args = ["serve", "--data", join(this.folder, "data"), "--listen", address];
     if (first) args.push("--policy", join(this.folder, "policy.toml"));
     if (existsSync(this.#config)) args.push("--config", this.#config);
     for (const each of this.settings) args.push("--set", each);
     const env = { ...process.env, PLACET_BOOTSTRAP_TOKEN: BOOTSTRAP, PLACET_LOG: "warn" };
     const child = spawn(program(), args, { env, stdio: ["ignore", "pipe", "pipe"] });
     this.#child = child;
+    this.#log = "";
+    this.#gone = new Promise((done) => child.once("close", done));
+    const said = new Promise<string>((done) => {
+      let output = "";
+      child.stdout.on("data", (chunk: Buffer) => {
+        output = (output + chunk).slice(-20_000);
+        const url = /^listening on (http:\S+)$/m.exec(output)?.[1];
+        if (url) done(url);
+      });
+    });
     const take = (chunk: Buffer) => {
       this.#log = (this.#log + chunk).slice(-20_000);
     };
     child.stdout.on("data", take);
     child.stderr.on("data", take);
-    this.#gone = new Promise((done) => child.once("exit", done));
-    for (let tries = 0; tries < 400; tries += 1) {
-      if (child.exitCode !== null) throw new Error(`the program ended at once:\n${this.#log}`);
-      if (
-        await fetch(`${this.url}/healthz`).then(
-          (answer) => answer.ok,
-          () => false,
-        )
-      )
-        return;
-      await sleep(50);
-    }
-    throw new Error(`the program did not answer within 20 s:\n${this.#log}`);
+    const late = sleep(BOUND, undefined, { ref: false });
+    const url = await Promise.race([said, this.#gone.then(() => undefined), late]);
+    if (url === undefined) child.kill("SIGKILL");
+    else this.url = url;
+    return url !== undefined;
   }
 
   /** Ends the program and keeps its folder. */
@@ -130,7 +153,7 @@ export class Server {
     const child = this.#child;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
     child.kill(signal);
-    const killer = setTimeout(() => child.kill("SIGKILL"), 5_000);
+    const killer = setTimeout(() => child.kill("SIGKILL"), BOUND);
     await this.#gone;
     clearTimeout(killer);
   }
@@ -197,7 +220,7 @@ export class Reviewer {
   constructor(readonly client: Placet) {}
 
   /** The first pending request that fits, as soon as there is one. */
-  async pending(which: Which = () => true, within = 30_000): Promise<RequestRecord> {
+  async pending(which: Which = () => true, within = BOUND): Promise<RequestRecord> {
     const fits = typeof which === "string" ? (record: RequestRecord) => record.id === which : which;
     const until = performance.now() + within;
     while (performance.now() < until) {
