@@ -37,6 +37,7 @@ pub struct Callbacks {
     resume: Option<Arc<dyn Resume>>,
     turns: Arc<Semaphore>,
     ahead: Arc<Semaphore>,
+    pub(crate) patience: Duration,
 }
 
 /// A delivery to be made, and what is known of it.
@@ -61,13 +62,20 @@ impl Callbacks {
     /// For the agents of a gate.
     pub fn new(gate: Gate, sockets: Sockets) -> Self {
         let (turns, ahead) = (Arc::new(Semaphore::new(AT_ONCE)), Arc::new(Semaphore::new(AHEAD)));
-        Self { gate, sockets, resume: None, turns, ahead }
+        Self { gate, sockets, resume: None, turns, ahead, patience: line::PATIENCE }
     }
 
     /// With somebody who brings answers to agents behind us.
     #[must_use]
     pub fn with_resume(mut self, resume: Arc<dyn Resume>) -> Self {
         self.resume = Some(resume);
+        self
+    }
+
+    /// With how long a connection waits for its answer.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
         self
     }
 
@@ -105,7 +113,7 @@ impl Callbacks {
                 biased;
                 () = cancel.cancelled() => return Ok(()),
                 Some(coming) = coming.recv() => self.get_ready(coming, calls),
-                news = feed.next() => self.take(&news?, calls),
+                news = feed.next() => self.hear(&news?, coming, calls),
                 Some(ended) = calls.running.join_next(), if !calls.running.is_empty() => {
                     let request = ended.ok().flatten();
                     if let Some(request) = request.filter(|id| calls.lines.get(id).is_some_and(oneshot::Sender::is_closed)) {
@@ -121,11 +129,24 @@ impl Callbacks {
         }
     }
 
+    /// News of the ledger. An answer's line is announced before the answer is committed, but the loop may see the commit
+    /// first: without its line the answer would be sent twice, by a call and then by the line.
+    fn hear(&self, news: &News, coming: &mut mpsc::Receiver<Coming>, calls: &mut Calls) {
+        while let Ok(coming) = coming.try_recv() {
+            self.get_ready(coming, calls);
+        }
+        self.take(news, calls);
+    }
+
     /// An answer that was just committed. The node that committed it has it from the start; which one that was is not
     /// always said, because what others hear of a commit can be quicker than its writer.
     fn take(&self, news: &News, calls: &mut Calls) {
         let Some(delivery) = Delivery::of_answer(news) else { return };
-        let due = Due { delivery, request: news.request.clone(), ours: news.own };
+        self.give(Due { delivery, request: news.request.clone(), ours: news.own }, calls);
+    }
+
+    /// To the line that waits for this answer or has sent it already; otherwise to a call of its own.
+    fn give(&self, due: Due, calls: &mut Calls) {
         let left = match calls.lines.remove(&due.delivery.request) {
             Some(line) => line.send(due).err(),
             None => Some(due),
@@ -142,7 +163,10 @@ impl Callbacks {
             return Ok(());
         }
         for delivery in self.gate.lease_deliveries(room.min(64), LEASE).await? {
-            self.start(Due { delivery, request: None, ours: true }, calls);
+            // A line whose news was missed may have sent this answer: it records that instead of a second call.
+            let has_line = calls.lines.contains_key(&delivery.request);
+            let request = if has_line { self.gate.store().get(delivery.request).await? } else { None };
+            self.give(Due { delivery, request, ours: true }, calls);
         }
         Ok(())
     }
@@ -251,5 +275,108 @@ pub(crate) fn result(sent: Result<(), EgressError>) -> AttemptResult {
         Ok(()) => AttemptResult::Delivered,
         Err(error) if error.is_final() => AttemptResult::Refused(error.to_string()),
         Err(error) => AttemptResult::Failed(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_util::StreamExt as _;
+    use placet_core::Actor;
+    use placet_egress::Rules;
+    use placet_gate::{Feed, NewEvent, SeenEvent};
+    use placet_testkit::{Kit, both};
+    use serde_json::json;
+    use tokio::net::TcpListener;
+    use tokio_tungstenite::{accept_async, tungstenite::Message};
+
+    use super::*;
+
+    /// An agent that counts the answers it gets, and closes after each.
+    async fn agent() -> (String, Arc<AtomicUsize>, JoinSet<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("ws://{}", listener.local_addr().unwrap());
+        let (answers, mut task) = (Arc::new(AtomicUsize::new(0)), JoinSet::new());
+        let count = answers.clone();
+        task.spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let Ok(mut socket) = accept_async(stream).await else { continue };
+                if let Some(Ok(Message::Text(_))) = socket.next().await {
+                    count.fetch_add(1, Ordering::SeqCst);
+                }
+                let _ = socket.close(None).await;
+                while let Some(Ok(_)) = socket.next().await {}
+            }
+        });
+        (url, answers, task)
+    }
+
+    async fn asked(kit: &Kit, ann: &Actor, url: &str) -> SeenEvent {
+        let body = json!({"kind": "confirmation", "session": "s", "message": "May I?", "context": {"answer_to": url}});
+        let event = NewEvent {
+            body: json!({"session_id": "s"}).to_string().into(),
+            source_app: "app".to_owned(),
+            session_id: "s".to_owned(),
+            hook_event_type: "HumanInTheLoop".to_owned(),
+            timestamp: 1,
+        };
+        let bot = kit.agent("bot").await;
+        let told = kit.gate().tell_and_ask(&bot, Kit::body(body), event, None).await.unwrap();
+        kit.gate().event(ann, told.id).await.unwrap()
+    }
+
+    /// The news of the answer.
+    async fn answer(feed: &mut Feed) -> News {
+        loop {
+            let news = feed.next().await.unwrap();
+            if Delivery::of_answer(&news).is_some() {
+                return news;
+            }
+        }
+    }
+
+    async fn ended(calls: &mut Calls) {
+        while calls.running.join_next().await.is_some() {}
+    }
+
+    async fn state(kit: &Kit) -> Value {
+        kit.place().value("SELECT state FROM outbox").await
+    }
+
+    both! {
+        async fn an_answer_whose_commit_is_seen_before_its_line_is_sent_once(kit) {
+            let (url, answers, _task) = agent().await;
+            let callbacks = Callbacks::new(kit.gate().clone(), Sockets::new(Rules::default()));
+            let (mut coming, mut calls) = (kit.gate().coming(), Calls::default());
+            let ann = kit.reviewer("ann").await;
+            let seen = asked(kit, &ann, &url).await;
+            let mut feed = kit.gate().feed(None).await.unwrap();
+            let notice = kit.gate().answering(&seen).unwrap();
+            notice.answered(&kit.approve(&ann, &seen.request.unwrap()).await.unwrap());
+            // The loop looked for a line a moment before there was one, and sees the commit now.
+            callbacks.hear(&answer(&mut feed).await, &mut coming, &mut calls);
+            while let Ok(coming) = coming.try_recv() {
+                callbacks.get_ready(coming, &mut calls);
+            }
+            ended(&mut calls).await;
+            assert_eq!((answers.load(Ordering::SeqCst), state(kit).await), (1, json!("delivered")));
+        }
+
+        async fn a_line_whose_news_was_missed_records_what_it_sent_when_the_outbox_brings_it(kit) {
+            let (url, answers, _task) = agent().await;
+            let callbacks = Callbacks::new(kit.gate().clone(), Sockets::new(Rules::default()));
+            let (mut coming, mut calls) = (kit.gate().coming(), Calls::default());
+            let ann = kit.reviewer("ann").await;
+            let seen = asked(kit, &ann, &url).await;
+            let notice = kit.gate().answering(&seen).unwrap();
+            callbacks.get_ready(coming.try_recv().unwrap(), &mut calls);
+            notice.answered(&kit.approve(&ann, &seen.request.unwrap()).await.unwrap());
+            // Nobody hears of the commit: the first lease runs out, and the outbox has the delivery.
+            kit.clock().advance(Duration::from_secs(6));
+            callbacks.left_over(&mut calls).await.unwrap();
+            ended(&mut calls).await;
+            assert_eq!((answers.load(Ordering::SeqCst), state(kit).await), (1, json!("delivered")));
+        }
     }
 }

@@ -16,8 +16,10 @@ use tokio::{
 
 use crate::callbacks::{Callbacks, Due, result};
 
-/// How long a line waits for its answer, and an answer that was sent for its delivery.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a line waits for its answer.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a line that has sent its answer waits for the delivery. Longer than a lease: without news the outbox brings it.
+const SENT: Duration = Duration::from_mins(1);
 
 /// Connects, sends the answer when there is one, and says how that went. Without an answer it closes. `told` brings the
 /// delivery, from the ledger; `ahead` is given back when nothing is speculative any more.
@@ -32,7 +34,7 @@ pub(crate) async fn hold(
     let mut connecting = pin!(callbacks.sockets.connect(url));
     let mut connected = None;
     let answer = {
-        let mut answer = pin!(committed(&mut answered, &mut told));
+        let mut answer = pin!(committed(&mut answered, &mut told, callbacks.patience));
         loop {
             tokio::select! {
                 biased;
@@ -64,9 +66,9 @@ pub(crate) async fn hold(
     // The ledger's word of what was just committed is a moment behind the commit.
     let due = match due {
         Some(due) => due,
-        None => match timeout(PATIENCE, told).await {
+        None => match timeout(SENT, told).await {
             Ok(Ok(due)) => due,
-            // It stays in the outbox, and is sent once more.
+            // Another node took it, or the server stops. It stays in the outbox, and is sent once more.
             _ => return,
         },
     };
@@ -78,6 +80,7 @@ pub(crate) async fn hold(
 async fn committed(
     answered: &mut oneshot::Receiver<Arc<Request>>,
     told: &mut oneshot::Receiver<Due>,
+    patience: Duration,
 ) -> Option<(Arc<Request>, Option<Due>)> {
     let from_ledger = |due: Due| due.request.clone().map(|request| (request, Some(due)));
     tokio::select! {
@@ -86,7 +89,7 @@ async fn committed(
             return Some((request, None));
         },
         due = &mut *told => return due.ok().and_then(from_ledger),
-        () = sleep(PATIENCE) => {}
+        () = sleep(patience) => {}
     }
     // From here on the worker does without this line; what it said before that counts.
     told.close();
