@@ -173,3 +173,26 @@ fn rule_name(prefix: &str, name: &str) -> String {
         .collect();
     format!("{prefix}-{plain}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_any_letters_becomes_a_name_of_a_rule() {
+        assert_eq!(rule_name("tools-1", "k8s_agent.v-2"), "tools-1-k8s_agent.v-2");
+        assert_eq!(rule_name("x", "a/b c\u{f6}"), "x-a-b-c-");
+        assert_eq!(rule_name("x", &"a".repeat(70)), format!("x-{}", "a".repeat(60)));
+    }
+
+    #[test]
+    fn a_file_may_have_a_mebibyte() {
+        assert!(check_size(&"x".repeat(FILE)).is_ok());
+        for length in [FILE + 1, 2 * FILE] {
+            let text = "x".repeat(length);
+            for error in [agentkit(&text), deepagents(&text), kagent(&text)].map(Result::unwrap_err) {
+                assert!(error.to_string().contains("larger than 1 MiB"), "{error}");
+            }
+        }
+    }
+}

@@ -413,6 +413,8 @@ impl Flow<'_> {
 }
 
 #[cfg(test)]
+mod edges;
+#[cfg(test)]
 mod tests {
     use serde_json::json;
 

@@ -204,4 +204,12 @@ mod tests {
             assert!(Roots::new([root].into_iter(), false).is_err(), "{root}");
         }
     }
+
+    #[test]
+    fn a_path_may_have_4096_bytes() {
+        let roots = Roots::new(["/a"].into_iter(), false).unwrap();
+        let path = |length: usize| format!("/a/{}", "x".repeat(length - 3));
+        assert_eq!(roots.hold(&path(LONGEST), &Work::new()), Ok(true));
+        assert!(roots.hold(&path(LONGEST + 1), &Work::new()).is_err());
+    }
 }

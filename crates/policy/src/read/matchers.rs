@@ -277,12 +277,8 @@ fn shell(doc: &mut Doc<'_>, value: &Spanned<DeValue<'_>>, permits: bool, depth: 
             return None;
         }
     };
-    if permits && depth > 0 {
-        // Only a hold or deny rule gets here: it holds whatever is not allowed.
-        if patterns.is_for_allow() {
-            return Some(Test::ShellAllows(patterns));
-        }
-    } else if permits && patterns.is_for_allow() {
+    // Inside `not` only a hold or deny rule permits: it holds whatever is not allowed.
+    if permits && patterns.is_for_allow() {
         return Some(Test::ShellAllows(patterns));
     } else if !permits && depth == 0 && patterns.is_for_mention() {
         return Some(Test::ShellMentions(patterns));
@@ -338,4 +334,25 @@ fn json(doc: &mut Doc<'_>, value: &Spanned<DeValue<'_>>) -> Option<Value> {
 fn exact(value: &DeValue<'_>, number: f64) -> Value {
     let whole = super::doc::integer_of(value).map(Number::from);
     whole.or_else(|| Number::from_f64(number)).map_or(Value::Null, Value::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_patterns_of_a_file_share_one_bound_and_exceeding_it_is_said_once() {
+        let mut doc = Doc::new("");
+        budget(&mut doc, PATTERNS - 1, 0..0);
+        budget(&mut doc, 1, 0..0);
+        assert!(!doc.failed(), "all of the bound may be used");
+        budget(&mut doc, 1, 0..0);
+        budget(&mut doc, 1, 0..0);
+        let problems = doc.into_errors().problems;
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].message.contains("need more than 32 MiB together"));
+        let mut doc = Doc::new("");
+        budget(&mut doc, PATTERNS + 10, 0..0);
+        assert!(doc.failed());
+    }
 }
