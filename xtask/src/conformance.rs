@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 use crate::evidence::{self, Profile, Variant};
 use crate::process::{Workspace, succeed};
@@ -48,16 +49,69 @@ struct Checkout {
     checkout: PathBuf,
 }
 
-pub(crate) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<ExitCode> {
-    match &args.target {
-        Target::Community(checkout) => community(workspace, &checkout.checkout)?,
-        Target::Events(checkout) => events(workspace, &checkout.checkout)?,
-        Target::A2a(checkout) => a2a(workspace, &checkout.checkout)?,
-        Target::Adk(versions) => adk(workspace, &versions.versions)?,
-        Target::Deepagents(checkout) => swapped(workspace, "deepagents.py", &checkout.checkout)?,
-        Target::Decorator(checkout) => swapped(workspace, "adk_community.py", &checkout.checkout)?,
+/// The tests of another project, by the name of their subcommand, and a checkout of it: `a2a=DIR`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Kit {
+    name: KitName,
+    checkout: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+enum KitName {
+    Community,
+    Events,
+    A2a,
+    Deepagents,
+    Decorator,
+}
+
+impl FromStr for Kit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = || KitName::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+        let expected = || {
+            let names: Vec<String> = names().map(|name| name.get_name().to_owned()).collect();
+            format!("give a name and a folder, like `a2a=../a2a-tck`; the names are {}", names.join(", "))
+        };
+        let (name, checkout) = text.split_once('=').ok_or_else(expected)?;
+        let name = KitName::from_str(name, false).map_err(|_| expected())?;
+        let checkout = PathBuf::from(checkout);
+        if !checkout.is_dir() {
+            return Err(format!("`{}` is not a folder", checkout.display()));
+        }
+        Ok(Self { name, checkout })
     }
+}
+
+pub(crate) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<ExitCode> {
+    let kit = |name, checkout: &Checkout| Kit { name, checkout: checkout.checkout.clone() };
+    let kit = match &args.target {
+        Target::Community(checkout) => kit(KitName::Community, checkout),
+        Target::Events(checkout) => kit(KitName::Events, checkout),
+        Target::A2a(checkout) => kit(KitName::A2a, checkout),
+        Target::Deepagents(checkout) => kit(KitName::Deepagents, checkout),
+        Target::Decorator(checkout) => kit(KitName::Decorator, checkout),
+        Target::Adk(versions) => {
+            let placet = evidence::build(workspace, Profile::Dev, Variant::Product)?;
+            adk(workspace, &placet, &versions.versions)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
+    run_kit(workspace, &kit)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Runs one kit from its checkout.
+pub(crate) fn run_kit(workspace: &Workspace, kit: &Kit) -> Result<()> {
+    let checkout = &kit.checkout;
+    match kit.name {
+        KitName::Community => community(workspace, checkout),
+        KitName::Events => events(workspace, checkout),
+        KitName::A2a => a2a(workspace, checkout),
+        KitName::Deepagents => swapped(workspace, "deepagents.py", checkout),
+        KitName::Decorator => swapped(workspace, "adk_community.py", checkout),
+    }
 }
 
 /// Their file as it is, with our fixture and our tests of the decorator after it: the last fixture of a name is the one used.
@@ -123,8 +177,7 @@ fn a2a(workspace: &Workspace, checkout: &Path) -> Result<()> {
 }
 
 /// Makes the environments itself: one for each version.
-fn adk(workspace: &Workspace, versions: &[String]) -> Result<()> {
-    let placet = evidence::build(workspace, Profile::Dev, Variant::Product)?;
+pub(crate) fn adk(workspace: &Workspace, placet: &Path, versions: &[String]) -> Result<()> {
     let folder = workspace.target.join("conformance/adk");
     fs::create_dir_all(&folder)?;
     let mut driver = Command::new("python3");
@@ -139,4 +192,19 @@ fn swapped(workspace: &Workspace, script: &str, checkout: &Path) -> Result<()> {
     let mut driver = Command::new(python);
     driver.arg(sdk.join("conformance").join(script)).arg(checkout.canonicalize()?).current_dir(&sdk);
     succeed(&mut driver)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kit_is_a_known_name_and_a_folder_that_is_there() {
+        let here = env!("CARGO_MANIFEST_DIR");
+        let kit: Kit = format!("a2a={here}").parse().unwrap();
+        assert_eq!(kit, Kit { name: KitName::A2a, checkout: here.into() });
+        assert!("a3a=.".parse::<Kit>().unwrap_err().contains("community, events, a2a"));
+        assert_eq!("a2a=/no/such/folder".parse::<Kit>().unwrap_err(), "`/no/such/folder` is not a folder");
+        assert!("a2a".parse::<Kit>().is_err());
+    }
 }

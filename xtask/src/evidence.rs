@@ -39,19 +39,20 @@ pub(crate) enum Variant {
 
 impl Variant {
     /// What cargo is told about it.
-    fn features(self) -> &'static [&'static str] {
+    pub(crate) fn features(self) -> &'static [&'static str] {
         match self {
             Self::Product => &[],
-            Self::Sabotage => &["--features", "sabotage"],
-            Self::Tck => &["--features", "tck"],
+            Self::Sabotage => &["--features", "placet/sabotage"],
+            Self::Tck => &["--features", "placet/tck"],
         }
     }
 }
 
-/// How to build: quickly, or as it is released.
+/// How to build: for the tests, as a release but fast, or as it is released.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Profile {
     Dev,
+    FastRelease,
     Release,
 }
 
@@ -59,6 +60,7 @@ impl Profile {
     fn flag(self) -> &'static [&'static str] {
         match self {
             Self::Dev => &[],
+            Self::FastRelease => &["--profile", "fast-release"],
             Self::Release => &["--release"],
         }
     }
@@ -67,6 +69,7 @@ impl Profile {
     fn folder(self) -> &'static str {
         match self {
             Self::Dev => "debug",
+            Self::FastRelease => "fast-release",
             Self::Release => "release",
         }
     }
@@ -75,10 +78,11 @@ impl Profile {
 /// Where the copy of that binary is kept.
 pub(crate) fn kept(workspace: &Workspace, profile: Profile, variant: Variant) -> PathBuf {
     let folder = match profile {
-        Profile::Dev => workspace.evidence(),
-        Profile::Release => workspace.evidence().join("release"),
+        Profile::Dev => "dev",
+        Profile::FastRelease => "",
+        Profile::Release => "release",
     };
-    folder.join(match variant {
+    workspace.evidence().join(folder).join(match variant {
         Variant::Product => "placet",
         Variant::Sabotage => "placet-sabotage",
         Variant::Tck => "placet-tck",
@@ -96,10 +100,16 @@ pub(crate) fn build(workspace: &Workspace, profile: Profile, variant: Variant) -
     let mut cargo = workspace.cargo(["build", "-p", "placet"]);
     cargo.args(profile.flag()).args(variant.features());
     succeed(&mut cargo)?;
+    keep(workspace, profile, variant)?;
+    Ok(kept(workspace, profile, variant))
+}
+
+/// Copies aside the binary that was just built.
+pub(crate) fn keep(workspace: &Workspace, profile: Profile, variant: Variant) -> Result<()> {
     let copy = kept(workspace, profile, variant);
     copy_program(&workspace.target.join(profile.folder()).join("placet"), &copy)?;
     note(format!("kept as {}", copy.display()));
-    Ok(copy)
+    Ok(())
 }
 
 /// Together with `placet`: the programs alone want fewer features of what both are made of, and all that would be

@@ -8,11 +8,19 @@ mod cluster;
 mod conformance;
 mod evidence;
 mod install;
+mod junit;
 mod leaks;
+mod licences;
 mod node;
 mod process;
 mod python;
-mod steps;
+mod report;
+mod results;
+mod run;
+mod schedule;
+mod shipped;
+mod soak;
+mod subjects;
 mod test;
 mod typescript;
 mod web;
@@ -38,8 +46,11 @@ struct Cli {
 enum Command {
     /// Run everything a change must pass; installs what is missing (what `.ci/run` calls)
     Test(test::TestArgs),
-    /// Formatting, clippy, documentation, licences and advisories, generated files, leaked paths
-    Check,
+    /// What to run while working, two minutes: format, clippy of what changed, layers, generated files, leaked
+    /// paths, licences, commit subjects
+    Check(check::CheckArgs),
+    /// Run the Rust and browser tests of one commit again and again, some on a busy machine; goes on after a stop
+    SoakTests(soak::SoakArgs),
     /// Start a private Postgres for tests; with a command, run it against that Postgres and stop
     ///
     /// The cluster lives in a temporary folder on a free loopback port and is gone afterwards,
@@ -106,7 +117,8 @@ fn run(cli: Cli) -> Result<ExitCode> {
     let workspace = Workspace::find()?;
     match cli.command {
         Command::Test(args) => test::run(&workspace, &args),
-        Command::Check => Ok(check::run(&workspace)),
+        Command::Check(args) => check::run(&workspace, &args),
+        Command::SoakTests(args) => soak::run(&workspace, &args),
         Command::Postgres(PostgresArgs { fsync, command }) => {
             let durability = if fsync { Durability::Fsync } else { Durability::Throwaway };
             cluster::command(&workspace, durability, &command)

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::install;
 use crate::process::succeed;
+use crate::schedule::Place;
 
 /// Oldest major version of Node that our tools and packages run on.
 const NODE: u32 = 20;
@@ -19,6 +20,15 @@ pub(crate) fn npm<const N: usize>(folder: &Path, args: [&str; N]) -> Result<Comm
     let mut command = Command::new("npm");
     command.args(args).current_dir(folder).stdin(Stdio::null());
     Ok(command)
+}
+
+/// What our npm scripts put after `node --test`: show the tests, and write a JUnit file.
+pub(crate) fn node_test_flags(place: &Place, name: &str) -> String {
+    let file = place.reports.join(format!("{name}.xml"));
+    format!(
+        "--test-reporter=spec --test-reporter-destination=stdout --test-reporter=junit --test-reporter-destination={}",
+        file.display()
+    )
 }
 
 /// Installs the packages that the lock file names, or without one the manifest, if they are not there already.

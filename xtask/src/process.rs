@@ -1,10 +1,13 @@
 //! Starting programs, and knowing where the workspace and its build results are.
 
+use std::cell::RefCell;
 use std::env;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -46,7 +49,7 @@ fn cargo() -> std::ffi::OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-fn metadata(root: &Path, args: &[&str]) -> Result<serde_json::Value> {
+pub(crate) fn metadata(root: &Path, args: &[&str]) -> Result<serde_json::Value> {
     let mut command = Command::new(cargo());
     command.current_dir(root).args(["metadata", "--format-version", "1"]).args(args);
     let output = command.stderr(Stdio::inherit()).output().context("cannot start cargo")?;
@@ -54,9 +57,38 @@ fn metadata(root: &Path, args: &[&str]) -> Result<serde_json::Value> {
     serde_json::from_slice(&output.stdout).context("cannot read the answer of cargo metadata")
 }
 
+thread_local! {
+    /// Where this thread's notes and its programs' output go; the terminal if there is no file.
+    static LOG: RefCell<Option<Arc<File>>> = const { RefCell::new(None) };
+}
+
+/// Sends the notes of this thread, and the output of the programs it starts, to a file: steps run side by side.
+pub(crate) fn log_to(file: Option<Arc<File>>) {
+    LOG.set(file);
+}
+
+/// The file of this thread, for threads that it starts.
+pub(crate) fn current_log() -> Option<Arc<File>> {
+    LOG.with_borrow(Clone::clone)
+}
+
 /// One line saying what happens next.
 pub(crate) fn note(text: impl AsRef<str>) {
-    println!("   {}", text.as_ref());
+    let line = format!("   {}", text.as_ref());
+    match current_log() {
+        // A full disk shows itself soon enough; the note alone is no reason to stop.
+        Some(log) => drop(writeln!(&*log, "{line}")),
+        None => println!("{line}"),
+    }
+}
+
+/// Shows the command, and sends its output where this thread's notes go.
+fn show(command: &mut Command) -> Result<()> {
+    note(format!("$ {}", line(command)));
+    if let Some(log) = current_log() {
+        command.stdout(log.try_clone()?).stderr(log.try_clone()?);
+    }
+    Ok(())
 }
 
 /// The command as a person would type it.
@@ -79,13 +111,13 @@ pub(crate) fn succeed(command: &mut Command) -> Result<()> {
 
 /// Shows the command and runs it with its output visible.
 pub(crate) fn status(command: &mut Command) -> Result<ExitStatus> {
-    println!("   $ {}", line(command));
+    show(command)?;
     command.status().with_context(|| format!("cannot start `{}`", command.get_program().to_string_lossy()))
 }
 
 /// Like [`succeed`], but ends the program by its process id when it takes longer than `limit`.
 pub(crate) fn succeed_within(command: &mut Command, limit: Duration) -> Result<()> {
-    println!("   $ {}", line(command));
+    show(command)?;
     quiet_within(command, limit)
 }
 
@@ -164,10 +196,22 @@ mod tests {
 
     #[test]
     fn a_program_that_takes_too_long_is_ended_and_reported() {
-        let begin = Instant::now();
-        let error = succeed_within(Command::new("sleep").arg("30"), Duration::from_millis(200)).unwrap_err();
-        assert_eq!(error.to_string(), "`sleep 30` did not end within 0.2 s");
-        assert!(begin.elapsed() < Duration::from_secs(10));
+        // A day: if it were not ended, this test would not end either.
+        let error =
+            succeed_within(Command::new("sleep").arg("86400"), Duration::from_millis(200)).unwrap_err();
+        assert_eq!(error.to_string(), "`sleep 86400` did not end within 0.2 s");
+    }
+
+    #[test]
+    fn a_thread_with_a_log_writes_notes_and_output_of_programs_there() {
+        let folder = env::temp_dir().join(format!("placet-xtask-log-{}", std::process::id()));
+        log_to(Some(Arc::new(File::create(&folder).unwrap())));
+        note("first");
+        succeed(Command::new("echo").arg("second")).unwrap();
+        log_to(None);
+        let written = fs::read_to_string(&folder).unwrap();
+        fs::remove_file(&folder).unwrap();
+        assert_eq!(written, "   first\n   $ echo second\nsecond\n");
     }
 
     #[test]

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use crate::install;
-use crate::process::{Workspace, elapsed, note, quiet_within, succeed};
+use crate::process::{Workspace, current_log, elapsed, log_to, note, quiet_within, succeed};
+use crate::run::Extent;
+use crate::schedule::Place;
 
 /// Installs packages several times as fast as pip; kept in an environment of its own.
 const UV: &str = "uv==0.13.7";
@@ -22,21 +24,30 @@ const LIMIT: Duration = Duration::from_mins(15);
 /// How many folders are tested at once: they wait for servers and timers most of the time.
 const AT_ONCE: usize = 2;
 
-/// Installs every environment, then runs the tests of every folder.
-pub(crate) fn run(workspace: &Workspace, binary: &Path) -> Result<()> {
+/// What a change must pass: the client itself, the two frameworks with most of our code, one A2A client.
+const STANDARD: [&str; 4] = ["adk", "core", "langchain", "a2a_v10"];
+
+/// Makes the environments.
+pub(crate) fn install(workspace: &Workspace, extent: Extent) -> Result<()> {
     let sdk = workspace.root.join("sdk/python");
-    let environments = environments(&sdk)?;
     let pool = Pool::new(workspace)?;
-    for name in &environments {
-        pool.prepare(name, &sdk)?;
-    }
+    environments(&sdk, extent)?.iter().try_for_each(|name| pool.prepare(name, &sdk).map(drop))
+}
+
+/// Runs the tests of every folder.
+pub(crate) fn run(workspace: &Workspace, binary: &Path, place: &Place, extent: Extent) -> Result<()> {
+    let sdk = workspace.root.join("sdk/python");
+    let environments = environments(&sdk, extent)?;
+    let pool = Pool::new(workspace)?;
+    let log = current_log();
     let queue = Mutex::new(VecDeque::from(environments));
     let failed = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
+                log_to(log.clone());
                 while let Some(name) = next(&queue) {
-                    if let Err(error) = pool.test(&name, &sdk, binary) {
+                    if let Err(error) = pool.test(&name, &sdk, binary, place, extent) {
                         note(format!("{name}: {error:#}"));
                         failed.lock().unwrap_or_else(PoisonError::into_inner).push(name);
                     }
@@ -53,8 +64,8 @@ fn next(queue: &Mutex<VecDeque<String>>) -> Option<String> {
     queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
 }
 
-/// The folders of tests that name what they need.
-fn environments(sdk: &Path) -> Result<Vec<String>> {
+/// The folders of tests that name what they need, or the standard ones of them.
+fn environments(sdk: &Path, extent: Extent) -> Result<Vec<String>> {
     let tests = sdk.join("tests");
     let mut names = Vec::new();
     for entry in fs::read_dir(&tests).with_context(|| format!("cannot read {}", tests.display()))? {
@@ -63,7 +74,12 @@ fn environments(sdk: &Path) -> Result<Vec<String>> {
             names.push(entry.file_name().to_string_lossy().into_owned());
         }
     }
-    ensure!(!names.is_empty(), "no folder of {} has a requirements.txt", tests.display());
+    for name in STANDARD {
+        ensure!(names.iter().any(|found| found == name), "{} has no tests `{name}`", tests.display());
+    }
+    if extent == Extent::Standard {
+        return Ok(STANDARD.map(str::to_owned).to_vec());
+    }
     names.sort();
     Ok(names)
 }
@@ -128,7 +144,7 @@ impl Pool {
         self.environment(name, &wanted, &["-r", &list, "-e", &sdk])
     }
 
-    fn test(&self, name: &str, sdk: &Path, binary: &Path) -> Result<()> {
+    fn test(&self, name: &str, sdk: &Path, binary: &Path, place: &Place, extent: Extent) -> Result<()> {
         let begin = Instant::now();
         let log = self.folder.join(format!("{name}.log"));
         let output = File::create(&log)?;
@@ -136,12 +152,17 @@ impl Pool {
         pytest
             .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
             .arg(sdk.join("tests").join(name))
+            .arg("--junitxml")
+            .arg(place.reports.join(format!("{name}.xml")))
             .env("PLACET_BIN", binary)
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .current_dir(sdk)
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output);
+        if extent == Extent::All {
+            pytest.env("PLACET_LONG", "1");
+        }
         let result = quiet_within(&mut pytest, LIMIT);
         let said = fs::read_to_string(&log)?;
         if result.is_err() {

@@ -1,94 +1,134 @@
-//! `cargo xtask test`: everything a change must pass, on a fresh machine too.
+//! `cargo xtask test`: everything a change must pass, on a fresh machine too; `--all` runs the long forms.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
-use std::time::Duration;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 
-use crate::agents;
-use crate::cluster::{Cluster, Durability};
-use crate::evidence::{self, Matrix, Profile, Variant};
-use crate::install;
-use crate::process::{Workspace, note, succeed, succeed_within};
-use crate::python;
-use crate::steps::Steps;
-use crate::typescript;
-use crate::web;
-
-/// A short matrix takes a minute or two; one that hangs must not hang the run.
-const MATRIX_LIMIT: Duration = Duration::from_mins(15);
+use crate::conformance::Kit;
+use crate::process::{Workspace, note};
+use crate::report;
+use crate::results;
+use crate::run::Run;
+use crate::schedule::{self, Lane};
 
 #[derive(Args)]
 pub(crate) struct TestArgs {
+    /// Run the long forms too: every framework, agent and Node version, long matrices, what ships. Takes hours
+    #[arg(long)]
+    all: bool,
     /// Run only this step and what it needs (may be given several times)
     #[arg(long, value_name = "STEP")]
     only: Vec<Step>,
     /// Leave this step out (may be given several times); `--skip postgres` keeps a PLACET_TEST_POSTGRES of your own
     #[arg(long, value_name = "STEP", hide_possible_values = true)]
     skip: Vec<Step>,
+    /// Go on from this step after a stop, with what it and the later ones need
+    #[arg(long, value_name = "STEP", hide_possible_values = true, conflicts_with = "only")]
+    from: Option<Step>,
+    /// With `--all`: a public conformance kit to run from a checkout of it (may be given several times)
+    #[arg(long, value_name = "NAME=DIR", requires = "all")]
+    kit: Vec<Kit>,
 }
 
+/// In the order of the run where nothing else decides: what is cheap, likely to fail, or waited for comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, ValueEnum)]
-enum Step {
+pub(crate) enum Step {
     /// Find or install Postgres, strace, cargo-nextest
     Tools,
     /// `cargo fmt --check`
     Fmt,
+    /// The dashboard, built with Node
+    Web,
+    /// The release binary with the dashboard in it, built fast, kept aside as target/evidence/placet
+    Release,
+    /// Browser, agents, npm and Python packages of the tests
+    Packages,
     /// `cargo clippy`, warnings are errors
     Clippy,
-    /// The dashboard: types, style, unit tests, build
-    Web,
-    /// The product's binary, kept aside as target/evidence/placet
-    Build,
+    /// All Rust tests, the binary with planted bugs and the programs of the matrices
+    TestBuild,
     /// A private Postgres for the tests
     Postgres,
-    /// All tests, on SQLite and on Postgres
+    /// All Rust tests, on SQLite and on Postgres
     Tests,
-    /// The examples in the documentation
+    /// The examples in the Rust documentation
     Doctests,
-    /// The dashboard in a real browser against the real binary
+    /// The dashboard's types, style and unit tests
+    WebCheck,
+    /// The dashboard in a real browser against the release binary
     Browser,
+    /// The Python SDK in real frameworks, offline
+    Python,
+    /// The TypeScript SDK in real frameworks, offline
+    Typescript,
     /// The hook in real coding agents, offline
     Agents,
-    /// The Python SDK, and its adapters in the real frameworks, offline
-    Python,
-    /// The TypeScript SDK, and its adapters in the real frameworks, offline
-    Typescript,
-    /// The programs of the crash, power-cut and benchmark matrices
-    Matrices,
-    /// 200 kills under load
+    /// Kills under load; `--all`: 1,000
     Crash,
-    /// 300 power cuts
+    /// Power cuts; `--all`: 20,000
     Powercut,
     /// Every row of the benchmark table, briefly
     Bench,
-    /// The binary with planted bugs, kept aside as target/evidence/placet-sabotage
-    Sabotage,
     /// The crash matrix must catch a server that answers before it commits
     TwinCrashAck,
     /// The power-cut matrix must catch a server that does not sync every commit
     TwinPowercutSync,
     /// The power-cut matrix must catch a server that answers before it commits
     TwinPowercutAck,
+    /// `--all`: the binary as it is shipped, built and tried
+    Shipped,
+    /// `--all`: the TypeScript SDK on the newer Node version
+    Node22,
+    /// `--all`: the google-adk adapter with older versions of google-adk
+    AdkVersions,
+    /// `--all`: the public conformance kits that `--kit` gives a checkout of
+    Kits,
 }
 
 impl Step {
-    /// What must have run before.
+    /// What must have passed before.
     fn needs(self) -> &'static [Self] {
         match self {
-            Self::Tools | Self::Fmt | Self::Clippy | Self::Doctests | Self::Matrices => &[],
-            Self::Build | Self::Postgres | Self::Web => &[Self::Tools],
-            Self::Browser => &[Self::Tools, Self::Web, Self::Build],
-            Self::Tests => &[Self::Tools, Self::Build, Self::Postgres],
-            Self::Crash | Self::Powercut | Self::Bench => &[Self::Tools, Self::Build, Self::Matrices],
-            // `Sabotage` after `build`: that one's result is copied aside before this one replaces it.
-            Self::Agents | Self::Python | Self::Typescript | Self::Sabotage => &[Self::Build],
-            Self::TwinCrashAck | Self::TwinPowercutSync | Self::TwinPowercutAck => {
-                &[Self::Tools, Self::Matrices, Self::Sabotage]
+            Self::Tools => &[],
+            Self::Fmt
+            | Self::Web
+            | Self::Packages
+            | Self::Clippy
+            | Self::TestBuild
+            | Self::Postgres
+            | Self::Doctests
+            | Self::WebCheck => &[Self::Tools],
+            Self::Release | Self::Shipped => &[Self::Web],
+            Self::Tests => &[Self::Release, Self::TestBuild, Self::Postgres],
+            Self::Browser | Self::Agents | Self::Python | Self::Typescript | Self::Node22 => {
+                &[Self::Release, Self::Packages]
             }
+            Self::AdkVersions | Self::Kits => &[Self::Release],
+            Self::Crash | Self::Powercut | Self::Bench => &[Self::Release, Self::TestBuild],
+            Self::TwinCrashAck | Self::TwinPowercutSync | Self::TwinPowercutAck => &[Self::TestBuild],
+        }
+    }
+
+    /// Whether only `--all` runs it.
+    fn is_long(self) -> bool {
+        matches!(self, Self::Shipped | Self::Node22 | Self::AdkVersions | Self::Kits)
+    }
+
+    fn lane(self) -> Lane {
+        match self {
+            Self::Fmt
+            | Self::Release
+            | Self::Clippy
+            | Self::TestBuild
+            | Self::Tests
+            | Self::Doctests
+            | Self::Shipped
+            | Self::Kits => Lane::Cargo,
+            _ => Lane::Any,
         }
     }
 
@@ -96,24 +136,29 @@ impl Step {
         match self {
             Self::Tools => "tools",
             Self::Fmt => "fmt",
-            Self::Clippy => "clippy",
             Self::Web => "web",
-            Self::Build => "build",
+            Self::Release => "release",
+            Self::Packages => "packages",
+            Self::Clippy => "clippy",
+            Self::TestBuild => "test-build",
             Self::Postgres => "postgres",
             Self::Tests => "tests",
             Self::Doctests => "doctests",
+            Self::WebCheck => "web-check",
             Self::Browser => "browser",
-            Self::Agents => "agents",
             Self::Python => "python",
             Self::Typescript => "typescript",
-            Self::Matrices => "matrices",
+            Self::Agents => "agents",
             Self::Crash => "crash",
             Self::Powercut => "powercut",
             Self::Bench => "bench",
-            Self::Sabotage => "sabotage",
             Self::TwinCrashAck => "twin-crash-ack",
             Self::TwinPowercutSync => "twin-powercut-sync",
             Self::TwinPowercutAck => "twin-powercut-ack",
+            Self::Shipped => "shipped",
+            Self::Node22 => "node22",
+            Self::AdkVersions => "adk-versions",
+            Self::Kits => "kits",
         }
     }
 
@@ -121,121 +166,68 @@ impl Step {
         let value = self.to_possible_value();
         value.and_then(|value| value.get_help().map(ToString::to_string)).unwrap_or_default()
     }
+
+    /// The step of this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::value_variants().iter().copied().find(|step| step.name() == name)
+    }
+
+    pub(crate) fn planned(self) -> schedule::Step {
+        let needs = self.needs().iter().map(|need| need.name()).collect();
+        schedule::Step { name: self.name(), about: self.about(), needs, lane: self.lane() }
+    }
 }
 
 /// The steps to run, in order: those asked for with what they need, or all; without those left out.
-fn choose(only: &[Step], skip: &[Step]) -> Vec<Step> {
+pub(crate) fn choose(all: bool, only: &[Step], from: Option<Step>, skip: &[Step]) -> Vec<Step> {
     let mut chosen = BTreeSet::new();
-    let mut open = if only.is_empty() { Step::value_variants().to_vec() } else { only.to_vec() };
+    let mut open = if only.is_empty() {
+        let steps = Step::value_variants().iter().copied();
+        steps.filter(|step| (all || !step.is_long()) && from.is_none_or(|from| *step >= from)).collect()
+    } else {
+        only.to_vec()
+    };
     while let Some(step) = open.pop() {
         if !skip.contains(&step) && chosen.insert(step) {
             open.extend(step.needs());
         }
     }
-    // The order of the enum is the order of the run: what is cheap and likely to fail comes first.
     chosen.into_iter().collect()
 }
 
-/// What earlier steps leave for later ones.
-struct Run<'a> {
-    workspace: &'a Workspace,
-    nextest: bool,
-    /// Stopped when the run ends, whichever way it ends.
-    cluster: Option<Cluster>,
-}
-
 pub(crate) fn run(workspace: &Workspace, args: &TestArgs) -> Result<ExitCode> {
-    let chosen = choose(&args.only, &args.skip);
+    let chosen = choose(args.all, &args.only, args.from, &args.skip);
     ensure!(!chosen.is_empty(), "`--skip` leaves no step to run");
-    let mut steps = Steps::new(chosen.len());
-    let mut run = Run { workspace, nextest: true, cluster: None };
-    let result =
-        chosen.into_iter().try_for_each(|step| steps.run(step.name(), &step.about(), || run.step(step)));
+    let begin = Instant::now();
+    let steps: Vec<schedule::Step> = chosen.iter().copied().map(Step::planned).collect();
+    let folder = workspace.target.join("test-logs");
+    note(format!("{} steps; each has its log in {}", steps.len(), folder.display()));
+    let run = Run::new(workspace, args.all, args.kit.clone());
+    let work = |name: &'static str, place: &schedule::Place| {
+        run.step(Step::named(name).context("a step without a name")?, place)
+    };
+    // Only the long form is kept: it is run by hand, and the file says when that was.
+    let each = |finished: &schedule::Finished| {
+        if args.all
+            && let Err(error) = results::record(workspace, finished)
+        {
+            note(format!("the result is not in docs/testing.md: {error:#}"));
+        }
+    };
+    let finished = schedule::run(&steps, &folder, work, each)?;
     drop(run);
-    println!("{}", steps.summary(result.as_ref().err()));
-    Ok(if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-impl Run<'_> {
-    fn step(&mut self, step: Step) -> Result<()> {
-        let workspace = self.workspace;
-        match step {
-            Step::Tools => self.nextest = install::everything(workspace)?,
-            Step::Fmt => succeed(&mut workspace.cargo(["fmt", "--all", "--check"]))
-                .context("run `cargo fmt --all` and look at the difference")?,
-            Step::Clippy => succeed(&mut clippy(workspace))?,
-            Step::Web => {
-                web::check(workspace)?;
-                web::build(workspace)?;
-            }
-            Step::Browser => web::browser(workspace, &self.binary(Variant::Product))?,
-            Step::Agents => agents::run(workspace, &self.binary(Variant::Product))?,
-            Step::Python => python::run(workspace, &self.binary(Variant::Product))?,
-            Step::Typescript => typescript::run(workspace, &self.binary(Variant::Product))?,
-            Step::Build => drop(evidence::build(workspace, Profile::Dev, Variant::Product)?),
-            Step::Postgres => self.cluster = Some(Cluster::start(Durability::Throwaway)?),
-            Step::Tests => {
-                let mut command = if self.nextest {
-                    workspace.cargo(["nextest", "run", "--workspace"])
-                } else {
-                    workspace.cargo(["test", "--workspace", "--all-targets", "--no-fail-fast"])
-                };
-                succeed(self.environment(&mut command)).context("the failing tests are named above")?;
-            }
-            Step::Doctests => {
-                succeed(self.environment(&mut workspace.cargo(["test", "--workspace", "--doc"])))?;
-            }
-            Step::Matrices => evidence::build_matrices(workspace, Profile::Dev)?,
-            Step::Crash => self.matrix(Matrix::Crash, Variant::Product, &["--cycles", "200", "--short"])?,
-            Step::Powercut => {
-                self.matrix(Matrix::Powercut, Variant::Product, &["--cuts", "300", "--short"])?;
-            }
-            Step::Bench => self.matrix(Matrix::Bench, Variant::Product, &["--short"])?,
-            Step::Sabotage => drop(evidence::build(workspace, Profile::Dev, Variant::Sabotage)?),
-            Step::TwinCrashAck => self.twin(Matrix::Crash, "ack-before-commit")?,
-            Step::TwinPowercutSync => self.twin(Matrix::Powercut, "sync-normal")?,
-            Step::TwinPowercutAck => self.twin(Matrix::Powercut, "ack-before-commit")?,
-        }
-        Ok(())
-    }
-
-    /// Tells tests which Postgres and which binary to use.
-    fn environment<'c>(&self, command: &'c mut Command) -> &'c mut Command {
-        if let Some(cluster) = &self.cluster {
-            command.env("PLACET_TEST_POSTGRES", cluster.url());
-        }
-        command.env("PLACET_BIN", self.binary(Variant::Product)).stdin(Stdio::null())
-    }
-
-    fn binary(&self, variant: Variant) -> PathBuf {
-        evidence::kept(self.workspace, Profile::Dev, variant)
-    }
-
-    fn twin(&self, matrix: Matrix, sabotage: &str) -> Result<()> {
-        note(format!("the planted bug `{sabotage}` must be found"));
-        // The bound of the search: a twin that is not caught by then was not caught.
-        let bound = if matrix == Matrix::Crash { ["--cycles", "200"] } else { ["--cuts", "300"] };
-        self.matrix(matrix, Variant::Sabotage, &["--sabotage", sabotage, "--short", bound[0], bound[1]])
-    }
-
-    fn matrix(&self, matrix: Matrix, variant: Variant, args: &[&str]) -> Result<()> {
-        let mut command = Command::new(evidence::program(self.workspace, Profile::Dev, matrix));
-        command.args(args).arg("--bin").arg(self.binary(variant)).current_dir(&self.workspace.root);
-        let mut durable = None;
-        if matrix == Matrix::Bench {
-            let cluster = Cluster::start(Durability::Fsync)?;
-            command.env("PLACET_BENCH_POSTGRES", cluster.url());
-            durable = Some(cluster);
-        }
-        let result = succeed_within(self.environment(&mut command), MATRIX_LIMIT);
-        drop(durable);
-        result
-    }
+    println!("{}", report::summary(&finished, begin.elapsed()));
+    Ok(if finished.iter().all(schedule::Finished::passed) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Clippy as CI wants it: every target, and a warning is an error.
 pub(crate) fn clippy(workspace: &Workspace) -> Command {
     workspace.cargo(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
+}
+
+/// The JUnit file that nextest writes, as `.config/nextest.toml` says.
+pub(crate) fn nextest_report(workspace: &Workspace) -> PathBuf {
+    workspace.target.join("nextest/default/junit.xml")
 }
 
 #[cfg(test)]
@@ -244,13 +236,28 @@ mod tests {
 
     #[test]
     fn only_brings_what_the_step_needs_in_the_order_of_the_run() {
-        assert_eq!(choose(&[Step::Tests], &[]), [Step::Tools, Step::Build, Step::Postgres, Step::Tests]);
+        let expected = [Step::Tools, Step::Web, Step::Release, Step::TestBuild, Step::Postgres, Step::Tests];
+        assert_eq!(choose(false, &[Step::Tests], None, &[]), expected);
     }
 
     #[test]
     fn skip_leaves_out_what_only_the_skipped_step_needs() {
-        assert_eq!(choose(&[Step::Fmt, Step::Crash], &[Step::Crash]), [Step::Fmt]);
-        assert_eq!(choose(&[Step::Tests], &[Step::Postgres]), [Step::Tools, Step::Build, Step::Tests]);
+        assert_eq!(choose(false, &[Step::Fmt, Step::Crash], None, &[Step::Crash]), [Step::Tools, Step::Fmt]);
+        assert!(!choose(false, &[Step::Tests], None, &[Step::Postgres]).contains(&Step::Postgres));
+    }
+
+    #[test]
+    fn the_long_steps_run_with_all_and_when_they_are_asked_for() {
+        let standard = choose(false, &[], None, &[]);
+        assert!(standard.iter().all(|step| !step.is_long()) && standard.contains(&Step::Agents));
+        assert_eq!(choose(true, &[], None, &[]), Step::value_variants());
+        assert!(choose(false, &[Step::Shipped], None, &[]).contains(&Step::Shipped));
+    }
+
+    #[test]
+    fn from_goes_on_with_a_step_the_later_ones_and_what_they_need() {
+        let expected = [Step::Tools, Step::Web, Step::Release, Step::AdkVersions, Step::Kits];
+        assert_eq!(choose(true, &[], Some(Step::AdkVersions), &[]), expected);
     }
 
     #[test]

@@ -7,8 +7,11 @@ use std::time::SystemTime;
 use anyhow::{Context, Result, bail};
 
 use crate::install;
-use crate::node::{modified, npm, packages};
+use crate::node::{modified, node_test_flags, npm, packages};
 use crate::process::{Workspace, note, succeed};
+use crate::run::Extent;
+use crate::schedule::Place;
+use crate::typescript::vitest_reports;
 
 /// Builds the dashboard unless the last build is newer than everything it was made from.
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
@@ -29,20 +32,25 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
 }
 
 /// Types, style and the tests of plain functions.
-pub(crate) fn check(workspace: &Workspace) -> Result<()> {
+pub(crate) fn check(workspace: &Workspace, place: &Place) -> Result<()> {
     let web = workspace.root.join("web");
     packages(&web)?;
     succeed(&mut npm(&web, ["run", "check"])?).context("the dashboard's sources have problems")?;
-    succeed(&mut npm(&web, ["test"])?).context("the dashboard's unit tests fail")
+    succeed(npm(&web, ["test", "--"])?.args(vitest_reports(place, "web")))
+        .context("the dashboard's unit tests fail")
 }
 
 /// The dashboard in a real browser against the real binary.
-pub(crate) fn browser(workspace: &Workspace, binary: &Path) -> Result<()> {
+pub(crate) fn browser(workspace: &Workspace, binary: &Path, place: &Place, extent: Extent) -> Result<()> {
     let web = workspace.root.join("web");
     packages(&web)?;
     let chromium = install::chromium()?;
     let mut command = npm(&web, ["run", "browser"])?;
     command.env("PLACET_BIN", binary).env("PLACET_CHROMIUM", chromium);
+    command.env("NODE_TEST_FLAGS", node_test_flags(place, "browser"));
+    if extent == Extent::All {
+        command.env("PLACET_LONG", "1");
+    }
     succeed(&mut command).context("the dashboard fails in the browser")
 }
 

@@ -1,0 +1,189 @@
+//! What each step of `cargo xtask test` does.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::agents;
+use crate::cluster::{Cluster, Durability};
+use crate::conformance::{self, Kit};
+use crate::evidence::{self, Matrix, Profile, Variant};
+use crate::install;
+use crate::process::{Workspace, note, succeed, succeed_within};
+use crate::python;
+use crate::schedule::Place;
+use crate::shipped;
+use crate::test::{Step, clippy, nextest_report};
+use crate::typescript;
+use crate::web;
+
+/// A short matrix takes a minute or two; one that hangs must not hang the run.
+const MATRIX_LIMIT: Duration = Duration::from_mins(15);
+
+/// The same for the long form.
+const LONG_MATRIX_LIMIT: Duration = Duration::from_hours(3);
+
+/// How much of everything is run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// What a change must pass.
+    Standard,
+    /// Everything, by hand.
+    All,
+}
+
+/// What earlier steps leave for later ones. Steps run side by side.
+pub(crate) struct Run<'a> {
+    workspace: &'a Workspace,
+    extent: Extent,
+    kits: Vec<Kit>,
+    nextest: AtomicBool,
+    /// Stopped when the run ends, whichever way it ends.
+    cluster: Mutex<Option<Cluster>>,
+}
+
+impl<'a> Run<'a> {
+    pub(crate) fn new(workspace: &'a Workspace, all: bool, kits: Vec<Kit>) -> Self {
+        let extent = if all { Extent::All } else { Extent::Standard };
+        Self { workspace, extent, kits, nextest: AtomicBool::new(true), cluster: Mutex::new(None) }
+    }
+
+    pub(crate) fn step(&self, step: Step, place: &Place) -> Result<()> {
+        let (workspace, extent) = (self.workspace, self.extent);
+        match step {
+            Step::Tools => self.nextest.store(install::everything(workspace)?, Ordering::Relaxed),
+            Step::Fmt => succeed(&mut workspace.cargo(["fmt", "--all", "--check"]))
+                .context("run `cargo fmt --all` and look at the difference")?,
+            Step::Clippy => succeed(&mut clippy(workspace))?,
+            Step::Web => web::build(workspace)?,
+            Step::WebCheck => web::check(workspace, place)?,
+            Step::Release => shipped::build_fast(workspace)?,
+            Step::Packages => {
+                install::chromium()?;
+                typescript::install(workspace)?;
+                python::install(workspace, extent)?;
+                agents::install(workspace, extent)?;
+            }
+            Step::Browser => web::browser(workspace, &self.product(), place, extent)?,
+            Step::Agents => agents::run(workspace, &self.product(), place, extent)?,
+            Step::Python => python::run(workspace, &self.product(), place, extent)?,
+            Step::Typescript => typescript::run(workspace, &self.product(), place, None)?,
+            Step::Postgres => {
+                let cluster = Cluster::start(Durability::Throwaway)?;
+                *self.cluster.lock().unwrap_or_else(PoisonError::into_inner) = Some(cluster);
+            }
+            Step::TestBuild => self.build_tests()?,
+            Step::Tests => self.tests(place)?,
+            Step::Doctests => succeed(&mut workspace.cargo(["test", "--doc", "-p", "placet-client"]))?,
+            Step::Crash => self.matrix(Matrix::Crash, &["--cycles", self.either("200", "1000")])?,
+            Step::Powercut => self.matrix(Matrix::Powercut, &["--cuts", self.either("300", "20000")])?,
+            Step::Bench => self.matrix(Matrix::Bench, &["--short"])?,
+            Step::TwinCrashAck => self.twin(Matrix::Crash, "ack-before-commit")?,
+            Step::TwinPowercutSync => self.twin(Matrix::Powercut, "sync-normal")?,
+            Step::TwinPowercutAck => self.twin(Matrix::Powercut, "ack-before-commit")?,
+            Step::Shipped => shipped::build_and_try(workspace)?,
+            Step::Node22 => {
+                let node = typescript::newer_node(workspace)?;
+                typescript::run(workspace, &self.product(), place, Some(&node))?;
+            }
+            Step::AdkVersions => conformance::adk(workspace, &self.product(), &[])?,
+            Step::Kits => self.public_kits()?,
+        }
+        Ok(())
+    }
+
+    fn either<T>(&self, standard: T, all: T) -> T {
+        if self.extent == Extent::All { all } else { standard }
+    }
+
+    /// One build for the tests, the programs of the matrices and the binary with planted bugs. The switches for these
+    /// bugs are in the tests' build alone; the release binary is another build.
+    fn build_tests(&self) -> Result<()> {
+        let mut command = if self.nextest.load(Ordering::Relaxed) {
+            self.workspace.cargo(["nextest", "run", "--no-run", "--workspace"])
+        } else {
+            self.workspace.cargo(["test", "--no-run", "--workspace", "--all-targets"])
+        };
+        succeed(command.args(Variant::Sabotage.features()))?;
+        evidence::keep(self.workspace, Profile::Dev, Variant::Sabotage)
+    }
+
+    fn tests(&self, place: &Place) -> Result<()> {
+        let nextest = self.nextest.load(Ordering::Relaxed);
+        let mut command = if nextest {
+            self.workspace.cargo(["nextest", "run", "--workspace"])
+        } else {
+            self.workspace.cargo(["test", "--workspace", "--all-targets", "--no-fail-fast"])
+        };
+        command.args(Variant::Sabotage.features());
+        if self.extent == Extent::All {
+            command.env("PLACET_LONG", "1");
+        }
+        let report = nextest_report(self.workspace);
+        let _ = fs::remove_file(&report); // that of an earlier run would be taken for this one's
+        let result = succeed(self.environment(&mut command)).context("the failing tests are named above");
+        if nextest && report.is_file() {
+            fs::copy(&report, place.reports.join("nextest.xml"))?;
+        }
+        result
+    }
+
+    /// Tells tests which Postgres and which binary to use.
+    fn environment<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        if let Some(cluster) = &*self.cluster.lock().unwrap_or_else(PoisonError::into_inner) {
+            command.env("PLACET_TEST_POSTGRES", cluster.url());
+        }
+        command.env("PLACET_BIN", self.product()).stdin(Stdio::null())
+    }
+
+    /// The release binary with the dashboard in it.
+    fn product(&self) -> PathBuf {
+        evidence::kept(self.workspace, Profile::FastRelease, Variant::Product)
+    }
+
+    fn twin(&self, matrix: Matrix, sabotage: &str) -> Result<()> {
+        note(format!("the planted bug `{sabotage}` must be found"));
+        // The bound of the search: a twin that is not caught by then was not caught.
+        let bound = if matrix == Matrix::Crash { ["--cycles", "200"] } else { ["--cuts", "300"] };
+        let mut command = self.program(matrix);
+        command.args(["--sabotage", sabotage, "--short"]).args(bound).arg("--bin");
+        command.arg(evidence::kept(self.workspace, Profile::Dev, Variant::Sabotage));
+        succeed_within(self.environment(&mut command), MATRIX_LIMIT)
+    }
+
+    fn matrix(&self, matrix: Matrix, args: &[&str]) -> Result<()> {
+        let mut command = self.program(matrix);
+        command.args(args).arg("--bin").arg(self.product());
+        if self.extent == Extent::Standard {
+            command.arg("--short");
+        }
+        let mut durable = None;
+        if matrix == Matrix::Bench {
+            let cluster = Cluster::start(Durability::Fsync)?;
+            command.env("PLACET_BENCH_POSTGRES", cluster.url());
+            durable = Some(cluster);
+        }
+        let result =
+            succeed_within(self.environment(&mut command), self.either(MATRIX_LIMIT, LONG_MATRIX_LIMIT));
+        drop(durable);
+        result
+    }
+
+    fn program(&self, matrix: Matrix) -> Command {
+        let mut command = Command::new(evidence::program(self.workspace, Profile::Dev, matrix));
+        command.current_dir(&self.workspace.root);
+        command
+    }
+
+    fn public_kits(&self) -> Result<()> {
+        if self.kits.is_empty() {
+            note("NOT RUN: no checkout was given; `--kit a2a=DIR` runs that one");
+        }
+        self.kits.iter().try_for_each(|kit| conformance::run_kit(self.workspace, kit))
+    }
+}

@@ -1,0 +1,107 @@
+//! No test judges by the clock: a busy machine would fail it, and a slow product could pass it. Speed is judged by
+//! `cargo xtask bench`. A test waits for the thing it needs, in one of the helpers below, whose bound only ends a failing test.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Folders with tests, and what reads a clock in their language.
+const SCOPES: [(&str, &str, &[&str]); 8] = [
+    ("crates", "rs", &[".elapsed()", "Instant::now(", "SystemTime::now(", "timeout(Duration::from_millis("]),
+    ("bench/tests", "rs", &[".elapsed()", "Instant::now(", "SystemTime::now("]),
+    ("xtask/src", "rs", &[".elapsed()", "Instant::now(", "SystemTime::now("]),
+    ("web/tests", "mjs", &["performance.now(", "Date.now("]),
+    ("web/src", "ts", &["performance.now("]),
+    ("tests/agents", "mjs", &["performance.now(", "Date.now("]),
+    ("sdk/typescript/tests", "ts", &["performance.now(", "Date.now("]),
+    ("sdk/python/tests", "py", &["time.monotonic(", "time.time(", "perf_counter("]),
+];
+
+/// Files that may read a clock, each with its reason.
+const ALLOWED: [(&str, &str); 0] = [];
+
+/// Folders with other people's code and build results.
+const FOREIGN: [&str; 5] = ["node_modules", "target", "dist", "build", "__pycache__"];
+
+fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        if path.is_dir() && !FOREIGN.iter().any(|foreign| name == *foreign) {
+            files(&path, extension, found);
+        } else if path.extension().is_some_and(|found| found == extension) {
+            found.push(path);
+        }
+    }
+}
+
+/// The part of a file that is a test: all of it, or in Rust sources what follows `#[cfg(test)]`. With its first line.
+fn tested<'a>(path: &str, text: &'a str) -> (usize, &'a str) {
+    let is_test = !path.ends_with(".rs")
+        || path.contains("/tests/")
+        || path.ends_with("/tests.rs")
+        || path.ends_with("_tests.rs");
+    if is_test {
+        return (1, text);
+    }
+    text.split_once("#[cfg(test)]\nmod tests {")
+        .map_or((1, ""), |(before, rest)| (before.lines().count() + 2, rest))
+}
+
+/// Every place in one file that reads a clock, as `file:line: what`.
+fn clocks(path: &str, text: &str, words: &[&str]) -> Vec<String> {
+    let (first, text) = tested(path, text);
+    let mut found = Vec::new();
+    for (number, line) in (first..).zip(text.lines()) {
+        let code = line.trim_start();
+        if ["//", "#", "*"].iter().any(|comment| code.starts_with(comment)) {
+            continue;
+        }
+        found.extend(
+            words.iter().filter(|word| code.contains(**word)).map(|word| format!("{path}:{number}: {word}")),
+        );
+    }
+    found
+}
+
+#[test]
+fn no_test_judges_by_the_clock() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
+    let (mut read, mut wrong) = (0, Vec::new());
+    for (folder, extension, words) in SCOPES {
+        let mut paths = Vec::new();
+        files(&root.join(folder), extension, &mut paths);
+        for path in paths {
+            let name = path.strip_prefix(root).expect("a file of ours").to_string_lossy().into_owned();
+            read += 1;
+            if !ALLOWED.iter().any(|(allowed, _)| *allowed == name) {
+                let text = fs::read_to_string(&path).expect("a readable source");
+                wrong.extend(clocks(&name, &text, words));
+            }
+        }
+    }
+    assert!(read > 500, "only {read} files were found");
+    assert!(
+        wrong.is_empty(),
+        "these tests read a clock; wait for the thing itself, or measure in `bench`:\n{}",
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn every_exception_is_still_needed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
+    for (path, reason) in ALLOWED {
+        let text = fs::read_to_string(root.join(path)).expect("the file is there");
+        let words =
+            SCOPES.iter().filter(|(folder, ..)| path.starts_with(folder)).flat_map(|(.., words)| *words);
+        let words: Vec<&str> = words.copied().collect();
+        assert!(!clocks(path, &text, &words).is_empty(), "{path} reads no clock any more ({reason})");
+    }
+}
+
+#[test]
+fn a_clock_in_the_tests_of_a_source_file_is_found_and_one_in_the_product_is_not() {
+    let text = "fn a() { Instant::now(); }\n\n#[cfg(test)]\nmod tests {\n    // Instant::now(\n    assert!(begun.elapsed() < LONG);\n}\n";
+    let words = [".elapsed()", "Instant::now("];
+    assert_eq!(clocks("crates/core/src/a.rs", text, &words), ["crates/core/src/a.rs:6: .elapsed()"]);
+    assert_eq!(clocks("crates/core/tests/a.rs", text, &words).len(), 2);
+}
