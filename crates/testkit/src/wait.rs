@@ -9,10 +9,8 @@ const LOOK: Duration = Duration::from_millis(2);
 
 /// What a future brings. After a minute the test fails and says what it waited for.
 pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(BOUND, future).await {
-        Ok(value) => value,
-        Err(_) => panic!("waited a minute for {what}"),
-    }
+    let ended = tokio::time::timeout(BOUND, future).await;
+    ended.unwrap_or_else(|_| panic!("waited a minute for {what}"))
 }
 
 /// Looks until there is something, and returns it.

@@ -11,8 +11,6 @@ use std::time::Duration;
 
 /// What a future brings. The bound only ends a failing test.
 pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(Duration::from_mins(1), future).await {
-        Ok(value) => value,
-        Err(_) => panic!("waited a minute for {what}"),
-    }
+    let ended = tokio::time::timeout(Duration::from_mins(1), future).await;
+    ended.unwrap_or_else(|_| panic!("waited a minute for {what}"))
 }

@@ -22,7 +22,6 @@ fn quickly<T>(what: &str, then: impl FnOnce() -> T) -> T {
     let start = std::time::Instant::now();
     let result = then();
     let took = start.elapsed();
-    eprintln!("{took:>12?}  {what}");
     assert!(took < Duration::from_millis(100), "{what} took {took:?}");
     result
 }
