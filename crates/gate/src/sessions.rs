@@ -202,6 +202,11 @@ impl Gate {
         self.open(SignIn::Password { name: name.to_owned(), hash }, user_agent).await
     }
 
+    /// How many passwords were compared since the start. A name that cannot sign in counts too: it must take as long.
+    pub fn passwords_compared(&self) -> u64 {
+        self.passwords.compared()
+    }
+
     async fn open(&self, proof: SignIn, user_agent: &str) -> Result<OpenedSession, GateError> {
         let secret = self.random_secret();
         let mut random = [0_u8; 10];

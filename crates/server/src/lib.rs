@@ -21,4 +21,4 @@ pub use doors::events::EventsDoor;
 pub use guard::Hosts;
 pub use listener::{Closing, ListenLimits, run};
 pub use openapi::document;
-pub use state::{Settings, State, router};
+pub use state::{Settings, State, Timing, router};

@@ -6,8 +6,6 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket};
 
 use crate::State;
 
-/// How often a quiet connection is pinged.
-pub(crate) const HEARTBEAT: Duration = Duration::from_secs(10);
 /// "Try again later": the close code for readers that were too slow, and for a closing server.
 pub(crate) const TRY_AGAIN: u16 = 1013;
 /// The key stopped working.

@@ -48,6 +48,35 @@ pub struct Settings {
     pub upstreams: Vec<Upstream>,
     /// Where tasks of A2A may be posted to.
     pub push: Rules,
+    /// What operators need not set.
+    pub timing: Timing,
+}
+
+/// Intervals and timeouts that operators need not set. Tests do.
+#[derive(Debug, Clone)]
+pub struct Timing {
+    /// How long a stream or WebSocket may be quiet before it says that it is alive.
+    pub heartbeat: Duration,
+    /// How often push notifications that are left to be sent are looked for.
+    pub push_look: Duration,
+    /// How long the receiver of a push notification may take.
+    pub push_timeout: Duration,
+    /// How often every open task of an agent behind us is looked at.
+    pub task_look: Duration,
+    /// How often a stream makes sure that its task of an agent behind us is still read by somebody.
+    pub follow_check: Duration,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            heartbeat: Duration::from_secs(10),
+            push_look: Duration::from_secs(1),
+            push_timeout: Duration::from_secs(10),
+            task_look: Duration::from_secs(20),
+            follow_check: Duration::from_secs(3),
+        }
+    }
 }
 
 impl Default for Settings {
@@ -67,6 +96,7 @@ impl Default for Settings {
             desk: Desk::default(),
             upstreams: Vec::new(),
             push: Rules::default(),
+            timing: Timing::default(),
         }
     }
 }

@@ -1,7 +1,5 @@
 //! Server-sent events, resumable without gaps or repetitions.
 
-use std::time::Duration;
-
 use axum::{
     body::Body,
     extract::State as AxumState,
@@ -23,8 +21,6 @@ use crate::{
 
 /// Events that may wait for a slow reader before the stream waits too.
 const BUFFER: usize = 16;
-/// How often a quiet stream says that it is alive.
-const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// Follow what happens to requests: `request.created`, `request.decided` and so on, each with the current record.
 #[utoipa::path(get, path = "/v1/stream", operation_id = "stream_events", tag = "streams", params(StreamParams, ("Last-Event-ID" = Option<String>, Header)), responses(
@@ -65,7 +61,7 @@ async fn produce(state: State, actor: Actor, mut position: Position, send: mpsc:
         return;
     }
     // Counted from the last thing that was sent, so that news for others cannot keep a heartbeat away.
-    let mut quiet = Instant::now() + HEARTBEAT;
+    let mut quiet = Instant::now() + state.settings.timing.heartbeat;
     loop {
         let chunk = tokio::select! {
             news = position.feed.next() => match news {
@@ -102,7 +98,7 @@ async fn produce(state: State, actor: Actor, mut position: Position, send: mpsc:
             metrics::counter!("placet_slow_readers_total").increment(1);
             return;
         }
-        quiet = Instant::now() + HEARTBEAT;
+        quiet = Instant::now() + state.settings.timing.heartbeat;
     }
 }
 

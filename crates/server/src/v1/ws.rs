@@ -16,7 +16,7 @@ use crate::{
     State,
     call::{Caller, Params},
     problem::{Problem, ProblemDocument},
-    sockets::{HEARTBEAT, POLICY, TRY_AGAIN, close, send},
+    sockets::{POLICY, TRY_AGAIN, close, send},
     v1::streams::{Position, StreamParams, event, still_works},
 };
 
@@ -55,7 +55,7 @@ async fn follow(state: State, actor: Actor, mut position: Position, mut socket: 
         }
     }
     // Counted from the last thing that was sent, so that news for others cannot keep a ping away.
-    let mut quiet = Instant::now() + HEARTBEAT;
+    let mut quiet = Instant::now() + state.settings.timing.heartbeat;
     loop {
         let message = tokio::select! {
             news = position.feed.next() => match news {
@@ -88,6 +88,6 @@ async fn follow(state: State, actor: Actor, mut position: Position, mut socket: 
             metrics::counter!("placet_slow_readers_total").increment(1);
             return close(socket, TRY_AGAIN, &position.id()).await;
         }
-        quiet = Instant::now() + HEARTBEAT;
+        quiet = Instant::now() + state.settings.timing.heartbeat;
     }
 }

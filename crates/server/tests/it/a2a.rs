@@ -289,7 +289,7 @@ fn a_stream_begins_with_the_task_and_ends_with_the_decision() {
         let asked = way.send(&bot, way.message("m1", &deletion(), json!({}))).await.unwrap();
         let mut lines = bot.lines(&format!("/a2a/desk/tasks/{}:subscribe", id(&asked))).await;
         let next = async |lines: &mut placet_testkit::Lines| -> Option<Value> {
-            let event = soon(lines.event()).await?;
+            let event = soon("an event", lines.event()).await?;
             let data = event.into_iter().find(|(name, _)| name == "data")?.1;
             Some(serde_json::from_str(&data).expect("an event is JSON"))
         };

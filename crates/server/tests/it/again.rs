@@ -4,7 +4,10 @@ use placet_testkit::{Http, Server, both};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::support::{action, action_with, assert_problem, at, decide, head, merged, on_sqlite, soon};
+use crate::{
+    support::{action, action_with, assert_problem, at, decide, head, merged, on_sqlite, soon},
+    waits::parked,
+};
 
 /// The same caller as a process that has just started: a weak key it can compute again, an idempotency key it cannot.
 fn restarted(bot: &Http, strong: &str) -> Http {
@@ -60,11 +63,11 @@ both! {
         let mut processes = JoinSet::new();
         for n in 0..16 {
             let process = restarted(&bot, &format!("random-{n}")).with("placet-claimant", &format!("a secret of process {n:02}"));
-            processes.spawn(async move { process.post("/v1/requests?wait=20s&claim=true", action()).await });
+            processes.spawn(async move { process.post("/v1/requests?wait=60s&claim=true", action()).await });
         }
-        soon(async { while server.kit.gate().waiting() < 16 { tokio::task::yield_now().await } }).await;
+        parked(server, 16).await;
         decide(&ann, &first, "approve").await.expect(200);
-        let answers = soon(processes.join_all()).await;
+        let answers = soon("all sixteen", processes.join_all()).await;
         assert!(answers.iter().all(|answer| answer.status == 200 && answer.body["id"] == first["id"]));
         assert_eq!(answers.iter().filter(|answer| answer.body["permit"].is_string()).count(), 1);
     }

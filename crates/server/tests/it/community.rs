@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::support::{
-    decide as decide_by_rest, head, merged, on_open_sqlite as on_sqlite, open, opened, vote,
+    decide as decide_by_rest, head, merged, on_open_sqlite as on_sqlite, open, opened, rounds, vote,
 };
 
 /// What the decorator sends.
@@ -82,7 +82,7 @@ both! {
     async fn of_two_opposite_decisions_at_once_exactly_one_counts(backend: Backend) {
         let server = open(backend).await;
         let client = server.nobody();
-        for round in 0..50 {
+        for round in 0..rounds(20, 50) {
             let made = ask(&client).await;
             let mut both = JoinSet::new();
             for word in ["approved", "rejected"] {

@@ -8,14 +8,14 @@ mod themes;
 
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
+use futures_util::{SinkExt as _, StreamExt as _};
 use placet_server::Settings;
 use placet_testkit::{Answer, Backend, Http, Kit, Server};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::mpsc, task::JoinSet};
-use tokio_tungstenite::{accept_async, tungstenite::Message};
+use tokio_tungstenite::{accept_async, connect_async, tungstenite::Message};
 
-use crate::support::{PAGE, Socket, merged, on_open_sqlite as on_sqlite, open, soon};
+use crate::support::{PAGE, Port, Socket, merged, on_open_sqlite as on_sqlite, open, soon, until_so};
 
 /// What send_event.py sends.
 fn event() -> Value {
@@ -85,11 +85,6 @@ impl Waiting {
         Self::on(TcpListener::bind("127.0.0.1:0").await.expect("a free port"))
     }
 
-    /// On a port that was chosen before.
-    async fn at(port: u16) -> Self {
-        Self::on(TcpListener::bind(("127.0.0.1", port)).await.expect("the port is still free"))
-    }
-
     fn on(listener: TcpListener) -> Self {
         let port = listener.local_addr().expect("an address").port();
         let (send, answers) = mpsc::unbounded_channel();
@@ -109,25 +104,31 @@ impl Waiting {
     }
 
     async fn answer(&mut self) -> Value {
-        soon(self.answers.recv()).await.expect("the listener runs")
+        soon("an answer at the agent", self.answers.recv()).await.expect("the listener runs")
     }
 
-    /// That nothing more comes for a while.
-    async fn nothing_more(&mut self) {
-        tokio::time::sleep(Duration::from_millis(400)).await;
-        assert!(self.answers.try_recv().is_err(), "one answer was enough");
+    /// That nothing more came. The server has nothing left to deliver, and is stopped: whatever it sent came before what
+    /// the test sends now, because the agent takes one connection after the other.
+    async fn nothing_more(mut self, server: &mut Server) {
+        delivered(server).await;
+        server.stop().await;
+        let (mut socket, _) = connect_async(&self.url).await.expect("the listener runs");
+        socket.send(Message::text("\"last\"")).await.expect("it can be sent");
+        assert_eq!(self.answer().await, json!("last"), "one answer was enough");
     }
 }
 
-/// A port that nobody listens on.
-async fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").await.expect("a free port").local_addr().expect("an address").port()
+/// Waits until every delivery was made or given up.
+async fn delivered(server: &Server) {
+    let left = "SELECT 1 FROM outbox WHERE state = 'waiting'";
+    until_so("an outbox with nothing to deliver", async || server.kit.place().rows(left).await.is_empty())
+        .await;
 }
 
 /// The next frame of a stream.
 async fn frame(socket: &mut Socket) -> Value {
     loop {
-        match soon(socket.0.next()).await.expect("the stream goes on").expect("a good frame") {
+        match soon("a frame", socket.0.next()).await.expect("the stream goes on").expect("a good frame") {
             Message::Text(text) => return serde_json::from_str(&text).expect("every frame is JSON"),
             Message::Ping(_) => {}
             other => panic!("{other:?}"),
@@ -135,8 +136,20 @@ async fn frame(socket: &mut Socket) -> Value {
     }
 }
 
-/// That a stream is quiet.
-async fn quiet(socket: &mut Socket) {
-    let heard = tokio::time::timeout(Duration::from_millis(400), socket.0.next()).await;
-    assert!(heard.is_err(), "{heard:?}");
+/// That a stream has told everything: next comes what happens now, a question and then its answer.
+async fn told_everything(client: &Http, socket: &mut Socket) {
+    let asked = ask(client, "permission", "").await;
+    let told = frame(socket).await["data"].clone();
+    assert_eq!(
+        (&told["id"], &told["humanInTheLoopStatus"]["status"]),
+        (&asked["id"], &json!("pending")),
+        "{told}"
+    );
+    respond(client, &asked, json!({"permission": true})).await.expect(200);
+    let told = frame(socket).await["data"].clone();
+    assert_eq!(
+        (&told["id"], &told["humanInTheLoopStatus"]["status"]),
+        (&asked["id"], &json!("responded")),
+        "{told}"
+    );
 }

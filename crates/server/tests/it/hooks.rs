@@ -3,9 +3,9 @@
 use placet_testkit::{Http, both};
 use serde_json::{Value, json};
 
-use crate::support::{at, merged, vote};
+use crate::support::{at, first_pending, merged, vote};
 
-const HOOK: &str = "/v1/hooks/claude-code?wait=20s";
+const HOOK: &str = "/v1/hooks/claude-code?wait=5m";
 
 fn call(id: &str) -> Value {
     json!({
@@ -20,18 +20,6 @@ fn read(body: &Value) -> (&str, &Value) {
     (own["permissionDecision"].as_str().unwrap_or(""), &own["updatedInput"])
 }
 
-/// The one pending request, once it is there.
-async fn pending(ann: &Http) -> Value {
-    for _ in 0..400 {
-        let page = ann.get("/v1/requests?state=pending").await.expect(200);
-        if let Some(record) = page["items"].get(0) {
-            return record.clone();
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(25)).await;
-    }
-    panic!("nothing is pending");
-}
-
 async fn decided(ann: &Http, record: &Value, word: &str, more: Value) {
     ann.post(&at(record, "/decision"), merged(vote(record, word), more)).await.expect(200);
 }
@@ -40,7 +28,7 @@ both! {
     async fn an_approved_call_runs_once_and_is_reported(server: Server) {
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
         let (answer, record) = tokio::join!(bot.post(HOOK, call("t-1")), async {
-            let record = pending(&ann).await;
+            let record = first_pending(&ann).await;
             decided(&ann, &record, "approve", json!({})).await;
             record
         });
@@ -57,12 +45,12 @@ both! {
     async fn an_edited_call_runs_as_edited_and_a_denied_one_does_not(server: Server) {
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
         let (answer, ()) = tokio::join!(bot.post(HOOK, call("t-1")), async {
-            let record = pending(&ann).await;
+            let record = first_pending(&ann).await;
             decided(&ann, &record, "edit", json!({"arguments": {"command": "make test"}})).await;
         });
         assert_eq!(read(&answer.expect(200)), ("allow", &json!({"command": "make test"})));
         let (answer, ()) = tokio::join!(bot.post(HOOK, call("t-2")), async {
-            let record = pending(&ann).await;
+            let record = first_pending(&ann).await;
             decided(&ann, &record, "deny", json!({"reason": "not now"})).await;
         });
         let body = answer.expect(200);
@@ -84,8 +72,8 @@ both! {
         denied(bot.post(HOOK, json!([1])).await);
         denied(bot.post("/v1/hooks/claude-code?wait=soon", call("t-1")).await);
         denied(bot.post("/v1/hooks/claude-code?mode=allow", call("t-1")).await);
-        denied(bot.post("/v1/hooks/claude-code?wait=20s&mode=relay", call("t-1")).await);
-        denied(bot.post("/v1/hooks/claude-code?wait=1s", call("t-9")).await);
+        denied(bot.post("/v1/hooks/claude-code?wait=5m&mode=relay", call("t-1")).await);
+        denied(bot.post("/v1/hooks/claude-code?wait=50ms", call("t-9")).await);
         let large = format!("{{\"a\":\"{}\"}}", "x".repeat(9 * 1024 * 1024));
         denied(bot.post_bytes(HOOK, large).await);
         let page = server.reviewer("ben").await.get("/v1/requests?state=pending").await.expect(200);
@@ -96,9 +84,9 @@ both! {
         let bot = server.agent("bot").await;
         let mut prompt = call("");
         prompt["hook_event_name"] = json!("PermissionRequest");
-        let relay = "/v1/hooks/claude-code?mode=relay&wait=1s";
+        let relay = "/v1/hooks/claude-code?mode=relay&wait=50ms";
         assert_eq!(bot.post(relay, prompt.clone()).await.expect(200), json!({}));
-        let body = bot.post("/v1/hooks/claude-code?wait=1s", prompt).await.expect(200);
+        let body = bot.post("/v1/hooks/claude-code?wait=50ms", prompt).await.expect(200);
         assert_eq!(body["hookSpecificOutput"]["decision"]["behavior"], "deny", "a gate decides");
     }
 
@@ -112,9 +100,9 @@ both! {
         other["tool_input"] = json!({"command": "something else"});
         let stop = json!({"hook_event_name": "Stop", "session_id": "s-1"});
         for news in [ran, stop] {
-            let relay = "/v1/hooks/claude-code?mode=relay&wait=20s";
+            let relay = "/v1/hooks/claude-code?mode=relay&wait=5m";
             let (answer, record) = tokio::join!(bot.post(relay, prompt.clone()), async {
-                let record = pending(&ann).await;
+                let record = first_pending(&ann).await;
                 bot.post(HOOK, other.clone()).await.expect(200);
                 assert_eq!(ann.get(&at(&record, "")).await.expect(200)["state"], "pending", "that was another call");
                 bot.post(HOOK, news).await.expect(200);

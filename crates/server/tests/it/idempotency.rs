@@ -1,13 +1,12 @@
 //! The same idempotency key gives the same result, whatever happened in between.
 
-use std::time::Duration;
-
 use placet_testkit::both;
 use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::support::{
-    action, action_with, approved, ask, assert_problem, at, decide, head, merged, on_sqlite, soon, vote,
+    action, action_with, approved, ask, assert_problem, at, decide, first_pending, head, merged, on_sqlite,
+    soon, vote,
 };
 
 both! {
@@ -143,17 +142,15 @@ fn a_create_can_wait_and_claim_in_one_call() {
         let caller = bot.key("once").with("placet-claimant", "a secret of this worker");
         asking.spawn({
             let caller = caller.clone();
-            async move { caller.post("/v1/requests?wait=20s&claim=true", action()).await }
+            async move { caller.post("/v1/requests?wait=60s&claim=true", action()).await }
         });
-        let pending = loop {
-            let listed = ann.get("/v1/requests?state=pending").await.expect(200);
-            if let Some(record) = listed["items"].get(0) {
-                break record.clone();
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        };
+        let pending = first_pending(&ann).await;
         decide(&ann, &pending, "approve").await.expect(200);
-        let answered = soon(asking.join_next()).await.expect("one call").expect("it ends well").expect(201);
+        let answered = soon("the end of the create", asking.join_next())
+            .await
+            .expect("one call")
+            .expect("it ends well")
+            .expect(201);
         assert_eq!(answered["state"], "claimed");
         let permit = answered["permit"].as_str().expect("a permit").to_owned();
         // Without `claim` a replay shows no permit; with it, only to the same claimant.
@@ -181,12 +178,14 @@ fn a_create_can_wait_and_claim_in_one_call() {
 fn a_create_that_was_not_approved_in_time_has_no_permit() {
     on_sqlite(async |server| {
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
-        let waited = soon(bot.post("/v1/requests?wait=100ms&claim=true", action())).await.expect(201);
+        let waited = soon("the end of a short wait", bot.post("/v1/requests?wait=50ms&claim=true", action()))
+            .await
+            .expect(201);
         assert_eq!((&waited["state"], waited.get("permit")), (&json!("pending"), None));
         let keyed = bot.key("denied");
         let record = keyed.post("/v1/requests", action()).await.expect(201);
         decide(&ann, &record, "deny").await.expect(200);
-        let denied = keyed.post("/v1/requests?wait=20s&claim=true", action()).await.expect(200);
+        let denied = keyed.post("/v1/requests?wait=60s&claim=true", action()).await.expect(200);
         assert_eq!((&denied["state"], denied.get("permit")), (&json!("denied"), None));
         let keyed = bot.key("yes");
         let record = keyed.post("/v1/requests?claim=true", action()).await.expect(201);
@@ -220,7 +219,8 @@ fn a_replay_after_the_claim_still_names_the_final_state() {
         bot.post(&at(&record, "/outcome"), json!({"permit": claimed["permit"], "status": "failed"}))
             .await
             .expect(200);
-        let waited = soon(bot.get(&at(&record, "?wait=20s"))).await.expect(200);
+        let waited =
+            soon("a wait without a reason to wait", bot.get(&at(&record, "?wait=60s"))).await.expect(200);
         assert_eq!(waited["state"], "failed");
     });
 }

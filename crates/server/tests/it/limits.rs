@@ -1,10 +1,10 @@
 //! Limits on what one principal may take from the others.
 
-use std::time::Duration;
-
 use serde_json::json;
 
-use crate::support::{Sse, action, ask, assert_problem, at, decide, head, with_gate, with_settings};
+use crate::support::{
+    Sse, action, ask, assert_problem, at, decide, head, until_so, with_gate, with_settings,
+};
 
 #[test]
 fn calls_beyond_the_rate_of_a_principal_are_refused_and_others_are_not() {
@@ -32,8 +32,8 @@ fn calls_beyond_the_rate_of_a_principal_are_refused_and_others_are_not() {
             }
             assert_eq!(head(server).await, before + made, "what was refused was not written");
             assert!(made < 10);
-            tokio::time::sleep(Duration::from_millis(1100)).await;
-            ask(&bot).await;
+            until_so("the next second", async || bot.post("/v1/requests", action()).await.status == 201)
+                .await;
         },
     );
 }
@@ -76,12 +76,8 @@ fn streams_beyond_the_seats_of_a_principal_are_refused_until_one_is_closed() {
             assert_eq!(refused.header("retry-after"), Some("1"));
             let _other = Sse::open(&bob, None).await.greeted().await;
             drop(first);
-            crate::support::soon(async {
-                while ann.lines("/v1/stream").await.status != 200 {
-                    tokio::time::sleep(Duration::from_millis(10)).await;
-                }
-            })
-            .await;
+            until_so("the seat of a closed stream", async || ann.lines("/v1/stream").await.status == 200)
+                .await;
         },
     );
 }

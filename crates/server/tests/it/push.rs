@@ -15,14 +15,18 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use placet_egress::Rules;
-use placet_server::Settings;
+use placet_server::{Settings, Timing};
 use placet_testkit::{Backend, Http, Kit, Server, both};
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, sync::watch, task::JoinSet};
+use tokio::{
+    net::TcpListener,
+    sync::{Semaphore, SemaphorePermit, watch},
+    task::JoinSet,
+};
 
 use crate::{
     a2a::{WAYS, Way, decide, deletion, id, pending},
-    support::{merged, on_sqlite, soon},
+    support::{FOREVER, Port, merged, on_sqlite, soon, until_so, with_settings},
 };
 
 /// Something that was posted.
@@ -56,8 +60,17 @@ pub(crate) struct Receiver {
 struct Shared {
     posted: Mutex<Vec<Posted>>,
     answers: Mutex<VecDeque<Response>>,
-    slow: Mutex<Duration>,
+    /// Taken by every answer; closed while the receiver lets its callers wait.
+    turns: Semaphore,
     count: watch::Sender<usize>,
+}
+
+impl Shared {
+    /// Takes what comes and answers nothing until the hold is dropped.
+    async fn hold(&self) -> SemaphorePermit<'_> {
+        let all = u32::try_from(MANY).expect("a small number");
+        self.turns.acquire_many(all).await.expect("it is never closed")
+    }
 }
 
 impl Receiver {
@@ -65,16 +78,12 @@ impl Receiver {
         Self::on(TcpListener::bind("127.0.0.1:0").await.expect("a free port"))
     }
 
-    async fn at(port: u16) -> Self {
-        Self::on(TcpListener::bind(("127.0.0.1", port)).await.expect("the port is still free"))
-    }
-
     fn on(listener: TcpListener) -> Self {
         let (count, counted) = watch::channel(0);
         let shared = Arc::new(Shared {
             posted: Mutex::default(),
             answers: Mutex::default(),
-            slow: Mutex::default(),
+            turns: Semaphore::new(MANY),
             count,
         });
         let router = Router::new().fallback(take).with_state(shared.clone());
@@ -92,23 +101,23 @@ impl Receiver {
         self.shared.answers.lock().unwrap_or_else(PoisonError::into_inner).push_back(answer);
     }
 
-    fn take_time(&self, time: Duration) {
-        *self.shared.slow.lock().unwrap_or_else(PoisonError::into_inner) = time;
-    }
-
     /// Waits until so many came.
     pub(crate) async fn until(&mut self, count: usize) -> Vec<Posted> {
-        soon(self.count.wait_for(|there| *there >= count)).await.expect("the receiver runs");
+        soon(&format!("{count} posts"), self.count.wait_for(|there| *there >= count))
+            .await
+            .expect("the receiver runs");
         self.posted()
     }
 
     /// The same while time goes by, so that what failed is tried again.
     pub(crate) async fn until_tried(&mut self, server: &Server, count: usize) -> Vec<Posted> {
-        soon(async {
-            while *self.count.borrow() < count {
+        until_so(&format!("{count} posts"), async || {
+            let came = *self.count.borrow() >= count;
+            if !came {
                 server.kit.clock().advance(Duration::from_secs(6));
-                let _ = tokio::time::timeout(Duration::from_millis(300), self.count.changed()).await;
+                tokio::time::sleep(OFTEN).await;
             }
+            came
         })
         .await;
         self.posted()
@@ -132,8 +141,7 @@ async fn take(
         body,
     });
     shared.count.send_modify(|count| *count += 1);
-    let slow = *shared.slow.lock().unwrap_or_else(PoisonError::into_inner);
-    tokio::time::sleep(slow).await;
+    let _turn = shared.turns.acquire().await;
     let next = shared.answers.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     next.unwrap_or_else(|| StatusCode::OK.into_response())
 }
@@ -262,14 +270,54 @@ async fn approve(ann: &Http) {
     decide(ann, &waiting[0], json!({"decision": "approve"})).await;
 }
 
-/// A moment in which something would come that must not.
-async fn a_while() {
-    tokio::time::sleep(Duration::from_millis(1500)).await;
+/// How often these servers look for what is left to be told.
+const OFTEN: Duration = Duration::from_millis(30);
+/// More calls than a receiver ever has at once.
+const MANY: usize = 64;
+
+fn often() -> Settings {
+    let timing = Timing { push_look: OFTEN, push_timeout: FOREVER, ..Timing::default() };
+    Settings { requests_per_second: 0, timing, ..Settings::default() }
+}
+
+/// A server that looks often.
+async fn start(backend: Backend) -> Server {
+    Server::over(Kit::start(backend).await, often()).await
+}
+
+/// Waits until everything was told that is to be. One more task is decided and told: news are heard in order, so that all
+/// before it was written down by then, and a wish is open until its receiver took what was written down.
+async fn all_told(server: &Server) {
+    let mut receiver = Receiver::start().await;
+    let (bot, ann) = (server.agent("fence").await, server.reviewer("fence-ann").await);
+    let port = receiver.port.to_string();
+    Way::NewRpc.ask_wishing(&bot, &port, json!({"url": receiver.url()})).await.expect("a task");
+    approve(&ann).await;
+    receiver.until(1).await;
+    none_open(server).await;
+}
+
+/// Waits until so many attempts at an address have failed.
+async fn failed(server: &Server, url: &str, attempts: u64) {
+    until_so(&format!("failed attempt {attempts} at {url}"), async || {
+        let wishes = server.kit.place().rows("SELECT body FROM notes WHERE kind = 'a2a.push'").await;
+        wishes.iter().filter_map(|row| row[0].as_str()).any(|body| {
+            let wish: Value = serde_json::from_str(body).expect("a wish is JSON");
+            wish["url"] == url && wish["pending"]["attempts"] == attempts
+        })
+    })
+    .await;
+}
+
+/// Waits until no wish has anything left to be told.
+pub(crate) async fn none_open(server: &Server) {
+    let open = "SELECT 1 FROM notes WHERE kind = 'a2a.push' AND open = 1";
+    until_so("wishes without news", async || server.kit.place().rows(open).await.is_empty()).await;
 }
 
 both! {
     async fn a_decision_is_posted_in_the_words_of_the_version_that_wished_for_it(backend: Backend) {
-        let server = Server::start(backend).await;
+        let server = start(backend).await;
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
         for (index, way) in WAYS.into_iter().enumerate() {
             let mut receiver = Receiver::start().await;
@@ -291,7 +339,7 @@ both! {
     }
 
     async fn wishes_are_set_read_listed_replaced_and_taken_back(backend: Backend) {
-        let server = Server::start(backend).await;
+        let server = start(backend).await;
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
         let (mut first, second) = (Receiver::start().await, Receiver::start().await);
         for (index, way) in WAYS.into_iter().enumerate() {
@@ -318,13 +366,13 @@ both! {
             let posted = first.until(index + 1).await;
             assert_eq!(posted[index].path, "/told?by=placet&again");
         }
-        a_while().await;
-        assert!(second.posted().is_empty() && first.until(4).await.len() == 4);
+        all_told(&server).await;
+        assert!(second.posted().is_empty() && first.posted().len() == 4);
         server.finish().await;
     }
 
     async fn a_wish_beside_the_message_is_kept_and_the_message_sent_again_adds_none(backend: Backend) {
-        let server = Server::start(backend).await;
+        let server = start(backend).await;
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
         for (index, way) in WAYS.into_iter().enumerate() {
             let mut receiver = Receiver::start().await;
@@ -342,25 +390,24 @@ both! {
     }
 
     async fn what_a_receiver_missed_while_it_was_away_is_told_after_a_restart(backend: Backend) {
-        let server = Server::start(backend).await;
+        let server = start(backend).await;
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
-        let receiver = Receiver::start().await;
-        let (port, url) = (receiver.port, receiver.url());
-        drop(receiver);
+        let port = Port::new();
+        let url = format!("http://127.0.0.1:{}/told", port.number());
         let task = Way::NewRpc.ask_wishing(&bot, "m", json!({"url": url})).await.expect("a task");
         approve(&ann).await;
-        a_while().await;
+        failed(&server, &url, 1).await;
         let server = server.restart().await;
-        let mut receiver = Receiver::at(port).await;
+        let mut receiver = Receiver::on(port.listen());
         let posted = receiver.until_tried(&server, 1).await;
         assert_eq!((id(posted[0].task()), Way::state(posted[0].task()).as_str()), (id(&task), "completed"));
-        a_while().await;
+        all_told(&server).await;
         assert_eq!(receiver.posted().len(), 1, "told once");
         server.finish().await;
     }
 
     async fn what_was_decided_while_no_server_ran_is_told_when_one_does(backend: Backend) {
-        let mut server = Server::start(backend).await;
+        let mut server = start(backend).await;
         let (bot, ann) = (server.agent("bot").await, server.kit.reviewer("ann").await);
         let mut receiver = Receiver::start().await;
         Way::OldRpc.ask_wishing(&bot, "m", json!({"url": receiver.url()})).await.expect("a task");
@@ -368,7 +415,6 @@ both! {
         server.stop().await;
         let request = server.kit.read(waiting[0]["id"].as_str().expect("an id").parse().expect("an id")).await;
         server.kit.deny(&ann, &request).await.expect("denied");
-        a_while().await;
         assert!(receiver.posted().is_empty(), "nobody runs that could tell");
         let server = server.restart().await;
         let posted = receiver.until(1).await;
@@ -377,7 +423,7 @@ both! {
     }
 
     async fn a_task_that_has_ended_is_told_at_once_and_never_again(backend: Backend) {
-        let server = Server::start(backend).await;
+        let server = start(backend).await;
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
         let mut receiver = Receiver::start().await;
         let way = Way::NewHttp;
@@ -386,7 +432,7 @@ both! {
         way.set(&bot, id(&task), way.config(&receiver.url())).await.expect("a wish");
         assert_eq!(Way::state(receiver.until(1).await[0].task()), "completed");
         way.set(&bot, id(&task), way.config(&receiver.url())).await.expect("the same wish");
-        a_while().await;
+        none_open(&server).await;
         assert_eq!(receiver.posted().len(), 1);
         // Some time after that it is gone by itself.
         server.kit.clock().advance(Duration::from_hours(25));
@@ -396,7 +442,7 @@ both! {
     }
 
     async fn a_receiver_that_fails_is_told_again_with_the_newest_state(backend: Backend) {
-        let server = Server::start(backend).await;
+        let server = start(backend).await;
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
         let mut receiver = Receiver::start().await;
         let two = json!({"requests": [
@@ -415,7 +461,7 @@ both! {
         let other = pending(&ann).await;
         decide(&ann, &other[0], json!({"decision": "deny"})).await;
         assert_eq!(Way::state(receiver.until_tried(&server, 2).await[1].task()), "rejected");
-        a_while().await;
+        all_told(&server).await;
         assert_eq!(receiver.posted().len(), 2);
         server.finish().await;
     }
@@ -424,10 +470,9 @@ both! {
 #[test]
 fn of_two_nodes_one_tells() {
     placet_testkit::block_on(async {
-        let settings = || Settings { requests_per_second: 0, ..Settings::default() };
         let kit = Kit::start(Backend::Postgres).await;
-        let other = Server::over(kit.another_node().await, settings()).await;
-        let server = Server::over(kit, settings()).await;
+        let other = Server::over(kit.another_node().await, often()).await;
+        let server = Server::over(kit, often()).await;
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
         let mut receiver = Receiver::start().await;
         for round in 0..8 {
@@ -438,16 +483,39 @@ fn of_two_nodes_one_tells() {
             // By one node and by the other.
             let there =
                 if round % 2 == 0 { ann.clone() } else { other.http(Some(&server_token(&server).await)) };
+            // While one waits for the answer, the other leaves it alone.
+            let shared = receiver.shared.clone();
+            let held = if round >= 5 { Some(shared.hold().await) } else { None };
             approve(&there).await;
             receiver.until(round + 1).await;
-            // While one waits for the answer, the other leaves it alone.
-            receiver.take_time(Duration::from_secs(if round >= 5 { 3 } else { 0 }));
+            if held.is_some() {
+                both_look(&server).await;
+            }
+            assert_eq!(receiver.posted().len(), round + 1);
         }
-        tokio::time::sleep(Duration::from_secs(4)).await;
+        all_told(&server).await;
         assert_eq!(receiver.posted().len(), 8);
         other.finish().await;
         server.finish().await;
     });
+}
+
+/// Has the nodes look for what is left, several times: what another receiver failed to take is found by looking alone. The
+/// clock moves less than a lease lasts.
+async fn both_look(server: &Server) {
+    let mut receiver = Receiver::start().await;
+    for _ in 0..3 {
+        receiver.answer_next(StatusCode::SERVICE_UNAVAILABLE.into_response());
+    }
+    let (bot, ann) = (server.agent("fence").await, server.reviewer("fence-ann").await);
+    let port = receiver.port.to_string();
+    Way::NewRpc.ask_wishing(&bot, &port, json!({"url": receiver.url()})).await.expect("a task");
+    approve(&ann).await;
+    for attempts in 1..=3 {
+        failed(server, &receiver.url(), attempts).await;
+        server.kit.clock().advance(Duration::from_secs(3));
+    }
+    receiver.until(4).await;
 }
 
 /// The key of one more reviewer.
@@ -508,9 +576,8 @@ fn addresses_that_are_not_ours_to_call_are_refused_by_name_and_nothing_is_asked(
 fn an_address_is_checked_again_when_it_is_connected_to() {
     placet_testkit::block_on(async {
         let listed = |hosts: &[&str]| Settings {
-            requests_per_second: 0,
             push: Rules::new(hosts.iter().map(|host| (*host).to_owned())),
-            ..Settings::default()
+            ..often()
         };
         // This machine, in a spelling that nobody may call unless it is listed.
         let (mut receiver, host) = (Receiver::start().await, "[::ffff:127.0.0.1]");
@@ -526,9 +593,9 @@ fn an_address_is_checked_again_when_it_is_connected_to() {
         let Server { kit, .. } = server;
         let server = Server::over(kit, listed(&[])).await;
         approve(&server.http(Some(&server_token(&server).await))).await;
-        a_while().await;
+        all_told(&server).await;
         server.kit.clock().advance(Duration::from_secs(10));
-        a_while().await;
+        all_told(&server).await;
         assert_eq!(receiver.posted().len(), 1, "listening is not being allowed");
         server.finish().await;
     });
@@ -536,19 +603,23 @@ fn an_address_is_checked_again_when_it_is_connected_to() {
 
 #[test]
 fn a_redirect_is_not_followed() {
-    on_sqlite(async |server| {
-        let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
-        let (mut receiver, elsewhere) = (Receiver::start().await, Receiver::start().await);
-        for status in [StatusCode::FOUND, StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT] {
-            receiver.answer_next((status, [(header::LOCATION, elsewhere.url())]).into_response());
-        }
-        Way::NewRpc.ask_wishing(&bot, "m", Way::NewRpc.config(&receiver.url())).await.expect("a task");
-        approve(&ann).await;
-        // It is tried at the address that was wished until it is taken there, and at no other.
-        receiver.until_tried(server, 4).await;
-        a_while().await;
-        assert!(elsewhere.posted().is_empty() && receiver.posted().len() == 4);
-    });
+    with_settings(
+        |settings| *settings = often(),
+        async |server| {
+            let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
+            let (mut receiver, elsewhere) = (Receiver::start().await, Receiver::start().await);
+            for status in [StatusCode::FOUND, StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT]
+            {
+                receiver.answer_next((status, [(header::LOCATION, elsewhere.url())]).into_response());
+            }
+            Way::NewRpc.ask_wishing(&bot, "m", Way::NewRpc.config(&receiver.url())).await.expect("a task");
+            approve(&ann).await;
+            // It is tried at the address that was wished until it is taken there, and at no other.
+            receiver.until_tried(server, 4).await;
+            all_told(server).await;
+            assert!(elsewhere.posted().is_empty() && receiver.posted().len() == 4);
+        },
+    );
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use futures_util::future::join_all;
 use placet_testkit::{Http, both};
 use serde_json::{Value, json};
 
@@ -141,9 +142,13 @@ both! {
         let mut made = BTreeSet::new();
         for name in ["bot-1", "bot-2", "bot-3"] {
             let bot = server.kit.agent(name).await;
-            for n in 0..400 {
+            // Together, so that many of them are one commit.
+            let asked = join_all((0..400).map(|n| {
                 let body = json!({"kind": "action", "session": "s", "tool": "Bash", "arguments": {"command": format!("echo {n}")}});
-                made.insert(server.kit.create(&bot, body).await.expect("it can be asked for").request.id.to_string());
+                server.kit.create(&bot, body)
+            }));
+            for submitted in asked.await {
+                made.insert(submitted.expect("it can be asked for").request.id.to_string());
             }
         }
         let first = ann.get("/v1/requests?view=row&state=pending&limit=1000").await.expect(200);
@@ -270,10 +275,13 @@ fn the_history_of_a_request_is_told_to_those_who_may_see_it() {
 fn requests_are_exported_whole_and_no_cell_is_a_formula() {
     on_sqlite(async |server| {
         let (bot, ann) = (server.kit.agent("bot").await, server.reviewer("ann").await);
-        for n in 0..450 {
+        let asked = join_all((0..450).map(|n| {
             let body =
                 json!({"kind": "action", "session": format!("=cmd|{n}"), "tool": "t", "arguments": {"n": n}});
-            server.kit.create(&bot, body).await.expect("it can be asked for");
+            server.kit.create(&bot, body)
+        }));
+        for submitted in asked.await {
+            submitted.expect("it can be asked for");
         }
         let answer = ann.get("/v1/requests/export?format=jsonl").await;
         assert_eq!(answer.header("content-type"), Some("application/x-ndjson"));

@@ -10,16 +10,13 @@ use tokio::{
     net::{TcpSocket, TcpStream},
 };
 
-use crate::support::{Sse, action_with, soon, until_closed};
+use crate::support::{FOREVER, Sse, action_with, until_closed, until_so};
 
 /// So many large requests that no buffer on the way can hold their events.
 const LARGE: usize = 80;
 
-/// Long enough that only the other limit can be what ends a connection.
-const LONG: Duration = Duration::from_mins(1);
-
 /// Longer than a busy machine keeps a reader that does read from its turn.
-const SHORT: Duration = Duration::from_secs(4);
+const SHORT: Duration = Duration::from_secs(2);
 
 /// A server whose streams, or whose connections, have little patience. There are two seats for each principal.
 async fn server(slow_reader: Duration, write_timeout: Duration) -> Server {
@@ -41,10 +38,8 @@ async fn deaf(caller: &Http, path: &str, headers: &str) -> TcpStream {
         format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n{headers}\r\n");
     stream.write_all(head.as_bytes()).await.expect("the head can be sent");
     let mut first = [0; 12];
-    soon(async {
-        while stream.peek(&mut first).await.expect("the server answers") < first.len() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+    until_so("the first line of an answer", async || {
+        stream.peek(&mut first).await.expect("the server answers") == first.len()
     })
     .await;
     let status = &first[9..];
@@ -64,12 +59,7 @@ async fn flood(bot: &Http) -> usize {
 
 /// Waits until the deaf reader's seat is free again, which is when the server let it go.
 async fn let_go(caller: &Http) {
-    soon(async {
-        while caller.lines("/v1/stream").await.status != 200 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    })
-    .await;
+    until_so("a deaf reader's seat", async || caller.lines("/v1/stream").await.status == 200).await;
 }
 
 /// One reader is deaf, another one of the same principal is not; one of the two limits is short.
@@ -98,17 +88,17 @@ async fn beside_a_good_reader(path: &str, headers: &str, slow_reader: Duration, 
 
 #[test]
 fn a_stream_that_is_not_read_is_let_go_and_others_miss_nothing() {
-    placet_testkit::block_on(beside_a_good_reader("/v1/stream", "Connection: close\r\n", SHORT, LONG));
+    placet_testkit::block_on(beside_a_good_reader("/v1/stream", "Connection: close\r\n", SHORT, FOREVER));
 }
 
 #[test]
 fn a_connection_that_is_not_read_is_let_go_and_others_miss_nothing() {
-    placet_testkit::block_on(beside_a_good_reader("/v1/stream", "Connection: close\r\n", LONG, SHORT));
+    placet_testkit::block_on(beside_a_good_reader("/v1/stream", "Connection: close\r\n", FOREVER, SHORT));
 }
 
 #[test]
 fn a_socket_that_is_not_read_is_let_go_and_others_miss_nothing() {
     let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
                    Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n";
-    placet_testkit::block_on(beside_a_good_reader("/v1/ws", upgrade, SHORT, LONG));
+    placet_testkit::block_on(beside_a_good_reader("/v1/ws", upgrade, SHORT, FOREVER));
 }

@@ -9,12 +9,13 @@ use std::{
 };
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use placet_server::Settings;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::{
     streams::{entries_after, load},
-    support::{Socket, ask, assert_problem, at, decide, head, on_sqlite, soon},
+    support::{Socket, ask, assert_problem, at, decide, head, on_sqlite, soon, with_settings},
 };
 
 #[test]
@@ -113,27 +114,27 @@ fn a_socket_answers_pings_and_ignores_what_readers_say() {
         let mut socket = Socket::open(&ann, "/v1/ws").await;
         socket.0.send(Message::text("{\"decision\":\"approve\"}")).await.expect("sent");
         socket.0.send(Message::Ping(b"still there?".as_slice().into())).await.expect("sent");
-        let pong = soon(socket.0.next()).await.expect("an answer").expect("a good one");
+        let pong = soon("a pong", socket.0.next()).await.expect("an answer").expect("a good one");
         assert_eq!(pong, Message::Pong(b"still there?".as_slice().into()));
         let record = ask(&bot).await;
         assert_eq!(socket.next().await.expect("an event").request(), record["id"].as_str().expect("an id"));
         assert_eq!(bot.get(&at(&record, "")).await.expect(200)["state"], json!("pending"));
         // More than a reader ever needs to say ends the connection, not the server.
         let _ = socket.0.send(Message::text("x".repeat(100_000))).await;
-        soon(async { while let Some(Ok(_)) = socket.0.next().await {} }).await;
+        soon("the end of the socket", async { while let Some(Ok(_)) = socket.0.next().await {} }).await;
         ask(&bot).await;
     });
 }
 
 #[test]
 fn a_quiet_socket_is_pinged_with_its_cursor() {
-    on_sqlite(async |server| {
+    let often = |settings: &mut Settings| settings.timing.heartbeat = Duration::from_millis(100);
+    with_settings(often, async |server| {
         let ann = server.reviewer("ann").await;
         let mut socket = Socket::open(&ann, "/v1/ws").await;
         let head = head(server).await;
-        let ping = soon(socket.0.next()).await.expect("a ping").expect("a good one");
+        let ping = soon("a ping", socket.0.next()).await.expect("a ping").expect("a good one");
         let Message::Ping(cursor) = ping else { panic!("{ping:?}") };
         assert!(String::from_utf8_lossy(&cursor).ends_with(&format!(".{head}")), "{cursor:?}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
     });
 }

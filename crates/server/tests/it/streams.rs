@@ -9,11 +9,12 @@ use std::{
     time::Duration,
 };
 
+use placet_server::Settings;
 use placet_testkit::{Http, Server, both};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::support::{Sse, approved, ask, at, decide, head, on_sqlite, soon};
+use crate::support::{Sse, approved, ask, at, decide, head, on_sqlite, until_so, with_settings};
 
 /// Agents that ask, and a reviewer who decides some of it, until told to stop. Gives the ids that were made.
 pub(crate) fn load(agents: Vec<Http>, reviewer: &Http, stop: &Arc<AtomicBool>) -> JoinSet<Vec<String>> {
@@ -54,6 +55,12 @@ pub(crate) async fn entries_after(auditor: &Http, mut after: u64) -> Vec<u64> {
     }
 }
 
+/// Waits until the ledger has so many more entries.
+async fn grown(server: &Server, entries: u64) {
+    let wanted = head(server).await + entries;
+    until_so("a ledger that grows", async || head(server).await >= wanted).await;
+}
+
 both! {
     async fn a_list_and_the_stream_after_it_have_no_hole(server: Server) {
         let ann = server.reviewer("ann").await;
@@ -62,7 +69,7 @@ both! {
         let writers = load(agents, &ann, &stop);
         let mut looks = Vec::new();
         for _ in 0..5 {
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            grown(server, 12).await;
             let page = ann.get("/v1/requests?limit=500").await.expect(200);
             assert_eq!(page["event_id"].as_str().and_then(|id| id.split_once('.')).map(|(_, seq)| seq.to_owned()), Some(page["seq"].to_string()));
             let listed: BTreeSet<String> = page["items"].as_array().expect("items").iter().map(|item| item["id"].as_str().expect("an id").to_owned()).collect();
@@ -105,7 +112,8 @@ both! {
                 seen.push(event.seq());
             }
             drop(stream);
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            // Something is missed while nobody reads.
+            grown(server, 1).await;
             stream = if round % 2 == 0 { Sse::open(&eve, Some(&cursor)).await } else { Sse::at(&eve, &format!("/v1/stream?after={cursor}")).await };
         }
         stop.store(true, Ordering::SeqCst);
@@ -229,7 +237,8 @@ fn an_agent_sees_only_its_own_requests() {
 
 #[test]
 fn a_quiet_stream_says_where_it_is_even_while_others_are_busy() {
-    on_sqlite(async |server| {
+    let often = |settings: &mut Settings| settings.timing.heartbeat = Duration::from_millis(300);
+    with_settings(often, async |server| {
         let (bot, other) = (server.agent("bot").await, server.agent("other").await);
         let mut quiet = Sse::open(&bot, None).await.greeted().await;
         let begin: u64 =
@@ -238,14 +247,15 @@ fn a_quiet_stream_says_where_it_is_even_while_others_are_busy() {
         busy.spawn(async move {
             loop {
                 ask(&other).await;
-                tokio::time::sleep(Duration::from_millis(500)).await;
             }
         });
-        let heartbeat = soon(quiet.block()).await.expect("a heartbeat");
-        assert!(heartbeat.iter().all(|(name, _)| name == "id"), "{heartbeat:?}");
-        let here: u64 =
-            quiet.last_id.split_once('.').and_then(|(_, seq)| seq.parse().ok()).expect("epoch.seq");
-        assert!(here > begin, "the heartbeat moves the cursor past what the reader may not see");
+        // Sooner or later it moves the cursor past what the reader may not see.
+        until_so("a heartbeat with a later place", async || {
+            let heartbeat = quiet.block().await.expect("a heartbeat");
+            assert!(heartbeat.iter().all(|(name, _)| name == "id"), "{heartbeat:?}");
+            quiet.last_id.split_once('.').and_then(|(_, seq)| seq.parse().ok()) > Some(begin)
+        })
+        .await;
         busy.shutdown().await;
     });
 }

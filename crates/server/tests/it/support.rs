@@ -8,7 +8,7 @@ use placet_testkit::{Answer, Backend, Http, Kit, Lines, Server};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
+    net::{TcpListener, TcpSocket, TcpStream},
 };
 use tokio_tungstenite::{
     MaybeTlsStream, WebSocketStream,
@@ -84,19 +84,66 @@ where
     });
 }
 
-/// Nothing here takes longer unless it never comes.
-pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(20), what).await.expect("what the test waits for never comes")
+/// What a future brings. The bound only ends a failing test, which says what it waited for.
+pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(Duration::from_mins(1), future).await {
+        Ok(value) => value,
+        Err(_) => panic!("waited a minute for {what}"),
+    }
 }
 
-/// Waits until it is so.
-pub(crate) async fn until_so(mut is_so: impl AsyncFnMut() -> bool) {
-    soon(async {
+/// Looks until it is so.
+pub(crate) async fn until_so(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    soon(what, async {
         while !is_so().await {
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
     })
     .await;
+}
+
+/// How often something is repeated: `cargo xtask test --all` takes its time.
+pub(crate) fn rounds(standard: usize, long: usize) -> usize {
+    if std::env::var("PLACET_LONG").is_ok_and(|long| long == "1") { long } else { standard }
+}
+
+/// Longer than any test runs: whatever ends before it was ended by something else.
+pub(crate) const FOREVER: Duration = Duration::from_hours(1);
+
+/// A server whose streams would say that they are alive, and look at their key, when all tests are over.
+pub(crate) fn without_heartbeats<F: AsyncFnOnce(&mut Server)>(body: F) {
+    with_settings(|settings| settings.timing.heartbeat = FOREVER, body);
+}
+
+/// A port that is ours while nobody listens on it: connections are refused until somebody does.
+pub(crate) struct Port(TcpSocket);
+
+impl Port {
+    pub(crate) fn new() -> Self {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind(([127, 0, 0, 1], 0).into()).expect("a free port");
+        Self(socket)
+    }
+
+    pub(crate) fn number(&self) -> u16 {
+        self.0.local_addr().expect("an address").port()
+    }
+
+    pub(crate) fn listen(self) -> TcpListener {
+        self.0.listen(64).expect("the port is still ours")
+    }
+}
+
+/// The first request that waits for a person, once there is one.
+pub(crate) async fn first_pending(reviewer: &Http) -> Value {
+    let mut first = None;
+    until_so("a pending request", async || {
+        let page = reviewer.get("/v1/requests?state=pending").await.expect(200);
+        first = page["items"].get(0).cloned();
+        first.is_some()
+    })
+    .await;
+    first.expect("it was seen")
 }
 
 /// An ordinary action.
@@ -173,7 +220,7 @@ pub(crate) async fn raw(authority: &str, bytes: &[u8]) -> String {
 pub(crate) async fn until_closed(stream: &mut TcpStream) -> String {
     let mut answer = Vec::new();
     // A reset is as closed as an end.
-    let _ = soon(stream.read_to_end(&mut answer)).await;
+    let _ = soon("the server to close the connection", stream.read_to_end(&mut answer)).await;
     String::from_utf8_lossy(&answer).into_owned()
 }
 
@@ -216,7 +263,7 @@ impl Sse {
 
     /// Opens a stream at this address.
     pub(crate) async fn at(caller: &Http, path: &str) -> Self {
-        let lines = soon(caller.lines(path)).await;
+        let lines = soon("the head of a stream", caller.lines(path)).await;
         assert_eq!(lines.status, 200);
         assert_eq!(lines.headers["content-type"], "text/event-stream");
         Self { lines, last_id: String::new() }
@@ -233,14 +280,14 @@ impl Sse {
 
     /// Reads the greeting, which says where the stream stands.
     pub(crate) async fn greeted(mut self) -> Self {
-        soon(self.block()).await.expect("a stream begins with its position");
+        soon("the greeting of a stream", self.block()).await.expect("a stream begins with its position");
         self
     }
 
     /// The next event; `None` when the stream has ended.
     pub(crate) async fn next(&mut self) -> Option<Event> {
         loop {
-            let fields = soon(self.block()).await?;
+            let fields = soon("an event of a stream, or its end", self.block()).await?;
             let field =
                 |wanted: &str| fields.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
             if let Some(kind) = field("event") {
@@ -276,13 +323,15 @@ impl Socket {
             let name: http::HeaderName = name.parse().expect("a good name");
             request.headers_mut().insert(name, value.parse().expect("a good header"));
         }
-        soon(tokio_tungstenite::connect_async(request)).await.map(|(socket, _)| Self(socket))
+        soon("a WebSocket handshake", tokio_tungstenite::connect_async(request))
+            .await
+            .map(|(socket, _)| Self(socket))
     }
 
     /// The next event; the close frame when there is none.
     pub(crate) async fn next(&mut self) -> Result<Event, Option<CloseFrame>> {
         loop {
-            match soon(self.0.next()).await {
+            match soon("a message of a WebSocket, or its end", self.0.next()).await {
                 Some(Ok(Message::Text(text))) => {
                     let data: Value = serde_json::from_str(&text).expect("every message is JSON");
                     let field = |name: &str| {

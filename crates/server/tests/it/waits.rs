@@ -2,20 +2,28 @@
 
 use std::time::Duration;
 
-use placet_testkit::{Server, both};
-use serde_json::json;
-use tokio::{task::JoinSet, time::Instant};
+use placet_testkit::{Answer, Server, both};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
-use crate::support::{action_with, ask, at, decide, on_sqlite, soon, with_gate, with_settings};
+use crate::support::{
+    FOREVER, action_with, ask, at, decide, on_sqlite, soon, until_so, with_gate, with_settings,
+};
 
 /// Waits until so many waits are parked.
 pub(crate) async fn parked(server: &Server, count: usize) {
-    soon(async {
-        while server.kit.gate().waiting() < count {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await;
+    until_so(&format!("{count} parked waits"), async || server.kit.gate().waiting() >= count).await;
+}
+
+/// A server whose waits end for every reason but their time.
+fn patient<F: AsyncFnOnce(&mut Server)>(body: F) {
+    with_settings(|settings| settings.wait_max = FOREVER, body);
+}
+
+/// The record that the next wait ends with.
+async fn next(waits: &mut JoinSet<Answer>) -> Value {
+    let ended = soon("the end of a wait", waits.join_next()).await;
+    ended.expect("one more wait").expect("it ends well").expect(200)
 }
 
 both! {
@@ -24,12 +32,12 @@ both! {
         let record = ask(&bot).await;
         let mut waits = JoinSet::new();
         for caller in [bot.clone(), ann.clone()] {
-            let path = at(&record, "?wait=30s");
+            let path = at(&record, "?wait=60s");
             waits.spawn(async move { caller.get(&path).await });
         }
         parked(server, 2).await;
         decide(&ann, &record, "approve").await.expect(200);
-        for answer in soon(waits.join_all()).await {
+        for answer in soon("the end of both waits", waits.join_all()).await {
             assert_eq!(answer.expect(200)["state"], "approved");
         }
     }
@@ -49,7 +57,7 @@ both! {
         for record in &records {
             decide(&ann, record, "deny").await.expect(200);
         }
-        let answers = soon(waits.join_all()).await;
+        let answers = soon("the end of all waits", waits.join_all()).await;
         assert_eq!(answers.len(), 200);
         assert!(answers.into_iter().all(|answer| answer.expect(200)["state"] == "denied"));
         assert_eq!(server.kit.gate().waiting(), 0);
@@ -58,34 +66,37 @@ both! {
 
 #[test]
 fn a_wait_for_what_is_decided_answers_at_once() {
-    on_sqlite(async |server| {
+    patient(async |server| {
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
         let record = ask(&bot).await;
         decide(&ann, &record, "deny").await.expect(200);
-        let begun = Instant::now();
-        assert_eq!(bot.get(&at(&record, "?wait=30s")).await.expect(200)["state"], "denied");
-        assert_eq!(bot.get(&at(&record, "?wait=30s&version=1")).await.expect(200)["version"], 2);
-        assert!(begun.elapsed() < Duration::from_secs(5));
+        for (query, field, value) in
+            [("?wait=1h", "state", json!("denied")), ("?wait=1h&version=1", "version", json!(2))]
+        {
+            let answer = soon("a wait without a reason to wait", bot.get(&at(&record, query))).await;
+            assert_eq!(answer.expect(200)[field], value, "{query}");
+        }
     });
 }
 
 #[test]
-fn a_wait_for_another_version_ends_with_the_first_change() {
-    on_sqlite(async |server| {
+fn a_wait_for_another_version_ends_with_the_first_change_and_one_without_with_the_decision() {
+    patient(async |server| {
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
         let record = ask(&bot).await;
         let mut waits = JoinSet::new();
-        let (caller, path) = (bot.clone(), at(&record, "?wait=30s&version=1"));
-        waits.spawn(async move { caller.get(&path).await });
-        parked(server, 1).await;
-        ann.post(&at(&record, "/reassign"), json!({"to": ["ann"]})).await.expect(200);
-        let answer = soon(waits.join_next()).await.expect("one wait").expect("it ends well").expect(200);
+        for query in ["?wait=1h&version=1", "?wait=1h"] {
+            let (caller, path) = (bot.clone(), at(&record, query));
+            waits.spawn(async move { caller.get(&path).await });
+        }
+        parked(server, 2).await;
+        let changed = ann.post(&at(&record, "/reassign"), json!({"to": ["ann"]})).await.expect(200);
+        let answer = next(&mut waits).await;
         assert_eq!((&answer["state"], &answer["version"]), (&json!("pending"), &json!(2)));
         // Without a version, only the end of pending counts.
-        let begun = Instant::now();
-        let still = bot.get(&at(&record, "?wait=300ms")).await.expect(200);
-        assert_eq!(still["state"], "pending");
-        assert!(begun.elapsed() >= Duration::from_millis(300));
+        decide(&ann, &changed, "deny").await.expect(200);
+        let answer = next(&mut waits).await;
+        assert_eq!((&answer["state"], &answer["version"]), (&json!("denied"), &json!(3)));
     });
 }
 
@@ -96,11 +107,9 @@ fn a_wait_that_ends_without_news_answers_the_pending_record() {
         async |server| {
             let bot = server.agent("bot").await;
             let record = ask(&bot).await;
-            let begun = Instant::now();
             // The server's longest wait is shorter than what is asked for.
-            assert_eq!(bot.get(&at(&record, "?wait=1h")).await.expect(200), record);
-            let took = begun.elapsed();
-            assert!(took >= Duration::from_millis(300) && took < Duration::from_secs(10), "{took:?}");
+            let longest = soon("the server's longest wait", bot.get(&at(&record, "?wait=1h"))).await;
+            assert_eq!(longest.expect(200), record);
             assert_eq!(bot.get(&at(&record, "?wait=0s")).await.expect(200), record);
         },
     );
@@ -112,12 +121,11 @@ fn a_wait_ends_when_the_deadline_passes() {
         let bot = server.agent("bot").await;
         let record = bot.post("/v1/requests", action_with(json!({"expires_in": "1s"}))).await.expect(201);
         let mut waits = JoinSet::new();
-        let (caller, path) = (bot.clone(), at(&record, "?wait=30s"));
+        let (caller, path) = (bot.clone(), at(&record, "?wait=60s"));
         waits.spawn(async move { caller.get(&path).await });
         parked(server, 1).await;
         server.kit.clock().advance(Duration::from_secs(1));
-        let answer = soon(waits.join_next()).await.expect("one wait").expect("it ends well").expect(200);
-        assert_eq!(answer["state"], "expired");
+        assert_eq!(next(&mut waits).await["state"], "expired");
     });
 }
 
@@ -133,12 +141,7 @@ fn a_wait_whose_caller_went_away_is_forgotten() {
         }
         parked(server, 20).await;
         waits.shutdown().await;
-        soon(async {
-            while server.kit.gate().waiting() > 0 {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        })
-        .await;
+        until_so("the waits to be forgotten", async || server.kit.gate().waiting() == 0).await;
     });
 }
 
@@ -151,23 +154,23 @@ fn waits_beyond_the_cap_of_a_principal_are_refused_and_others_are_not() {
             let record = ask(&bot).await;
             let mut waits = JoinSet::new();
             for _ in 0..2 {
-                let (bot, path) = (bot.clone(), at(&record, "?wait=30s"));
+                let (bot, path) = (bot.clone(), at(&record, "?wait=60s"));
                 waits.spawn(async move { bot.get(&path).await });
             }
             parked(server, 2).await;
-            let refused = bot.get(&at(&record, "?wait=30s")).await;
+            let refused = bot.get(&at(&record, "?wait=60s")).await;
             crate::support::assert_problem(&refused, 429, "too_many_waits", None);
             assert_eq!(refused.header("retry-after"), Some("1"));
             bot.get(&at(&record, "")).await.expect(200);
             // A create that cannot wait was still made: its record must not be lost with the refusal.
-            let made = bot.post("/v1/requests?wait=30s", crate::support::action()).await.expect(201);
+            let made = bot.post("/v1/requests?wait=60s", crate::support::action()).await.expect(201);
             assert_eq!(made["state"], "pending");
-            let (caller, path) = (ann.clone(), at(&record, "?wait=30s"));
+            let (caller, path) = (ann.clone(), at(&record, "?wait=60s"));
             waits.spawn(async move { caller.get(&path).await });
             parked(server, 3).await;
             decide(&ann, &record, "approve").await.expect(200);
             assert!(
-                soon(waits.join_all())
+                soon("the end of all waits", waits.join_all())
                     .await
                     .into_iter()
                     .all(|answer| answer.expect(200)["state"] == "approved")

@@ -17,7 +17,7 @@ use crate::{
     State,
     call::Caller,
     problem::Problem,
-    sockets::{HEARTBEAT, POLICY, TRY_AGAIN, close, send},
+    sockets::{POLICY, TRY_AGAIN, close, send},
     v1::Seat,
 };
 
@@ -57,7 +57,7 @@ async fn follow(state: State, actor: Actor, _seat: Seat, mut socket: WebSocket) 
     if send(&state, &mut socket, Message::text(initial)).await.is_err() {
         return close(socket, TRY_AGAIN, "too slow").await;
     }
-    let mut quiet = Instant::now() + HEARTBEAT;
+    let mut quiet = Instant::now() + state.settings.timing.heartbeat;
     loop {
         let message = tokio::select! {
             told = news.recv() => match told {
@@ -89,6 +89,6 @@ async fn follow(state: State, actor: Actor, _seat: Seat, mut socket: WebSocket) 
             metrics::counter!("placet_slow_readers_total").increment(1);
             return close(socket, TRY_AGAIN, "too slow").await;
         }
-        quiet = Instant::now() + HEARTBEAT;
+        quiet = Instant::now() + state.settings.timing.heartbeat;
     }
 }

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use placet_testkit::{Backend, both};
+use placet_testkit::{Backend, Server, both};
 use serde_json::{Value, json};
 
 use super::{
     agent::{Agent, Manner},
     front::{
-        Scene, Talk, decide, front, id, in_time, paused, pending, proxied, ran, record, state, until,
-        until_record,
+        Scene, Talk, decide, front, id, in_time, looking, paused, pending, proxied, ran, record, state,
+        until, until_record,
     },
 };
 use crate::support::until_so;
@@ -41,7 +41,7 @@ both! {
         let mut stream = Talk::New.stream(&bot, "SendStreamingMessage", Talk::New.text("delete a", json!({}))).await;
         let first = stream.next().await.unwrap();
         let task = first["task"].clone();
-        until_so(async || !pending(&ann).await.is_empty()).await;
+        until_so("a question for people", async || !pending(&ann).await.is_empty()).await;
         agent.forget();
         let waiting = pending(&ann).await;
         decide(&ann, &waiting[0], json!({"decision": "approve"})).await;
@@ -61,7 +61,7 @@ both! {
         agent.behave(Manner::BreaksAfterAnswer);
         let waiting = pending(&ann).await;
         decide(&ann, &waiting[0], json!({"decision": "approve"})).await;
-        until_so(async || !agent.answers().is_empty()).await;
+        until_so("an answer at the agent", async || !agent.answers().is_empty()).await;
         agent.behave(Manner::Well);
         in_time(&server, async || record(&ann, &waiting[0]).await["state"] == "succeeded").await;
         assert_eq!((agent.ran(), agent.answers().len()), (ran(&["a"]), 1));
@@ -124,7 +124,7 @@ fn a_pause_that_changed_while_people_decided_is_asked_anew_and_the_old_yes_is_no
         decide(&ann, &shown[0], json!({"decision": "approve"})).await;
         until_record(&ann, &shown[0], "cancelled").await;
         assert_eq!((agent.ran(), agent.answers().len()), (vec![], 0));
-        until_so(async || {
+        until_so("the new question", async || {
             talk.get(&bot, id(&task)).await.unwrap();
             !pending(&ann).await.is_empty()
         })
@@ -137,17 +137,27 @@ fn a_pause_that_changed_while_people_decided_is_asked_anew_and_the_old_yes_is_no
     });
 }
 
+/// Waits until so many attempts at the one delivery have failed.
+async fn tried(server: &Server, attempts: u32) {
+    let failed = format!("SELECT 1 FROM outbox WHERE state = 'waiting' AND attempts = {attempts}");
+    until_so(&format!("failed attempt {attempts}"), async || {
+        !server.kit.place().rows(&failed).await.is_empty()
+    })
+    .await;
+}
+
 #[test]
 fn an_answer_that_may_have_arrived_is_not_sent_again_while_the_agent_may_be_at_it() {
     paused("delete a", async |Scene { server, agent, ann, task, .. }| {
         agent.behave(Manner::SaysNothingAndWaits);
         let waiting = pending(&ann).await;
         decide(&ann, &waiting[0], json!({"decision": "approve"})).await;
-        until_so(async || !agent.answers().is_empty()).await;
-        for _ in 0..20 {
-            server.kit.clock().advance(Duration::from_secs(1));
-            tokio::time::sleep(Duration::from_millis(50)).await;
+        until_so("an answer at the agent", async || !agent.answers().is_empty()).await;
+        for attempts in 1..=4 {
+            tried(server, attempts).await;
+            server.kit.clock().advance(Duration::from_secs(5));
         }
+        tried(server, 5).await;
         assert_eq!(agent.answers().len(), 1, "twenty seconds are not enough to believe that it was lost");
         agent.behave(Manner::Well);
         agent.finish(id(&task));
@@ -162,7 +172,7 @@ fn an_answer_that_may_have_arrived_at_an_agent_that_lost_the_task_has_no_known_o
         agent.behave(Manner::BreaksAfterAnswer);
         let waiting = pending(&ann).await;
         decide(&ann, &waiting[0], json!({"decision": "approve"})).await;
-        until_so(async || !agent.ran().is_empty()).await;
+        until_so("a run at the agent", async || !agent.ran().is_empty()).await;
         agent.forget();
         agent.behave(Manner::Well);
         in_time(server, async || {
@@ -223,7 +233,7 @@ fn a_task_that_ended_badly_after_an_answer_of_unknown_fate_has_no_known_outcome(
     paused("delete a", async |Scene { server, agent, ann, task, waiting, .. }| {
         agent.behave(Manner::SaysNothingAndWaits);
         decide(&ann, &waiting[0], json!({"decision": "approve"})).await;
-        until_so(async || !agent.answers().is_empty()).await;
+        until_so("an answer at the agent", async || !agent.answers().is_empty()).await;
         agent.behave(Manner::Well);
         agent.end(id(&task), "failed");
         // The reader of a task that went on is the last thing that happens to an answer.
@@ -239,7 +249,7 @@ fn a_task_that_was_lost_with_the_answer_has_no_known_outcome_even_if_nobody_read
     paused("delete a", async |Scene { server, agent, bot, ann, task, waiting }| {
         agent.behave(Manner::SaysNothingAndWaits);
         decide(&ann, &waiting[0], json!({"decision": "approve"})).await;
-        until_so(async || !agent.answers().is_empty()).await;
+        until_so("an answer at the agent", async || !agent.answers().is_empty()).await;
         agent.forget();
         let asked = agent.called("GetTask");
         in_time(server, async || agent.called("GetTask") >= asked + 2).await;
@@ -267,7 +277,11 @@ fn a_task_that_looks_paused_while_it_carries_out_the_answer_hears_no_chatter_unt
         assert!(pending(&ann).await.is_empty(), "nobody is asked again");
         agent.behave(Manner::Well);
         agent.end(id(&task), "working");
-        Talk::New.send(&bot, "and now?", json!({"taskId": task["id"]})).await.unwrap();
+        // The pause is over a moment after its request is: until then a message is still refused.
+        until_so("a message that the task takes", async || {
+            Talk::New.send(&bot, "and now?", json!({"taskId": task["id"]})).await.is_ok()
+        })
+        .await;
         assert_eq!(agent.answers().len(), 2);
     });
 }
@@ -326,7 +340,7 @@ fn an_agent_that_has_the_answer_and_is_about_to_go_on_asks_nothing_new() {
                 agent.behave(Manner::EmptiesStatus);
                 decide(&ann, &waiting[0], json!({"decision": "approve"})).await;
                 let at_agent = async || agent.task(id(&task))["status"].get("message").is_none();
-                until_so(at_agent).await;
+                until_so("the answer at the agent", at_agent).await;
                 for _ in 0..5 {
                     assert_eq!(state(&talk.get(&bot, id(&task)).await.unwrap()), "working", "{talk:?}");
                 }
@@ -363,7 +377,7 @@ fn a_task_that_stays_paused_without_a_word_is_put_to_people_in_the_end() {
         agent.hush(id(&task));
         Talk::New.get(&bot, id(&task)).await.unwrap();
         assert_eq!(pending(&ann).await, Vec::<Value>::new(), "it may be about to go on");
-        until_so(async || {
+        until_so("the question in the end", async || {
             server.kit.clock().advance(Duration::from_mins(2));
             Talk::New.get(&bot, id(&task)).await.unwrap();
             pending(&ann).await.len() == 1
@@ -381,10 +395,13 @@ fn whoever_looked_before_the_answer_left_and_sees_another_pause_replaces_nothing
         agent.answer_late();
         let behind = async { Talk::New.get(&bot, id(&task)).await.unwrap() };
         let meanwhile = async {
-            until_so(async || agent.is_asked()).await;
+            until_so("a question for the task", async || agent.is_asked()).await;
             agent.behave(Manner::EmptiesStatus);
             decide(&ann, &waiting[0], json!({"decision": "approve"})).await;
-            until_so(async || agent.task(id(&task))["status"].get("message").is_none()).await;
+            until_so("the answer at the agent", async || {
+                agent.task(id(&task))["status"].get("message").is_none()
+            })
+            .await;
             agent.answer_now(other);
         };
         let (shown, ()) = tokio::join!(behind, meanwhile);
@@ -402,14 +419,14 @@ fn whoever_looked_before_the_answer_left_and_sees_another_pause_replaces_nothing
 fn a_look_that_began_before_the_answer_takes_nothing_back_that_was_asked_after_it() {
     placet_testkit::block_on(async {
         let agent = Agent::start().await;
-        let server = front(Backend::Sqlite, &agent, |_| {}).await;
+        let server = looking(Backend::Sqlite, &agent).await;
         let (bot, ann) = (server.kit.agent("bot").await, server.kit.reviewer("ann").await);
         let task = Talk::New.send(&server.actor(&bot), "delete a", json!({})).await.unwrap();
         // The look at every open task when the server starts.
         agent.answer_late();
         let server = server.restart().await;
         let (bot, ann) = (server.actor(&bot), server.actor(&ann));
-        until_so(async || agent.is_asked()).await;
+        until_so("a question for the task", async || agent.is_asked()).await;
         agent.behave(Manner::LooksPausedAtWork);
         let first = pending(&ann).await.remove(0);
         decide(&ann, &first, json!({"decision": "approve"})).await;
@@ -418,14 +435,15 @@ fn a_look_that_began_before_the_answer_takes_nothing_back_that_was_asked_after_i
         at_work["status"] = json!({"state": "TASK_STATE_WORKING"});
         agent.behave(Manner::Well);
         agent.pause(id(&task), "b");
-        until_so(async || {
+        until_so("the second question", async || {
             Talk::New.get(&bot, id(&task)).await.unwrap();
             pending(&ann).await.len() == 1
         })
         .await;
         agent.answer_now(at_work);
-        // Nothing is to happen, so there is nothing to wait for.
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        // A look begins when the one before it is over, and asks for the task once.
+        let looked = agent.called("GetTask");
+        until_so("looks after the late one", async || agent.called("GetTask") > looked + 2).await;
         decide(&ann, &pending(&ann).await[0], json!({"decision": "approve"})).await;
         until(Talk::New, &bot, id(&task), "completed").await;
         assert_eq!(agent.ran(), ran(&["b"]));

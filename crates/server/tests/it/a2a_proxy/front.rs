@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use placet_server::{Settings, Upstream};
+use placet_server::{Settings, Timing, Upstream};
 use placet_testkit::{Backend, Http, Kit, Lines, Server};
 use serde_json::{Value, json};
 
@@ -13,10 +13,32 @@ pub(super) const PATH: &str = "/a2a/demo/ops";
 
 /// A server in front of an agent.
 pub(super) async fn front(backend: Backend, agent: &Agent, change: impl FnOnce(&mut Upstream)) -> Server {
-    let mut upstream = Upstream::new("demo", "ops", &agent.url);
+    let mut upstream = upstream(agent);
     change(&mut upstream);
-    let settings = Settings { requests_per_second: 0, upstreams: vec![upstream], ..Settings::default() };
+    Server::over(Kit::start(backend).await, behind(upstream, |_| {})).await
+}
+
+/// The agent, as an operator who is in a hurry names it.
+fn upstream(agent: &Agent) -> Upstream {
+    let ask_again_after = Duration::from_millis(50);
+    Upstream { ask_again_after, ..Upstream::new("demo", "ops", &agent.url) }
+}
+
+fn behind(upstream: Upstream, change: impl FnOnce(&mut Timing)) -> Settings {
+    let mut timing = Timing { follow_check: Duration::from_millis(100), ..Timing::default() };
+    change(&mut timing);
+    Settings { requests_per_second: 0, upstreams: vec![upstream], timing, ..Settings::default() }
+}
+
+/// The same, and every open task is looked at all the time.
+pub(super) async fn looking(backend: Backend, agent: &Agent) -> Server {
+    let settings = behind(upstream(agent), |timing| timing.task_look = Duration::from_millis(20));
     Server::over(Kit::start(backend).await, settings).await
+}
+
+/// Another node in front of the same agent.
+pub(super) async fn another(one: &Server, agent: &Agent) -> Server {
+    Server::over(one.kit.another_node().await, behind(upstream(agent), |_| {})).await
 }
 
 /// A version of the protocol, as a client speaks it.
@@ -85,7 +107,7 @@ impl Events {
     /// The next event; nothing at the end.
     pub(super) async fn next(&mut self) -> Option<Value> {
         loop {
-            let line = soon(self.0.next()).await?;
+            let line = soon("an event, or the end of the stream", self.0.next()).await?;
             if let Some(data) = line.strip_prefix("data:") {
                 let body: Value = serde_json::from_str(data).unwrap();
                 return Some(body.get("result").cloned().unwrap_or(body));
@@ -137,7 +159,7 @@ pub(super) async fn record(reviewer: &Http, record: &Value) -> Value {
 /// Waits until the task is seen in this state.
 pub(super) async fn until(talk: Talk, http: &Http, id: &str, wanted: &str) -> Value {
     let mut task = Value::Null;
-    until_so(async || {
+    until_so(&format!("a task that is {wanted}"), async || {
         task = talk.get(http, id).await.unwrap_or_default();
         task["status"]["state"].as_str().is_some_and(|word| plain(word) == wanted)
     })
@@ -148,7 +170,7 @@ pub(super) async fn until(talk: Talk, http: &Http, id: &str, wanted: &str) -> Va
 /// Waits until a record is in this state.
 pub(super) async fn until_record(reviewer: &Http, asked: &Value, wanted: &str) -> Value {
     let mut now = Value::Null;
-    until_so(async || {
+    until_so(&format!("a request that is {wanted}"), async || {
         now = record(reviewer, asked).await;
         now["state"] == wanted
     })
@@ -158,7 +180,7 @@ pub(super) async fn until_record(reviewer: &Http, asked: &Value, wanted: &str) -
 
 /// Waits until it is so, and lets time go by: the clock of the outbox stands still in tests.
 pub(super) async fn in_time(server: &Server, mut is_so: impl AsyncFnMut() -> bool) {
-    until_so(async || {
+    until_so("what takes its time", async || {
         let so = is_so().await;
         if !so {
             server.kit.clock().advance(Duration::from_secs(1));
@@ -167,6 +189,13 @@ pub(super) async fn in_time(server: &Server, mut is_so: impl AsyncFnMut() -> boo
         so
     })
     .await;
+}
+
+/// Waits until every decision was brought to the agent, or found that it need not be.
+pub(super) async fn delivered(server: &Server) {
+    let left = "SELECT 1 FROM outbox WHERE state = 'waiting'";
+    until_so("an outbox with nothing to deliver", async || server.kit.place().rows(left).await.is_empty())
+        .await;
 }
 
 pub(super) fn ran(names: &[&str]) -> Vec<(String, u32)> {

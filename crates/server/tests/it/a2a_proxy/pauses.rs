@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::{
     agent::{Agent, Manner},
     front::{
-        Scene, Talk, decide, front, id, paused, pending, proxied, ran, record, state, until, until_record,
+        Scene, Talk, decide, delivered, front, id, paused, pending, proxied, ran, record, state, until,
+        until_record,
     },
 };
 use crate::support::until_so;
@@ -41,7 +42,7 @@ both! {
             assert_eq!((&waiting[1]["tool"], &waiting[1]["agent"]), (&json!("delete_file"), &json!("bot")));
             decide(&ann, &waiting[0], json!({"decision": "approve"})).await;
             decide(&ann, &waiting[2], json!({"decision": "approve"})).await;
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            delivered(&server).await;
             assert!(agent.answers().is_empty(), "half an answer was sent");
             decide(&ann, &waiting[1], json!({"decision": "deny", "reason": "keep it"})).await;
             let done = until(talk, &bot, id(&task), "completed").await;
@@ -270,7 +271,7 @@ fn when_the_callers_last_key_is_revoked_nothing_of_its_runs() {
             let waiting = pending(&ann).await;
             decide(&ann, &waiting[0], json!({"decision": "approve"})).await;
             server.kit.revoke_key(&bot).await;
-            until_so(async || !agent.answers().is_empty()).await;
+            until_so("an answer at the agent", async || !agent.answers().is_empty()).await;
             assert_eq!(agent.ran(), [], "{:?}", agent.answers());
             assert_eq!(agent.answers()[0]["parts"].as_array().unwrap().len(), 2, "told no to both");
         },
@@ -296,7 +297,7 @@ fn a_pause_of_many_bytes_is_given_up_and_nobody_can_decide_it_elsewhere() {
 
 #[test]
 fn cancelling_withdraws_what_waits_and_nothing_runs() {
-    paused("delete a,b", async |Scene { agent, bot, ann, task, waiting, .. }| {
+    paused("delete a,b", async |Scene { server, agent, bot, ann, task, waiting }| {
         let talk = Talk::New;
         decide(&ann, &waiting[0], json!({"decision": "approve"})).await;
         let gone = talk.call(&bot, "CancelTask", json!({"id": task["id"]})).await.unwrap();
@@ -304,7 +305,7 @@ fn cancelling_withdraws_what_waits_and_nothing_runs() {
         for asked in &waiting {
             assert_eq!(record(&ann, asked).await["state"], "cancelled");
         }
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        delivered(server).await;
         assert_eq!((agent.ran(), agent.answers().len()), (vec![], 0));
     });
 }
@@ -315,7 +316,7 @@ fn cancelling_withdraws_whatever_the_agent_makes_of_it() {
         agent.behave(Manner::IgnoresCancel);
         Talk::New.call(&bot, "CancelTask", json!({"id": task["id"]})).await.unwrap();
         assert_eq!(record(&ann, &waiting[0]).await["state"], "cancelled");
-        until_so(async || !agent.answers().is_empty()).await;
+        until_so("an answer at the agent", async || !agent.answers().is_empty()).await;
         assert_eq!(agent.ran(), [], "it still waited, and was told no");
     });
 }

@@ -128,7 +128,7 @@ fn a_task_that_has_ended_is_not_shown_as_waiting_while_its_agent_is_away() {
     paused("delete a", async |Scene { agent, bot, ann, task, waiting, .. }| {
         agent.behave(Manner::SaysNothingAndWaits);
         decide(&ann, &waiting[0], json!({"decision": "approve"})).await;
-        until_so(async || !agent.answers().is_empty()).await;
+        until_so("an answer at the agent", async || !agent.answers().is_empty()).await;
         // Its end is seen before anybody knows that the answer arrived.
         agent.finish(id(&task));
         assert_eq!(state(&Talk::New.get(&bot, id(&task)).await.unwrap()), "completed");

@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
-use placet_server::{Settings, Upstream};
-use placet_testkit::{Backend, Server, both};
+use placet_testkit::{Backend, both};
 use serde_json::{Value, json};
 
 use super::{
     agent::{Agent, Manner},
-    front::{PATH, Talk, decide, front, id, in_time, pending, proxied, ran, state, until},
+    front::{PATH, Talk, another, decide, front, id, in_time, pending, proxied, ran, state, until},
 };
-use crate::support::{merged, until_so};
+use crate::{
+    push::none_open,
+    support::{merged, until_so},
+};
 
 #[test]
 fn one_stream_goes_on_across_the_pause() {
@@ -54,7 +56,7 @@ fn a_client_that_goes_away_ends_nothing() {
                 Talk::New.stream(&bot, "SendStreamingMessage", Talk::New.text("delete a", json!({}))).await;
             stream.next().await.unwrap();
             drop(stream);
-            until_so(async || !pending(&ann).await.is_empty()).await;
+            until_so("a question for people", async || !pending(&ann).await.is_empty()).await;
             let waiting = pending(&ann).await;
             decide(&ann, &waiting[0], json!({"decision": "approve"})).await;
             until(Talk::New, &bot, "task-1", "completed").await;
@@ -106,17 +108,12 @@ fn a_stream_on_one_node_goes_on_when_people_decide_on_another() {
         let agent = Agent::start().await;
         let one = front(Backend::Postgres, &agent, |_| {}).await;
         let (bot, ann) = (one.kit.agent("bot").await, one.kit.reviewer("ann").await);
-        let settings = Settings {
-            requests_per_second: 0,
-            upstreams: vec![Upstream::new("demo", "ops", &agent.url)],
-            ..Settings::default()
-        };
-        let two = Server::over(one.kit.another_node().await, settings).await;
+        let two = another(&one, &agent).await;
         let (on_one, on_two) = (one.actor(&bot), two.http(Some(&one.kit.token(&ann))));
         let mut stream =
             Talk::New.stream(&on_one, "SendStreamingMessage", Talk::New.text("delete a,b", json!({}))).await;
         stream.next().await.unwrap();
-        until_so(async || pending(&on_two).await.len() == 2).await;
+        until_so("two questions for people", async || pending(&on_two).await.len() == 2).await;
         let waiting = pending(&on_two).await;
         for asked in &waiting {
             decide(&on_two, asked, json!({"decision": "approve"})).await;
@@ -163,7 +160,8 @@ both! {
             talk.get(&bot, id(&task)).await.unwrap();
         }
         server.kit.clock().advance(Duration::from_secs(5));
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        // What is to be told is written down before the task is shown.
+        none_open(&server).await;
         assert_eq!(told.lock().unwrap().len(), 1, "what is looked at again is told once");
         decide(&ann, &pending(&ann).await[0], json!({"decision": "approve"})).await;
         until(talk, &bot, id(&task), "completed").await;

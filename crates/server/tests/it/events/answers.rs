@@ -5,10 +5,16 @@ use placet_testkit::both;
 use super::*;
 use crate::support::{at, decide, merged, with_settings};
 
+/// Waits until so many answers were tried in vain.
+async fn failed(server: &Server, count: usize) {
+    let tried = "SELECT 1 FROM outbox WHERE state = 'waiting' AND attempts > 0";
+    until_so("failed attempts", async || server.kit.place().rows(tried).await.len() == count).await;
+}
+
 both! {
     async fn an_answer_of_each_kind_reaches_the_agent(backend: Backend) {
-        let server = open(backend).await;
-        let local = server.nobody();
+        let mut server = open(backend).await;
+        let (local, mut answered) = (server.nobody(), Vec::new());
         for (kind, answer) in [
             ("permission", json!({"permission": true})),
             ("permission", json!({"permission": false})),
@@ -31,25 +37,28 @@ both! {
             assert_eq!(heard["respondedBy"], json!("open-reviewer"));
             assert_eq!((&heard["hookEvent"]["id"], &heard["hookEvent"]["session_id"]), (&event["id"], &json!("sess-1")));
             assert_eq!(heard["hookEvent"]["humanInTheLoop"]["type"], json!(kind));
-            waiting.nothing_more().await;
+            answered.push(waiting);
+        }
+        for waiting in answered {
+            waiting.nothing_more(&mut server).await;
         }
         server.finish().await;
     }
 
     async fn an_answer_waits_for_a_listener_that_is_away_for_a_while(backend: Backend) {
-        let server = open(backend).await;
+        let mut server = open(backend).await;
         let local = server.nobody();
-        let port = free_port().await;
+        let port = Port::new();
         let mut events = Vec::new();
         for _ in 0..5 {
-            events.push(ask(&local, "permission", &format!("ws://localhost:{port}")).await);
+            events.push(ask(&local, "permission", &format!("ws://localhost:{}", port.number())).await);
         }
         for event in &events {
             respond(&local, event, json!({"permission": true})).await.expect(200);
         }
         // The first attempts fail; the clock stands still, so nothing is tried again before it moves.
-        tokio::time::sleep(Duration::from_millis(600)).await;
-        let mut waiting = Waiting::at(port).await;
+        failed(&server, 5).await;
+        let mut waiting = Waiting::on(port.listen());
         server.kit.clock().advance(Duration::from_secs(3));
         let mut heard: Vec<u64> = Vec::new();
         for _ in 0..5 {
@@ -57,19 +66,19 @@ both! {
         }
         heard.sort_unstable();
         assert_eq!(heard, (1..=5).collect::<Vec<_>>());
-        waiting.nothing_more().await;
+        waiting.nothing_more(&mut server).await;
         server.finish().await;
     }
 
     async fn an_answer_survives_a_restart_before_it_was_delivered(backend: Backend) {
         let server = open(backend).await;
         let local = server.nobody();
-        let port = free_port().await;
-        let event = ask(&local, "permission", &format!("ws://localhost:{port}")).await;
+        let port = Port::new();
+        let event = ask(&local, "permission", &format!("ws://localhost:{}", port.number())).await;
         respond(&local, &event, json!({"permission": true})).await.expect(200);
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        failed(&server, 1).await;
         let server = server.restart().await;
-        let mut waiting = Waiting::at(port).await;
+        let mut waiting = Waiting::on(port.listen());
         server.kit.clock().advance(Duration::from_secs(6));
         let heard = waiting.answer().await;
         assert_eq!((&heard["permission"], &heard["hookEvent"]["id"]), (&json!(true), &event["id"]));
@@ -116,11 +125,11 @@ fn a_second_answer_is_refused_and_the_first_one_stands() {
             }
         }
         assert_eq!(waiting.answer().await["permission"], json!(false));
-        waiting.nothing_more().await;
         assert_eq!(
             read(&local, &event).await["humanInTheLoopStatus"]["response"]["permission"],
             json!(false)
         );
+        waiting.nothing_more(server).await;
     });
 }
 

@@ -153,7 +153,7 @@ fn a_status_that_the_client_sends_is_not_believed() {
 fn a_timeout_is_enforced_recorded_and_final() {
     on_sqlite(async |server| {
         let (local, ann) = (server.nobody(), server.reviewer("ann").await);
-        let mut waiting = Waiting::start().await;
+        let waiting = Waiting::start().await;
         let event = told(&local, question("permission", &json!(waiting.url), json!({"timeout": 1.5}))).await;
         server.kit.clock().advance(std::time::Duration::from_millis(1600));
         assert_eq!(read(&local, &event).await["humanInTheLoopStatus"], json!({"status": "timeout"}));
@@ -165,7 +165,8 @@ fn a_timeout_is_enforced_recorded_and_final() {
         assert_eq!(respond(&ann, &event, json!({"permission": true})).await.status, 409);
         assert_eq!(read(&local, &event).await["humanInTheLoopStatus"], json!({"status": "timeout"}));
         // Nobody said no, so nobody is told no.
-        waiting.nothing_more().await;
+        assert_eq!(server.kit.place().rows("SELECT 1 FROM outbox").await.len(), 0);
+        waiting.nothing_more(server).await;
     });
 }
 

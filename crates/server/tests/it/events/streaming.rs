@@ -20,7 +20,7 @@ both! {
         let told_here = frame(&mut socket).await;
         assert_eq!(told_here, json!({"type": "event", "data": read(&local, &asked).await}));
         assert_eq!(told_here["data"]["humanInTheLoopStatus"]["response"]["respondedBy"], json!("ann"));
-        quiet(&mut socket).await;
+        told_everything(&local, &mut socket).await;
         server.finish().await;
     }
 }
@@ -35,13 +35,13 @@ fn an_answer_is_told_once_and_other_changes_are_not() {
         assert_eq!(frame(&mut socket).await["data"]["id"], asked["id"]);
         server.kit.clock().advance(Duration::from_secs(6));
         server.kit.gate().sweep().await.expect("deadlines can take effect");
-        quiet(&mut socket).await;
+        told_everything(&local, &mut socket).await;
         let answered = ask(&local, "permission", "").await;
         assert_eq!(frame(&mut socket).await["data"]["humanInTheLoopStatus"]["status"], json!("pending"));
         respond(&local, &answered, json!({"permission": true})).await.expect(200);
         assert_eq!(respond(&local, &answered, json!({"permission": true})).await.status, 409);
         assert_eq!(frame(&mut socket).await["data"]["humanInTheLoopStatus"]["status"], json!("responded"));
-        quiet(&mut socket).await;
+        told_everything(&local, &mut socket).await;
         // Who comes later is told how things stand, and no more.
         let mut later = Socket::open(&local, "/stream").await;
         let initial = frame(&mut later).await;
@@ -51,8 +51,9 @@ fn an_answer_is_told_once_and_other_changes_are_not() {
             .iter()
             .map(|event| &event["humanInTheLoopStatus"]["status"])
             .collect();
-        assert_eq!(statuses, [&json!("timeout"), &json!("responded")]);
-        quiet(&mut later).await;
+        let responded = json!("responded");
+        assert_eq!(statuses, [&json!("timeout"), &responded, &responded, &responded]);
+        told_everything(&local, &mut later).await;
     });
 }
 
@@ -71,7 +72,7 @@ fn a_stream_ends_when_its_key_is_revoked_and_what_readers_say_is_ignored() {
             told(&bot, event()).await;
             assert_eq!(frame(&mut socket).await["type"], json!("event"));
             server.kit.revoke_key(&ann).await;
-            let closed = soon(async {
+            let closed = soon("the end of the stream", async {
                 loop {
                     match socket.0.next().await {
                         Some(Ok(Message::Close(frame))) => return frame.map(|frame| u16::from(frame.code)),

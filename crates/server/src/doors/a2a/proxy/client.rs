@@ -1,6 +1,6 @@
 //! The stream of one client: the task as it stands, and then everything that is told of it.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
@@ -18,9 +18,6 @@ use super::{
     snapshot::snapshot,
 };
 use crate::{State, v1};
-
-/// How often a follower makes sure that its task is still read by somebody.
-const CHECK: Duration = Duration::from_secs(3);
 
 /// The stream of one client.
 pub(super) struct Client {
@@ -57,7 +54,7 @@ impl Client {
         let mut beat = tokio::time::interval(HEARTBEAT);
         beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         beat.tick().await;
-        let mut check = tokio::time::interval(CHECK);
+        let mut check = tokio::time::interval(self.state.settings.timing.follow_check);
         check.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {

@@ -54,6 +54,8 @@ pub struct Upstream {
     pub patience: Duration,
     /// How long a task must still wait for an answer whose fate is unknown before that answer is sent again.
     pub resend_after: Duration,
+    /// How long after it did not know a task it is asked for it once more.
+    pub ask_again_after: Duration,
 }
 
 // The token stays out of logs.
@@ -87,6 +89,7 @@ impl Upstream {
             callers: None,
             patience: Duration::from_mins(10),
             resend_after: Duration::from_mins(1),
+            ask_again_after: Duration::from_millis(750),
         }
     }
 

@@ -1,7 +1,5 @@
 //! A task as its agent tells it now, and how its client sees it.
 
-use std::time::Duration;
-
 use placet_a2a::{Fault, Operation, SeenTask, Status, TaskState};
 use serde_json::{Value, json, value::RawValue};
 
@@ -17,8 +15,6 @@ use super::{
 };
 use crate::State;
 
-/// How long after an agent did not know a task it is asked again.
-const SURELY: Duration = Duration::from_millis(750);
 /// Why a task that its agent has forgotten cannot go on.
 pub(super) const UNKNOWN: &str = "the agent does not know it any more";
 
@@ -87,7 +83,7 @@ pub(super) async fn fetch(
     if !answered.as_ref().is_err_and(Trouble::is_missing_task) {
         return answered;
     }
-    tokio::time::sleep(SURELY).await;
+    tokio::time::sleep(agent.settings.ask_again_after).await;
     agent.call(&calling, Operation::Get, &params, QUICK).await
 }
 

@@ -1,7 +1,7 @@
 //! A look at every open task now and then, and at all of them when the server starts: what was missed is found, and what went
 //! on elsewhere is known.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc};
 
 use placet_gate::{GateError, NoteFilter};
 use tokio_util::sync::CancellationToken;
@@ -16,8 +16,6 @@ use super::{
 };
 use crate::State;
 
-/// How often.
-const EVERY: Duration = Duration::from_secs(20);
 /// How many tasks are looked at together.
 const PAGE: u32 = 100;
 const AT_ONCE: usize = 8;
@@ -27,7 +25,7 @@ pub(crate) async fn run(state: State, cancel: CancellationToken) {
     if state.proxy.is_empty() {
         return;
     }
-    let mut tick = tokio::time::interval(EVERY);
+    let mut tick = tokio::time::interval(state.settings.timing.task_look);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {

@@ -1,7 +1,5 @@
 //! The desk's tasks, as the ledger tells of them, and a look now and then at what is left to be told.
 
-use std::time::Duration;
-
 use placet_a2a::Version;
 use placet_core::{Actor, Auth, Role};
 use placet_gate::{GateError, News, Note};
@@ -11,9 +9,6 @@ use crate::{
     State,
     doors::a2a::desk::{self, SOURCE},
 };
-
-/// How often what is left to be told is looked for.
-const LOOK: Duration = Duration::from_secs(1);
 
 /// Tells of the desk's tasks, and of whatever is left to be told, until the server closes.
 pub(crate) async fn run(state: State) {
@@ -26,7 +21,7 @@ pub(crate) async fn run(state: State) {
             Ok(()) | Err(GateError::Closing) => return,
             Err(error) => tracing::warn!(%error, "tasks cannot be followed; trying again"),
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(state.settings.timing.push_look).await;
     }
 }
 
@@ -34,7 +29,8 @@ async fn follow(state: &State) -> Result<(), GateError> {
     // From before everything is looked at, so that nothing falls between the two.
     let mut feed = state.gate.feed(None).await?;
     missed(state).await?;
-    let mut look = tokio::time::interval(LOOK);
+    let often = state.settings.timing.push_look;
+    let mut look = tokio::time::interval(often);
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
@@ -44,7 +40,7 @@ async fn follow(state: &State) -> Result<(), GateError> {
                 let began = tokio::time::Instant::now();
                 left_over(state).await?;
                 // Where much is left over, looking at it must not become the main work.
-                look.reset_after(LOOK.max(began.elapsed() * 10));
+                look.reset_after(often.max(began.elapsed() * 10));
             }
         }
     }

@@ -8,16 +8,18 @@ use placet_egress::Http;
 
 use super::wish::{Attempt, Pending, Wish};
 
-/// How long a receiver may take.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 /// Posts a state of a task. Redirects are not followed: wherever they lead to was not checked.
-pub(super) async fn post(http: &Http, wish: &Wish, pending: &Pending) -> (Attempt, String) {
+pub(super) async fn post(
+    http: &Http,
+    wish: &Wish,
+    pending: &Pending,
+    timeout: Duration,
+) -> (Attempt, String) {
     let (body, media) = wish.version().pushed(pending.task.clone());
     let Some(headers) = headers(wish, media) else {
         return (Attempt::Refused, "its token or credentials cannot be sent in a header".to_owned());
     };
-    match http.call(Method::POST, &wish.url, headers, Bytes::from(body.to_string()), PATIENCE).await {
+    match http.call(Method::POST, &wish.url, headers, Bytes::from(body.to_string()), timeout).await {
         Ok(answer) if answer.status().is_success() => (Attempt::Taken, String::new()),
         Ok(answer) if answer.status() == StatusCode::GONE => (Attempt::Refused, "it answers 410".to_owned()),
         Ok(answer) => (Attempt::Failed, format!("it answers {}", answer.status().as_u16())),

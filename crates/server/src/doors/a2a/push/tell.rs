@@ -123,7 +123,7 @@ async fn deliver(state: &State, mut note: Note, mut wish: Wish) -> Result<(), Ga
             tokio::time::sleep(GRACE).await;
         };
         let (attempt, why) = tokio::select! {
-            done = post(http, &wish, &pending) => done,
+            done = post(http, &wish, &pending, state.settings.timing.push_timeout) => done,
             () = late => (Attempt::Failed, "the server stops".to_owned()),
         };
         count(&note, attempt, &why);
