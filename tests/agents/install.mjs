@@ -1,11 +1,11 @@
-// Installs the agents, makes sure that each starts, and writes down which the registry does not have for this platform.
+// Installs the agents that are named, or all: `npm run agents [-- NAME…]`. Makes sure that each starts, and writes down which the registry does not have for this platform.
 //
-// An agent is left out only for that reason, and by name. Everything else that goes wrong is an error: a test that does
+// An agent that is wanted is left out only for that reason, and by name. Everything else that goes wrong is an error: a test that does
 // not run must not look like one that passes.
 
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LIST } from "./lib/absence.mjs";
@@ -19,11 +19,21 @@ const agents = [
   { name: "opencode", package: "opencode-ai", command: "opencode" },
 ];
 
-const wanted = JSON.parse(await readFile(join(here, "package.json"), "utf8")).devDependencies;
+const named = process.argv.slice(2);
+for (const name of named) {
+  if (!agents.some((agent) => agent.name === name)) {
+    throw new Error(`there is no agent ${name}: name some of ${agents.map((agent) => agent.name).join(", ")}`);
+  }
+}
+const chosen = agents.filter(({ name }) => named.length === 0 || named.includes(name));
+
+const { agents: wanted, devDependencies } = JSON.parse(await readFile(join(here, "package.json"), "utf8"));
 if (await installed()) {
   console.log("the agents are installed");
 } else {
-  const words = ["install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"];
+  const packages = chosen.map((agent) => `${agent.package}@${wanted[agent.package]}`);
+  const options = ["--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"];
+  const words = ["install", ...options, ...packages];
   console.log(`npm ${words.join(" ")}`);
   const result = await run("npm", words, 600_000);
   if (result.code !== 0) {
@@ -34,23 +44,33 @@ if (await installed()) {
 // Written again when all is well: after a failure everything is installed anew.
 await rm(LIST, { force: true });
 const found = {};
-for (const agent of agents) {
+for (const agent of chosen) {
   const version = wanted[agent.package];
   const absent = await missing(agent, version);
   found[agent.name] = absent ? { absent } : { version };
   console.log(absent ? `NOT TESTED: ${absent}` : `${agent.name} ${version} starts`);
 }
-if (agents.every(({ name }) => found[name].absent)) {
+if (chosen.every(({ name }) => found[name].absent)) {
   throw new Error("not one agent could be installed");
+}
+for (const { name } of agents) {
+  found[name] ??= { absent: `${name}, because only ${named.join(" and ")} were asked for` };
 }
 await writeFile(LIST, `${JSON.stringify(found, null, 2)}\n`);
 
-/** Whether the last install was complete, and of these versions. */
+/** Whether the last install was complete, and has these packages in these versions. */
 async function installed() {
-  const [list, wish] = await Promise.all(
-    [LIST, join(here, "package.json")].map((file) => stat(file).catch(() => null)),
-  );
-  return list !== null && list.mtimeMs > wish.mtimeMs;
+  if (!existsSync(LIST)) {
+    return false;
+  }
+  const names = [...chosen.map((agent) => agent.package), ...Object.keys(devDependencies)];
+  for (const name of names) {
+    const text = await readFile(join(here, "node_modules", name, "package.json"), "utf8").catch(() => "{}");
+    if (JSON.parse(text).version !== (wanted[name] ?? devDependencies[name])) {
+      return false;
+    }
+  }
+  return true;
 }
 
 /** Why the agent cannot be tested here; nothing if it starts. */

@@ -5,6 +5,6 @@ import pytest
 # What is asserted there says what it saw, as it does in the tests.
 pytest.register_assert_rewrite("support")
 
-from support import reviewer, server, standing_server
+from support import reviewer, server, standing_server, stock
 
-__all__ = ["reviewer", "server", "standing_server"]
+__all__ = ["reviewer", "server", "standing_server", "stock"]

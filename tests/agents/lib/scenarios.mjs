@@ -4,12 +4,8 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { absence } from "./absence.mjs";
 import { commands, delegated, Scene } from "./scene.mjs";
-
-/** Long enough for a call that is not held to run. */
-const HELD = 500;
 
 /**
  * One fact: what the model asks for, how the hook is installed if not as usual, and what must come of it.
@@ -241,7 +237,7 @@ export async function play(agent, scenario, { install = scenario.install, t } = 
 export async function held(scene) {
   const request = await scene.pending();
   const before = await scene.effects();
-  await sleep(HELD);
+  await scene.fence();
   assert.deepEqual(await scene.effects(), before, "it ran before anybody had decided");
   return request;
 }

@@ -202,6 +202,19 @@ export class Scene {
     return existsSync(file) ? (await readFile(file, "utf8")).trimEnd().split("\n") : [];
   }
 
+  /** The same program, started later and elsewhere, has run: a call that was not held would have run before it. */
+  async fence() {
+    const elsewhere = join(this.root, "fence");
+    await mkdir(elsewhere, { recursive: true });
+    await copyFile(join(this.work, "effect"), join(elsewhere, "effect"));
+    for (let turn = 0; turn < 5; turn += 1) {
+      const options = { cwd: elsewhere, env: { PATH: process.env.PATH } };
+      assert.equal((await run(join(elsewhere, "effect"), ["fence"], options, LIMIT)).code, 0);
+      // And the server has answered, which the hook of a call that is not held would not have waited for.
+      await this.requests();
+    }
+  }
+
   /** What the model was told of its calls, in order. */
   told() {
     return [...this.model.seen.results.values()];

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pty from "@lydell/node-pty";
 
 /** How often a key is pressed until it has an effect: a dialog takes none in its first moments. */
-const PRESSES = 60;
+const PRESSES = 120;
 
 /** Starts the agent of a scene at a terminal. It does not end by itself: closing the scene ends it. */
 export function atTerminal(scene, words) {
@@ -64,7 +64,7 @@ export async function becomes(scene, state) {
     if (states.length === 1 && states[0] === state) {
       return;
     }
-    assert.ok(look < 400, `it does not become ${state}: ${states}`);
+    assert.ok(look < 1_200, `it does not become ${state}: ${states}`);
     await sleep(50);
   }
 }

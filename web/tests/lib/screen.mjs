@@ -1,6 +1,7 @@
 // Where things are on the screen, by what people and screen readers see.
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
+import { quiet } from "./browser.mjs";
 import { BOUND } from "./server.mjs";
 
 /** Buttons do nothing for a moment after what is shown has changed. */
@@ -11,8 +12,11 @@ export const UNDO = 5_000;
 /** Time passes in the page, and only there: what is due by then happens now. */
 export const pass = (page, milliseconds) => page.clock.fastForward(milliseconds);
 
-/** The moment is over in which buttons do nothing. */
-export const settle = (page) => pass(page, SETTLE);
+/** Everything is shown, and the moment is over in which buttons do nothing. What comes later begins another one. */
+export async function settle(page) {
+  await quiet(page);
+  await pass(page, SETTLE);
+}
 
 /** Time stands still in the page, and buttons act: what has a time to think again is not sent until time passes. */
 export async function freeze(page) {

@@ -97,7 +97,7 @@ async def test_an_outage_in_the_middle_of_a_wait_ends_with_the_budget(placet_gat
         running = asyncio.create_task(client.hold(delete("a")))
         await asyncio.to_thread(placet_gateway.next)
         placet_gateway.down()
-        held = await asyncio.wait_for(running, 5)
+        held = await asyncio.wait_for(running, 60)
         assert held.status == "unreachable"
         assert "nobody said no" in held.message
 

@@ -5,21 +5,30 @@ from __future__ import annotations
 from .effects import Effects
 from .proxy import HANG, LOSE, REFUSE, Once, Proxy, eventually
 from .reviewer import Reviewer
-from .server import Server
+from .server import Server, Stock
 
 import pytest  # isort: skip
 
 
+@pytest.fixture(scope="session")
+def stock(tmp_path_factory):
+    """Servers for the tests that want one of their own."""
+    servers = Stock(tmp_path_factory.mktemp("placet"))
+    yield servers
+    servers.close()
+
+
 @pytest.fixture
-def server(tmp_path, monkeypatch):
+def server(stock, monkeypatch):
     """A real server on a free port over an empty data folder; agent `bot`, reviewers `ann` and `bob`, and an admin.
 
     PLACET_URL and PLACET_TOKEN point at it, as the agent `bot`.
     """
-    with Server(tmp_path / "placet-data") as running:
-        monkeypatch.setenv("PLACET_URL", running.url)
-        monkeypatch.setenv("PLACET_TOKEN", running.agent)
-        yield running
+    running = stock.take()
+    monkeypatch.setenv("PLACET_URL", running.url)
+    monkeypatch.setenv("PLACET_TOKEN", running.agent)
+    yield running
+    stock.give_back(running)
 
 
 @pytest.fixture(scope="session")
@@ -38,5 +47,5 @@ def reviewer(server):
 
 __all__ = [
     "HANG", "LOSE", "REFUSE", "Effects", "Once", "Proxy", "Reviewer", "Server", "eventually", "reviewer", "server",
-    "standing_server",
+    "standing_server", "stock",
 ]  # fmt: skip
