@@ -4,7 +4,7 @@ use std::{
     io,
     net::IpAddr,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -15,14 +15,15 @@ use placet_core::{Actor, AllOf, DecisionWord, Seat};
 use placet_egress::{Limits, Resolve, Resolved, Rules, Sockets};
 use placet_gate::{NewEvent, Notice, SeenEvent};
 use placet_notify::Callbacks;
-use placet_testkit::{Backend, Kit, both};
+use placet_testkit::{Backend, Kit, both, found, soon};
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, sync::mpsc, task::JoinSet, time::timeout};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::mpsc,
+    task::JoinSet,
+};
 use tokio_tungstenite::{accept_async, tungstenite::Message};
 use tokio_util::sync::{CancellationToken, DropGuard};
-
-/// Long enough for what is not held back to happen.
-const WHILE: Duration = Duration::from_millis(300);
 
 /// What an agent that listens sees of each connection.
 #[derive(Debug, PartialEq)]
@@ -37,7 +38,8 @@ enum Heard {
 struct Agent {
     port: u16,
     heard: mpsc::UnboundedReceiver<Heard>,
-    connections: Arc<AtomicUsize>,
+    // The ports that connections came from, in the order in which they came.
+    connections: Arc<Mutex<Vec<u16>>>,
     _task: JoinSet<()>,
 }
 
@@ -46,12 +48,12 @@ impl Agent {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (tell, heard) = mpsc::unbounded_channel();
-        let connections = Arc::new(AtomicUsize::new(0));
-        let (mut task, count) = (JoinSet::new(), connections.clone());
+        let connections = Arc::new(Mutex::new(Vec::new()));
+        let (mut task, came) = (JoinSet::new(), connections.clone());
         task.spawn(async move {
             let mut sockets = JoinSet::new();
-            while let Ok((stream, _)) = listener.accept().await {
-                count.fetch_add(1, Ordering::SeqCst);
+            while let Ok((stream, from)) = listener.accept().await {
+                came.lock().unwrap().push(from.port());
                 let tell = tell.clone();
                 sockets.spawn(async move {
                     let Ok(mut socket) = accept_async(stream).await else { return };
@@ -74,7 +76,7 @@ impl Agent {
     }
 
     async fn hears(&mut self) -> Heard {
-        timeout(Duration::from_secs(20), self.heard.recv()).await.expect("it never came").expect("it listens")
+        soon("the agent to hear something", self.heard.recv()).await.expect("it listens")
     }
 
     async fn hears_permission(&mut self) -> Value {
@@ -84,13 +86,24 @@ impl Agent {
         }
     }
 
-    async fn hears_nothing(&mut self) {
-        let heard = timeout(WHILE, self.heard.recv()).await;
-        assert!(heard.is_err(), "{heard:?}");
+    /// What was heard is all there is to hear, of so many connections. The worker has ended.
+    async fn heard_nothing_else(&mut self, connections: usize) {
+        self.had_connections(connections).await;
+        assert!(self.heard.try_recv().is_err());
+    }
+
+    /// So many connections came. The worker has ended, and a connection of our own comes after all of its own.
+    async fn had_connections(&self, connections: usize) {
+        let knock = TcpStream::connect(("127.0.0.1", self.port)).await.unwrap();
+        let own = knock.local_addr().unwrap().port();
+        let before = found("our own connection", async || {
+            self.connections.lock().unwrap().iter().position(|port| *port == own)
+        });
+        assert_eq!(before.await, connections);
     }
 
     fn connections(&self) -> usize {
-        self.connections.load(Ordering::SeqCst)
+        self.connections.lock().unwrap().len()
     }
 }
 
@@ -100,6 +113,8 @@ struct Scene {
     bot: Actor,
     ann: Actor,
     running: (DropGuard, JoinSet<()>),
+    // Called last when a test must see that nothing was called before.
+    fence: Agent,
 }
 
 impl Scene {
@@ -109,12 +124,28 @@ impl Scene {
 
     async fn calling(backend: Backend, sockets: Sockets) -> Self {
         let kit = Kit::start(backend).await;
+        let worker = Callbacks::new(kit.gate().clone(), sockets);
+        Self::over(kit, worker).await
+    }
+
+    async fn over(kit: Kit, worker: Callbacks) -> Self {
         let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
         let (cancel, mut task) = (CancellationToken::new(), JoinSet::new());
-        task.spawn(Callbacks::new(kit.gate().clone(), sockets).run(cancel.clone()));
+        task.spawn(worker.run(cancel.clone()));
+        let fence = Agent::listens().await;
+        let mut scene = Self { kit, bot, ann, running: (cancel.drop_guard(), task), fence };
         // A worker that is not there yet is not told.
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        Self { kit, bot, ann, running: (cancel.drop_guard(), task) }
+        scene.fence().await;
+        scene
+    }
+
+    /// Comes back when the worker has done what it was told before: it gets ready for one thing after the other.
+    async fn fence(&mut self) {
+        let seen = self.asked(&self.fence.url()).await;
+        let notice = found("a worker", async || self.kit.gate().answering(&seen)).await;
+        assert_eq!(self.fence.hears().await, Heard::Connected);
+        drop(notice);
+        assert_eq!(self.fence.hears().await, Heard::Silent);
     }
 
     /// A question whose answer is awaited there.
@@ -137,16 +168,13 @@ impl Scene {
 
     /// What the outbox says in the end.
     async fn deliveries(&self) -> Vec<String> {
-        for _ in 0..200 {
+        found("the end of every delivery", async || {
             let rows = self.kit.place().rows("SELECT state FROM outbox").await;
             let states: Vec<String> =
                 rows.iter().map(|row| row[0].as_str().unwrap_or_default().to_owned()).collect();
-            if !states.iter().any(|state| state == "waiting") {
-                return states;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        panic!("it still waits");
+            (!states.iter().any(|state| state == "waiting")).then_some(states)
+        })
+        .await
     }
 
     async fn finish(self) {
@@ -161,21 +189,25 @@ both! {
     async fn the_agent_is_connected_to_before_the_answer_is_committed_and_hears_it_after(backend: Backend) {
         let scene = Scene::start(backend).await;
         let mut agent = Agent::listens().await;
-        let seen = scene.asked(&agent.url()).await;
+        let (seen, later) = (scene.asked(&agent.url()).await, scene.asked(&agent.url()).await);
         let request = seen.request.clone().unwrap();
         let held = scene.kit.place().hold().await;
         let notice = scene.answering(&seen);
         let mut deciding = Box::pin(scene.kit.approve(&scene.ann, &request));
-        assert!(timeout(WHILE, &mut deciding).await.is_err(), "nothing can be committed");
+        assert!(futures_util::poll!(&mut deciding).is_pending(), "nothing can be committed");
         assert_eq!(agent.hears().await, Heard::Connected);
-        agent.hears_nothing().await;
+        // A connection that is made after the decision was given. An answer before its commit would come earlier.
+        let fence = scene.answering(&later);
+        assert_eq!(agent.hears().await, Heard::Connected);
+        drop(fence);
+        assert_eq!(agent.hears().await, Heard::Silent);
+        assert!(futures_util::poll!(&mut deciding).is_pending(), "nothing can be committed");
         drop(held);
         notice.answered(&deciding.await.unwrap());
         assert_eq!(agent.hears_permission().await, json!(true));
-        agent.hears_nothing().await;
-        assert_eq!(agent.connections(), 1);
         assert_eq!(scene.deliveries().await, ["delivered"]);
         scene.finish().await;
+        agent.heard_nothing_else(2).await;
     }
 
     async fn an_answer_that_lost_is_never_sent_and_the_one_that_won_is(backend: Backend) {
@@ -194,10 +226,9 @@ both! {
         // What the ledger says of a commit may come a moment later, and a line that nobody answers is closed.
         assert_eq!(agent.hears_permission().await, json!(false));
         drop(notice);
-        agent.hears_nothing().await;
-        assert_eq!(agent.connections(), 1);
         assert_eq!(scene.deliveries().await, ["delivered"]);
         scene.finish().await;
+        agent.heard_nothing_else(1).await;
     }
 }
 
@@ -222,7 +253,9 @@ fn a_connection_without_an_answer_is_closed() {
 #[test]
 fn a_connection_whose_answer_does_not_come_is_closed_after_a_while() {
     placet_testkit::block_on(async {
-        let scene = Scene::start(Backend::Sqlite).await;
+        let kit = Kit::start(Backend::Sqlite).await;
+        let worker = Callbacks::new(kit.gate().clone(), Sockets::new(Rules::default()));
+        let scene = Scene::over(kit, worker.with_patience(Duration::from_millis(100))).await;
         let mut agent = Agent::listens().await;
         let seen = scene.asked(&agent.url()).await;
         let _kept = scene.answering(&seen);
@@ -237,11 +270,9 @@ fn a_vote_that_leaves_the_question_open_is_no_answer() {
     placet_testkit::block_on(async {
         let two = AllOf { all: vec![Seat { people: 2, team: None }] };
         let kit = Kit::with(Backend::Sqlite, |settings| settings.needs.any = vec![two]).await;
-        let (cancel, mut task) = (CancellationToken::new(), JoinSet::new());
-        let sockets = Sockets::new(Rules::default());
-        task.spawn(Callbacks::new(kit.gate().clone(), sockets).run(cancel.clone()));
-        let (bot, ann, bob) = (kit.agent("bot").await, kit.reviewer("ann").await, kit.reviewer("bob").await);
-        let scene = Scene { kit, bot, ann, running: (cancel.drop_guard(), task) };
+        let worker = Callbacks::new(kit.gate().clone(), Sockets::new(Rules::default()));
+        let bob = kit.reviewer("bob").await;
+        let scene = Scene::over(kit, worker).await;
         let mut agent = Agent::listens().await;
         let seen = scene.asked(&agent.url()).await;
         let notice = scene.answering(&seen);
@@ -259,27 +290,41 @@ fn a_vote_that_leaves_the_question_open_is_no_answer() {
 #[test]
 fn one_question_has_one_connection_and_all_together_have_not_more_than_64() {
     placet_testkit::block_on(async {
-        let scene = Scene::start(Backend::Sqlite).await;
-        let agent = Agent::listens().await;
+        let kit = Kit::start(Backend::Sqlite).await;
+        let worker = Callbacks::new(kit.gate().clone(), Sockets::new(Rules::default()));
+        // No connection ends by itself while they are counted.
+        let mut scene = Scene::over(kit, worker.with_patience(Duration::from_hours(1))).await;
+        let mut agent = Agent::listens().await;
         let mut asked = Vec::new();
         for _ in 0..80 {
             asked.push(scene.asked(&agent.url()).await);
         }
         let mut kept = Vec::new();
         for _ in 0..5 {
-            kept.extend(scene.kit.gate().answering(&asked[0]));
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            kept.push(scene.answering(&asked[0]));
         }
-        tokio::time::sleep(WHILE).await;
+        assert_eq!(agent.hears().await, Heard::Connected);
+        scene.fence().await;
         assert_eq!(agent.connections(), 1, "five people, one question");
         for seen in &asked {
-            kept.extend(scene.kit.gate().answering(seen));
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            // The worker is told of so many at once and not of more.
+            kept.push(found("room to tell the worker", async || scene.kit.gate().answering(seen)).await);
         }
-        tokio::time::sleep(WHILE).await;
-        assert_eq!(agent.connections(), 64);
+        for _ in 1..64 {
+            assert_eq!(agent.hears().await, Heard::Connected);
+        }
+        // One ends and makes room for one. By then the worker has passed over all that found none.
+        drop(kept.remove(0));
+        assert_eq!(agent.hears().await, Heard::Silent);
+        let last = asked.last().unwrap();
+        found("the room of the one that ended", async || {
+            kept.extend(scene.kit.gate().answering(last));
+            (agent.connections() > 64).then_some(())
+        })
+        .await;
         drop(kept);
         scene.finish().await;
+        agent.had_connections(65).await;
     });
 }
 
@@ -300,11 +345,11 @@ async fn called(host: &str, listed: &[&str], names: Vec<&'static str>) -> (Vec<S
     let names = Arc::new(Names(names, AtomicUsize::new(0)));
     let rules = Rules::new(listed.iter().map(|host| (*host).to_owned()));
     let sockets = Sockets::with(rules, Limits::default(), names.clone());
-    let scene = Scene::calling(Backend::Sqlite, sockets).await;
+    let mut scene = Scene::calling(Backend::Sqlite, sockets).await;
     let agent = Agent::listens().await;
     let seen = scene.asked(&format!("ws://{host}:{}", agent.port)).await;
     let notice = scene.answering(&seen);
-    tokio::time::sleep(WHILE).await;
+    scene.fence().await;
     let decided =
         scene.kit.gate().decide(&scene.ann, Kit::decision(&seen.request.unwrap(), DecisionWord::Approve));
     notice.answered(&decided.await.unwrap());
