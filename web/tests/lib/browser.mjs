@@ -61,8 +61,8 @@ export async function signedIn(
   context.setDefaultTimeout(BOUND);
   // The clock that the test moves also stands in for frames. Who scrolls has to wait for one that is painted.
   await context.addInitScript(() => {
-    const frame = window.requestAnimationFrame.bind(window);
-    window.painted = () => new Promise((done) => frame(() => frame(done)));
+    const [frame, later] = [window.requestAnimationFrame.bind(window), window.setTimeout.bind(window)];
+    window.painted = () => new Promise((done) => frame(() => later(done)));
   });
   if (clock) await context.clock.install();
   const page = await context.newPage();

@@ -157,7 +157,7 @@ test("a server of another version is named as such", async () => {
 
 test("an answer that takes too long is asked for again, and makes one request", async () => {
   proxy.rule = (_, count) => (count === 0 ? "hang" : undefined);
-  const running = agent({ timeout: 200 }).run(call(), effects.run);
+  const running = agent({ timeout: "1s", outageBudget: "1m" }).run(call(), effects.run);
   await ann.approve(mine);
   expect(await running).toEqual({ ran: 1 });
   expect(await onRecord()).toHaveLength(1);
@@ -192,7 +192,7 @@ test("a busy server is left alone for as long as it asks", async () => {
     each === "POST /v1/requests" && count === 0 ? { ...busy, headers: { "retry-after": "1" } } : undefined;
   tool = `free.${tool}`;
   const pauses = vi.spyOn(globalThis, "setTimeout");
-  expect(await agent({ timeout: 900 }).run(call(), effects.run)).toEqual({ ran: 1 });
+  expect(await agent({ timeout: "1m" }).run(call(), effects.run)).toEqual({ ran: 1 });
   // The one pause that is as long as the server asked for; nothing else here takes a second.
   expect(pauses.mock.calls.filter(([, ms]) => ms !== undefined && ms >= 1_000 && ms <= 2_000)).toHaveLength(
     1,
@@ -372,9 +372,11 @@ test("a server that is killed and comes back wakes those who wait, and the call 
 });
 
 test("a server that stays away while a call waits ends the wait without a run", async () => {
-  const placet = agent({ outageBudget: 300, timeout: 200 });
+  const placet = agent({ outageBudget: 300 });
   const running = placet.run(call(), effects.run);
   const { id } = await ann.pending(mine);
+  // The request is on record before its agent has heard so.
+  await expect.poll(() => placet.waiting.state.waiting, { timeout: BOUND }).toBe(1);
   proxy.rule = () => "refuse";
   proxy.cut();
   expect(await running).toMatchObject({ status: "unreachable", request: id });

@@ -312,7 +312,7 @@ test("a page asks, waits on a stream and runs what was approved, with the files 
     await page.goto(`${proxy.url}/page#token=${server.agentKey}`);
     await ann.approve((record) => record.tool === "page.double");
     await ann.deny("not from a page", (record) => record.tool === "page.denied");
-    await page.waitForFunction(() => document.title === "done", undefined, { timeout: 20_000 });
+    await page.waitForFunction(() => document.title === "done", undefined, { timeout: BOUND });
     expect(JSON.parse((await page.textContent("body")) ?? "")).toMatchObject({
       inMemory: 8,
       noStore: expect.stringContaining("no AsyncLocalStorage"),

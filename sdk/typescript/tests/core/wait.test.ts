@@ -108,7 +108,7 @@ test.each([
   ["swallowed by a proxy", "buffer" as const],
 ])("without a stream (%s) long polls take over", async (_, trick) => {
   proxy.rule = (each) => (each === STREAM ? trick : undefined);
-  const holding = agent({ timeout: 300 }).hold(call());
+  const holding = agent({ timeout: "1s", outageBudget: "1m" }).hold(call());
   await ann.pending(mine);
   // It is held open, and not asked again and again.
   await held();
