@@ -86,10 +86,8 @@ where
 
 /// What a future brings. The bound only ends a failing test, which says what it waited for.
 pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(Duration::from_mins(1), future).await {
-        Ok(value) => value,
-        Err(_) => panic!("waited a minute for {what}"),
-    }
+    let came = tokio::time::timeout(Duration::from_mins(1), future).await;
+    came.unwrap_or_else(|_| panic!("waited a minute for {what}"))
 }
 
 /// Looks until it is so.
