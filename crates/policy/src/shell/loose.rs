@@ -125,3 +125,6 @@ impl Raw {
         self.words.is_empty() && self.redirects.is_empty() && self.assigned.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 mod abuses;
 mod bash;
+mod boundaries;
 mod compositions;
 mod conformance;
 mod display;
