@@ -73,10 +73,10 @@ fn conversions_take_what_fits_and_refuse_the_rest() {
     ] {
         error(source, &args);
     }
-    let int = |length: usize| format!("int('{}') == 1", format!("{:0>length$}", 1));
+    let int = |length: usize| format!("int('{:0>length$}') == 1", 1);
     yes(&int(20), &args);
     error(&int(21), &args);
-    let double = |length: usize| format!("double('{}') == 1.0", format!("{:0>length$}", 1));
+    let double = |length: usize| format!("double('{:0>length$}') == 1.0", 1);
     yes(&double(64), &args);
     error(&double(65), &args);
     error("double('1e999') > 0.0", &args);
