@@ -20,7 +20,7 @@ use crate::{
     exit::usage,
     output::{self, json_line, safe},
     secret, serve,
-    socket::{self, Asked, KeyAnswer, KeyRequest, LinkRequest, PasswordRequest},
+    socket::{self, Asked, KeyAnswer, KeyRequest, LinkRequest, PasswordRequest, Reply},
     verbs::people::say_link,
 };
 
@@ -38,17 +38,18 @@ pub(crate) async fn key_new(args: KeyNewArgs) -> anyhow::Result<ExitCode> {
     let location = location(args.place)?;
     let request = Asked::Key(KeyRequest { role: args.role, name: args.name.clone(), owner: args.owner });
     let asked = match &location {
-        Location::Folder(data) => socket::ask(data, &request).await?,
+        Location::Folder(data) => Some(socket::ask(data, &request).await?),
         Location::Postgres(_) => None,
     };
     // A folder that is misspelt, or that a server elsewhere knows nothing of, is not to be taken for one with a server.
-    let made = match &location {
-        Location::Folder(data) if asked.is_none() && !data.is_dir() => Some(data.clone()),
+    let made = match (&location, &asked) {
+        (Location::Folder(data), Some(Reply::NotAsked(_))) if !data.is_dir() => Some(data.clone()),
         _ => None,
     };
     let answer = match asked {
-        Some(answer) => answer,
-        None => alone(location, request).await?,
+        Some(Reply::Answered(answer)) => answer,
+        Some(Reply::NotAsked(why)) => alone(location, request, Some(&why)).await?,
+        None => alone(location, request, None).await?,
     };
     if let Some(data) = made {
         output::to_stderr(&format!(
@@ -120,30 +121,32 @@ pub(crate) async fn person_password(args: PersonPlaceArgs, json: bool) -> anyhow
 /// Asks the server that runs on the data, or opens the data itself; says which.
 async fn ask_or_open(place: Place, request: Asked) -> anyhow::Result<(KeyAnswer, bool)> {
     let location = location(place)?;
-    if let Location::Folder(data) = &location {
-        if let Some(answer) = socket::ask(data, &request).await? {
-            return Ok((answer, true));
-        }
-        if !data.is_dir() {
-            return Err(usage(format!(
-                "there is no data in {}: name it with --data or --database, or set PLACET_TOKEN to an admin's key",
-                data.display()
-            )));
-        }
+    let Location::Folder(data) = &location else {
+        return Ok((alone(location, request, None).await?, false));
+    };
+    let why = match socket::ask(data, &request).await? {
+        Reply::Answered(answer) => return Ok((answer, true)),
+        Reply::NotAsked(why) => why,
+    };
+    if !data.is_dir() {
+        return Err(usage(format!(
+            "there is no data in {}: name it with --data or --database, or set PLACET_TOKEN to an admin's key",
+            data.display()
+        )));
     }
-    Ok((alone(location, request).await?, false))
+    Ok((alone(location, request, Some(&why)).await?, false))
 }
 
-/// Opens the database just for this.
-async fn alone(location: Location, request: Asked) -> anyhow::Result<KeyAnswer> {
+/// Opens the database just for this. No server could be asked before, for the reason given.
+async fn alone(
+    location: Location,
+    request: Asked,
+    not_asked: Option<&std::io::Error>,
+) -> anyhow::Result<KeyAnswer> {
     let clock = Arc::new(SystemClock::new());
     let store = match Store::open(Options::new(location, clock.clone())).await {
         Ok(store) => Arc::new(store),
-        Err(StoreError::Locked(folder)) => {
-            bail!(
-                "a server is using {folder}, and its socket there does not answer: run this as the user that runs the server"
-            )
-        }
+        Err(StoreError::Locked(folder)) => bail!(socket::in_use(&folder, not_asked)),
         Err(error) => return Err(error.into()),
     };
     let gate = Gate::start(store, clock, Arc::new(SystemEntropy), Settings::default()).await?;

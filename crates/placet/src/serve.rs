@@ -14,14 +14,20 @@ use placet_notify::Callbacks;
 use placet_server::{Closing, Desk, EventsDoor, Hosts, ListenLimits, Pause, Settings, State, Timing};
 use placet_store::{Location, Options, Store};
 pub(crate) use policy::Loaded;
-use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{Signal, SignalKind, signal},
+    sync::oneshot,
+    task::JoinHandle,
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     cli::{LogFormat, ServeArgs},
     config::{self, Config},
     exit::usage,
-    output, socket,
+    output,
+    socket::OwnerSocket,
 };
 
 /// How to start a server inside this process.
@@ -85,16 +91,18 @@ pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     logs(&config.log.level, args.log_format)?;
     let bootstrap = bootstrap_token()?;
     let running = launch(&config, args.dev, bootstrap, policy).await?;
+    // A signal is heard from here on: it may follow the next line at once.
+    let mut signals = Signals::listen()?;
     output::line(&format!("listening on {}", running.url))?;
     say_hello(&running, &config, args.dev).await;
     let stopped = tokio::select! {
-        signal = signal() => { tracing::info!(signal = signal?, "stopping: waits end, calls in flight finish"); None }
+        signal = signals.next() => { tracing::info!(signal, "stopping: waits end, calls in flight finish"); None }
         why = running.gate.store().until_stopped() => Some(why),
     };
     // A second signal means now.
     tokio::select! {
         () = running.stop() => {}
-        again = signal() => { tracing::warn!(signal = again?, "stopped at once"); return Ok(ExitCode::from(130)); }
+        again = signals.next() => { tracing::warn!(signal = again, "stopped at once"); return Ok(ExitCode::from(130)); }
     }
     match stopped {
         Some(why) => anyhow::bail!("the store stopped because stable storage failed: {why}"),
@@ -180,7 +188,13 @@ async fn launch(
     let (watched, closing_agents) = (state.clone(), cancel.clone());
     tasks.spawn(async move { watched.watch_agents(closing_agents).await });
     if let Location::Folder(data) = location(config) {
-        tasks.spawn(socket::serve(data, gate.clone(), page_url(config, address), cancel.clone()));
+        // Bound before the server says that it listens: `placet key new` may come right after that.
+        match OwnerSocket::bind(data) {
+            Ok(owner) => {
+                tasks.spawn(owner.serve(gate.clone(), page_url(config, address), cancel.clone()));
+            }
+            Err(error) => tracing::warn!(%error, "no socket for `placet key new` in the data folder"),
+        }
     }
     let limits = ListenLimits {
         connections: config.limits.connections,
@@ -330,11 +344,46 @@ async fn say_hello(running: &Running, config: &Config, dev: bool) {
     }
 }
 
-async fn signal() -> anyhow::Result<&'static str> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    tokio::select! {
-        _ = terminate.recv() => Ok("SIGTERM"),
-        _ = interrupt.recv() => Ok("SIGINT"),
+/// The signals that stop the server.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        let (terminate, interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        Ok(Self { terminate, interrupt })
+    }
+
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    /// On one thread: no task runs between the end of the start and the look, so nothing is left to luck.
+    #[tokio::test]
+    async fn a_server_that_has_started_takes_questions_on_the_owners_socket() {
+        let folder = tempfile::tempdir().unwrap();
+        let running = start(StartOptions {
+            data: folder.path().to_owned(),
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            bootstrap_token: "a-bootstrap-token-of-32-characters".to_owned(),
+            policy: Loaded::built_in("test", "version = 1\n").unwrap(),
+        })
+        .await
+        .unwrap();
+        let connected = UnixStream::connect(folder.path().join("placet.sock"));
+        running.stop().await;
+        connected.expect("the socket is bound");
     }
 }

@@ -86,41 +86,44 @@ fn address(data: &Path) -> std::io::Result<(PathBuf, Option<std::fs::File>)> {
     Ok((PathBuf::from(format!("/proc/self/fd/{}/{NAME}", folder.as_raw_fd())), Some(folder)))
 }
 
-/// Answers the owner until the server closes.
-pub(crate) async fn serve(data: PathBuf, gate: Gate, url: String, cancel: CancellationToken) {
-    let listener = match listen(&data) {
-        Ok(listener) => listener,
-        Err(error) => {
-            tracing::warn!(%error, "no socket for `placet key new` in the data folder");
-            return;
-        }
-    };
-    loop {
-        tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => {
-                    if tokio::time::timeout(PATIENCE, answer(stream, &gate, &url)).await.is_err() {
-                        tracing::warn!("somebody held the owner's socket open without asking");
-                    }
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "the owner's socket cannot accept");
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                }
-            },
-            () = cancel.cancelled() => break,
-        }
-    }
-    let _ = std::fs::remove_file(data.join(NAME));
+/// The socket of a running server. Once it is bound, a question waits here until it is answered.
+#[derive(Debug)]
+pub(crate) struct OwnerSocket {
+    data: PathBuf,
+    listener: UnixListener,
 }
 
-fn listen(data: &Path) -> std::io::Result<UnixListener> {
-    let (address, _folder) = address(data)?;
-    // Left behind by a server that was killed; the lock on the folder says that none is running.
-    let _ = std::fs::remove_file(data.join(NAME));
-    let listener = UnixListener::bind(&address)?;
-    std::fs::set_permissions(data.join(NAME), std::fs::Permissions::from_mode(0o600))?;
-    Ok(listener)
+impl OwnerSocket {
+    /// Binds it. The caller has the lock on the folder.
+    pub(crate) fn bind(data: PathBuf) -> std::io::Result<Self> {
+        let (address, _folder) = address(&data)?;
+        // Left behind by a server that was killed; the lock on the folder says that none is running.
+        let _ = std::fs::remove_file(data.join(NAME));
+        let listener = UnixListener::bind(&address)?;
+        std::fs::set_permissions(data.join(NAME), std::fs::Permissions::from_mode(0o600))?;
+        Ok(Self { data, listener })
+    }
+
+    /// Answers the owner until the server closes.
+    pub(crate) async fn serve(self, gate: Gate, url: String, cancel: CancellationToken) {
+        loop {
+            tokio::select! {
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, _)) => {
+                        if tokio::time::timeout(PATIENCE, answer(stream, &gate, &url)).await.is_err() {
+                            tracing::warn!("somebody held the owner's socket open without asking");
+                        }
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "the owner's socket cannot accept");
+                        tokio::time::sleep(Duration::from_millis(100)).await;
+                    }
+                },
+                () = cancel.cancelled() => break,
+            }
+        }
+        let _ = std::fs::remove_file(self.data.join(NAME));
+    }
 }
 
 async fn answer(stream: UnixStream, gate: &Gate, url: &str) {
@@ -167,16 +170,111 @@ pub(crate) async fn make(gate: &Gate, url: &str, request: Asked) -> KeyAnswer {
     }
 }
 
+/// What came of asking.
+#[derive(Debug)]
+pub(crate) enum Reply {
+    /// A running server answered.
+    Answered(KeyAnswer),
+    /// No server could be asked, and why. There may still be one.
+    NotAsked(std::io::Error),
+}
+
 /// Asks a running server, if there is one.
-pub(crate) async fn ask(data: &Path, request: &Asked) -> anyhow::Result<Option<KeyAnswer>> {
-    let Ok((address, _folder)) = address(data) else { return Ok(None) };
-    let Ok(stream) = UnixStream::connect(&address).await else { return Ok(None) };
+pub(crate) async fn ask(data: &Path, request: &Asked) -> anyhow::Result<Reply> {
+    ask_within(PATIENCE, data, request).await
+}
+
+async fn ask_within(patience: Duration, data: &Path, request: &Asked) -> anyhow::Result<Reply> {
+    let connected = match address(data) {
+        Ok((address, _folder)) => UnixStream::connect(&address).await,
+        Err(error) => Err(error),
+    };
+    let stream = match connected {
+        Ok(stream) => stream,
+        Err(error) => return Ok(Reply::NotAsked(error)),
+    };
+    let server = format!("the server that uses {}", data.display());
     let (read, mut write) = stream.into_split();
     let mut text = serde_json::to_vec(request)?;
     text.push(b'\n');
-    write.write_all(&text).await.context("the running server does not listen")?;
+    write.write_all(&text).await.with_context(|| format!("{server} closed its socket"))?;
     let mut line = String::new();
-    let said = tokio::time::timeout(PATIENCE, BufReader::new(read).read_line(&mut line)).await;
-    said.context("the running server does not answer")??;
-    Ok(Some(serde_json::from_str(&line).context("the running server answered something else")?))
+    let read = tokio::time::timeout(patience, BufReader::new(read).read_line(&mut line)).await;
+    let silent = || {
+        format!(
+            "{server} took the question and did not answer within {} s: look into its log",
+            patience.as_secs()
+        )
+    };
+    read.with_context(silent)?.with_context(|| format!("{server} closed its socket"))?;
+    anyhow::ensure!(!line.is_empty(), "{server} closed its socket without an answer: look into its log");
+    let answer = serde_json::from_str(&line).with_context(|| format!("{server} answered something else"))?;
+    Ok(Reply::Answered(answer))
+}
+
+/// Why nothing can be done with data that another program holds, and what to do.
+pub(crate) fn in_use(folder: &str, not_asked: Option<&std::io::Error>) -> String {
+    let Some(error) = not_asked else {
+        return format!("another program is using {folder}: try again when it is done");
+    };
+    if error.kind() == std::io::ErrorKind::PermissionDenied {
+        return format!(
+            "a server is using {folder}, and its socket there is closed to this user: run this as the user that runs the server"
+        );
+    }
+    format!(
+        "another program is using {folder}, and no server answers on {NAME} there ({error}). A server that starts or stops \
+         has no socket: try again. If that does not help, the server's log says why it has none"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request() -> Asked {
+        Asked::Link(LinkRequest { link: "ann".to_owned() })
+    }
+
+    #[tokio::test]
+    async fn a_server_that_does_not_answer_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        // Bound, and nobody accepts: the connection waits in the queue.
+        let _socket = OwnerSocket::bind(folder.path().to_owned()).unwrap();
+        let error = ask_within(Duration::ZERO, folder.path(), &request()).await.unwrap_err().to_string();
+        let folder = folder.path().display();
+        assert_eq!(
+            error,
+            format!(
+                "the server that uses {folder} took the question and did not answer within 0 s: look into its log"
+            )
+        );
+    }
+
+    #[tokio::test]
+    async fn a_server_that_goes_away_while_it_is_asked_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = OwnerSocket::bind(folder.path().to_owned()).unwrap();
+        let (path, request) = (folder.path().to_owned(), request());
+        let (asked, ()) = tokio::join!(ask(&path, &request), async move {
+            let (stream, _) = socket.listener.accept().await.unwrap();
+            let mut line = String::new();
+            BufReader::new(stream).read_line(&mut line).await.unwrap();
+        });
+        let error = asked.unwrap_err().to_string();
+        assert!(error.ends_with("closed its socket without an answer: look into its log"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_folder_without_a_socket_is_not_asked_and_the_sentence_says_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let Reply::NotAsked(error) = ask(folder.path(), &request()).await.unwrap() else {
+            panic!("nobody is there to answer")
+        };
+        let sentence = in_use("/data", Some(&error));
+        assert!(sentence.contains("No such file") && sentence.contains("try again"), "{sentence}");
+        assert!(!sentence.contains("run this as the user"), "{sentence}");
+        let closed = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+        assert!(in_use("/data", Some(&closed)).contains("run this as the user that runs the server"));
+    }
 }
