@@ -126,30 +126,55 @@ fn glance(file: &Path) -> Option<Glance> {
 
 /// Looks at the file once a second until the server closes, and puts it in force when it has changed and is good.
 pub(crate) async fn watch(gate: Gate, loaded: Loaded, cancel: CancellationToken) {
-    let Some(file) = loaded.file.clone() else { return };
-    // The first look reads: the file may have changed since the start read it.
-    let mut known = Known { glance: None, text: loaded.source.text.clone(), waiting: Seen::Known };
+    let Some(mut file) = WatchedFile::new(&loaded) else { return };
     loop {
         tokio::select! {
             () = tokio::time::sleep(LOOK) => {}
             () = cancel.cancelled() => return,
         }
-        let now = glance(&file);
-        if now == known.glance && known.waiting == Seen::Known {
-            continue;
-        }
-        known.glance = now;
-        let (label, path) = (loaded.source.label.clone(), file.clone());
-        let read = tokio::task::spawn_blocking(move || {
-            Source::read(&path.to_string_lossy()).map(|source| Source { label, ..source })
-        });
-        let Ok(read) = read.await else { return };
-        match known.look(read) {
+        match file.look().await {
             Look::Wait => {}
             Look::Unreadable(error) => {
                 tracing::warn!("{error}; the policy in force stays");
             }
             Look::Changed(source) => reload(&gate, &loaded, source).await,
+        }
+    }
+}
+
+/// The file of a policy, and what was seen of it.
+#[derive(Debug)]
+struct WatchedFile {
+    path: PathBuf,
+    label: String,
+    known: Known,
+    /// Not looked at yet. The first look reads: the file may have changed, or gone, since the start read it.
+    fresh: bool,
+}
+
+impl WatchedFile {
+    fn new(loaded: &Loaded) -> Option<Self> {
+        let Source { label, text } = loaded.source.clone();
+        let known = Known { glance: None, text, waiting: Seen::Known };
+        Some(Self { path: loaded.file.clone()?, label, known, fresh: true })
+    }
+
+    /// Looks once.
+    async fn look(&mut self) -> Look {
+        let now = glance(&self.path);
+        let fresh = std::mem::replace(&mut self.fresh, false);
+        if !fresh && now == self.known.glance && self.known.waiting == Seen::Known {
+            return Look::Wait;
+        }
+        self.known.glance = now;
+        let (label, path) = (self.label.clone(), self.path.clone());
+        let read = tokio::task::spawn_blocking(move || {
+            Source::read(&path.to_string_lossy()).map(|source| Source { label, ..source })
+        });
+        match read.await {
+            Ok(read) => self.known.look(read),
+            // Only at the end of the program.
+            Err(_) => Look::Wait,
         }
     }
 }
@@ -252,6 +277,50 @@ mod tests {
         assert!(matches!(known.look(Ok(source("new"))), Look::Wait), "it was still being written");
         assert!(matches!(known.look(Ok(source("new"))), Look::Changed(found) if found.text == "new"));
         assert!(matches!(known.look(Ok(source("new"))), Look::Wait));
+    }
+
+    /// A file, and the watcher of it.
+    fn watched(text: &str) -> (tempfile::TempDir, PathBuf, WatchedFile) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("policy.toml");
+        std::fs::write(&path, text).unwrap();
+        let loaded = Loaded::read(path.to_str().unwrap()).unwrap();
+        let file = WatchedFile::new(&loaded).unwrap();
+        (folder, path, file)
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_being_written_is_taken_when_it_is_whole() {
+        let (_folder, path, mut file) = watched("version = 1\n");
+        assert!(matches!(file.look().await, Look::Wait), "it is as it was read");
+        // Every beginning of it is a good policy, and each is looser than the whole.
+        let rule = |effect: &str| {
+            format!("\n[[rule]]\nname = \"{effect}\"\neffect = \"{effect}\"\ntool = \"deploy\"\n")
+        };
+        let parts = ["version = 1\n# Mine.\n".to_owned(), rule("allow"), rule("hold"), rule("deny")];
+        let mut written = String::new();
+        for part in parts {
+            written.push_str(&part);
+            std::fs::write(&path, &written).unwrap();
+            source(&written).parse().expect("a good policy");
+            assert!(matches!(file.look().await, Look::Wait), "one look is not enough");
+        }
+        let Look::Changed(taken) = file.look().await else { panic!("two looks showed the same") };
+        assert_eq!(taken.text, written);
+        assert!(matches!(file.look().await, Look::Wait), "it is taken once");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_was_removed_is_reported_once_and_taken_when_it_is_back() {
+        let (_folder, path, mut file) = watched("version = 1\n");
+        std::fs::remove_file(&path).unwrap();
+        assert!(matches!(file.look().await, Look::Wait), "it may be gone for a moment");
+        let Look::Unreadable(error) = file.look().await else { panic!("it is gone") };
+        assert!(error.to_string().contains("policy.toml"), "{error}");
+        assert!(matches!(file.look().await, Look::Wait), "told once");
+        std::fs::write(&path, "version = 1\n").unwrap();
+        assert!(matches!(file.look().await, Look::Wait));
+        assert!(matches!(file.look().await, Look::Changed(_)), "the old text is news after that");
     }
 
     #[test]
