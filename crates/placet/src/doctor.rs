@@ -56,12 +56,13 @@ pub(crate) async fn run(args: &DoctorArgs, global: &Global) -> anyhow::Result<Ex
             .map_err(|error| usage(format!("`--token-file`: cannot read {}: {error}", file.display())))?,
     };
     let url = global.url.clone().filter(|url| !url.is_empty()).unwrap_or_else(|| DEFAULT_URL.to_owned());
-    let client = Client::new(&url, token.trim())?.with_outage_budget(OUTAGE);
+    let outage = args.give_up.map_or(OUTAGE, |sooner| sooner.min(OUTAGE));
+    let client = Client::new(&url, token.trim())?.with_outage_budget(outage);
     let agents = args.agent.map_or_else(|| Agent::ALL.to_vec(), |agent| vec![agent]);
 
     let mut checks = server(&client, token.trim()).await;
     checks.extend(hooks::installed(&agents));
-    checks.extend(proof::all(&agents).await?);
+    checks.extend(proof::all(&agents, args.give_up).await?);
 
     let bad = checks.iter().filter(|check| check.verdict == Verdict::Bad).count();
     let warnings = checks.iter().filter(|check| check.verdict == Verdict::Warning).count();

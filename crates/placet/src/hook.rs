@@ -113,7 +113,8 @@ impl Hook {
     async fn answer(&self) -> Output {
         let event = self.args.event.as_deref();
         let block = |reason: &str| blocked(self.agent, event, self.mode, &format!("Placet: {reason}"));
-        let bytes = match input().await {
+        let within = self.args.input_within.map_or(INPUT, |sooner| sooner.min(INPUT));
+        let bytes = match input(within).await {
             Ok(bytes) => bytes,
             Err(reason) => return block(&reason),
         };
@@ -211,7 +212,7 @@ fn may_defer(call: &Call) -> bool {
 }
 
 /// All of standard input, on a thread of its own: a read that never ends must not keep the process.
-async fn input() -> Result<Vec<u8>, String> {
+async fn input(within: Duration) -> Result<Vec<u8>, String> {
     let (send, received) = oneshot::channel();
     let reading = std::thread::Builder::new().name("standard input".to_owned()).spawn(move || {
         let mut bytes = Vec::new();
@@ -220,10 +221,10 @@ async fn input() -> Result<Vec<u8>, String> {
         let _ = send.send(read.map(|_| bytes));
     });
     reading.map_err(|error| format!("standard input cannot be read: {error}"))?;
-    match tokio::time::timeout(INPUT, received).await {
+    match tokio::time::timeout(within, received).await {
         Ok(Ok(Ok(bytes))) => Ok(bytes),
         Ok(Ok(Err(error))) => Err(format!("standard input cannot be read: {error}")),
         Ok(Err(_)) => Err("standard input cannot be read".to_owned()),
-        Err(_) => Err(format!("standard input was not complete after {} s", INPUT.as_secs())),
+        Err(_) => Err(format!("standard input was not complete after {} s", within.as_secs_f64())),
     }
 }

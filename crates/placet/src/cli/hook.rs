@@ -85,6 +85,9 @@ pub(crate) struct HookArgs {
     /// Give an unreachable server up sooner than after 10 s; never later
     #[arg(long, value_parser = duration, value_name = "DURATION", hide = true)]
     pub(crate) give_up: Option<Duration>,
+    /// Give standard input that does not end up sooner than after 5 s; never later
+    #[arg(long, value_parser = duration, value_name = "DURATION", hide = true)]
+    pub(crate) input_within: Option<Duration>,
 }
 
 /// An agent by name.
@@ -146,4 +149,7 @@ pub(crate) struct DoctorArgs {
     /// File with the agent's key, instead of PLACET_TOKEN
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Give a server that is not there up sooner than usual; never later
+    #[arg(long, value_parser = duration, value_name = "DURATION", hide = true)]
+    pub(crate) give_up: Option<Duration>,
 }

@@ -3,9 +3,10 @@
 
 use std::{
     io::Write as _,
-    net::{SocketAddr, TcpListener},
+    net::SocketAddr,
     path::Path,
     process::{Command, Stdio},
+    time::Duration,
 };
 
 use anyhow::Context as _;
@@ -14,7 +15,7 @@ use placet_client::Client;
 use placet_core::Role;
 use placet_hooks::{Agent, Effect, Event, Output, effect};
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
+use tokio::{net::TcpSocket, task::JoinSet};
 
 use super::{Check, Verdict};
 use crate::serve::{self, Loaded, StartOptions};
@@ -37,8 +38,8 @@ reason = "the doctor's proof that a yes runs"
 tool = "placet_allowed"
 "#;
 
-/// One check for each agent.
-pub(super) async fn all(agents: &[Agent]) -> anyhow::Result<Vec<Check>> {
+/// One check for each agent. A hook gives the server that is not there up after its usual time, or sooner if said.
+pub(super) async fn all(agents: &[Agent], give_up: Option<Duration>) -> anyhow::Result<Vec<Check>> {
     let folder =
         tempfile::Builder::new().prefix("placet-doctor-").tempdir().context("no temporary folder")?;
     let bootstrap = secret()?;
@@ -49,15 +50,23 @@ pub(super) async fn all(agents: &[Agent]) -> anyhow::Result<Vec<Check>> {
         policy: Loaded::built_in("doctor", POLICY)?,
     })
     .await?;
-    let checks = with(&running.url, &bootstrap, folder.path(), agents).await;
+    let checks = with(&running.url, &bootstrap, folder.path(), agents, give_up).await;
     running.stop().await;
     checks
 }
 
-async fn with(url: &str, bootstrap: &str, folder: &Path, agents: &[Agent]) -> anyhow::Result<Vec<Check>> {
+async fn with(
+    url: &str,
+    bootstrap: &str,
+    folder: &Path,
+    agents: &[Agent],
+    give_up: Option<Duration>,
+) -> anyhow::Result<Vec<Check>> {
     let key = Client::new(url, bootstrap)?.create_key(Role::Agent, "doctor", None).await?.key;
-    // A port that was free a moment ago, and that nobody listens on.
-    let nowhere = format!("http://{}", TcpListener::bind("127.0.0.1:0")?.local_addr()?);
+    // A port that is ours and that never listens: connections are refused, and no other program can take it meanwhile.
+    let silent = TcpSocket::new_v4()?;
+    silent.bind(SocketAddr::from(([127, 0, 0, 1], 0)))?;
+    let nowhere = format!("http://{}", silent.local_addr()?);
     // At the same time: half of the work is waiting for a server that is not there.
     let mut running = JoinSet::new();
     for (place, agent) in agents.iter().enumerate() {
@@ -66,6 +75,7 @@ async fn with(url: &str, bootstrap: &str, folder: &Path, agents: &[Agent]) -> an
             url: url.to_owned(),
             nowhere: nowhere.clone(),
             key: key.clone(),
+            give_up,
         };
         let state = folder.join("state");
         running.spawn(async move { (place, tried.check(&state).await) });
@@ -85,23 +95,24 @@ struct Tried {
     url: String,
     nowhere: String,
     key: String,
+    give_up: Option<Duration>,
 }
 
 impl Tried {
     async fn check(&self, state: &Path) -> anyhow::Result<Check> {
-        let (event, key) = (self.event, self.key.as_str());
+        let event = self.event;
         let (denied, allowed) = (message(event, "placet_denied"), message(event, "placet_allowed"));
         let half = b"{\"hook_event_name\":".to_vec();
         // Without the last one, the others would prove nothing.
         let runs = [
-            ("an unreachable server", &self.nowhere, bytes(&allowed), true),
-            ("input that is not JSON", &self.url, half, true),
-            ("a call that policy denies", &self.url, bytes(&denied), true),
-            ("a call that policy allows", &self.url, bytes(&allowed), false),
+            ("an unreachable server", &self.nowhere, self.give_up, bytes(&allowed), true),
+            ("input that is not JSON", &self.url, None, half, true),
+            ("a call that policy denies", &self.url, None, bytes(&denied), true),
+            ("a call that policy allows", &self.url, None, bytes(&allowed), false),
         ];
         let mut wrong = Vec::new();
-        for (what, url, input, blocked) in runs {
-            let output = hook(event, url, key, state, input).await?;
+        for (what, url, give_up, input, blocked) in runs {
+            let output = self.hook(url, give_up, state, input).await?;
             let effect = effect(event, &output);
             let right = if blocked { effect == Effect::Blocked } else { matches!(effect, Effect::Runs(_)) };
             if !right {
@@ -115,6 +126,38 @@ impl Tried {
         } else {
             Check::new(name, Verdict::Bad, wrong.join("; "))
         })
+    }
+
+    /// Runs this program as the hook, as the agent would. It ends by itself, whatever happens.
+    async fn hook(
+        &self,
+        url: &str,
+        give_up: Option<Duration>,
+        state: &Path,
+        input: Vec<u8>,
+    ) -> anyhow::Result<Output> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["hook", self.event.agent().as_str(), "--wait", "2s", "--url", url]);
+        if let Some(sooner) = give_up {
+            command.arg("--give-up").arg(format!("{}ms", sooner.as_millis()));
+        }
+        command
+            .env("PLACET_TOKEN", &self.key)
+            .env("PLACET_STATE_DIR", state)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let output = tokio::task::spawn_blocking(move || {
+            let mut child = command.spawn()?;
+            if let Some(mut stdin) = child.stdin.take() {
+                stdin.write_all(&input)?;
+            }
+            child.wait_with_output()
+        })
+        .await??;
+        let code = output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX);
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Ok(Output { stdout: text(output.stdout), stderr: text(output.stderr), code })
     }
 }
 
@@ -153,29 +196,6 @@ fn message(event: Event, tool: &str) -> Value {
 
 fn bytes(message: &Value) -> Vec<u8> {
     message.to_string().into_bytes()
-}
-
-/// Runs this program as the hook, as the agent would. It ends by itself, whatever happens.
-async fn hook(event: Event, url: &str, key: &str, state: &Path, input: Vec<u8>) -> anyhow::Result<Output> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command
-        .args(["hook", event.agent().as_str(), "--wait", "2s", "--url", url])
-        .env("PLACET_TOKEN", key)
-        .env("PLACET_STATE_DIR", state)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let output = tokio::task::spawn_blocking(move || {
-        let mut child = command.spawn()?;
-        if let Some(mut stdin) = child.stdin.take() {
-            stdin.write_all(&input)?;
-        }
-        child.wait_with_output()
-    })
-    .await??;
-    let code = output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX);
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ok(Output { stdout: text(output.stdout), stderr: text(output.stderr), code })
 }
 
 #[expect(clippy::disallowed_methods, reason = "the credential of a server that is not there yet")]
