@@ -44,7 +44,10 @@ impl Story {
         let mut following = JoinSet::new();
         for ask in script::everything() {
             self.ask(ask, &mut following).await?;
-            tokio::time::sleep(STEP).await;
+            // A program that reads needs no time to follow.
+            if !self.json {
+                tokio::time::sleep(STEP).await;
+            }
         }
         for turn in 1.. {
             tokio::time::sleep(PACE).await;
