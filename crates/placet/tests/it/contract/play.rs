@@ -15,13 +15,16 @@ use placet_testkit::BOOTSTRAP;
 use serde_json::{Value, json};
 use tokio::{task::JoinSet, time::Instant};
 
-use crate::{
+use super::{
     machines::{Server, Stub},
     script::{Deciding, Expect, Hold, Keys, OneOrMore, Status, Step, create},
 };
 
-/// How long anything may take that is about to happen.
-const SOON: Duration = Duration::from_secs(10);
+/// How long anything may take that is about to happen. It only ends a failing scenario.
+const SOON: Duration = Duration::from_mins(1);
+/// How long the server may be away, unless a scenario says so. It is longer than every wait here: a refusal that is taken
+/// for an outage and tried again does not end in time.
+const OUTAGE: Duration = Duration::from_mins(2);
 
 pub(crate) struct Play {
     server: Server,
@@ -143,7 +146,7 @@ impl Play {
         };
         let client = Client::new(&url, token)
             .expect("a client")
-            .with_outage_budget(Duration::from_secs_f64(hold.outage_budget.unwrap_or(20.0)))
+            .with_outage_budget(hold.outage_budget.map_or(OUTAGE, Duration::from_secs_f64))
             .with_on_outage(on_outage);
         let ran = Arc::default();
         let mut task = JoinSet::new();
@@ -199,11 +202,10 @@ impl Play {
             OneOrMore::One(name) => vec![name],
             OneOrMore::More(names) => names,
         };
-        let within = Duration::from_secs_f64(expect.within.unwrap_or(30.0));
         let (mut statuses, mut ran) = (Vec::new(), Vec::new());
         for name in &names {
             let mut holding = self.holds.remove(name).expect("a hold of this name");
-            let ended = tokio::time::timeout(within, holding.task.join_next()).await;
+            let ended = tokio::time::timeout(SOON, holding.task.join_next()).await;
             let outcome =
                 ended.unwrap_or_else(|_| panic!("{name} goes on")).expect("one task").expect("it ends well");
             ran.extend(holding.ran());

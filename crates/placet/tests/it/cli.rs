@@ -2,9 +2,11 @@
 
 use std::process::{Command, Output};
 
+use crate::program::binary;
+
 /// Runs the real binary, with an address where nothing listens.
 fn placet(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_placet"))
+    Command::new(binary())
         .args(args)
         .env("PLACET_URL", "http://127.0.0.1:1")
         .env_remove("PLACET_TOKEN")

@@ -3,7 +3,7 @@
 use placet_core::Role;
 use serde_json::json;
 
-use crate::server::{BOOTSTRAP, Place, policy};
+use super::server::{BOOTSTRAP, Place, policy};
 
 #[test]
 fn a_remembered_yes_covers_the_same_call_until_it_is_taken_back() {

@@ -14,11 +14,13 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::time::Instant;
 
+use crate::program::{MINUTE, binary};
+
 pub(crate) const BOOTSTRAP: &str = "bootstrap-bootstrap-bootstrap-bootstrap";
 
 /// The command line alone, with no server to speak to.
 pub(crate) fn placet(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_placet"));
+    let mut command = Command::new(binary());
     command
         .args(args)
         .env("PLACET_URL", "http://127.0.0.1:1")
@@ -107,14 +109,10 @@ impl Server {
     /// Waits until this has been logged so many times.
     #[track_caller]
     pub(crate) fn logged(&self, words: &str, times: usize) {
-        let began = Instant::now();
+        let begun = Instant::now();
         while self.log().matches(words).count() < times {
-            assert!(
-                began.elapsed() < Duration::from_secs(20),
-                "{words:?} is not in the log:\n{}",
-                self.log()
-            );
-            std::thread::sleep(Duration::from_millis(50));
+            assert!(begun.elapsed() < MINUTE, "{words:?} is not in the log:\n{}", self.log());
+            std::thread::sleep(Duration::from_millis(10));
         }
     }
 

@@ -7,7 +7,8 @@ use std::{
 
 use placet_policy::Policy;
 
-use crate::server::{placet, text};
+use super::server::{placet, text};
+use crate::program::binary;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -58,7 +59,7 @@ fn the_reference_is_current() {
     let then = std::fs::read_to_string(&file).unwrap_or_default();
     assert!(
         then == now,
-        "docs/policy-reference.md is not current: run `UPDATE=1 cargo test -p placet --test policy reference`"
+        "docs/policy-reference.md is not current: run `UPDATE=1 cargo test -p placet --test it reference`"
     );
 }
 
@@ -106,9 +107,10 @@ fn every_command_of_the_guide_prints_what_it_says() {
 /// Runs every command of a page in one folder, in order, and compares what it prints with what the page says.
 fn run_commands_of(file: &str) -> usize {
     let folder = tempfile::tempdir().expect("a folder");
-    let binary = Path::new(env!("CARGO_BIN_EXE_placet"));
-    let path =
-        format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
+    // The page says `placet`, whatever the file under test is called.
+    let programs = tempfile::tempdir().expect("a folder");
+    std::os::unix::fs::symlink(binary(), programs.path().join("placet")).expect("a link");
+    let path = format!("{}:{}", programs.path().display(), std::env::var("PATH").unwrap_or_default());
     let mut ran = 0;
     for block in blocks(&read(file)) {
         match block.language.as_str() {
@@ -205,10 +207,8 @@ fn every_example_policy_is_good_and_the_example_runs() {
         }
     }
     assert!(seen >= 3, "only {seen} examples were found");
-    let output = Command::new(folder.join("try.sh"))
-        .env("PLACET_BIN", env!("CARGO_BIN_EXE_placet"))
-        .env_remove("PLACET_TOKEN")
-        .output();
+    let output =
+        Command::new(folder.join("try.sh")).env("PLACET_BIN", binary()).env_remove("PLACET_TOKEN").output();
     let output = output.expect("the example runs");
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
     assert!(

@@ -2,13 +2,16 @@
 
 use std::{
     io::{BufRead, BufReader},
+    net::TcpListener,
     process::{Child, Command, Output, Stdio},
     sync::mpsc,
-    time::Duration,
 };
 
 use placet_testkit::{Program, command_line, printed_json};
+use rustix::process::Signal;
 use serde_json::{Value, json};
+
+use crate::program::{MINUTE, binary, found, handles, send};
 
 /// A running demo, and its keys. Stops when dropped.
 struct Demo {
@@ -20,7 +23,7 @@ struct Demo {
 
 impl Demo {
     fn start() -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_placet"))
+        let mut child = Command::new(binary())
             .args(["demo", "--port", "0", "--json"])
             .stdout(Stdio::piped())
             .spawn()
@@ -37,7 +40,7 @@ impl Demo {
             })
             .expect("a thread");
         let next = || {
-            let line = lines.recv_timeout(Duration::from_secs(30)).expect("the demo says something");
+            let line = lines.recv_timeout(MINUTE).expect("the demo says something");
             serde_json::from_str::<Value>(&line).expect("one JSON document a line")
         };
         let ready = next();
@@ -49,7 +52,7 @@ impl Demo {
     }
 
     fn command(&self, key: &str, args: &[&str]) -> Command {
-        command_line(env!("CARGO_BIN_EXE_placet"), &self.url, key, args)
+        command_line(binary(), &self.url, key, args)
     }
 
     fn reviewer(&self, args: &[&str]) -> Output {
@@ -70,14 +73,10 @@ impl Demo {
 
     /// The id of the one pending request for this tool, once it is there.
     fn pending(&self, tool: &str) -> String {
-        for _ in 0..100 {
+        found(&format!("a pending request for {tool}"), || {
             let page = self.json(&["inbox", "--tool", tool]);
-            if let Some(id) = page["items"][0]["id"].as_str() {
-                return id.to_owned();
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        panic!("nothing is pending for {tool}");
+            page["items"][0]["id"].as_str().map(str::to_owned)
+        })
     }
 
     fn id_of(&self, fits: impl Fn(&Value) -> bool) -> String {
@@ -225,10 +224,7 @@ fn watching_without_a_terminal_prints_a_line_per_event() {
 
 #[test]
 fn the_demo_decides_everything_by_itself_when_told_to() {
-    let output = Command::new(env!("CARGO_BIN_EXE_placet"))
-        .args(["demo", "--auto", "--port", "0"])
-        .output()
-        .expect("it runs");
+    let output = Command::new(binary()).args(["demo", "--auto", "--port", "0"]).output().expect("it runs");
     let story = text(&output.stdout);
     assert!(output.status.success(), "{story}\n{}", text(&output.stderr));
     assert!(story.contains("All 15 requests were decided"), "{story}");
@@ -241,15 +237,35 @@ fn the_demo_decides_everything_by_itself_when_told_to() {
     assert_eq!(story.matches(", reported: succeeded").count(), 5, "{story}");
 }
 
+/// Takes connections at the address of a server that is away and closes them, until the one that waits for the request and
+/// the one that watches have both come.
+fn nobody_answers_until_both_have_tried(address: &str, id: &str) {
+    let listener = found("the address", || TcpListener::bind(address).ok());
+    listener.set_nonblocking(true).expect("a listener");
+    let (mut asking, mut watching) = (false, false);
+    found("both to try again", || {
+        if let Ok((stream, _)) = listener.accept() {
+            stream.set_nonblocking(false).expect("a stream");
+            stream.set_read_timeout(Some(MINUTE)).expect("a stream");
+            let mut line = String::new();
+            // A connection that is closed at once says nothing.
+            let _ = BufReader::new(stream).read_line(&mut line);
+            asking |= line.contains(id);
+            watching |= line.contains("/v1/stream");
+        }
+        (asking && watching).then_some(())
+    });
+}
+
 #[test]
 fn a_request_in_the_shell_and_a_watcher_live_through_a_killed_server() {
     let data = tempfile::tempdir().expect("a folder");
-    let serve = |listen: &str| Program::serve_at(listen, env!("CARGO_BIN_EXE_placet"), data.path(), |_| {});
+    let serve = |listen: &str| Program::serve_at(listen, binary(), data.path(), |_| {});
     let server = serve("127.0.0.1:0");
     let address = server.address().to_owned();
     let (agent, reviewer) = (server.key("agent", "bot"), server.key("reviewer", "ann"));
     let run = |key: &str, args: &[&str]| {
-        let mut command = command_line(env!("CARGO_BIN_EXE_placet"), &format!("http://{address}"), key, args);
+        let mut command = command_line(binary(), &format!("http://{address}"), key, args);
         command.stdout(Stdio::piped());
         command
     };
@@ -264,7 +280,7 @@ fn a_request_in_the_shell_and_a_watcher_live_through_a_killed_server() {
     assert!(lines.next().expect("a line").expect("text").contains("request.pending"));
 
     drop(server);
-    std::thread::sleep(Duration::from_millis(300));
+    nobody_answers_until_both_have_tried(&address, &id);
     let _server = serve(&address);
 
     assert!(run(&reviewer, &["approve", &id]).output().expect("it runs").status.success());
@@ -286,9 +302,12 @@ fn an_interrupted_request_stays_pending_and_says_so() {
     let demo = Demo::start();
     let asked = demo.ask(&["--tool", "t.interrupt", "--args", "{}"]);
     let id = demo.pending("t.interrupt");
-    let interrupted =
-        |child: &Child| Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("sent");
-    assert!(interrupted(&asked).success());
+    // The request is there a moment before its program hears the signal.
+    let interrupt = |child: &Child| {
+        handles(child, Signal::INT);
+        send(child, Signal::INT);
+    };
+    interrupt(&asked);
     let output = asked.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(130));
     assert!(text(&output.stderr).contains(&format!("{id} is still pending")), "{}", text(&output.stderr));
@@ -296,7 +315,7 @@ fn an_interrupted_request_stays_pending_and_says_so() {
 
     let asked = demo.ask(&["--tool", "t.withdraw", "--args", "{}", "--cancel-on-interrupt"]);
     let id = demo.pending("t.withdraw");
-    assert!(interrupted(&asked).success());
+    interrupt(&asked);
     assert_eq!(asked.wait_with_output().expect("it ends").status.code(), Some(130));
     assert_eq!(demo.json(&["show", &id])["state"], json!("cancelled"));
 }

@@ -5,7 +5,7 @@ use std::{io::Write as _, process::Stdio};
 use placet_core::Role;
 use serde_json::{Value, json};
 
-use crate::server::{BOOTSTRAP, Place, alone, hash_of, placet, policy, said};
+use super::server::{BOOTSTRAP, Place, alone, hash_of, placet, policy, said};
 
 #[test]
 fn check_reports_every_problem_at_its_place_and_ends_with_2() {

@@ -10,6 +10,8 @@ use placet_client::Client;
 use placet_testkit::{Program, printed_json};
 use serde_json::{Value, json};
 
+use crate::program::binary;
+
 /// A server with an agent and a reviewer.
 struct Server {
     program: Program,
@@ -21,7 +23,7 @@ struct Server {
 impl Server {
     fn start() -> Self {
         let data = tempfile::tempdir().expect("a folder");
-        let program = Program::serve(env!("CARGO_BIN_EXE_placet"), data.path(), |_| {});
+        let program = Program::serve(binary(), data.path(), |_| {});
         let (agent, reviewer) = (program.key("agent", "planner"), program.key("reviewer", "ann"));
         Self { program, agent, reviewer, _data: data }
     }
@@ -209,7 +211,7 @@ fn on_a_terminal_every_item_is_shown_before_the_question_and_only_yes_is_yes() {
     let server = Server::start();
     let (group, ids) = server.ask_desk(&["alpha.txt", "beta.txt", "gamma.txt"]);
     let typed = |answer: &str| {
-        let line = format!("'{}' approve --group {group}", env!("CARGO_BIN_EXE_placet"));
+        let line = format!("'{}' approve --group {group}", binary());
         let mut command = Command::new("script");
         command.args(["-qec", &line, "/dev/null"]).env("PLACET_URL", &server.program.url);
         let mut child = command

@@ -1,13 +1,13 @@
 //! Calls from the agent's question to what became of them.
 
-use std::time::Duration;
-
 use placet_client::Decide;
 use placet_core::State;
 use placet_hooks::{Effect, Event, Output, effect};
+use rustix::process::Signal;
 use serde_json::{Map, Value, json};
 
-use crate::world::{World, blocks, ended, message, start};
+use super::world::{World, blocks, ended, message, start};
+use crate::program::{handles, send};
 
 const CLAUDE: Event = Event::ClaudePreToolUse;
 const LONG: [&str; 2] = ["--wait", "60s"];
@@ -135,19 +135,25 @@ fn a_call_that_outlives_claude_code_is_put_off_and_taken_up_again_once() {
 #[test]
 fn a_call_is_not_put_off_where_claude_code_would_run_it_instead() {
     let world = World::new();
-    let hook = |entry: Option<&str>, mode: &str| {
+    let cases = [
+        ("at a terminal", Some("cli"), "default"),
+        ("nobody knows where", None, "plan"),
+        ("bypass", Some("sdk-cli"), "bypassPermissions"),
+        ("edits accepted", Some("sdk-cli"), "acceptEdits"),
+    ];
+    // At the same time: each waits for a person who does not come.
+    let running = cases.map(|(what, entry, mode)| {
         let mut call = message(CLAUDE, mode, "deploy");
         call["permission_mode"] = json!(mode);
         let mut command = world.command(CLAUDE, &["--defer", "--wait", "1s"]);
         if let Some(entry) = entry {
             command.env("CLAUDE_CODE_ENTRYPOINT", entry);
         }
-        ended(start(command, &bytes(&call)))
-    };
-    blocks(CLAUDE, "at a terminal", &hook(Some("cli"), "default"));
-    blocks(CLAUDE, "nobody knows where", &hook(None, "plan"));
-    blocks(CLAUDE, "bypass", &hook(Some("sdk-cli"), "bypassPermissions"));
-    blocks(CLAUDE, "edits accepted", &hook(Some("sdk-cli"), "acceptEdits"));
+        (what, start(command, &bytes(&call)))
+    });
+    for (what, child) in running {
+        blocks(CLAUDE, what, &ended(child));
+    }
 }
 
 #[test]
@@ -203,10 +209,9 @@ fn a_hook_that_is_stopped_takes_its_question_back() {
     let world = World::new();
     let child = world.start(CLAUDE, &LONG, &bytes(&message(CLAUDE, "toolu_1", "make")));
     let record = world.pending();
-    // Its signal handler is in place once it waits; the record is there a moment before that.
-    std::thread::sleep(Duration::from_millis(300));
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    // The record is there a moment before the hook hears the signal.
+    handles(&child, Signal::TERM);
+    send(&child, Signal::TERM);
     world.becomes(&record, State::Cancelled);
     blocks(CLAUDE, "stopped", &ended(child));
 }

@@ -2,11 +2,13 @@
 
 use std::{path::Path, process::Command};
 
+use crate::program::binary;
+
 #[test]
 fn the_example_runs_what_was_approved_and_nothing_else() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/community/try.sh");
     let output = Command::new(&script)
-        .env("PLACET_BIN", env!("CARGO_BIN_EXE_placet"))
+        .env("PLACET_BIN", binary())
         .env_remove("PLACET_TOKEN")
         .output()
         .expect("the example starts: it needs sh and python3");

@@ -7,7 +7,7 @@ mod script;
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use crate::{play::Play, script::File};
+use self::{play::Play, script::File};
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/contract/scenarios")

@@ -9,6 +9,8 @@ use std::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::program::binary;
+
 const FILES: [(&str, &str); 6] = [
     ("claude-code", ".claude/settings.json"),
     ("codex", ".codex/hooks.json"),
@@ -26,7 +28,7 @@ impl Project {
     }
 
     fn install(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_placet"))
+        Command::new(binary())
             .args(["hook", "install"])
             .args(args)
             .current_dir(self.0.path())
@@ -161,7 +163,7 @@ fn a_command_whose_program_is_gone_or_dies_blocks() {
     let claude = project.json(".claude/settings.json");
     let copilot = project.json(".github/hooks/placet.json");
     let run = |command: &Value, program: &str| {
-        let command = command.as_str().unwrap().replace(env!("CARGO_BIN_EXE_placet"), program);
+        let command = command.as_str().unwrap().replace(binary(), program);
         Command::new("sh").args(["-c", &command]).stdin(Stdio::null()).output().unwrap()
     };
     let dies = project.path("dies");
@@ -180,7 +182,7 @@ fn a_command_whose_program_is_gone_or_dies_blocks() {
         );
     }
     // With the program in place its own reason is passed on, and nothing is added to it.
-    let output = run(&claude["hooks"]["PreToolUse"][0]["hooks"][0]["command"], env!("CARGO_BIN_EXE_placet"));
+    let output = run(&claude["hooks"]["PreToolUse"][0]["hooks"][0]["command"], binary());
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(2) && said.contains("standard input is empty"), "{said}");
     assert!(!said.contains("could not run"), "{said}");

@@ -3,21 +3,23 @@
 
 use std::{
     io::{Read as _, Write as _},
-    net::{TcpListener, TcpStream},
+    net::{SocketAddr, TcpStream},
     path::Path,
-    time::Duration,
 };
 
-use placet_testkit::Program;
+use futures_util::StreamExt as _;
+use placet_testkit::{Program, soon};
 use serde_json::{Value, json};
-use tokio_tungstenite::tungstenite;
+use tokio::net::{TcpListener, TcpSocket};
+
+use crate::program::binary;
 
 /// A running server. Killed when dropped.
 struct Server(Program);
 
 impl Server {
     fn start(data: &Path) -> Self {
-        Self(Program::serve(env!("CARGO_BIN_EXE_placet"), data, |command| {
+        Self(Program::serve(binary(), data, |command| {
             command.args(["--dev", "--set", "doors.open_decide=true"]);
         }))
     }
@@ -45,27 +47,21 @@ impl Server {
     }
 }
 
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("an address").port()
+/// A port that is ours, and where nobody listens yet: connections are refused.
+fn reserved_port() -> (TcpSocket, u16) {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
+    let port = socket.local_addr().expect("an address").port();
+    (socket, port)
 }
 
 /// Takes one text and closes, as an agent does.
-fn heard(listener: &TcpListener) -> Value {
-    listener.set_nonblocking(true).expect("a listener");
-    let mut looks = 0;
-    let stream = loop {
-        if let Ok((stream, _)) = listener.accept() {
-            break stream;
-        }
-        looks += 1;
-        assert!(looks < 6_000, "the answer never came");
-        std::thread::sleep(Duration::from_millis(5));
-    };
-    stream.set_nonblocking(false).expect("a stream");
-    let mut socket = tungstenite::accept(stream).expect("a handshake");
-    let text = socket.read().expect("a message").into_text().expect("text");
-    let _ = socket.close(None);
-    while socket.read().is_ok() {}
+async fn heard(listener: TcpListener) -> Value {
+    let (stream, _) = listener.accept().await.expect("a connection");
+    let mut socket = tokio_tungstenite::accept_async(stream).await.expect("a handshake");
+    let text = socket.next().await.expect("a message").expect("a message").into_text().expect("text");
+    let _ = socket.close(None).await;
+    while let Some(Ok(_)) = socket.next().await {}
     serde_json::from_str(&text).expect("JSON")
 }
 
@@ -77,7 +73,7 @@ fn an_answer_survives_a_kill_between_it_and_its_delivery() {
     let data = tempfile::tempdir().expect("a folder");
     for round in 0..kills {
         let server = Server::start(data.path());
-        let port = free_port();
+        let (socket, port) = reserved_port();
         let event = server.post(
             "/events",
             &json!({
@@ -88,9 +84,10 @@ fn an_answer_survives_a_kill_between_it_and_its_delivery() {
         server.post(&format!("/events/{}/respond", event["id"]), &json!({"permission": true}));
         server.kill();
         // Only now does anybody listen: nothing can have been delivered before the kill.
-        let listener = TcpListener::bind(("127.0.0.1", port)).expect("the port is still free");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let listener = runtime.block_on(async { socket.listen(16) }).expect("it listens");
         let server = Server::start(data.path());
-        let answer = heard(&listener);
+        let answer = runtime.block_on(soon("the answer", heard(listener)));
         assert_eq!(
             (&answer["permission"], &answer["hookEvent"]["id"]),
             (&json!(true), &event["id"]),

@@ -6,7 +6,7 @@ use placet_client::Decide;
 use placet_hooks::{Effect, Event, effect};
 use serde_json::{Map, json};
 
-use crate::world::{EVENTS, World, blocks, ended, fake, message, start};
+use super::world::{EVENTS, World, blocks, ended, fake, message, start};
 
 /// One hook for each event at the same time, and what the agents make of it.
 fn all(world: &World, what: &str, args: &[&str], input: impl Fn(Event) -> Vec<u8>) {
@@ -167,9 +167,10 @@ fn a_reviewers_no_and_a_change_that_the_agent_cannot_make_block() {
 fn a_hook_whose_input_never_ends_blocks_by_itself() {
     let world = World::at("http://127.0.0.1:9".to_owned());
     let event = Event::ClaudePreToolUse;
-    let mut child = world.command(event, &[]).spawn().unwrap();
+    let mut child = world.command(event, &["--input-within", "100ms"]).spawn().unwrap();
     let input = child.stdin.take().unwrap();
     let output = ended(child);
     drop(input);
     blocks(event, "input without end", &output);
+    assert!(output.stderr.contains("standard input was not complete"), "{output:?}");
 }

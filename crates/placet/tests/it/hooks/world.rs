@@ -5,7 +5,6 @@ use std::{
     io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
     process::{Child, Command, Stdio},
-    time::Duration,
 };
 
 use placet_client::{Client, Decide, ListQuery};
@@ -14,6 +13,8 @@ use placet_hooks::{Effect, Event, Output, effect};
 use placet_testkit::Program;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
+
+use crate::program::{MINUTE, binary, found};
 
 /// What passes and what does not is said by the command itself; everything else waits for a person.
 const POLICY: &str = r#"
@@ -95,7 +96,7 @@ impl World {
         let folder = tempfile::tempdir().expect("a folder");
         let policy = folder.path().join("policy.toml");
         std::fs::write(&policy, POLICY).expect("written");
-        let server = Program::serve(env!("CARGO_BIN_EXE_placet"), &folder.path().join("data"), |command| {
+        let server = Program::serve(binary(), &folder.path().join("data"), |command| {
             let log = File::create(folder.path().join("log")).expect("a log");
             command.arg("--policy").arg(policy).stderr(log);
         });
@@ -112,7 +113,7 @@ impl World {
 
     /// A hook as the agent's settings would call it.
     pub(crate) fn command(&self, event: Event, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_placet"));
+        let mut command = Command::new(binary());
         command
             .args(["hook", event.agent().as_str(), "--url", &self.url])
             .args(args)
@@ -147,26 +148,17 @@ impl World {
 
     /// The one request that is pending, once it is there.
     pub(crate) fn pending(&self) -> Record {
-        for _ in 0..400 {
-            let found = self.requests().into_iter().find(|record| record.state == State::Pending);
-            if let Some(record) = found {
-                return record;
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        panic!("nothing is pending");
+        found("a pending request", || {
+            self.requests().into_iter().find(|record| record.state == State::Pending)
+        })
     }
 
     /// The request in this state, once it is.
     pub(crate) fn becomes(&self, record: &Record, state: State) -> Record {
-        for _ in 0..400 {
+        found(&format!("{} to become {state}", record.id), || {
             let now = block_on(self.reviewer().get(record.id)).expect("a record");
-            if now.state == state {
-                return now;
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        panic!("{} does not become {state}", record.id);
+            (now.state == state).then_some(now)
+        })
     }
 
     pub(crate) fn decide(&self, record: &Record, decide: Decide) {
@@ -228,7 +220,7 @@ pub(crate) fn fake(answer: Option<&'static str>) -> String {
 }
 
 fn answered(mut stream: TcpStream, answer: &str) {
-    let _ = stream.set_read_timeout(Some(Duration::from_millis(500)));
+    let _ = stream.set_read_timeout(Some(MINUTE));
     let mut head = Vec::new();
     let mut buffer = [0_u8; 4096];
     // The head and whatever of the body came with it: enough to be polite.

@@ -5,11 +5,12 @@ use std::process::Command;
 use placet_core::State;
 use serde_json::Value;
 
-use crate::world::World;
+use super::world::World;
+use crate::program::binary;
 
 fn doctor(world: &World, key: &str, args: &[&str]) -> (Option<i32>, Value) {
-    let output = Command::new(env!("CARGO_BIN_EXE_placet"))
-        .args(["--json", "doctor", "--url", &world.url])
+    let output = Command::new(binary())
+        .args(["--json", "doctor", "--give-up", "100ms", "--url", &world.url])
         .args(args)
         .current_dir(world.folder.path())
         .env("HOME", world.folder.path())
@@ -67,7 +68,7 @@ fn a_wrong_key_and_a_server_that_is_not_there_are_bad() {
 #[test]
 fn a_hook_that_codex_does_not_trust_as_it_is_now_is_bad() {
     let world = World::new();
-    let installed = Command::new(env!("CARGO_BIN_EXE_placet"))
+    let installed = Command::new(binary())
         .args(["hook", "install", "codex"])
         .current_dir(world.folder.path())
         .env("HOME", world.folder.path())
@@ -87,7 +88,7 @@ fn a_hook_that_codex_does_not_trust_as_it_is_now_is_bad() {
 #[test]
 fn a_plugin_that_opencode_can_do_without_is_bad() {
     let world = World::new();
-    let installed = Command::new(env!("CARGO_BIN_EXE_placet"))
+    let installed = Command::new(binary())
         .args(["hook", "install", "opencode"])
         .current_dir(world.folder.path())
         .env("HOME", world.folder.path())

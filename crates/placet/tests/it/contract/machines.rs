@@ -11,7 +11,8 @@ use placet_testkit::Program;
 use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinSet};
 
-use crate::script::{Answer, Route};
+use super::script::{Answer, Route};
+use crate::program::binary;
 
 /// The real program over a folder of its own; killed when dropped.
 pub(crate) struct Server {
@@ -44,7 +45,7 @@ impl Server {
 
 fn serve(folder: &TempDir, listen: &str) -> Program {
     let data = folder.path().join("data");
-    Program::serve_at(listen, env!("CARGO_BIN_EXE_placet"), &data, |command| {
+    Program::serve_at(listen, binary(), &data, |command| {
         command
             .args(["--set", "limits.requests_per_second=0", "--policy"])
             .arg(folder.path().join("policy.toml"));

@@ -7,10 +7,12 @@ use std::{
     path::Path,
     process::{Child, Command, Output, Stdio},
     sync::mpsc::{self, Receiver},
-    time::Duration,
 };
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
+
+use crate::program::{MINUTE, binary, send};
 
 /// A running program whose lines are read as they come. Stops when dropped.
 struct Running {
@@ -52,7 +54,7 @@ impl Running {
             if let Some(line) = seen.iter().find(|line| line.contains(with)) {
                 return line.clone();
             }
-            seen.push(self.lines.recv_timeout(Duration::from_secs(30)).expect(with));
+            seen.push(self.lines.recv_timeout(MINUTE).expect(with));
         }
     }
 
@@ -72,7 +74,7 @@ impl Drop for Running {
 }
 
 fn placet(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_placet"));
+    let mut command = Command::new(binary());
     command
         .args(args)
         .env_remove("PLACET_TOKEN")
@@ -152,10 +154,15 @@ fn a_bootstrap_token_keeps_the_first_link_from_being_made() {
         .expect("it starts");
     let mut said = String::new();
     BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut said).expect("it listens");
-    std::thread::sleep(Duration::from_millis(500));
-    child.kill().expect("it stops");
+    // A signal is looked at after everything is said that the start has to say.
+    send(&child, Signal::TERM);
     let output = child.wait_with_output().expect("it ends");
-    assert!(!text(&output.stderr).contains("/sign-in/"), "{}", text(&output.stderr));
+    let said = text(&output.stderr);
+    assert!(
+        output.status.success() && said.contains("policy in force") && said.contains("stopping"),
+        "{said}"
+    );
+    assert!(!said.contains("/sign-in/"), "{said}");
 }
 
 #[test]

@@ -4,8 +4,10 @@ use std::{path::Path, process::Command};
 
 use placet_testkit::{Program, printed_json};
 
+use crate::program::binary;
+
 fn serve(data: &Path, mib: u32) -> Program {
-    Program::serve(env!("CARGO_BIN_EXE_placet"), data, |command| {
+    Program::serve(binary(), data, |command| {
         let most = format!("storage.max_mib={mib}");
         command.args(["--set", "limits.requests_per_second=0", "--set", &most]);
     })
@@ -43,7 +45,7 @@ fn a_full_database_refuses_with_507_loses_nothing_and_works_again_with_room() {
     assert_eq!(pending(&server, &reviewer), held, "every acknowledged request is there, and no other");
     drop(server);
 
-    let verified = Command::new(env!("CARGO_BIN_EXE_placet"))
+    let verified = Command::new(binary())
         .args(["ledger", "verify", "--data"])
         .arg(data.path())
         .output()

@@ -1,0 +1,15 @@
+//! The program from outside: every test here starts the real binary. One test binary, so that everything is linked once.
+
+mod cli;
+mod cli_live;
+mod community;
+mod contract;
+mod events;
+mod full_disk;
+mod group;
+mod hooks;
+mod owner;
+mod policy;
+mod program;
+mod shipped;
+mod sign_in;
