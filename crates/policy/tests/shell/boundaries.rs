@@ -79,6 +79,18 @@ fn texts_and_lists_of_patterns_have_limits() {
 }
 
 #[test]
+fn a_rule_may_have_a_thousand_patterns() {
+    let many =
+        |list: &str, count: usize| format!("{list} = [{}]", vec!["{ program = 'x' }"; count].join(", "));
+    for list in ["allow", "mention"] {
+        patterns(&many(list, 1_000));
+        for count in [1_001, 1_002] {
+            refused(&many(list, count), "more than 1000 shell patterns");
+        }
+    }
+}
+
+#[test]
 fn the_reason_names_what_cannot_be_read() {
     for (text, reason) in [
         ("a |& b", "`|&` joins outputs"),
