@@ -4,20 +4,34 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders with tests, and what reads a clock in their language.
-const SCOPES: [(&str, &str, &[&str]); 8] = [
-    ("crates", "rs", &[".elapsed()", "Instant::now(", "SystemTime::now(", "timeout(Duration::from_millis("]),
-    ("bench/tests", "rs", &[".elapsed()", "Instant::now(", "SystemTime::now("]),
-    ("xtask/src", "rs", &[".elapsed()", "Instant::now(", "SystemTime::now("]),
-    ("web/tests", "mjs", &["performance.now(", "Date.now("]),
-    ("web/src", "ts", &["performance.now("]),
-    ("tests/agents", "mjs", &["performance.now(", "Date.now("]),
-    ("sdk/typescript/tests", "ts", &["performance.now(", "Date.now("]),
-    ("sdk/python/tests", "py", &["time.monotonic(", "time.time(", "perf_counter("]),
+/// What measures how long something took. The bound of a wait compares two moments, and has none of these words.
+const RUST: &[&str] =
+    &[".elapsed()", "Instant::now() -", "duration_since(", "timeout(Duration::from_millis("];
+const SCRIPT: &[&str] = &["now() -"];
+const PYTHON: &[&str] = &["monotonic() -", "time.time() -", "perf_counter("];
+
+/// Folders with tests.
+const SCOPES: [(&str, &str, &[&str]); 9] = [
+    ("crates", "rs", RUST),
+    ("bench/tests", "rs", RUST),
+    ("xtask/src", "rs", RUST),
+    ("web/tests", "mjs", SCRIPT),
+    ("web/src", "test.ts", SCRIPT),
+    ("web/src", "test.tsx", SCRIPT),
+    ("tests/agents", "mjs", SCRIPT),
+    ("sdk/typescript/tests", "ts", SCRIPT),
+    ("sdk/python/tests", "py", PYTHON),
 ];
 
-/// Files that may read a clock, each with its reason.
-const ALLOWED: [(&str, &str); 0] = [];
+/// Files that may measure, each with its reason.
+const ALLOWED: [(&str, &str); 6] = [
+    ("crates/ledger/tests/json/speed.rs", "a measurement that only `--run-ignored` runs"),
+    ("crates/policy/tests/policy/hostile.rs", "a measurement that only `--run-ignored` runs"),
+    ("crates/policy/tests/shell/fuzz.rs", "a measurement that only `--run-ignored` runs"),
+    ("crates/placet/tests/it/program.rs", "the bound of a wait, a minute"),
+    ("sdk/python/tests/support/rounds.py", "learns how long a round takes, to kill in the middle of one"),
+    ("web/tests/measure.mjs", "a measurement, run by hand"),
+];
 
 /// Folders with other people's code and build results.
 const FOREIGN: [&str; 5] = ["node_modules", "target", "dist", "build", "__pycache__"];
@@ -27,7 +41,7 @@ fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
         let (path, name) = (entry.path(), entry.file_name());
         if path.is_dir() && !FOREIGN.iter().any(|foreign| name == *foreign) {
             files(&path, extension, found);
-        } else if path.extension().is_some_and(|found| found == extension) {
+        } else if name.to_string_lossy().ends_with(&format!(".{extension}")) {
             found.push(path);
         }
     }
@@ -35,10 +49,9 @@ fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
 
 /// The part of a file that is a test: all of it, or in Rust sources what follows `#[cfg(test)]`. With its first line.
 fn tested<'a>(path: &str, text: &'a str) -> (usize, &'a str) {
-    let is_test = !path.ends_with(".rs")
-        || path.contains("/tests/")
-        || path.ends_with("/tests.rs")
-        || path.ends_with("_tests.rs");
+    let file = Path::new(path).file_stem().unwrap_or_default().to_string_lossy();
+    let rust = Path::new(path).extension().is_some_and(|extension| extension == "rs");
+    let is_test = !rust || path.contains("/tests/") || file == "tests" || file.ends_with("_tests");
     if is_test {
         return (1, text);
     }

@@ -121,7 +121,7 @@ async function scrollThrough() {
     if (box.scrollTop === top && turn > 0) break;
   }
   // The end was reached: the page notices that in a frame or two.
-  for (const end = performance.now() + 10_000; performance.now() < end; ) {
+  for (const end = performance.now() + 60_000; performance.now() < end; ) {
     if (yes().getAttribute("aria-disabled") !== "true") return true;
     await window.painted();
   }
