@@ -216,7 +216,7 @@ function decider(ann: Reviewer, mine: (record: RequestRecord) => boolean, first:
 }
 
 test("a call never runs twice and never undecided, however often its process is killed", async () => {
-  const rounds = Number(process.env.PLACET_ROUNDS ?? 6);
+  const rounds = Number(process.env.PLACET_ROUNDS ?? (process.env.PLACET_LONG === "1" ? 12 : 4));
   const server = await Server.start();
   const ann = await server.reviewer();
   const file = join(consumer, "effects");
@@ -247,7 +247,8 @@ test("a call never runs twice and never undecided, however often its process is 
       const gone = new Promise((done) => child.once("exit", done));
       await up;
       if (life < 3) {
-        setTimeout(() => child.kill("SIGKILL"), Math.random() * 500);
+        // Early in its first life, so that it is killed for certain, and later in the others.
+        setTimeout(() => child.kill("SIGKILL"), Math.random() * (50 + life * 225));
         await gone;
       }
       await gone;
