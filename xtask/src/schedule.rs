@@ -142,19 +142,7 @@ impl Shared<'_> {
             self.leave_out(&mut progress);
             let waiting: Vec<usize> =
                 (0..self.steps.len()).filter(|index| progress.states[*index] == State::Waiting).collect();
-            // The builds first: much waits for them.
-            let mine = |wanted: Lane| {
-                waiting
-                    .iter()
-                    .copied()
-                    .find(|index| self.steps[*index].lane == wanted && self.is_ready(*index, &progress))
-            };
-            let found = if lane == Lane::Cargo {
-                mine(Lane::Cargo).or_else(|| mine(Lane::Any))
-            } else {
-                mine(Lane::Any)
-            };
-            if let Some(index) = found {
+            if let Some(index) = self.next(lane, &waiting, &progress) {
                 progress.states[index] = State::Running(Instant::now());
                 return Some(index);
             }
@@ -163,6 +151,32 @@ impl Shared<'_> {
             }
             progress = self.ended.wait(progress).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// The lane of the builds takes these first, because much waits for them, and in their order: it runs what the next
+    /// build needs, or waits while that runs, instead of starting a later build that takes minutes.
+    fn next(&self, lane: Lane, waiting: &[usize], progress: &Progress) -> Option<usize> {
+        let of =
+            |wanted: Lane| waiting.iter().copied().filter(move |index| self.steps[*index].lane == wanted);
+        let ready = |index: &usize| self.is_ready(*index, progress);
+        if lane == Lane::Any {
+            return of(Lane::Any).find(ready);
+        }
+        if let Some(first) = of(Lane::Cargo).next()
+            && !ready(&first)
+        {
+            let needed = |index: &usize| self.steps[first].needs.contains(&self.steps[*index].name);
+            let running = |(step, state): (&Step, &State)| {
+                matches!(state, State::Running(_)) && self.steps[first].needs.contains(&step.name)
+            };
+            if let Some(need) = of(Lane::Any).find(|index| needed(index) && ready(index)) {
+                return Some(need);
+            }
+            if self.steps.iter().zip(&progress.states).any(running) {
+                return None;
+            }
+        }
+        of(Lane::Cargo).find(ready).or_else(|| of(Lane::Any).find(ready))
     }
 
     /// How a need ended; none while it has not. A step that is not part of the run counts as passed.
@@ -331,6 +345,18 @@ mod tests {
         ];
         let (ran, _) = played(&steps, &[]);
         assert_eq!((ran.first(), ran.last(), ran.len()), (Some(&"first"), Some(&"last"), 4));
+    }
+
+    #[test]
+    fn builds_keep_their_order_where_one_needs_something_quick() {
+        let steps = [
+            step("tools", &[], Lane::Any),
+            step("web", &["tools"], Lane::Any),
+            step("release", &["web"], Lane::Cargo),
+            step("clippy", &["tools"], Lane::Cargo),
+        ];
+        let (ran, _) = played(&steps, &[]);
+        assert_eq!(ran, ["tools", "web", "release", "clippy"]);
     }
 
     #[test]
