@@ -145,7 +145,7 @@ fn a_wrong_key_a_denied_call_and_one_that_nobody_decides_block() {
 fn a_reviewers_no_and_a_change_that_the_agent_cannot_make_block() {
     let world = World::new();
     let event = Event::CursorBeforeShell;
-    let child = world.start(event, &["--wait", "60s"], &calls("held")(event));
+    let child = world.start(event, &["--wait", "600s"], &calls("held")(event));
     world.decide(&world.pending(), Decide::deny(&world.pending(), "not today"));
     let output = ended(child);
     blocks(event, "denied by a person", &output);
@@ -155,7 +155,7 @@ fn a_reviewers_no_and_a_change_that_the_agent_cannot_make_block() {
     let event = Event::GeminiBeforeTool;
     let mut two = message(event, "", "held");
     two["tool_input"]["directory"] = json!("/etc");
-    let child = world.start(event, &["--wait", "60s"], two.to_string().as_bytes());
+    let child = world.start(event, &["--wait", "600s"], two.to_string().as_bytes());
     let record = world.pending();
     world.edit(&record, Map::from_iter([("command".to_owned(), json!("ls"))]));
     blocks(event, "a change it cannot make", &ended(child));

@@ -10,7 +10,8 @@ use super::world::{World, blocks, ended, message, start};
 use crate::program::{handles, send};
 
 const CLAUDE: Event = Event::ClaudePreToolUse;
-const LONG: [&str; 2] = ["--wait", "60s"];
+// Longer than any wait of a test: no call ends because time is up.
+const LONG: [&str; 2] = ["--wait", "600s"];
 
 fn bytes(message: &Value) -> Vec<u8> {
     message.to_string().into_bytes()
@@ -159,7 +160,7 @@ fn a_call_is_not_put_off_where_claude_code_would_run_it_instead() {
 #[test]
 fn a_relay_and_the_person_at_the_terminal_race_and_the_first_answer_counts() {
     let world = World::new();
-    let relay = ["--mode", "relay", "--wait", "60s"];
+    let relay = ["--mode", "relay", "--wait", "600s"];
     for event in [Event::ClaudePermissionRequest, Event::CodexPermissionRequest] {
         // Placet first.
         let child = world.start(event, &relay, &bytes(&message(event, "1", "make")));
@@ -213,7 +214,9 @@ fn a_hook_that_is_stopped_takes_its_question_back() {
     handles(&child, Signal::TERM);
     send(&child, Signal::TERM);
     world.becomes(&record, State::Cancelled);
-    blocks(CLAUDE, "stopped", &ended(child));
+    let output = ended(child);
+    blocks(CLAUDE, "stopped", &output);
+    assert!(output.stderr.contains("the agent stopped the hook"), "{output:?}");
 }
 
 #[test]
