@@ -46,8 +46,6 @@ pub(crate) struct Due {
     pub(crate) delivery: Delivery,
     /// The request with its answer, if it need not be read.
     pub(crate) request: Option<Arc<Request>>,
-    /// Whether this node has the delivery for certain.
-    pub(crate) ours: bool,
 }
 
 /// What the worker has under way.
@@ -113,7 +111,7 @@ impl Callbacks {
                 biased;
                 () = cancel.cancelled() => return Ok(()),
                 Some(coming) = coming.recv() => self.get_ready(coming, calls),
-                news = feed.next() => self.hear(&news?, coming, calls),
+                news = feed.next() => self.hear(&news?, coming, calls).await,
                 Some(ended) = calls.running.join_next(), if !calls.running.is_empty() => {
                     let request = ended.ok().flatten();
                     if let Some(request) = request.filter(|id| calls.lines.get(id).is_some_and(oneshot::Sender::is_closed)) {
@@ -131,18 +129,23 @@ impl Callbacks {
 
     /// News of the ledger. An answer's line is announced before the answer is committed, but the loop may see the commit
     /// first: without its line the answer would be sent twice, by a call and then by the line.
-    fn hear(&self, news: &News, coming: &mut mpsc::Receiver<Coming>, calls: &mut Calls) {
+    async fn hear(&self, news: &News, coming: &mut mpsc::Receiver<Coming>, calls: &mut Calls) {
         while let Ok(coming) = coming.try_recv() {
             self.get_ready(coming, calls);
         }
-        self.take(news, calls);
+        self.take(news, calls).await;
     }
 
     /// An answer that was just committed. The node that committed it has it from the start; which one that was is not
     /// always said, because what others hear of a commit can be quicker than its writer.
-    fn take(&self, news: &News, calls: &mut Calls) {
+    ///
+    /// What was read back from the database shows the request as it is now, so that entries before the answer look like it.
+    /// Only the answer has a delivery.
+    async fn take(&self, news: &News, calls: &mut Calls) {
         let Some(delivery) = Delivery::of_answer(news) else { return };
-        self.give(Due { delivery, request: news.request.clone(), ours: news.own }, calls);
+        if news.own || self.gate.store().holds(delivery.id).await.unwrap_or(false) {
+            self.give(Due { delivery, request: news.request.clone() }, calls);
+        }
     }
 
     /// To the line that waits for this answer or has sent it already; otherwise to a call of its own.
@@ -166,7 +169,7 @@ impl Callbacks {
             // A line whose news was missed may have sent this answer: it records that instead of a second call.
             let has_line = calls.lines.contains_key(&delivery.request);
             let request = if has_line { self.gate.store().get(delivery.request).await? } else { None };
-            self.give(Due { delivery, request, ours: true }, calls);
+            self.give(Due { delivery, request }, calls);
         }
         Ok(())
     }
@@ -176,18 +179,11 @@ impl Callbacks {
         let Ok(turn) = self.turns.clone().try_acquire_owned() else { return };
         let this = self.clone();
         calls.running.spawn(async move {
-            if this.has(&due).await {
-                let result = this.call(&due).await;
-                this.record(&due.delivery, result).await;
-            }
+            let result = this.call(&due).await;
+            this.record(&due.delivery, result).await;
             drop(turn);
             None
         });
-    }
-
-    /// Whether the delivery is this node's to make.
-    pub(crate) async fn has(&self, due: &Due) -> bool {
-        due.ours || self.gate.store().holds(due.delivery.id).await.unwrap_or(false)
     }
 
     /// Connects to where an answer will be expected, if there is room for that.
@@ -355,9 +351,32 @@ mod tests {
             let notice = kit.gate().answering(&seen).unwrap();
             notice.answered(&kit.approve(&ann, &seen.request.unwrap()).await.unwrap());
             // The loop looked for a line a moment before there was one, and sees the commit now.
-            callbacks.hear(&answer(&mut feed).await, &mut coming, &mut calls);
+            callbacks.hear(&answer(&mut feed).await, &mut coming, &mut calls).await;
             while let Ok(coming) = coming.try_recv() {
                 callbacks.get_ready(coming, &mut calls);
+            }
+            ended(&mut calls).await;
+            assert_eq!((answers.load(Ordering::SeqCst), state(kit).await), (1, json!("delivered")));
+        }
+
+        async fn an_entry_that_was_read_back_after_the_answer_is_not_taken_for_it(kit) {
+            let (url, answers, _task) = agent().await;
+            let callbacks = Callbacks::new(kit.gate().clone(), Sockets::new(Rules::default()));
+            let (mut coming, mut calls) = (kit.gate().coming(), Calls::default());
+            let ann = kit.reviewer("ann").await;
+            let before = kit.store().head().await.unwrap().1;
+            let seen = asked(kit, &ann, &url).await;
+            let notice = kit.gate().answering(&seen).unwrap();
+            callbacks.get_ready(coming.try_recv().unwrap(), &mut calls);
+            notice.answered(&kit.approve(&ann, &seen.request.unwrap()).await.unwrap());
+            // A feed that is behind reads the question from the database, with the answer that came after it.
+            let mut feed = kit.gate().feed(Some(before)).await.unwrap();
+            loop {
+                let news = feed.next().await.unwrap();
+                callbacks.hear(&news, &mut coming, &mut calls).await;
+                if news.name == "request.decided" {
+                    break;
+                }
             }
             ended(&mut calls).await;
             assert_eq!((answers.load(Ordering::SeqCst), state(kit).await), (1, json!("delivered")));

@@ -45,12 +45,6 @@ pub(crate) async fn hold(
     };
     let Some((request, due)) = answer else { return closed(connected).await };
     drop(ahead);
-    if let Some(due) = &due
-        && !callbacks.has(due).await
-    {
-        // Another node decided, and delivers.
-        return closed(connected).await;
-    }
     let connection = match connected {
         Some(connection) => connection,
         None => connecting.await,
