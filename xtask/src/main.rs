@@ -137,7 +137,8 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Conformance(args) => conformance::run(&workspace, &args),
         Command::Reference => {
             note("writing docs/policy-reference.md from the code (a test does it)");
-            let mut cargo = workspace.cargo(["test", "-p", "placet", "--test", "policy", "reference"]);
+            let mut cargo =
+                workspace.cargo(["test", "-p", "placet", "--test", "it", "the_reference_is_current"]);
             cargo.env("UPDATE", "1");
             process::succeed(&mut cargo)?;
             note("done; look at `git diff docs/policy-reference.md`");
@@ -145,7 +146,14 @@ fn run(cli: Cli) -> Result<ExitCode> {
         }
         Command::Openapi => {
             note("writing api/openapi.json from the code (a test does it)");
-            let mut cargo = workspace.cargo(["test", "-p", "placet-server", "openapi"]);
+            let mut cargo = workspace.cargo([
+                "test",
+                "-p",
+                "placet-server",
+                "--test",
+                "it",
+                "openapi_document_is_current",
+            ]);
             cargo.env("UPDATE", "1");
             process::succeed(&mut cargo)?;
             note("done; look at `git diff api/openapi.json`");

@@ -72,7 +72,7 @@ impl<'a> Run<'a> {
             Step::Browser => web::browser(workspace, &self.product(), place, extent)?,
             Step::Agents => agents::run(workspace, &self.product(), place, extent)?,
             Step::Python => python::run(workspace, &self.product(), place, extent)?,
-            Step::Typescript => typescript::run(workspace, &self.product(), place, None)?,
+            Step::Typescript => typescript::run(workspace, &self.product(), place, extent, None)?,
             Step::Postgres => {
                 let cluster = Cluster::start(Durability::Throwaway)?;
                 *self.cluster.lock().unwrap_or_else(PoisonError::into_inner) = Some(cluster);
@@ -89,7 +89,7 @@ impl<'a> Run<'a> {
             Step::Shipped => shipped::build_and_try(workspace)?,
             Step::Node22 => {
                 let node = typescript::newer_node(workspace)?;
-                typescript::run(workspace, &self.product(), place, Some(&node))?;
+                typescript::run(workspace, &self.product(), place, Extent::All, Some(&node))?;
             }
             Step::AdkVersions => conformance::adk(workspace, &self.product(), &[])?,
             Step::Kits => self.public_kits()?,

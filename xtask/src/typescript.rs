@@ -13,6 +13,7 @@ use anyhow::{Context, Result, ensure};
 use crate::install;
 use crate::node::{npm, packages};
 use crate::process::{Workspace, succeed, succeed_within};
+use crate::run::Extent;
 use crate::schedule::Place;
 
 /// A minute or two on a quiet machine; one that hangs must not hang the run.
@@ -21,17 +22,24 @@ const LIMIT: Duration = Duration::from_mins(15);
 /// The newer of the two versions of Node that the SDK is tested on; the older one is the machine's own.
 const NEWER: &str = "22";
 
-/// The SDK's own tests, its adapters, the A2A clients; each has packages of its own.
-const FOLDERS: [(&str, &str); 3] = [("core", ""), ("adapters", "tests/adapters"), ("a2a", "tests/a2a")];
+/// The SDK's own tests, its adapters, the A2A clients; each has packages of its own. With the standard script of each.
+const FOLDERS: [(&str, &str, &str); 3] =
+    [("core", "", "test"), ("adapters", "tests/adapters", "test:standard"), ("a2a", "tests/a2a", "test")];
 
 /// Installs the packages of all of them.
 pub(crate) fn install(workspace: &Workspace) -> Result<()> {
     let sdk = workspace.root.join("sdk/typescript");
-    FOLDERS.iter().try_for_each(|(_, folder)| packages(&sdk.join(folder)))
+    FOLDERS.iter().try_for_each(|(_, folder, _)| packages(&sdk.join(folder)))
 }
 
-/// Runs all tests, with this folder of a Node version before the machine's own.
-pub(crate) fn run(workspace: &Workspace, binary: &Path, place: &Place, node: Option<&Path>) -> Result<()> {
+/// Runs the tests, with this folder of a Node version before the machine's own.
+pub(crate) fn run(
+    workspace: &Workspace,
+    binary: &Path,
+    place: &Place,
+    extent: Extent,
+    node: Option<&Path>,
+) -> Result<()> {
     let sdk = workspace.root.join("sdk/typescript");
     let chromium = install::chromium()?;
     let prepared = |mut command: Command| -> Result<Command> {
@@ -39,12 +47,16 @@ pub(crate) fn run(workspace: &Workspace, binary: &Path, place: &Place, node: Opt
             command.env("PATH", before(node)?);
         }
         command.env("PLACET_BIN", binary).env("PLACET_CHROMIUM", &chromium);
+        if extent == Extent::All {
+            command.env("PLACET_LONG", "1");
+        }
         Ok(command)
     };
     succeed(&mut prepared(npm(&sdk, ["run", "check"])?)?).context("the TypeScript SDK has problems")?;
     succeed(&mut prepared(npm(&sdk, ["run", "build"])?)?).context("the TypeScript SDK could not be built")?;
-    for (name, folder) in FOLDERS {
-        let mut tests = prepared(npm(&sdk.join(folder), ["test", "--"])?)?;
+    for (name, folder, standard) in FOLDERS {
+        let script = if extent == Extent::All { "test" } else { standard };
+        let mut tests = prepared(npm(&sdk.join(folder), ["run", script, "--"])?)?;
         tests.args(vitest_reports(place, name));
         succeed_within(&mut tests, LIMIT).with_context(|| format!("the TypeScript SDK fails in {name}"))?;
     }
