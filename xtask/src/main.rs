@@ -18,6 +18,7 @@ mod report;
 mod results;
 mod run;
 mod schedule;
+mod scratch;
 mod shipped;
 mod soak;
 mod subjects;

@@ -14,6 +14,7 @@ use crate::install;
 use crate::process::{Workspace, current_log, elapsed, log_to, note, quiet_within, succeed};
 use crate::run::Extent;
 use crate::schedule::Place;
+use crate::scratch::Scratch;
 
 /// Installs packages several times as fast as pip; kept in an environment of its own.
 const UV: &str = "uv==0.13.7";
@@ -40,6 +41,7 @@ pub(crate) fn run(workspace: &Workspace, binary: &Path, place: &Place, extent: E
     let environments = environments(&sdk, extent)?;
     let pool = Pool::new(workspace)?;
     let log = current_log();
+    let scratch = Scratch::new("python")?;
     let queue = Mutex::new(VecDeque::from(environments));
     let failed = Mutex::new(Vec::new());
     thread::scope(|scope| {
@@ -47,7 +49,7 @@ pub(crate) fn run(workspace: &Workspace, binary: &Path, place: &Place, extent: E
             scope.spawn(|| {
                 log_to(log.clone());
                 while let Some(name) = next(&queue) {
-                    if let Err(error) = pool.test(&name, &sdk, binary, place, extent) {
+                    if let Err(error) = pool.test(&name, &sdk, binary, place, extent, &scratch) {
                         note(format!("{name}: {error:#}"));
                         failed.lock().unwrap_or_else(PoisonError::into_inner).push(name);
                     }
@@ -144,7 +146,15 @@ impl Pool {
         self.environment(name, &wanted, &["-r", &list, "-e", &sdk])
     }
 
-    fn test(&self, name: &str, sdk: &Path, binary: &Path, place: &Place, extent: Extent) -> Result<()> {
+    fn test(
+        &self,
+        name: &str,
+        sdk: &Path,
+        binary: &Path,
+        place: &Place,
+        extent: Extent,
+        scratch: &Scratch,
+    ) -> Result<()> {
         let begin = Instant::now();
         let log = self.folder.join(format!("{name}.log"));
         let output = File::create(&log)?;
@@ -160,6 +170,7 @@ impl Pool {
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output);
+        scratch.give(&mut pytest);
         if extent == Extent::All {
             pytest.env("PLACET_LONG", "1");
         }

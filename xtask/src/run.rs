@@ -17,6 +17,7 @@ use crate::install;
 use crate::process::{Workspace, note, succeed, succeed_within};
 use crate::python;
 use crate::schedule::Place;
+use crate::scratch::Scratch;
 use crate::shipped;
 use crate::test::{Step, clippy, nextest_report};
 use crate::typescript;
@@ -124,6 +125,8 @@ impl<'a> Run<'a> {
         if self.extent == Extent::All {
             command.env("PLACET_LONG", "1");
         }
+        let scratch = Scratch::new("tests")?;
+        scratch.give(&mut command);
         let report = nextest_report(self.workspace);
         let _ = fs::remove_file(&report); // that of an earlier run would be taken for this one's
         let result = succeed(self.environment(&mut command)).context("the failing tests are named above");

@@ -15,6 +15,7 @@ use crate::node::{npm, packages};
 use crate::process::{Workspace, succeed, succeed_within};
 use crate::run::Extent;
 use crate::schedule::Place;
+use crate::scratch::Scratch;
 
 /// A minute or two on a quiet machine; one that hangs must not hang the run.
 const LIMIT: Duration = Duration::from_mins(15);
@@ -54,10 +55,11 @@ pub(crate) fn run(
     };
     succeed(&mut prepared(npm(&sdk, ["run", "check"])?)?).context("the TypeScript SDK has problems")?;
     succeed(&mut prepared(npm(&sdk, ["run", "build"])?)?).context("the TypeScript SDK could not be built")?;
+    let scratch = Scratch::new("typescript")?;
     for (name, folder, standard) in FOLDERS {
         let script = if extent == Extent::All { "test" } else { standard };
         let mut tests = prepared(npm(&sdk.join(folder), ["run", script, "--"])?)?;
-        tests.args(vitest_reports(place, name));
+        scratch.give(tests.args(vitest_reports(place, name)));
         succeed_within(&mut tests, LIMIT).with_context(|| format!("the TypeScript SDK fails in {name}"))?;
     }
     Ok(())

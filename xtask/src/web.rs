@@ -11,6 +11,7 @@ use crate::node::{modified, node_test_flags, npm, packages};
 use crate::process::{Workspace, note, succeed};
 use crate::run::Extent;
 use crate::schedule::Place;
+use crate::scratch::Scratch;
 use crate::typescript::vitest_reports;
 
 /// Builds the dashboard unless the last build is newer than everything it was made from.
@@ -48,6 +49,8 @@ pub(crate) fn browser(workspace: &Workspace, binary: &Path, place: &Place, exten
     let mut command = npm(&web, ["run", "browser"])?;
     command.env("PLACET_BIN", binary).env("PLACET_CHROMIUM", chromium);
     command.env("NODE_TEST_FLAGS", node_test_flags(place, "browser"));
+    let scratch = Scratch::new("browser")?;
+    scratch.give(&mut command);
     if extent == Extent::All {
         command.env("PLACET_LONG", "1");
     }
