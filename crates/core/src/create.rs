@@ -440,6 +440,19 @@ mod tests {
     }
 
     #[test]
+    fn the_time_for_deciding_includes_both_its_limits() {
+        for (text, expected) in [
+            ("999ms", None),
+            ("1s", Some(Duration::from_secs(1))),
+            ("720h", Some(Duration::from_hours(30 * 24))),
+            ("720h 1ms", None),
+        ] {
+            let spec = action_with("expires_in", json!(text));
+            assert_eq!(spec.ok().map(|spec| spec.expires_in), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn a_no_is_always_possible() {
         assert_eq!(
             action_with("allowed", json!(["approve"])).unwrap().allowed,

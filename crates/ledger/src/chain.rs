@@ -189,38 +189,39 @@ mod tests {
 
     use super::*;
 
-    fn chain(length: u64) -> Vec<Sealed> {
+    /// Seals these one after the other, each in its epoch.
+    fn sealed(entries: impl IntoIterator<Item = (&'static str, AdminEvent)>) -> Vec<Sealed> {
         let mut prev = Digest::default();
-        (1..=length)
-            .map(|seq| {
-                let data = if seq == 1 {
-                    AdminEvent::Opened {}
-                } else {
-                    AdminEvent::PersonRemoved { name: format!("p{seq}") }
-                };
+        let by = By { name: "root".into(), role: Role::Admin, key: None, session: None, auth: Auth::Token };
+        (1..)
+            .zip(entries)
+            .map(|(seq, (epoch, event))| {
                 let entry = Entry {
                     v: Entry::FORMAT,
-                    epoch: "e1".into(),
+                    epoch: epoch.into(),
                     seq,
                     prev,
                     at: Time::from_micros(i64::try_from(seq).unwrap()),
-                    by: By {
-                        name: "root".into(),
-                        role: Role::Admin,
-                        key: None,
-                        session: None,
-                        auth: Auth::Token,
-                    },
+                    by: by.clone(),
                     request: None,
                     version: None,
                     payload: None,
-                    data: Data::Admin(data),
+                    data: Data::Admin(event),
                 };
                 let sealed = entry.seal().unwrap();
                 prev = sealed.hash;
                 sealed
             })
             .collect()
+    }
+
+    fn removed(name: &str) -> AdminEvent {
+        AdminEvent::PersonRemoved { name: name.to_owned() }
+    }
+
+    fn chain(length: u64) -> Vec<Sealed> {
+        let rest = (2..=length).map(|seq| ("e1", removed(&format!("p{seq}"))));
+        sealed(std::iter::once(("e1", AdminEvent::Opened {})).chain(rest))
     }
 
     fn verify(entries: &[Sealed]) -> Result<Head, u64> {
@@ -242,6 +243,37 @@ mod tests {
             let entry: Entry = serde_json::from_str(&sealed.text).unwrap();
             assert_eq!(entry.seal().unwrap(), sealed);
         }
+    }
+
+    #[test]
+    fn an_entry_is_called_what_happened() {
+        for (data, expected) in [
+            (Data::Request(Event::Expired {}), "request.expired"),
+            (Data::Admin(removed("ann")), "person.removed"),
+        ] {
+            assert_eq!(data.name(), expected);
+            assert_eq!(serde_json::to_value(&data).unwrap()["type"], expected);
+        }
+    }
+
+    #[test]
+    fn only_a_restore_of_this_epoch_begins_another_one() {
+        let restored = |from: &str| AdminEvent::Restored { from: from.to_owned() };
+        let check = |second, third| verify(&sealed([("e1", AdminEvent::Opened {}), second, third]));
+        let head = check(("e2", restored("e1")), ("e2", removed("ann"))).unwrap();
+        assert_eq!((head.epoch.as_str(), head.seq), ("e2", 3));
+        for (second, third, bad, why) in [
+            (("e2", restored("e0")), ("e2", removed("ann")), 2, "from another epoch"),
+            (("e1", restored("e1")), ("e1", removed("ann")), 2, "into the same epoch"),
+            (("e2", restored("e2")), ("e2", removed("ann")), 2, "from the epoch that it begins"),
+            (("e2", restored("e1")), ("e1", removed("ann")), 3, "back in the old epoch"),
+            (("e2", removed("ann")), ("e2", removed("bob")), 2, "another epoch without a restore"),
+            (("e1", AdminEvent::Opened {}), ("e1", removed("ann")), 2, "opened twice"),
+        ] {
+            assert_eq!(check(second, third), Err(bad), "{why}");
+        }
+        let unopened = [("e2", restored("e1"))];
+        assert_eq!(verify(&sealed(unopened)), Err(1), "no epoch before");
     }
 
     proptest! {

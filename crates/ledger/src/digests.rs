@@ -140,7 +140,9 @@ pub fn display_digest(fields: &[DisplayField]) -> Result<Digest, CanonicalError>
 
 #[cfg(test)]
 mod tests {
-    use placet_core::Action;
+    use std::time::Duration;
+
+    use placet_core::{Action, Needs};
     use serde_json::json;
 
     use super::*;
@@ -173,6 +175,39 @@ mod tests {
         assert_eq!(made.digest, hash("placet/request/v1", &[canonical_string(&whole).unwrap().as_bytes()]));
         let payload: Value = serde_json::from_str(&made.payload).unwrap();
         assert_eq!(made.payload, canonical_string(&payload).unwrap());
+    }
+
+    #[test]
+    fn the_digest_of_an_edit_is_that_of_the_same_request_with_its_arguments() {
+        let request: Request = serde_json::from_value(json!({
+            "id": RequestId::new(1, [2; 10]), "seq": 1, "version": 1, "material": 1,
+            "state": "pending", "kind": "action", "agent": "bot", "session": "s",
+            "tool": "delete_files", "group": null, "on_behalf_of": "ann", "risk": "low",
+            "verdict": {"effect": "hold", "rule": "r", "policy": "p", "reasons": []},
+            "needs": Needs::default(), "allowed": ["approve", "edit", "deny"], "permit": true,
+            "digest": Digest::default(), "votes": [], "proposal": null, "decision": null, "asked": [],
+            "created_at": Time::from_micros(7), "expires_at": Time::from_micros(8),
+            "claim_window": Duration::ZERO, "report_window": Duration::ZERO,
+            "claim_by": null, "report_by": null, "claim": null, "outcome": null,
+        }))
+        .unwrap();
+        let arguments = |file: &str| json!({"files": [file]}).as_object().unwrap().clone();
+        let content = |file: &str| Content {
+            body: Body::Action(Action {
+                tool: "delete_files".into(),
+                arguments: arguments(file),
+                arguments_schema: Some(json!({"type": "object"})),
+            }),
+            context: json!({"cwd": "/srv"}).as_object().unwrap().clone(),
+            summary: Some("hi".into()),
+            nonce: "n".into(),
+        };
+        let own = |content: &Content| parts(&request, content, &content.body).canonical().unwrap().digest;
+        let (asked, other) = (content("a"), content("b"));
+        let edited = edit_digest(&request, &asked, &arguments("b")).unwrap();
+        assert_eq!(edited, own(&other));
+        assert_ne!(edited, own(&asked));
+        assert_eq!(edit_digest(&request, &asked, &arguments("a")).unwrap(), own(&asked), "nothing changed");
     }
 
     #[test]

@@ -178,4 +178,34 @@ mod tests {
         let joined = needs(&left).join(&needs(&right));
         assert_eq!((joined.any.len(), joined.any[0].all.len()), (1, 20));
     }
+
+    /// One alternative for each size, of so many teams that no other alternative asks.
+    fn sized(side: &str, sizes: &[usize]) -> Needs {
+        let any = sizes
+            .iter()
+            .enumerate()
+            .map(|(index, teams)| {
+                let seat = |team| Seat { people: 1, team: Some(format!("{side}{index}-{team}")) };
+                AllOf { all: (0..*teams).map(seat).collect() }
+            })
+            .collect();
+        Needs { any, four_eyes: false, step_up: None }
+    }
+
+    /// How many alternatives a join has, and how many seats the first of them.
+    fn size(left: &[usize], right: &[usize]) -> (usize, usize) {
+        let joined = sized("l", left).join(&sized("r", right));
+        (joined.any.len(), joined.any.first().map_or(0, |first| first.all.len()))
+    }
+
+    #[test]
+    fn a_join_is_exact_up_to_its_limits_and_one_alternative_beyond() {
+        assert_eq!(size(&[1; 4], &[1; 8]), (ALTERNATIVES, 2), "32 pairs");
+        assert_eq!(size(&[1; 3], &[1; 11]), (1, 14), "33 pairs");
+        // Each alternative counts its teams and one more, once for each alternative of the other side.
+        assert_eq!(size(&[63, 63], &[63]), (2, 126), "256 seats");
+        assert_eq!(size(&[63, 64], &[63]), (1, 190), "257 seats");
+        assert_eq!(size(&[255], &[1]), (1, SEATS), "one alternative of 256 seats");
+        assert_eq!(size(&[256], &[1]), (0, 0), "257 seats in one: nobody can meet it");
+    }
 }

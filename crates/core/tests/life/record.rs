@@ -1,6 +1,8 @@
 //! The shape of the record: every field of the contract, null when empty, and the same bytes both ways.
 
-use placet_core::{Display, DisplayField, Effect, Kind, Preview, Record, Warning, WarningCode};
+use std::sync::Arc;
+
+use placet_core::{Body, Display, DisplayField, Effect, Kind, Preview, Record, Warning, WarningCode};
 use serde_json::{Value, json};
 
 use crate::scene::{Scene, one, two};
@@ -97,6 +99,38 @@ fn what_a_reviewer_is_shown_and_a_permit_travel_on_the_record() {
     let record: Record = serde_json::from_str(&text).unwrap();
     assert_eq!(serde_json::to_string(&record).unwrap(), text);
     assert_eq!((record.permit.as_deref(), record.claimable), (Some("plp_x"), true));
+}
+
+#[test]
+fn an_empty_list_or_object_is_shown_and_a_full_one_by_its_values() {
+    let written = json!({"a": [], "b": [1, [], "x"], "c": {}, "d": {"e": null}});
+    let scene = Scene::asked(Kind::Action, one(), Effect::Hold, |submit| {
+        let content = Arc::make_mut(&mut submit.content);
+        let Body::Action(action) = &mut content.body else { panic!("an action") };
+        action.arguments = written.as_object().unwrap().clone();
+    });
+    let shown = scene.request.display_fields();
+    let arguments: Vec<(&str, &str)> = shown
+        .iter()
+        .filter_map(|field| Some((field.pointer.strip_prefix("/arguments")?, field.text.as_str())))
+        .collect();
+    assert_eq!(
+        arguments,
+        [("/a", "[]"), ("/b/0", "1"), ("/b/1", "[]"), ("/b/2", "\"x\""), ("/c", "{}"), ("/d/e", "null")]
+    );
+}
+
+#[test]
+fn a_request_names_its_door_unless_that_is_rest() {
+    let by = |source: &str| {
+        let source = source.to_owned();
+        Scene::asked(Kind::Action, one(), Effect::Hold, |submit| submit.source = source)
+    };
+    for (source, door) in [("rest", None), ("mcp", Some("mcp")), ("", Some(""))] {
+        let scene = by(source);
+        assert_eq!(scene.request.door(), door);
+        assert_eq!(written(&scene)["source"], json!(door), "{source}");
+    }
 }
 
 #[test]

@@ -336,6 +336,17 @@ fn an_erased_replacement_never_falls_back_to_what_it_replaced() {
     scene.edit("bob", 1).unwrap();
     scene.request.decision.as_mut().unwrap().content = None;
     assert_eq!(scene.request.effective_arguments(), None);
+    assert_eq!((scene.claim(), scene.happened, scene.state()), (Err("not_approved"), None, State::Approved));
+}
+
+#[test]
+fn an_approval_whose_content_was_erased_cannot_be_claimed() {
+    let mut scene = approved();
+    let mut erased = scene.clone();
+    erased.request.content = None;
+    let said = (erased.claim(), erased.happened, erased.state());
+    assert_eq!(said, (Err("not_approved"), None, State::Approved));
+    assert_eq!(scene.claim(), Ok(()));
 }
 
 #[test]

@@ -237,6 +237,21 @@ fn a_yes_can_be_given_in_advance_with_the_vote_that_decides() {
 }
 
 #[test]
+fn a_yes_in_advance_lives_from_one_second_to_thirty_days() {
+    let scene = Scene::held(one());
+    for (expires_in, taken) in [
+        (Duration::from_millis(999), false),
+        (seconds(1), true),
+        (seconds(2_592_000), true),
+        (seconds(2_592_001), false),
+    ] {
+        let new = NewGrant { expires_in, ..remember(1) };
+        let ballot = Decide { remember: Some(Box::new(new)), ..scene.ballot(DecisionWord::Approve) };
+        assert_eq!(said(&scene, "bob", ballot).granted.is_some(), taken, "{expires_in:?}");
+    }
+}
+
+#[test]
 fn a_yes_in_advance_is_refused_where_one_yes_is_not_enough_or_every_call_must_be_seen() {
     let pointer = |scene: &Scene, name: &str, ballot: Decide| match said(scene, name, ballot) {
         Applied { answer: Err(placet_core::Refusal::Invalid(invalid)), change: None, granted: None } => {

@@ -66,6 +66,36 @@ fn keys_are_ordered_by_utf16_units_and_not_by_bytes() {
 }
 
 #[test]
+fn keys_are_ordered_by_utf16_units_wherever_they_differ() {
+    // The ends of each range that UTF-8 or UTF-16 writes in another way.
+    let characters = [
+        '\u{1}',
+        '\u{7f}',
+        '\u{80}',
+        '\u{7ff}',
+        '\u{800}',
+        '\u{d7ff}',
+        '\u{e000}',
+        '\u{ffff}',
+        '\u{10000}',
+        '\u{10ffff}',
+    ];
+    for (before, after) in [("", ""), ("a", ""), ("\u{e000}", "a"), ("\u{10000}", "\u{ffff}")] {
+        for a in characters {
+            for b in characters.into_iter().filter(|b| *b != a) {
+                // The shorter key ends where the other one goes on.
+                let keys = [format!("{before}{a}"), format!("{before}{b}{after}")];
+                let mut sorted = keys.clone();
+                sorted.sort_by_key(|key| key.encode_utf16().collect::<Vec<_>>());
+                let text = canonical_string(&BTreeMap::from(keys.map(|key| (key, 0)))).expect("a form");
+                let places = sorted.map(|key| text.find(&canonical_string(&key).expect("a form")));
+                assert!(places.is_sorted() && places[0].is_some(), "{text:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_key_that_is_the_beginning_of_another_comes_first() {
     let value = json!({"aa": 1, "a": 2, "": 3, "a\u{0}": 4});
     assert_eq!(canonical_string(&value).expect("a form"), r#"{"":3,"a":2,"a\u0000":4,"aa":1}"#);

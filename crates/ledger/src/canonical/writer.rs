@@ -144,11 +144,11 @@ impl Writer {
 }
 
 /// The order of UTF-16 units. It is the order of the bytes, except that the characters from U+E000 to U+FFFF (first
-/// byte 0xEE or 0xEF) come after those beyond, whose units are surrogates.
+/// byte 0xEE or 0xEF) come after those beyond, whose units are surrogates. If one first byte is lower, both orders agree.
 fn utf16_order(a: &str, b: &str) -> std::cmp::Ordering {
     let differing = a.bytes().zip(b.bytes()).find(|(a, b)| a != b);
     match differing {
-        Some((a_byte, b_byte)) if a_byte >= 0xEE || b_byte >= 0xEE => a.encode_utf16().cmp(b.encode_utf16()),
+        Some((a_byte, b_byte)) if a_byte.min(b_byte) >= 0xEE => a.encode_utf16().cmp(b.encode_utf16()),
         Some((a, b)) => a.cmp(&b),
         None => a.len().cmp(&b.len()),
     }

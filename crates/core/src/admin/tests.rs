@@ -1,0 +1,222 @@
+use super::*;
+use crate::{RequestId, Scope};
+
+const NOW: Time = Time::from_micros(1);
+
+fn id(n: u8) -> KeyId {
+    KeyId::new(u64::from(n), [n; 10])
+}
+
+fn make(directory: &mut Directory, n: u8, role: Role, name: &str) -> Result<(), AdminRefusal> {
+    let command =
+        AdminCommand::CreateKey { id: id(n), role, name: name.to_owned(), owner: None, secret: [n; 32] };
+    let event = directory.apply(&command, NOW)?;
+    directory.evolve(&event, NOW, Some([n; 32]));
+    Ok(())
+}
+
+#[test]
+fn no_principal_is_both_agent_and_person() {
+    let mut directory = Directory::default();
+    make(&mut directory, 1, Role::Agent, "bot").unwrap();
+    make(&mut directory, 2, Role::Reviewer, "ann").unwrap();
+    assert_eq!(make(&mut directory, 3, Role::Reviewer, "bot"), Err(AdminRefusal::OtherKind("bot".into())));
+    assert_eq!(make(&mut directory, 3, Role::Agent, "ann"), Err(AdminRefusal::OtherKind("ann".into())));
+}
+
+#[test]
+fn a_second_key_is_rotation_and_a_second_role_widens_the_person() {
+    let mut directory = Directory::default();
+    make(&mut directory, 1, Role::Reviewer, "ann").unwrap();
+    make(&mut directory, 2, Role::Reviewer, "ann").unwrap();
+    make(&mut directory, 3, Role::Admin, "ann").unwrap();
+    assert_eq!(directory.live_keys_of("ann"), 3);
+    assert_eq!(directory.people["ann"].roles, [Role::Reviewer, Role::Admin].into());
+}
+
+#[test]
+fn the_last_admin_cannot_be_locked_out() {
+    let mut directory = Directory::default();
+    make(&mut directory, 1, Role::Admin, "root").unwrap();
+    assert_eq!(directory.apply(&AdminCommand::RevokeKey { id: id(1) }, NOW), Err(AdminRefusal::LastAdmin));
+    assert_eq!(
+        directory.apply(&AdminCommand::RemovePerson { name: "root".into() }, NOW),
+        Err(AdminRefusal::LastAdmin)
+    );
+    let demote = AdminCommand::PutPerson {
+        name: "root".into(),
+        roles: [Role::Auditor].into(),
+        teams: BTreeSet::new(),
+    };
+    assert_eq!(directory.apply(&demote, NOW), Err(AdminRefusal::LastAdmin));
+    make(&mut directory, 2, Role::Admin, "ann").unwrap();
+    assert!(directory.apply(&AdminCommand::RevokeKey { id: id(1) }, NOW).is_ok());
+}
+
+#[test]
+fn a_removed_person_has_no_working_key_even_when_added_again() {
+    let mut directory = Directory::default();
+    make(&mut directory, 1, Role::Admin, "root").unwrap();
+    make(&mut directory, 2, Role::Reviewer, "ann").unwrap();
+    let event = directory.apply(&AdminCommand::RemovePerson { name: "ann".into() }, NOW).unwrap();
+    directory.evolve(&event, Time::from_micros(2), None);
+    assert!(directory.live_key(id(2)).is_none());
+    make(&mut directory, 3, Role::Reviewer, "ann").unwrap();
+    assert!(directory.live_key(id(2)).is_none());
+    assert!(directory.live_key(id(3)).is_some());
+}
+
+#[test]
+fn every_event_has_its_name_on_the_wire() {
+    let name = || "ann".to_owned();
+    let grant = Grant {
+        id: GrantId::new(1, [1; 10]),
+        by: name(),
+        agent: "bot".to_owned(),
+        tool: "t".to_owned(),
+        policy: "p".to_owned(),
+        scope: Scope::Exact {},
+        uses: 1,
+        created_at: NOW,
+        expires_at: NOW,
+        request: RequestId::new(1, [1; 10]),
+    };
+    let session = SessionId::new(1, [1; 10]);
+    for (event, expected) in [
+        (AdminEvent::Opened {}, "ledger.opened"),
+        (AdminEvent::Restored { from: "e1".to_owned() }, "ledger.restored"),
+        (AdminEvent::KeyCreated { id: id(1), role: Role::Admin, name: name(), owner: None }, "key.created"),
+        (AdminEvent::KeyRevoked { id: id(1) }, "key.revoked"),
+        (
+            AdminEvent::PersonPut { name: name(), roles: BTreeSet::new(), teams: BTreeSet::new() },
+            "person.put",
+        ),
+        (AdminEvent::PersonRemoved { name: name() }, "person.removed"),
+        (AdminEvent::PolicyPut { hash: "h".to_owned(), source: "s".to_owned() }, "policy.put"),
+        (AdminEvent::GrantCreated { grant: Box::new(grant) }, "grant.created"),
+        (AdminEvent::GrantRevoked { id: GrantId::new(1, [1; 10]) }, "grant.revoked"),
+        (AdminEvent::LinkCreated { name: name(), expires_at: NOW }, "link.created"),
+        (
+            AdminEvent::SessionOpened { id: session, name: name(), via: Via::Link, expires_at: NOW },
+            "session.opened",
+        ),
+        (AdminEvent::SessionEnded { id: session, why: SessionEnd::Revoked }, "session.ended"),
+        (AdminEvent::PasswordSet { name: name() }, "person.password_set"),
+    ] {
+        assert_eq!(event.name(), expected);
+        assert_eq!(serde_json::to_value(&event).unwrap()["type"], expected);
+    }
+}
+
+fn give_password(directory: &mut Directory, name: &str) {
+    directory.evolve(&AdminEvent::PasswordSet { name: name.to_owned() }, NOW, None);
+}
+
+fn sign_in(directory: &mut Directory, n: u8, name: &str) {
+    let id = SessionId::new(u64::from(n), [n; 10]);
+    let event = AdminEvent::SessionOpened {
+        id,
+        name: name.to_owned(),
+        via: Via::Password,
+        expires_at: NOW.plus(Duration::from_hours(1)),
+    };
+    directory.evolve(&event, NOW, None);
+}
+
+fn put(directory: &mut Directory, name: &str, role: Role) {
+    let event = AdminEvent::PersonPut { name: name.to_owned(), roles: [role].into(), teams: BTreeSet::new() };
+    directory.evolve(&event, NOW, None);
+}
+
+#[test]
+fn a_key_a_password_a_link_or_a_session_each_shows_that_somebody_is_the_person() {
+    let give_key = |directory: &mut Directory, n, name: &str| {
+        make(directory, n, Role::Reviewer, name).unwrap();
+    };
+    let give_link = |directory: &mut Directory, name: &str| {
+        let event = AdminEvent::LinkCreated { name: name.to_owned(), expires_at: NOW };
+        directory.evolve(&event, NOW, None);
+    };
+    let mut others = Directory::default();
+    assert!(others.is_keyless("ann"), "nobody is known");
+    give_key(&mut others, 1, "bob");
+    give_password(&mut others, "bob");
+    give_link(&mut others, "bob");
+    sign_in(&mut others, 1, "bob");
+    assert!(others.is_keyless("ann") && !others.is_keyless("bob"));
+
+    let with = |proof: &dyn Fn(&mut Directory)| {
+        let mut directory = others.clone();
+        proof(&mut directory);
+        directory
+    };
+    assert!(!with(&|directory| give_key(directory, 2, "ann")).is_keyless("ann"), "a key");
+    let mut revoked = with(&|directory| give_key(directory, 2, "ann"));
+    revoked.evolve(&AdminEvent::KeyRevoked { id: id(2) }, NOW, None);
+    assert!(!revoked.is_keyless("ann"), "a revoked key");
+    assert!(!with(&|directory| give_password(directory, "ann")).is_keyless("ann"), "a password");
+    assert!(!with(&|directory| give_link(directory, "ann")).is_keyless("ann"), "a link");
+    assert!(!with(&|directory| sign_in(directory, 2, "ann")).is_keyless("ann"), "a session");
+}
+
+#[test]
+fn the_last_admin_key_is_kept_unless_another_works_or_an_admin_has_a_password() {
+    let revoke = |directory: &Directory| directory.apply(&AdminCommand::RevokeKey { id: id(1) }, NOW);
+    let allowed = Ok(AdminEvent::KeyRevoked { id: id(1) });
+    let mut directory = Directory::default();
+    make(&mut directory, 1, Role::Admin, "root").unwrap();
+    make(&mut directory, 2, Role::Reviewer, "ann").unwrap();
+    assert_eq!(revoke(&directory), Err(AdminRefusal::LastAdmin), "a reviewer's key does not administer");
+    give_password(&mut directory, "ann");
+    assert_eq!(revoke(&directory), Err(AdminRefusal::LastAdmin), "nor does a reviewer's password");
+
+    let mut other_key = directory.clone();
+    make(&mut other_key, 3, Role::Admin, "bob").unwrap();
+    assert_eq!(revoke(&other_key), allowed);
+    let mut revoked = other_key.clone();
+    revoked.evolve(&AdminEvent::KeyRevoked { id: id(3) }, NOW, None);
+    assert_eq!(revoke(&revoked), Err(AdminRefusal::LastAdmin), "a revoked key");
+    put(&mut other_key, "bob", Role::Auditor);
+    assert_eq!(revoke(&other_key), Err(AdminRefusal::LastAdmin), "the key of a person who lost the role");
+
+    give_password(&mut directory, "root");
+    assert_eq!(revoke(&directory), allowed, "the admin can sign in");
+}
+
+#[test]
+fn the_last_admin_is_the_only_person_who_could_still_administer() {
+    let nobody = || {
+        let mut directory = Directory::default();
+        put(&mut directory, "root", Role::Admin);
+        put(&mut directory, "ann", Role::Reviewer);
+        directory
+    };
+    let last = |proofs: &[fn(&mut Directory)]| {
+        let mut directory = nobody();
+        for proof in proofs {
+            proof(&mut directory);
+        }
+        ["root", "ann"].map(|name| directory.is_last_admin(name))
+    };
+    let root_key: fn(&mut Directory) = |directory| make(directory, 1, Role::Admin, "root").unwrap();
+    let root_password: fn(&mut Directory) = |directory| give_password(directory, "root");
+    let root_session: fn(&mut Directory) = |directory| sign_in(directory, 1, "root");
+    let ann_key: fn(&mut Directory) = |directory| make(directory, 2, Role::Reviewer, "ann").unwrap();
+    let ann_password: fn(&mut Directory) = |directory| give_password(directory, "ann");
+    let ann_session: fn(&mut Directory) = |directory| sign_in(directory, 2, "ann");
+    let ann_admin_key: fn(&mut Directory) = |directory| make(directory, 3, Role::Admin, "ann").unwrap();
+    let ann_admin: fn(&mut Directory) = |directory| put(directory, "ann", Role::Admin);
+
+    assert_eq!(last(&[]), [false, false], "nobody can get in");
+    for proof in [root_key, root_password, root_session] {
+        assert_eq!(last(&[proof]), [true, false]);
+        assert_eq!(last(&[proof, ann_key, ann_password, ann_session]), [true, false], "ann is no admin");
+    }
+    assert_eq!(last(&[ann_key, ann_password, ann_session]), [false, false]);
+    for proof in [root_key, root_password] {
+        assert_eq!(last(&[proof, ann_admin_key]), [false, false], "two can");
+        assert_eq!(last(&[proof, ann_admin, ann_password]), [false, false], "two can");
+        assert_eq!(last(&[proof, ann_admin, ann_session]), [true, false], "a session ends");
+    }
+    assert_eq!(last(&[root_session, ann_admin_key]), [false, true], "a session ends");
+}
