@@ -18,7 +18,8 @@ const ORDER: [(&str, &[&str]); 12] = [
     ("placet-a2a", &["placet-core"]),
     ("placet-ledger", &["placet-core"]),
     ("placet-policy", &["placet-core"]),
-    ("placet-client", &["placet-core"]),
+    // A client computes digests itself: it does not believe a server that says what was approved.
+    ("placet-client", &["placet-ledger"]),
     ("placet-egress", &[]),
     ("placet-core", &[]),
 ];

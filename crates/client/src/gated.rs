@@ -64,14 +64,29 @@ impl Client {
         R: Future<Output = Result<T, E>>,
     {
         match self.ask(&create).await? {
-            Asked::Decided(record) => self.run_approved(*record, run).await,
+            Asked::Decided(record) => self.run_if_approved(*record, Some(&create), run).await,
             Asked::Unreached { request, error } => Ok(Gated::Unreached { request, error }),
         }
     }
 
     /// The second half of [`Client::run_gated`], for a caller that asked and waited by itself: claims, runs, reports.
-    /// Whatever is not approved is not run.
+    /// Whatever is not approved is not run. Whether the record is about the caller's own call is for the caller to see.
     pub async fn run_approved<T, E, F, R>(&self, record: Record, run: F) -> Result<Gated<T>, RunError<T, E>>
+    where
+        T: fmt::Debug,
+        E: fmt::Display + fmt::Debug,
+        F: FnOnce(Map<String, Value>) -> R,
+        R: Future<Output = Result<T, E>>,
+    {
+        self.run_if_approved(record, None, run).await
+    }
+
+    async fn run_if_approved<T, E, F, R>(
+        &self,
+        record: Record,
+        create: Option<&Create>,
+        run: F,
+    ) -> Result<Gated<T>, RunError<T, E>>
     where
         T: fmt::Debug,
         E: fmt::Display + fmt::Debug,
@@ -107,13 +122,7 @@ impl Client {
         };
         // The server counts from the claim, a moment ago; the decision is the last moment of its clock that is known.
         let report_by = Instant::now() + between(decided, claimed.report_by);
-        let approved = record.decision.as_ref().map_or(record.digest, |decision| decision.digest);
-        if claimed.digest != approved {
-            let reason = "the permit is for something else than what was approved";
-            // Not run, and said so; that the report may fail too changes nothing for the caller.
-            let _ = self.report(record.id, &claimed.permit, &Report::failed(reason)).await;
-            return Err(self.protocol(reason).into());
-        }
+        self.checked(&record, create, &claimed).await?;
         let result = run(claimed.arguments).await;
         let report = match &result {
             Ok(_) => Report::succeeded(),

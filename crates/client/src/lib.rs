@@ -28,6 +28,7 @@
 
 mod admin;
 mod agent;
+mod checked;
 mod client;
 mod error;
 mod gated;

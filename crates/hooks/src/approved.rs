@@ -1,6 +1,7 @@
 //! The only way to a yes: an approved and claimed request that is about exactly this call.
 
-use placet_core::{DecisionWord, Digest, Kind, Record, State};
+use placet_core::{Digest, Record};
+use placet_ledger::{Granted, Wanted, check_permit};
 use serde_json::{Map, Value};
 
 use crate::Call;
@@ -25,38 +26,12 @@ impl Approved {
         claimed: &Map<String, Value>,
         digest: Option<Digest>,
     ) -> Result<Self, String> {
-        if permit.is_none_or(str::is_empty) {
-            return Err(format!("{} was not claimed here", record.id));
-        }
-        if !matches!(record.state, State::Approved | State::Claimed) {
-            return Err(format!("{} is {}, which is not a yes", record.id, record.state));
-        }
-        if record.kind != Kind::Action || record.tool.as_deref() != Some(call.tool.as_str()) {
-            return Err(format!("{} is about another tool", record.id));
-        }
-        if record.arguments.as_ref() != Some(&call.input) {
-            return Err(format!("{} is about other arguments", record.id));
-        }
-        let Some(decision) = &record.decision else {
-            return Err(format!("{} has no decision", record.id));
-        };
-        let edited = match decision.decision {
-            DecisionWord::Approve => false,
-            DecisionWord::Edit => true,
-            DecisionWord::Deny | DecisionWord::Respond => {
-                return Err(format!("{} was decided with `{}`", record.id, decision.decision));
-            }
-        };
-        let approved = decision.arguments.as_ref().or(record.arguments.as_ref());
-        if approved != Some(claimed) || (!edited && claimed != &call.input) {
-            return Err(format!("the permit of {} is for other arguments than those approved", record.id));
-        }
-        if digest.is_some_and(|digest| digest != decision.digest) {
-            return Err(format!("the permit of {} is for something else than what was approved", record.id));
-        }
-        // An edit that changes nothing needs no replacing.
-        let edited = edited && claimed != &call.input;
-        Ok(Self { arguments: claimed.clone(), edited, by: decision.by.clone() })
+        let wanted = Wanted { tool: &call.tool, arguments: &call.input };
+        let granted = Granted { permit: permit.unwrap_or_default(), arguments: claimed, digest };
+        let edited = check_permit(record, Some(&wanted), &granted)
+            .map_err(|unfit| format!("{} cannot be run: {unfit}", record.id))?;
+        let by = record.decision.as_ref().map(|decision| decision.by.clone()).unwrap_or_default();
+        Ok(Self { arguments: claimed.clone(), edited, by })
     }
 
     /// What to run it with.

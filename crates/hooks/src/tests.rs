@@ -1,6 +1,7 @@
 //! What comes in and what goes out, agent by agent; and that nothing but an approved, claimed request makes a yes.
 
 use placet_core::Record;
+use placet_ledger::action_digest;
 use serde_json::{Map, Value, json};
 
 use crate::{Agent, Answer, Approved, Call, Event, Incoming, read};
@@ -104,10 +105,21 @@ pub(crate) fn record(call: &Call, changes: Value) -> Record {
         "created_at": "2026-11-15T12:00:00Z", "expires_at": "2026-11-15T12:05:00Z",
         "claim_by": null, "report_by": null, "claim": null, "outcome": null, "url": "/r/x",
     });
+    let plain: Record = serde_json::from_value(record.clone()).expect("a record");
+    let digest = action_digest(&plain, &call.input).expect("a digest");
+    record["digest"] = json!(digest);
+    record["decision"]["digest"] = json!(digest);
     for (key, value) in changes.as_object().expect("an object") {
         record[key] = value.clone();
     }
     serde_json::from_value(record).expect("a record")
+}
+
+/// An edit of this call by ann.
+pub(crate) fn edit(call: &Call, arguments: &Map<String, Value>) -> Value {
+    let digest = action_digest(&record(call, json!({})), arguments).expect("a digest");
+    json!({"decision": "edit", "by": ["ann"], "reason": null, "arguments": arguments, "digest": digest,
+        "answer": null, "steps": null, "at": "2026-11-15T12:00:01Z"})
 }
 
 /// Approved as it is.
@@ -120,10 +132,7 @@ pub(crate) fn approved(call: &Call) -> Answer {
 
 /// Approved with other arguments.
 pub(crate) fn edited(call: &Call, arguments: &Map<String, Value>) -> Answer {
-    let digest = format!("sha256:{}", "b".repeat(64));
-    let decision = json!({"decision": "edit", "by": ["ann"], "reason": null, "arguments": arguments,
-        "digest": digest, "answer": null, "steps": null, "at": "2026-11-15T12:00:01Z"});
-    let record = record(call, json!({ "decision": decision }));
+    let record = record(call, json!({ "decision": edit(call, arguments) }));
     let digest = record.decision.as_ref().map(|decision| decision.digest);
     Answer::Allow(Approved::check(call, &record, Some("prm_1"), arguments, digest).expect("a yes"))
 }

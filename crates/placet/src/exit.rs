@@ -12,6 +12,8 @@ use crate::output::{self, safe};
 pub(crate) const ERROR: u8 = 1;
 /// Bad input.
 pub(crate) const USAGE: u8 = 2;
+/// A permit was asked for with `--claim`, and this process has none although somebody said yes or answered.
+pub(crate) const NO_PERMIT: u8 = 7;
 /// Interrupted, as shells count it.
 pub(crate) const INTERRUPTED: u8 = 130;
 

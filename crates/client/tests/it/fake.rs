@@ -13,6 +13,7 @@ use axum::{
     http::{Response, StatusCode},
 };
 use placet_client::Client;
+use placet_ledger::action_digest;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinSet};
 
@@ -130,9 +131,9 @@ fn write(reply: Reply) -> Response<Body> {
     }
 }
 
-/// A record in this state and version.
+/// A record in this state and version, with its true digest.
 pub(crate) fn record(state: &str, version: u32) -> Value {
-    json!({
+    let mut record = json!({
         "id": ID, "version": version, "kind": "action", "state": state, "agent": "bot", "session": "s",
         "tool": "pay", "arguments": {"amount": 5}, "arguments_schema": null, "context": {}, "summary": null,
         "on_behalf_of": null, "group": null, "nonce": "n", "digest": digest('a'), "risk": "low",
@@ -142,7 +143,18 @@ pub(crate) fn record(state: &str, version: u32) -> Value {
         "votes": [], "proposal": null, "asked": [], "decision": null,
         "created_at": "2026-11-15T12:00:00Z", "expires_at": "2026-11-15T12:05:00Z",
         "claim_by": null, "report_by": null, "claim": null, "outcome": null, "url": "/r/x",
-    })
+    });
+    record["digest"] = digest_with(&record, &json!({"amount": 5}));
+    record
+}
+
+/// The true digest of a record with these arguments in place.
+pub(crate) fn digest_with(record: &Value, arguments: &Value) -> Value {
+    // A test may put a state there that this version does not know.
+    let mut known = record.clone();
+    known["state"] = json!("approved");
+    let record = serde_json::from_value(known).unwrap();
+    json!(action_digest(&record, arguments.as_object().unwrap()).unwrap())
 }
 
 pub(crate) const ID: &str = "req_0698d3r3kvtg0i8s0c1g60o30c";

@@ -6,17 +6,19 @@ use placet_client::{Gated, RunError};
 use placet_core::{Create, Kind, State};
 use serde_json::{Map, Value, json};
 
-use crate::fake::{Call, Fake, ID, Reply, digest, record};
+use crate::fake::{Call, Fake, ID, Reply, digest, digest_with, record};
 
 fn edited() -> Value {
     let mut approved = record("approved", 2);
     approved["decision"] = json!({"decision": "edit", "by": ["ann"], "reason": null, "arguments": {"amount": 1},
-        "digest": digest('b'), "answer": null, "steps": null, "at": "2026-11-15T12:01:00Z"});
+        "digest": digest_with(&approved, &json!({"amount": 1})), "answer": null, "steps": null, "at": "2026-11-15T12:01:00Z"});
     approved
 }
 
-fn claimed(letter: char) -> Value {
-    json!({"permit": "the-permit", "arguments": {"amount": 1}, "digest": digest(letter), "report_by": "2026-11-15T13:00:00Z"})
+/// What a claim of [`edited`] answers.
+fn claimed() -> Value {
+    json!({"permit": "the-permit", "arguments": {"amount": 1}, "digest": edited()["decision"]["digest"],
+        "report_by": "2026-11-15T13:00:00Z"})
 }
 
 fn server(
@@ -32,14 +34,17 @@ fn server(
 }
 
 fn create() -> Create {
-    Create::new(Kind::Action, "s")
+    let mut create = Create::new(Kind::Action, "s");
+    create.tool = Some("pay".to_owned());
+    create.arguments = json!({"amount": 5}).as_object().cloned();
+    create
 }
 
 type Ran = Result<Map<String, Value>, String>;
 
 #[tokio::test]
 async fn what_runs_is_what_the_claim_returned_and_it_is_reported() {
-    let fake = Fake::start(server(|_| Reply::Json(200, claimed('b')))).await;
+    let fake = Fake::start(server(|_| Reply::Json(200, claimed()))).await;
     let gated = fake.client().run_gated(create(), async |arguments| Ran::Ok(arguments)).await.unwrap();
     let Gated::Ran { value, record } = gated else { panic!("it was approved") };
     assert_eq!(Value::Object(value), json!({"amount": 1}));
@@ -52,7 +57,7 @@ async fn what_runs_is_what_the_claim_returned_and_it_is_reported() {
 #[tokio::test]
 async fn a_lost_claim_is_asked_for_again_as_the_same_claimant() {
     let fake =
-        Fake::start(server(|number| if number == 0 { Reply::Lost } else { Reply::Json(200, claimed('b')) }))
+        Fake::start(server(|number| if number == 0 { Reply::Lost } else { Reply::Json(200, claimed()) }))
             .await;
     fake.client().run_gated(create(), async |arguments| Ran::Ok(arguments)).await.unwrap();
     let claims: Vec<Value> =
@@ -64,7 +69,7 @@ async fn a_lost_claim_is_asked_for_again_as_the_same_claimant() {
 
 #[tokio::test]
 async fn a_failure_is_reported_as_failed() {
-    let fake = Fake::start(server(|_| Reply::Json(200, claimed('b')))).await;
+    let fake = Fake::start(server(|_| Reply::Json(200, claimed()))).await;
     let error =
         fake.client().run_gated(create(), async |_| Ran::Err("no money".to_owned())).await.unwrap_err();
     assert!(matches!(error, RunError::Failed { reported: Ok(_), .. }), "{error}");
@@ -74,10 +79,36 @@ async fn a_failure_is_reported_as_failed() {
 
 #[tokio::test]
 async fn a_permit_for_something_else_is_not_used() {
-    let fake = Fake::start(server(|_| Reply::Json(200, claimed('c')))).await;
-    let error = fake.client().run_gated(create(), async |_| -> Ran { panic!("it ran") }).await.unwrap_err();
-    assert!(matches!(error, RunError::NotRun(_)), "{error}");
-    assert_eq!(fake.calls().pop().unwrap().body["status"], json!("failed"));
+    type Change = fn(&mut Value, &mut Value);
+    let wrong: [(&str, Change); 9] = [
+        ("another digest of the claim", |_, claim| claim["digest"] = json!(digest('c'))),
+        ("other arguments of the claim", |_, claim| claim["arguments"] = json!({"amount": 9999})),
+        ("no permit", |_, claim| claim["permit"] = json!("")),
+        ("another tool", |record, _| record["tool"] = json!("pay_all")),
+        ("other arguments than asked for", |record, _| record["arguments"] = json!({"amount": 1})),
+        ("an answer instead of a yes", |record, _| record["decision"]["decision"] = json!("respond")),
+        ("no decision", |record, _| record["decision"] = json!(null)),
+        ("a changed context", |record, _| record["context"] = json!({"cwd": "/"})),
+        ("a digest that does not fit both", |record, claim| {
+            record["decision"]["digest"] = json!(digest('c'));
+            claim["digest"] = json!(digest('c'));
+        }),
+    ];
+    for (what, change) in wrong {
+        let fake = Fake::start(move |_, call| {
+            let (mut record, mut claim) = (edited(), claimed());
+            change(&mut record, &mut claim);
+            match call.line.split('?').next().unwrap().rsplit('/').next().unwrap() {
+                "requests" => Reply::Json(201, record),
+                "claim" => Reply::Json(200, claim),
+                _ => Reply::Json(200, crate::fake::record("failed", 4)),
+            }
+        })
+        .await;
+        let ran = fake.client().run_gated(create(), async |_| -> Ran { panic!("it ran: {what}") }).await;
+        assert!(matches!(ran, Err(RunError::NotRun(_))), "{what}: {ran:?}");
+        assert_eq!(fake.calls().pop().unwrap().body["status"], json!("failed"), "{what}");
+    }
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use placet_core::{Create, Kind, State};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    fake::{Call, Fake, ID, Reply, digest, record},
+    fake::{Call, Fake, ID, Reply, record},
     soon,
 };
 
@@ -18,7 +18,10 @@ const SHORT: Duration = Duration::from_millis(100);
 const BEYOND_THE_BUDGET: usize = 3;
 
 fn create() -> Create {
-    Create::new(Kind::Action, "s")
+    let mut create = Create::new(Kind::Action, "s");
+    create.tool = Some("pay".to_owned());
+    create.arguments = json!({"amount": 5}).as_object().cloned();
+    create
 }
 
 fn last_part(call: &Call) -> String {
@@ -35,7 +38,7 @@ fn pending(seconds: u32) -> Value {
 fn approved() -> Value {
     let mut approved = record("approved", 2);
     approved["decision"] = json!({"decision": "approve", "by": ["ann"], "reason": null, "arguments": null,
-        "digest": digest('a'), "answer": null, "steps": null, "at": "2026-11-15T12:00:01Z"});
+        "digest": approved["digest"], "answer": null, "steps": null, "at": "2026-11-15T12:00:01Z"});
     approved["claim_by"] = json!("2026-11-15T12:01:00Z");
     approved
 }
@@ -123,7 +126,7 @@ async fn a_server_that_comes_back_in_time_is_waited_for() {
         match part.as_str() {
             "requests" => Reply::Json(201, pending(59)),
             ID => Reply::Json(200, approved()),
-            "claim" => Reply::Json(200, json!({"permit": "p", "arguments": {}, "digest": digest('a'), "report_by": "2026-11-15T13:00:00Z"})),
+            "claim" => Reply::Json(200, json!({"permit": "p", "arguments": {"amount": 5}, "digest": approved()["digest"], "report_by": "2026-11-15T13:00:00Z"})),
             "outcome" => Reply::Json(200, record("succeeded", 4)),
             other => panic!("unexpected call {other}"),
         }

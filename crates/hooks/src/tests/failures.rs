@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::{call, record};
+use super::{call, edit, record};
 use crate::{Agent, Answer, Approved, Effect, Event, Mode, blocked, effect, render};
 
 #[test]
@@ -87,9 +87,7 @@ fn a_yes_needs_a_claimed_record_of_exactly_this_call() {
         assert!(check(&record(&call, changes.clone()), permit, &call.input).is_err(), "{changes}");
     }
     // An edit of another call that comes out as this one is not an approval of this one.
-    let edit = json!({"decision": "edit", "by": ["ann"], "reason": null, "arguments": call.input,
-        "digest": good.digest, "answer": null, "steps": null, "at": "2026-11-15T12:00:01Z"});
-    let foreign = record(&call, json!({"arguments": other, "decision": edit}));
+    let foreign = record(&call, json!({"arguments": other, "decision": edit(&call, &call.input)}));
     assert!(check(&foreign, permit, &call.input).is_err());
     for state in placet_core::State::ALL {
         let yes = check(&record(&call, json!({ "state": state })), permit, &call.input).is_ok();
@@ -114,23 +112,27 @@ proptest! {
     fn no_record_makes_a_yes_but_a_claimed_approval_of_this_call(
         state in proptest::sample::select(placet_core::State::ALL),
         word in proptest::option::of(proptest::sample::select(placet_core::DecisionWord::ALL)),
-        claimed_here: bool, same_tool: bool, same_arguments: bool, edit in proptest::option::of("[ab]"),
+        claimed_here: bool, same_tool: bool, same_arguments: bool, replaced in proptest::option::of("[ab]"),
         given in "[ab]", same_digest: bool, which in 0..Event::ALL.len(),
     ) {
         let call = call(Event::ALL[which]);
-        let good = record(&call, json!({}));
         let as_command = |text: &str| Map::from_iter([("command".to_owned(), json!(text))]);
-        let edited = edit.as_deref().map(as_command);
+        let edited = replaced.as_deref().map(as_command);
         let claimed = if edited.is_some() { as_command(&given) } else { call.input.clone() };
-        let decision = word.map(|word| json!({"decision": word, "by": ["ann"], "reason": null, "arguments": edited,
-            "digest": good.digest, "answer": null, "steps": null, "at": "2026-11-15T12:00:01Z"}));
+        let decision = word.map(|word| {
+            let mut decision = edit(&call, edited.as_ref().unwrap_or(&call.input));
+            decision["decision"] = json!(word);
+            decision["arguments"] = json!(edited);
+            decision
+        });
         let said = record(&call, json!({
             "state": state,
             "tool": if same_tool { call.tool.as_str() } else { "other" },
             "arguments": if same_arguments { call.input.clone() } else { as_command("other") },
             "decision": decision,
         }));
-        let digest = if same_digest { good.digest } else { placet_core::Digest::new([9; 32]) };
+        let decided = said.decision.as_ref().map_or(said.digest, |decision| decision.digest);
+        let digest = if same_digest { decided } else { placet_core::Digest::new([9; 32]) };
         let permit = claimed_here.then_some("prm_1");
         if let Ok(yes) = Approved::check(&call, &said, permit, &claimed, Some(digest)) {
             prop_assert!(matches!(state, placet_core::State::Approved | placet_core::State::Claimed));

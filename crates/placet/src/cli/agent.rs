@@ -17,7 +17,9 @@ Examples:
   placet request --kind confirmation --body '{\"message\":\"Go live?\",\"confirm_label\":\"Go\",\"cancel_label\":\"Wait\"}'
 
 Only run what comes back: after an edit the arguments are not the ones you sent.
-Exit codes: 0 approved or answered, 3 denied, 4 expired, 5 cancelled, revoked or lapsed, 6 still pending.")]
+Exit codes: 0 approved or answered, 3 denied, 4 expired, 5 cancelled, revoked or lapsed, 6 still pending.
+With --claim, 0 means that this call holds the permit, and only then are arguments printed. 7 means that there
+is none to hold: the request was answered, or its permit was claimed before.")]
 pub(crate) struct RequestArgs {
     /// What is asked for: action, plan, input or confirmation
     #[arg(long, value_parser = kind, default_value = "action", value_name = "KIND")]

@@ -34,12 +34,44 @@ pub(crate) async fn run(context: &Context, args: RequestArgs) -> anyhow::Result<
     } else {
         asked
     };
-    let claimed = match record.state {
-        State::Approved if args.claim => Some(patient.claim(record.id).await?),
-        _ => None,
+    if !args.claim {
+        print(context, &record)?;
+        return Ok(exit::of(&record));
+    }
+    if record.state != State::Approved {
+        return no_permit(context, &record);
+    }
+    let claimed = patient.claim_for(&create, &record).await?;
+    print_claimed(context, &record, &claimed)?;
+    Ok(0)
+}
+
+/// There is no permit in this process, so nothing may run here and no arguments are printed.
+fn no_permit(context: &Context, record: &Record) -> anyhow::Result<u8> {
+    let why = match record.state {
+        State::Claimed | State::Succeeded | State::Failed | State::Unknown => {
+            "its permit was claimed before, so run nothing"
+        }
+        State::Answered => "it was answered instead of approved, so run nothing",
+        _ => "it is not approved, so run nothing",
     };
-    print(context, &record, claimed.as_ref())?;
-    Ok(exit::of(&record))
+    if context.json {
+        let document = json!({
+            "id": record.id, "state": record.state, "permit": null, "arguments": null, "why": why,
+            "decision": record.decision.as_ref().map(|decision| json!({
+                "decision": decision.decision, "by": decision.by, "reason": decision.reason,
+                "answer": decision.answer,
+            })),
+        });
+        output::json(&document)?;
+    } else {
+        said(context, record)?;
+        output::to_stderr(&format!("No permit: {why}."));
+    }
+    Ok(match exit::of(record) {
+        0 => exit::NO_PERMIT,
+        code => code,
+    })
 }
 
 /// The decision, or the request as it stands when the wait ends.
@@ -141,39 +173,39 @@ async fn interrupted(context: &Context, record: &Record, cancel: bool) -> anyhow
     Ok(exit::INTERRUPTED)
 }
 
-fn print(context: &Context, record: &Record, claimed: Option<&Claimed>) -> anyhow::Result<()> {
+fn print_claimed(context: &Context, record: &Record, claimed: &Claimed) -> anyhow::Result<()> {
     if context.json {
-        let document = match claimed {
-            None => json!(record),
-            Some(claimed) => json!({
-                "record": record, "permit": claimed.permit, "arguments": claimed.arguments,
-                "digest": claimed.digest, "report_by": claimed.report_by,
-            }),
-        };
-        output::json(&document)?;
+        output::json(&json!({
+            "record": record, "permit": claimed.permit, "arguments": claimed.arguments,
+            "digest": claimed.digest, "report_by": claimed.report_by,
+        }))?;
         return Ok(());
     }
     said(context, record)?;
-    for (label, text) in results(record, claimed) {
+    lines(&[("permit", show(claimed.permit.reveal())), ("arguments", json_line(&claimed.arguments))])
+}
+
+fn print(context: &Context, record: &Record) -> anyhow::Result<()> {
+    said(context, record)?;
+    if context.json { Ok(()) } else { lines(&results(record)) }
+}
+
+fn lines(lines: &[(&str, String)]) -> anyhow::Result<()> {
+    for (label, text) in lines {
         output::line(&format!("{} {text}", paint(output::DIM, label)))?;
     }
     Ok(())
 }
 
-/// What may be used: the arguments decided on, the answer, the steps, the permit. On one line each, as JSON.
-fn results(record: &Record, claimed: Option<&Claimed>) -> Vec<(&'static str, String)> {
+/// What was decided on and was not used yet: the arguments, the answer, the steps. On one line each, as JSON.
+fn results(record: &Record) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
-    if let Some(claimed) = claimed {
-        lines.push(("permit", show(claimed.permit.reveal())));
-        lines.push(("arguments", json_line(&claimed.arguments)));
-        return lines;
-    }
-    if exit::of(record) != 0 {
+    if !matches!(record.state, State::Approved | State::Answered) {
         return lines;
     }
     let decision = record.decision.as_ref();
     let arguments = decision.and_then(|decision| decision.arguments.as_ref()).or(record.arguments.as_ref());
-    if let Some(arguments) = arguments {
+    if let Some(arguments) = arguments.filter(|_| record.state == State::Approved) {
         lines.push(("arguments", json_line(arguments)));
     }
     if let Some(answer) = decision.and_then(|decision| decision.answer.as_ref()) {

@@ -49,7 +49,9 @@ fn after_an_edit_the_edited_arguments_are_printed() {
         "arguments": {"files": ["x\u{202e}"]}, "digest": record.digest, "answer": null, "steps": null,
         "at": record.created_at}))
     .unwrap();
-    assert_eq!(results(&record, None), [("arguments", "{\"files\":[\"x\\u202e\"]}".to_owned())]);
-    record.state = State::Denied;
-    assert_eq!(results(&record, None), []);
+    assert_eq!(results(&record), [("arguments", "{\"files\":[\"x\\u202e\"]}".to_owned())]);
+    for state in State::ALL.iter().copied().filter(|state| *state != State::Approved) {
+        record.state = state;
+        assert_eq!(results(&record), [], "{state}: there is nothing to run");
+    }
 }

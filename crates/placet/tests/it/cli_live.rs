@@ -148,6 +148,33 @@ fn a_request_waits_in_the_shell_until_it_is_decided() {
 }
 
 #[test]
+fn with_claim_zero_means_a_permit_and_nothing_else_prints_arguments() {
+    let demo = Demo::start();
+    let pay = ["--tool", "t.pay", "--args", "{\"amount\":4711}", "--claim", "--idempotency-key", "job-1"];
+    let first = demo.ask(&pay);
+    assert!(demo.reviewer(&["approve", &demo.pending("t.pay")]).status.success());
+    let (code, document) = ended(first);
+    assert_eq!((code, &document["arguments"]), (Some(0), &json!({"amount": 4711})), "{document}");
+
+    // A job that is tried again finds the same request, and no permit. It must not pay twice.
+    for form in [&["--json"][..], &[]] {
+        let args = [form, &["request", "--session", "test"], &pay].concat();
+        let again = demo.command(&demo.agent, &args).output().expect("it runs");
+        assert_eq!(again.status.code(), Some(7), "{}", text(&again.stderr));
+        assert!(!text(&again.stdout).contains("4711"), "{}", text(&again.stdout));
+    }
+
+    let answered = demo.ask(&["--kind", "action", "--claim", "--body",
+        "{\"tool\":\"t.answer\",\"arguments\":{\"amount\":4711},\"allowed\":[\"approve\",\"deny\",\"respond\"]}"]);
+    let id = demo.pending("t.answer");
+    let answer = demo.reviewer(&["answer", &id, "No! do not run this"]);
+    assert!(answer.status.success(), "{}", text(&answer.stderr));
+    let (code, document) = ended(answered);
+    assert_eq!((code, &document["permit"]), (Some(7), &json!(null)), "{document}");
+    assert!(!document.to_string().contains("4711"), "{document}");
+}
+
+#[test]
 fn every_kind_is_decided_from_the_shell() {
     let demo = Demo::start();
     let of_type = |kind: &'static str| demo.id_of(move |record| record["input"]["type"] == json!(kind));

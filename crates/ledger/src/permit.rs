@@ -1,0 +1,135 @@
+//! Whether a claimed permit is for this very call: what every program checks before it runs anything.
+
+use placet_core::{Action, Body, DecisionWord, Digest, Kind, Record, State};
+use serde_json::{Map, Value};
+
+use crate::{
+    canonical::{CanonicalError, canonical_string},
+    digests::Parts,
+};
+
+/// What a program asked for, as the record must say it.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// Its arguments.
+    pub arguments: &'a Map<String, Value>,
+}
+
+/// What a claim gave.
+#[derive(Debug, Clone, Copy)]
+pub struct Granted<'a> {
+    /// The permit.
+    pub permit: &'a str,
+    /// What to run.
+    pub arguments: &'a Map<String, Value>,
+    /// The digest of what was approved, where the answer to the claim says it.
+    pub digest: Option<Digest>,
+}
+
+/// Why a permit must not be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// There is no permit.
+    #[error("it was not claimed here")]
+    NoPermit,
+    /// Its state is not one in which anything may run.
+    #[error("it is {0}, which is not a yes")]
+    NotApproved(State),
+    /// Another kind of request, or another tool.
+    #[error("it is about another tool")]
+    OtherTool,
+    /// The record asks for other arguments than this program.
+    #[error("it is about other arguments")]
+    OtherArguments,
+    /// An approval without a decision.
+    #[error("it has no decision")]
+    NoDecision,
+    /// A decision that lets nothing run.
+    #[error("it was decided with `{0}`")]
+    NotInFavour(DecisionWord),
+    /// The claim returned other arguments than the decision approved.
+    #[error("its permit is for other arguments than those approved")]
+    OtherPermit,
+    /// A digest does not fit what it stands for.
+    #[error("its digest does not fit what it says")]
+    WrongDigest,
+}
+
+impl From<CanonicalError> for Unfit {
+    /// What has no canonical form has no digest either.
+    fn from(_: CanonicalError) -> Self {
+        Self::WrongDigest
+    }
+}
+
+/// Checks that a permit is for what was asked (where that is known), approved, and hashed. Returns whether an edit
+/// changed the arguments. Digests are computed here, from the record itself.
+pub fn check_permit(
+    record: &Record,
+    wanted: Option<&Wanted<'_>>,
+    granted: &Granted<'_>,
+) -> Result<bool, Unfit> {
+    if granted.permit.is_empty() {
+        return Err(Unfit::NoPermit);
+    }
+    if !matches!(record.state, State::Approved | State::Claimed) {
+        return Err(Unfit::NotApproved(record.state));
+    }
+    let tool = record.tool.as_deref().filter(|_| record.kind == Kind::Action).ok_or(Unfit::OtherTool)?;
+    let proposed = record.arguments.as_ref().ok_or(Unfit::OtherArguments)?;
+    if let Some(wanted) = wanted {
+        if wanted.tool != tool {
+            return Err(Unfit::OtherTool);
+        }
+        if !equal(wanted.arguments, proposed)? {
+            return Err(Unfit::OtherArguments);
+        }
+    }
+    let decision = record.decision.as_ref().ok_or(Unfit::NoDecision)?;
+    let approved = match (decision.decision, &decision.arguments) {
+        (DecisionWord::Approve, None) => proposed,
+        (DecisionWord::Edit, Some(edited)) => edited,
+        (DecisionWord::Approve | DecisionWord::Edit, _) => return Err(Unfit::OtherPermit),
+        (word @ (DecisionWord::Deny | DecisionWord::Respond), _) => return Err(Unfit::NotInFavour(word)),
+    };
+    if !equal(approved, granted.arguments)? {
+        return Err(Unfit::OtherPermit);
+    }
+    let digest = action_digest(record, approved)?;
+    let fits = digest == decision.digest
+        && granted.digest.is_none_or(|granted| granted == digest)
+        && action_digest(record, proposed)? == record.digest;
+    if !fits {
+        return Err(Unfit::WrongDigest);
+    }
+    Ok(!equal(approved, proposed)?)
+}
+
+/// Equal as the bytes that are hashed: `1.0` and `1` are the same number.
+fn equal(one: &Map<String, Value>, other: &Map<String, Value>) -> Result<bool, CanonicalError> {
+    Ok(one == other || canonical_string(one)? == canonical_string(other)?)
+}
+
+/// The digest of the action on this record with these arguments, computed from what the record says.
+pub fn action_digest(record: &Record, arguments: &Map<String, Value>) -> Result<Digest, CanonicalError> {
+    let body = Body::Action(Action {
+        tool: record.tool.clone().unwrap_or_default(),
+        arguments: arguments.clone(),
+        arguments_schema: record.arguments_schema.clone(),
+    });
+    let empty = Map::new();
+    let parts = Parts {
+        id: record.id,
+        agent: &record.agent,
+        session: &record.session,
+        body: &body,
+        context: record.context.as_ref().unwrap_or(&empty),
+        summary: None,
+        on_behalf_of: record.on_behalf_of.as_deref(),
+        created_at: record.created_at,
+        nonce: record.nonce.as_deref().unwrap_or_default(),
+    };
+    Ok(parts.canonical()?.digest)
+}
