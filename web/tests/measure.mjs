@@ -1,6 +1,7 @@
 // Measures how fast the dashboard is, each figure beside a baseline of the same run: `npm run measure`.
 //
-// It judges nothing: milliseconds depend on the machine, and on what else it does. Compare the ratios of two versions.
+// Milliseconds depend on the machine, and on what else it does: compare the ratios of two versions. The limits are about
+// five times what a busy machine with two cores needs, so only a dashboard that became much slower fails.
 import { ask, askMany, low } from "./lib/ask.mjs";
 import { LONG, launch, signedIn } from "./lib/browser.mjs";
 import { row } from "./lib/screen.mjs";
@@ -11,6 +12,8 @@ const EVENTS = 15;
 const PAINTS = 5;
 const MANY = LONG ? 10_000 : 1_000;
 const BURST = 1_000;
+/** Of an event: beside a commit and two frames. Of first rows: many beside few. Of a long task: milliseconds. */
+const LIMITS = { event: 5, rows: 6, task: 500 };
 
 const quantile = (numbers, share) =>
   [...numbers].sort((left, right) => left - right)[
@@ -19,6 +22,13 @@ const quantile = (numbers, share) =>
 const sum = (numbers) => numbers.reduce((all, each) => all + each, 0);
 const round = (number) => number.toFixed(0);
 const ratio = (found, base) => (base > 0 ? (found / base).toFixed(2) : "-");
+
+/** Fails the run, and lets it go on: every figure is of use. */
+function limit(what, found, most) {
+  if (found <= most) return;
+  console.error(`TOO SLOW: ${what} is ${found.toFixed(2)}, the limit is ${most}`);
+  process.exitCode = 1;
+}
 
 /** In the page: notes long tasks, and when each row was first on screen. */
 function instruments() {
@@ -126,6 +136,7 @@ try {
       `event on screen, p${share * 100}: ${round(found)} ms; a commit and two frames: ${round(beside)} ms; ratio ${ratio(found, beside)}`,
     );
   }
+  limit("event on screen, p50, ratio", quantile(late, 0.5) / quantile(base, 0.5), LIMITS.event);
 
   const few = quantile(await paints(page, server), 0.5);
   await crowd(MANY);
@@ -133,6 +144,7 @@ try {
   console.log(
     `first rows of ${MANY + EVENTS}: ${round(many)} ms; of ${EVENTS}: ${round(few)} ms; ratio ${ratio(many, few)}`,
   );
+  limit("first rows, ratio", many / few, LIMITS.rows);
 
   await counted(page, MANY + EVENTS);
   const began = performance.now();
@@ -146,6 +158,7 @@ try {
     `burst of ${BURST} in ${round(took)} ms: ${burst.length} long tasks, ${sum(burst)} ms together, worst ${Math.max(0, ...burst)} ms; ` +
       `without it in the same time: ${calm.length}, ${sum(calm)} ms, worst ${Math.max(0, ...calm)} ms; ratio ${ratio(sum(burst), sum(calm))}`,
   );
+  limit("worst long task of a burst, ms", Math.max(0, ...burst), LIMITS.task);
   await context.close();
 } finally {
   await browser.close();

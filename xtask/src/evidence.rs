@@ -57,7 +57,7 @@ pub(crate) enum Profile {
 }
 
 impl Profile {
-    fn flag(self) -> &'static [&'static str] {
+    pub(crate) fn flag(self) -> &'static [&'static str] {
         match self {
             Self::Dev => &[],
             Self::FastRelease => &["--profile", "fast-release"],

@@ -88,6 +88,7 @@ impl<'a> Run<'a> {
             Step::TwinPowercutSync => self.twin(Matrix::Powercut, "sync-normal")?,
             Step::TwinPowercutAck => self.twin(Matrix::Powercut, "ack-before-commit")?,
             Step::Shipped => shipped::build_and_try(workspace)?,
+            Step::Measure => self.measure()?,
             Step::Node22 => {
                 let node = typescript::newer_node(workspace)?;
                 typescript::run(workspace, &self.product(), place, Extent::All, Some(&node))?;
@@ -176,6 +177,16 @@ impl<'a> Run<'a> {
             succeed_within(self.environment(&mut command), self.either(MATRIX_LIMIT, LONG_MATRIX_LIMIT));
         drop(durable);
         result
+    }
+
+    /// Measurements with limits, one at a time: only here does a clock judge.
+    fn measure(&self) -> Result<()> {
+        let mut command =
+            self.workspace.cargo(["test", "--tests", "-p", "placet-policy", "-p", "placet-ledger"]);
+        command.args(Profile::FastRelease.flag());
+        succeed(command.args(["--", "--ignored", "--nocapture", "--test-threads", "1"]))
+            .context("policy or ledger is slower than it should be")?;
+        web::measure(self.workspace, &self.product(), self.extent)
     }
 
     fn program(&self, matrix: Matrix) -> Command {

@@ -81,6 +81,8 @@ pub(crate) enum Step {
     TwinPowercutAck,
     /// `--all`: the binary as it is shipped, built and tried
     Shipped,
+    /// `--all`: how long policy, ledger and the dashboard take, in release, each with a limit
+    Measure,
     /// `--all`: the TypeScript SDK on the newer Node version
     Node22,
     /// `--all`: the google-adk adapter with older versions of google-adk
@@ -104,7 +106,7 @@ impl Step {
             | Self::WebCheck => &[Self::Tools],
             Self::Release | Self::Shipped => &[Self::Web],
             Self::Tests => &[Self::Release, Self::TestBuild, Self::Postgres],
-            Self::Browser | Self::Agents | Self::Python | Self::Typescript | Self::Node22 => {
+            Self::Browser | Self::Agents | Self::Python | Self::Typescript | Self::Measure | Self::Node22 => {
                 &[Self::Release, Self::Packages]
             }
             Self::AdkVersions | Self::Kits => &[Self::Release],
@@ -115,7 +117,7 @@ impl Step {
 
     /// Whether only `--all` runs it.
     fn is_long(self) -> bool {
-        matches!(self, Self::Shipped | Self::Node22 | Self::AdkVersions | Self::Kits)
+        matches!(self, Self::Shipped | Self::Measure | Self::Node22 | Self::AdkVersions | Self::Kits)
     }
 
     fn lane(self) -> Lane {
@@ -127,6 +129,7 @@ impl Step {
             | Self::Tests
             | Self::Doctests
             | Self::Shipped
+            | Self::Measure
             | Self::Kits => Lane::Cargo,
             _ => Lane::Any,
         }
@@ -156,6 +159,7 @@ impl Step {
             Self::TwinPowercutSync => "twin-powercut-sync",
             Self::TwinPowercutAck => "twin-powercut-ack",
             Self::Shipped => "shipped",
+            Self::Measure => "measure",
             Self::Node22 => "node22",
             Self::AdkVersions => "adk-versions",
             Self::Kits => "kits",

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
@@ -43,18 +44,29 @@ pub(crate) fn check(workspace: &Workspace, place: &Place) -> Result<()> {
 
 /// The dashboard in a real browser against the real binary.
 pub(crate) fn browser(workspace: &Workspace, binary: &Path, place: &Place, extent: Extent) -> Result<()> {
-    let web = workspace.root.join("web");
-    packages(&web)?;
-    let chromium = install::chromium()?;
-    let mut command = npm(&web, ["run", "browser"])?;
-    command.env("PLACET_BIN", binary).env("PLACET_CHROMIUM", chromium);
+    let mut command = in_browser(workspace, "browser", binary, extent)?;
     command.env("NODE_TEST_FLAGS", node_test_flags(place, "browser"));
     let scratch = Scratch::new("browser")?;
     scratch.give(&mut command);
+    succeed(&mut command).context("the dashboard fails in the browser")
+}
+
+/// How fast the dashboard is, with limits.
+pub(crate) fn measure(workspace: &Workspace, binary: &Path, extent: Extent) -> Result<()> {
+    succeed(&mut in_browser(workspace, "measure", binary, extent)?)
+        .context("the dashboard is slower than it should be")
+}
+
+/// A script of `package.json` that drives the real browser and the real binary.
+fn in_browser(workspace: &Workspace, script: &str, binary: &Path, extent: Extent) -> Result<Command> {
+    let web = workspace.root.join("web");
+    packages(&web)?;
+    let mut command = npm(&web, ["run", script])?;
+    command.env("PLACET_BIN", binary).env("PLACET_CHROMIUM", install::chromium()?);
     if extent == Extent::All {
         command.env("PLACET_LONG", "1");
     }
-    succeed(&mut command).context("the dashboard fails in the browser")
+    Ok(command)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the time of a file, nothing that is decided on")]

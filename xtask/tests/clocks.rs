@@ -1,5 +1,5 @@
 //! No test judges by the clock: a busy machine would fail it, and a slow product could pass it. Speed is judged by
-//! `cargo xtask bench`. A test waits for the thing it needs, in one of the helpers below, whose bound only ends a failing test.
+//! `cargo xtask bench` and by the step `measure`. A test waits for the thing it needs; its bound only ends a failing test.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,12 +25,12 @@ const SCOPES: [(&str, &str, &[&str]); 9] = [
 
 /// Files that may measure, each with its reason.
 const ALLOWED: [(&str, &str); 6] = [
-    ("crates/ledger/tests/json/speed.rs", "a measurement that only `--run-ignored` runs"),
-    ("crates/policy/tests/policy/hostile.rs", "a measurement that only `--run-ignored` runs"),
-    ("crates/policy/tests/shell/fuzz.rs", "a measurement that only `--run-ignored` runs"),
+    ("crates/ledger/tests/json/speed.rs", "a measurement that only the step `measure` runs"),
+    ("crates/policy/tests/policy/hostile.rs", "a measurement that only the step `measure` runs"),
+    ("crates/policy/tests/shell/fuzz.rs", "a measurement that only the step `measure` runs"),
     ("crates/placet/tests/it/program.rs", "the bound of a wait, a minute"),
     ("sdk/python/tests/support/rounds.py", "learns how long a round takes, to kill in the middle of one"),
-    ("web/tests/measure.mjs", "a measurement, run by hand"),
+    ("web/tests/measure.mjs", "a measurement that only the step `measure` runs"),
 ];
 
 /// Folders with other people's code and build results.

@@ -26,8 +26,8 @@ fn quickest(mut work: impl FnMut()) -> Duration {
 }
 
 #[test]
-#[ignore = "a measurement, of use in release only: --release -- --ignored --nocapture"]
-fn a_body_of_600_bytes_is_read_in_under_10_us_and_written_in_under_10_us() {
+#[ignore = "a measurement, of use in release only: `cargo xtask test --only measure`"]
+fn a_body_of_600_bytes_is_read_in_under_20_us_and_written_in_under_10_us() {
     assert!((550..700).contains(&BODY.len()), "{}", BODY.len());
     let limits = Limits::default();
     let value = parse(BODY.as_bytes(), &limits).expect("a document");
@@ -51,5 +51,5 @@ fn a_body_of_600_bytes_is_read_in_under_10_us_and_written_in_under_10_us() {
     eprintln!(
         "read: {reading:?} (serde_json {lenient:?}); write: {writing:?} (serde_json, not canonical {plain:?}; serde_json_canonicalizer {witness:?})"
     );
-    assert!(reading < Duration::from_micros(10) && writing < Duration::from_micros(10));
+    assert!(reading < Duration::from_micros(20) && writing < Duration::from_micros(10));
 }

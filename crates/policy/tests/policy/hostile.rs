@@ -1,6 +1,6 @@
 //! Rules and arguments made to hurt: they are refused, or evaluated within bounds and never to allow.
 
-use std::{cell::Cell, time::Duration};
+use std::{cell::RefCell, time::Duration};
 
 use placet_core::Needs;
 use placet_policy::Policy;
@@ -9,32 +9,37 @@ use serde_json::{Map, Value, json};
 use crate::support::{DENY, HOLD, ask, plan, policy, rules};
 
 thread_local! {
-    static MEASURED: Cell<bool> = const { Cell::new(false) };
+    /// What each piece of work took, while the measurement below runs.
+    static TIMES: RefCell<Vec<(String, Duration)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs it. What bounds the work is a count of steps; only the measurement below looks at a clock.
-#[track_caller]
+/// Runs it. What bounds the work is a count of steps; only the measurement below judges by the clock.
 #[expect(clippy::disallowed_methods, reason = "a stopwatch, which decides nothing")]
 fn quickly<T>(what: &str, then: impl FnOnce() -> T) -> T {
-    if !MEASURED.get() {
-        return then();
-    }
     let start = std::time::Instant::now();
     let result = then();
-    let took = start.elapsed();
-    assert!(took < Duration::from_millis(100), "{what} took {took:?}");
+    TIMES.with_borrow_mut(|times| times.push((what.to_owned(), start.elapsed())));
     result
 }
 
 #[test]
-#[ignore = "a measurement, of use in release only: --release -- --ignored --nocapture"]
-fn hostile_arguments_and_rules_take_less_than_100_ms() {
-    MEASURED.set(true);
-    hostile_arguments_are_bounded_and_not_allowed();
-    hostile_rules_are_refused_or_bounded();
-    many_expensive_rules_share_one_budget();
-    a_plan_of_many_steps_is_bounded();
-    needs_of_many_rules_do_not_multiply();
+#[ignore = "a measurement, of use in release only: `cargo xtask test --only measure`"]
+fn hostile_arguments_and_rules_take_less_than_30_ms() {
+    let round = |_| {
+        hostile_arguments_are_bounded_and_not_allowed();
+        hostile_rules_are_refused_or_bounded();
+        many_expensive_rules_share_one_budget();
+        a_plan_of_many_steps_is_bounded();
+        needs_of_many_rules_do_not_multiply();
+        TIMES.take()
+    };
+    // A busy machine holds up any one of them; the quickest time is what the work itself takes.
+    let quickest = (0..20).map(round).reduce(|best, next| {
+        best.into_iter().zip(next).map(|((what, a), (_, b))| (what, a.min(b))).collect()
+    });
+    let slowest = quickest.into_iter().flatten().max_by_key(|(_, took)| *took).unwrap();
+    println!("slowest: {:?} for {}", slowest.1, slowest.0);
+    assert!(slowest.1 < Duration::from_millis(30), "{slowest:?}");
 }
 
 fn deep(levels: usize) -> Value {

@@ -3,6 +3,8 @@
 //! `PLACET_FUZZ_ROUNDS=1000000 cargo test -p placet-policy --test shell fuzz -- --nocapture` looks for longer;
 //! `PLACET_FUZZ_SEED` changes where it looks.
 
+use std::time::{Duration, Instant};
+
 use placet_policy::shell::{Analysis, analyse, analyse_argv};
 
 use crate::abuses::ABUSES;
@@ -214,19 +216,23 @@ fn long_repetitions_of_any_pieces_are_read_like_other_texts() {
 }
 
 #[test]
-#[ignore = "a measurement, of use in release only: --release -- --ignored --nocapture"]
+#[ignore = "a measurement, of use in release only: `cargo xtask test --only measure`"]
 #[expect(clippy::disallowed_methods, reason = "a stopwatch, which decides nothing")]
-fn long_and_hostile_texts_are_read_in_less_than_100_ms() {
-    let mut slowest = (std::time::Duration::ZERO, String::new());
+fn long_and_hostile_texts_are_read_in_less_than_15_ms() {
+    let mut slowest = (Duration::ZERO, String::new());
     for text in repetitions(2_000).chain(super::conformance::huge()) {
-        let start = std::time::Instant::now();
-        check(&text);
-        let took = start.elapsed();
+        let once = |_| {
+            let start = Instant::now();
+            check(&text);
+            start.elapsed()
+        };
+        // A busy machine holds up any one of them; the quickest time is what the work itself takes.
+        let took = (0..20).map(once).min().unwrap();
         if took > slowest.0 {
             slowest = (took, text.chars().take(24).collect());
         }
     }
     println!("slowest: {:?} for {:?}", slowest.0, slowest.1);
     // Work is bounded by fixed budgets; quadratic work on 32 KB would take longer.
-    assert!(slowest.0.as_millis() < 100, "{slowest:?}");
+    assert!(slowest.0 < Duration::from_millis(15), "{slowest:?}");
 }
