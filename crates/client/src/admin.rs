@@ -110,9 +110,11 @@ impl Client {
         serde_json::from_value(items).map_err(|error| self.protocol(error.to_string()))
     }
 
-    /// Makes a key stop working, at once and everywhere.
-    pub async fn revoke_key(&self, id: KeyId) -> Result<(), Error> {
+    /// Makes a key stop working, at once and everywhere. Live votes and standing approvals given with it are void, unless
+    /// they are to be kept, as after a rotation.
+    pub async fn revoke_key(&self, id: KeyId, keep_votes: bool) -> Result<(), Error> {
         let call = Call::delete(self.at(&format!("/v1/keys/{id}")));
+        let call = if keep_votes { call.query("keep_votes", "true") } else { call };
         self.send::<Value>(&call).await.map(drop)
     }
 

@@ -22,6 +22,7 @@ pub struct Client {
     pub(crate) base: Url,
     pub(crate) outage: Duration,
     pub(crate) on_outage: OnOutage,
+    has_key: bool,
 }
 
 impl fmt::Debug for Client {
@@ -34,7 +35,8 @@ impl Client {
     /// A client of the server at `url`. An empty token sends none, as agents of a `--dev` server do.
     pub fn new(url: &str, token: &str) -> Result<Self, Error> {
         let base = base(url)?;
-        Ok(Self { http: build(&base, token)?, base, outage: OUTAGE, on_outage: OnOutage::default() })
+        let http = build(&base, token)?;
+        Ok(Self { http, base, outage: OUTAGE, on_outage: OnOutage::default(), has_key: !token.is_empty() })
     }
 
     /// A client of the server that `PLACET_URL` names (or the default) with the key in `PLACET_TOKEN`.
@@ -49,6 +51,11 @@ impl Client {
     pub fn with_outage_budget(mut self, budget: Duration) -> Self {
         self.outage = budget;
         self
+    }
+
+    /// Whether the key goes over a network without encryption: plain http to another machine.
+    pub fn sends_key_in_the_clear(&self) -> bool {
+        self.has_key && self.base.scheme() == "http" && !loopback(&self.base)
     }
 
     /// Where the server is.
@@ -131,6 +138,18 @@ mod tests {
     fn the_key_is_not_printed() {
         let client = Client::new(DEFAULT_URL, "plk_agent_secret").unwrap();
         assert!(!format!("{client:?}").contains("secret"));
+    }
+
+    #[test]
+    fn a_key_over_plain_http_to_another_machine_is_noticed() {
+        let clear = |url: &str, key: &str| Client::new(url, key).unwrap().sends_key_in_the_clear();
+        assert!(clear("http://placet.example:4000", "k") && clear("http://10.0.0.1", "k"));
+        assert!(!clear("http://placet.example", ""), "no key, nothing to lose");
+        for safe in
+            ["https://placet.example", "http://127.0.0.1:4000", "http://[::1]:4000", "http://localhost"]
+        {
+            assert!(!clear(safe, "k"), "{safe}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Agent, Directory, Grant, GrantId, GrantKey, Key, KeyId, OPEN_REVIEWER, Role, SessionEnd, SessionId, Time,
-    Via, directory::valid_name,
+    Via, Voided, names::valid_name,
 };
 
 /// A command about keys, people, policy or standing yeses.
@@ -30,6 +30,9 @@ pub enum AdminCommand {
     RevokeKey {
         /// Which.
         id: KeyId,
+        /// Whether live votes and standing yeses that were given with it stay. They do after a rotation; after a theft they
+        /// must not.
+        keep: bool,
     },
     /// Say what a person may do and where they belong.
     PutPerson {
@@ -96,6 +99,8 @@ pub enum AdminCommand {
         id: SessionId,
         /// Why.
         why: SessionEnd,
+        /// Whether live votes and standing yeses that were given in it stay.
+        keep: bool,
     },
     /// Give a person a password; their other sessions end.
     SetPassword {
@@ -165,6 +170,9 @@ pub enum AdminEvent {
     KeyRevoked {
         /// Which.
         id: KeyId,
+        /// Whether live votes and standing yeses that were given with it are void.
+        #[serde(default, skip_serializing_if = "is_false")]
+        voids: bool,
     },
     /// A person's roles and teams were set.
     #[serde(rename = "person.put")]
@@ -181,6 +189,9 @@ pub enum AdminEvent {
     PersonRemoved {
         /// Who.
         name: String,
+        /// Whether their live votes are void. They are, since version 0.3.
+        #[serde(default, skip_serializing_if = "is_false")]
+        voids: bool,
     },
     /// Another policy is in force. Standing yeses given under the one before are void.
     #[serde(rename = "policy.put")]
@@ -229,6 +240,9 @@ pub enum AdminEvent {
         id: SessionId,
         /// Why.
         why: SessionEnd,
+        /// Whether live votes and standing yeses that were given in it are void.
+        #[serde(default, skip_serializing_if = "is_false")]
+        voids: bool,
     },
     /// A person has a new password.
     #[serde(rename = "person.password_set")]
@@ -236,6 +250,12 @@ pub enum AdminEvent {
         /// Who.
         name: String,
     },
+}
+
+/// What is not said in entries where it does not hold.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 impl AdminEvent {
@@ -274,6 +294,14 @@ pub enum AdminRefusal {
     /// Only agents have owners.
     #[error("only an agent key has an owner")]
     OwnerOfPerson,
+    /// A reader could take one for the other.
+    #[error("`{name}` looks like `{other}`, which exists: choose a name that nobody takes for it")]
+    LooksLike {
+        /// The new name.
+        name: String,
+        /// The one that exists.
+        other: String,
+    },
     /// Placet uses this name itself.
     #[error("`{0}` is a name that Placet uses itself: choose another")]
     Reserved(String),
@@ -329,6 +357,8 @@ const MOST: usize = 100_000;
 /// Most standing yeses that a directory holds, and of one agent.
 const GRANTS: usize = 10_000;
 const GRANTS_OF_AGENT: usize = 200;
+/// Longer than any vote waits for others.
+const VOTES_LIVE: Duration = Duration::from_hours(400 * 24);
 
 impl Directory {
     /// The event of such a command, if it is allowed.
@@ -342,7 +372,7 @@ impl Directory {
                 self.may_create(*role, name, owner.as_deref(), secret)?;
                 Ok(AdminEvent::KeyCreated { id: *id, role: *role, name: name.clone(), owner: owner.clone() })
             }
-            AdminCommand::RevokeKey { id } => {
+            AdminCommand::RevokeKey { id, keep } => {
                 let key =
                     self.keys.get(id).filter(|key| key.revoked_at.is_none()).ok_or(AdminRefusal::NoKey)?;
                 let with_password = |(name, _): (&String, _)| self.person(name, Role::Admin).is_some();
@@ -350,7 +380,7 @@ impl Directory {
                 if key.role == Role::Admin && last && !self.passwords.iter().any(with_password) {
                     return Err(AdminRefusal::LastAdmin);
                 }
-                Ok(AdminEvent::KeyRevoked { id: *id })
+                Ok(AdminEvent::KeyRevoked { id: *id, voids: !keep })
             }
             AdminCommand::PutPerson { name, roles, teams } => {
                 if !valid_name(name) {
@@ -379,6 +409,9 @@ impl Directory {
                 if self.people.len() >= MOST && !self.people.contains_key(name) {
                     return Err(AdminRefusal::TooMany(MOST));
                 }
+                let new_teams = teams.iter().filter(|team| !self.has_team(team));
+                let new = new_teams.chain((!self.people.contains_key(name)).then_some(name));
+                new.map(String::as_str).try_for_each(|name| self.stands_out(name))?;
                 Ok(AdminEvent::PersonPut { name: name.clone(), roles: roles.clone(), teams: teams.clone() })
             }
             AdminCommand::RemovePerson { name } => {
@@ -388,7 +421,7 @@ impl Directory {
                 if self.is_last_admin(name) {
                     return Err(AdminRefusal::LastAdmin);
                 }
-                Ok(AdminEvent::PersonRemoved { name: name.clone() })
+                Ok(AdminEvent::PersonRemoved { name: name.clone(), voids: true })
             }
             AdminCommand::PutPolicy { hash, source, expected, .. } => {
                 let fits = match expected {
@@ -450,6 +483,14 @@ impl Directory {
                 return Err(AdminRefusal::OtherKind(owner.to_owned()));
             }
         }
+        let known = self.people.contains_key(name) || self.agents.contains_key(name);
+        if !known {
+            self.stands_out(name)?;
+        }
+        // An owner need not exist yet, but must not look like somebody who does.
+        if let Some(owner) = owner.filter(|owner| !self.people.contains_key(*owner)) {
+            self.stands_out(owner)?;
+        }
         if self.by_secret.contains_key(secret) {
             return Err(AdminRefusal::SecretInUse);
         }
@@ -457,6 +498,18 @@ impl Directory {
             return Err(AdminRefusal::TooMany(MOST));
         }
         Ok(())
+    }
+
+    /// Refuses a new name that a reader could take for one that exists.
+    fn stands_out(&self, name: &str) -> Result<(), AdminRefusal> {
+        match self.lookalike(name) {
+            None => Ok(()),
+            Some(other) => Err(AdminRefusal::LooksLike { name: name.to_owned(), other: other.to_owned() }),
+        }
+    }
+
+    fn has_team(&self, team: &str) -> bool {
+        self.people.values().any(|person| person.teams.contains(team))
     }
 
     /// Whether nobody ever proved to be the person of this name: no key, revoked ones included, no password, no session.
@@ -496,8 +549,15 @@ impl Directory {
                 self.forget_sign_ins();
             }
             AdminEvent::KeyCreated { id, role, name, owner } => {
-                let key = Key { id: *id, role: *role, name: name.clone(), created_at: at, revoked_at: None };
-                self.keys.insert(*id, Arc::new(key));
+                let key = Key {
+                    id: *id,
+                    role: *role,
+                    name: name.clone(),
+                    created_at: at,
+                    revoked_at: None,
+                    owner: owner.clone(),
+                };
+                self.insert_key(key);
                 if let Some(secret) = secret {
                     self.by_secret.insert(secret, *id);
                 }
@@ -510,13 +570,21 @@ impl Directory {
                     self.people.entry(name.clone()).or_default().roles.insert(*role);
                 }
             }
-            AdminEvent::KeyRevoked { id } => self.revoke(|key| key.id == *id, at),
+            AdminEvent::KeyRevoked { id, voids } => {
+                self.revoke(|key| key.id == *id, at);
+                if *voids {
+                    self.void(Voided::Key(*id), at);
+                }
+            }
             AdminEvent::PersonPut { name, roles, teams } => {
                 let person = self.people.entry(name.clone()).or_default();
                 person.roles.clone_from(roles);
                 person.teams.clone_from(teams);
             }
-            AdminEvent::PersonRemoved { name } => {
+            AdminEvent::PersonRemoved { name, voids } => {
+                if *voids {
+                    self.void(Voided::Person(name.clone()), at);
+                }
                 self.people.remove(name);
                 self.revoke(|key| key.name == *name, at);
                 self.keep_grants(|grant| grant.by != *name);
@@ -537,6 +605,26 @@ impl Directory {
             | AdminEvent::SessionEnded { .. }
             | AdminEvent::PasswordSet { .. } => self.evolve_sign_in(event, at, secret),
         }
+    }
+
+    /// Adds a key, whoever made it.
+    pub fn insert_key(&mut self, key: Key) {
+        if key.owner.is_some() {
+            self.owned.entry(key.name.clone()).or_default().insert(key.id);
+        }
+        self.keys.insert(key.id, Arc::new(key));
+    }
+
+    /// What was done with this in favour of a request counts no more.
+    pub(crate) fn void(&mut self, what: Voided, at: Time) {
+        match &what {
+            Voided::Key(id) => self.keep_grants(|grant| grant.key != Some(*id)),
+            Voided::Session(id) => self.keep_grants(|grant| grant.session != Some(*id)),
+            Voided::Person(_) => {}
+        }
+        // Room for new ones: what no vote can be as old as goes when one comes.
+        self.voided.retain(|_, since| at < since.plus(VOTES_LIVE));
+        self.voided.insert(what, at);
     }
 
     fn keep_grants(&mut self, which: impl Fn(&Grant) -> bool) {

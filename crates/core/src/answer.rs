@@ -3,7 +3,7 @@
 use data_encoding::BASE64;
 use serde_json::Value;
 
-use crate::{Input, InputType, Invalid};
+use crate::{Input, InputType, Invalid, visible};
 
 /// Longest text answer, in characters.
 const TEXT_CHARS: usize = 16_384;
@@ -105,7 +105,19 @@ fn check_file(answer: &Value, at: &str) -> Result<(), Invalid> {
     if name.contains(['/', '\\', '\0']) || name == "." || name == ".." {
         return Err(Invalid::new(format!("{at}/name"), "a file name cannot contain path separators"));
     }
-    text("media_type", 127)?;
+    // Whoever saves or lists the file reads its name: it must read as it is.
+    if !name.chars().all(visible) || name.trim() != name {
+        return Err(Invalid::new(
+            format!("{at}/name"),
+            "a file name cannot contain control, reordering or invisible characters, nor begin or end with a space",
+        ));
+    }
+    if !is_media_type(text("media_type", 127)?) {
+        return Err(Invalid::new(
+            format!("{at}/media_type"),
+            "expected a media type such as `text/plain` or `text/plain; charset=utf-8`",
+        ));
+    }
     // An empty file is a file, so its content may be empty text.
     let content = file.get("content_base64").and_then(Value::as_str);
     match content.map(|content| BASE64.decode(content.as_bytes())) {
@@ -116,6 +128,25 @@ fn check_file(answer: &Value, at: &str) -> Result<(), Invalid> {
         )),
         _ => Err(Invalid::new(format!("{at}/content_base64"), "expected padded standard base64")),
     }
+}
+
+/// `type/subtype`, then parameters: plain ASCII, as it goes into a header.
+fn is_media_type(text: &str) -> bool {
+    let token = |part: &str| {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&^_.+-*'%`|~".contains(&byte);
+        !part.is_empty() && part.bytes().all(allowed)
+    };
+    let value = |part: &str| {
+        let quoted = part.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        let plain = |byte: u8| (b' '..=b'~').contains(&byte) && byte != b'"' && byte != b'\\';
+        token(part) || quoted.is_some_and(|inside| inside.bytes().all(plain))
+    };
+    let mut parts = text.split(';');
+    let essence = parts.next().and_then(|essence| essence.trim_end_matches(' ').split_once('/'));
+    essence.is_some_and(|(kind, subtype)| token(kind) && token(subtype))
+        && parts.all(|parameter| {
+            parameter.trim_matches(' ').split_once('=').is_some_and(|(name, is)| token(name) && value(is))
+        })
 }
 
 /// Escapes one segment of a JSON pointer.
@@ -196,6 +227,47 @@ mod tests {
         assert!(!fits(json!({"type":"file"}), file("a", BASE64.encode(&vec![0; FILE_BYTES + 1]))));
         assert!(!fits(json!({"type":"file"}), file("../a", String::new())));
         assert!(!fits(json!({"type":"file"}), file("a", "not base64!".to_owned())));
+    }
+
+    #[test]
+    fn the_name_and_the_type_of_a_file_read_as_they_are() {
+        let file = |name: &str, media_type: &str| json!({"name": name, "media_type": media_type, "content_base64": ""});
+        for name in ["report.pdf", "grün 漢字.txt", "a b.c"] {
+            assert!(fits(json!({"type":"file"}), file(name, "x/y")), "{name:?}");
+        }
+        for name in [
+            "a\nb",
+            "a\u{1b}[31m",
+            "inv\u{202e}fdp.exe",
+            "a\u{200b}b",
+            "a\u{2066}b",
+            "a\u{e0041}",
+            " a",
+            "a\u{a0}b",
+        ] {
+            assert!(!fits(json!({"type":"file"}), file(name, "x/y")), "{name:?}");
+        }
+        for good in
+            ["text/plain", "text/plain; charset=utf-8", "application/vnd.a+json;v=\"1, 2\"", "image/*"]
+        {
+            assert!(fits(json!({"type":"file"}), file("a", good)), "{good:?}");
+        }
+        for bad in [
+            "text",
+            "/plain",
+            "text/",
+            "text/plain\r\nX-Evil: 1",
+            "text/pl\u{202e}ain",
+            "text/plain;",
+            "text/plain; a",
+            "text /plain",
+            "text/plain; a=\"b\nc\"",
+            "text/plain; a=b c",
+            "te\u{0}xt/plain",
+            "tëxt/plain",
+        ] {
+            assert!(!fits(json!({"type":"file"}), file("a", bad)), "{bad:?}");
+        }
     }
 
     #[test]

@@ -37,8 +37,9 @@ pub struct Applied {
     pub change: Option<Change>,
     /// Whether the caller got what it wanted.
     pub answer: Result<(), Refusal>,
-    /// The standing yes that was given with a vote: an entry of its own, in the same transaction.
-    pub granted: Option<Box<AdminEvent>>,
+    /// The standing yes that was given with a vote, or taken back with an approval: an entry of its own, in the same
+    /// transaction.
+    pub grant: Option<Box<AdminEvent>>,
 }
 
 /// One event with what was written.
@@ -52,25 +53,21 @@ pub struct Change {
 
 impl Applied {
     pub(crate) fn done(event: Event, written: Written) -> Self {
-        Self { change: Some(Change { event, written }), answer: Ok(()), granted: None }
+        Self { change: Some(Change { event, written }), answer: Ok(()), grant: None }
     }
 
     pub(crate) fn refused(refusal: impl Into<Refusal>) -> Self {
-        Self { change: None, answer: Err(refusal.into()), granted: None }
+        Self { change: None, answer: Err(refusal.into()), grant: None }
     }
 
     /// The same answer again: nothing new happens.
     fn repeated() -> Self {
-        Self { change: None, answer: Ok(()), granted: None }
+        Self { change: None, answer: Ok(()), grant: None }
     }
 
     /// The deadline has passed: it takes effect, and the command is refused.
     pub(crate) fn overdue(event: Event, refusal: Refusal) -> Self {
-        Self {
-            change: Some(Change { event, written: Written::Nothing }),
-            answer: Err(refusal),
-            granted: None,
-        }
+        Self { change: Some(Change { event, written: Written::Nothing }), answer: Err(refusal), grant: None }
     }
 }
 
@@ -84,6 +81,7 @@ pub(crate) fn passed(request: &Request, now: Time) -> Option<Event> {
         (State::Pending, Some(next)) => Event::Escalated {
             needs: next.needs.clone(),
             expires_at: request.expires_at.plus(next.expires_in),
+            before: Some(Box::new(request.needs.clone())),
         },
         _ => Event::Expired {},
     })
@@ -356,7 +354,10 @@ fn revoke(request: &Request, revoke: &Revoke, actor: &Actor, cx: &Context<'_>) -
     }
     match request.state_at(cx.now) {
         State::Approved if request.permit => {
-            Applied::done(Event::Revoked {}, because(revoke.reason.as_ref()))
+            // What was said in advance with this yes goes with it.
+            let grant = cx.directory.grant_of(request.id).map(|id| AdminEvent::GrantRevoked { id });
+            let applied = Applied::done(Event::Revoked {}, because(revoke.reason.as_ref()));
+            Applied { grant: grant.map(Box::new), ..applied }
         }
         State::Claimed | State::Unknown | State::Succeeded | State::Failed => {
             Applied::refused(Refusal::AlreadyClaimed)

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Action, Body, Confirmation, DecisionWord, Input, InputSpec, InputType, Invalid, Kind, Plan, Risk, Step,
-    answer::check_answer, directory::valid_name,
+    answer::check_answer, names::valid_name,
 };
 
 /// The body of a create call: common fields, and those of one kind.

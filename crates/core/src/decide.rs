@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    Actor, AdminEvent, Applied, Auth, Body, Context, Decide, DecisionWord, Effect, Event, Invalid, Needs,
-    OPEN_REVIEWER, Payload, ProposalContent, ProposalMeta, Refusal, Request, Role, State, StepDecision, Vote,
-    Written,
+    Actor, AdminEvent, AllOf, Applied, Auth, Body, Context, Decide, DecisionWord, Digest, Directory, Effect,
+    Event, Invalid, Needs, OPEN_REVIEWER, Payload, ProposalContent, ProposalMeta, Refusal, Request, Role,
+    State, StepDecision, Tally, Time, Vote, Written,
     answer::check_answer,
     apply::{may, passed, too_late},
     event::is_open_door,
+    names::{alike, skeleton},
     plan::check_steps,
 };
 
@@ -26,9 +27,7 @@ pub(crate) fn decide(request: &Request, decide: &Decide, actor: &Actor, cx: &Con
         return Applied::overdue(event, if late { Refusal::Expired } else { Refusal::StaleVersion });
     }
     match check(request, decide, actor, cx).and_then(|()| remembered(request, decide, actor, cx)) {
-        Ok(granted) => {
-            Applied { granted, ..Applied::done(count(request, decide, actor, cx), written(decide)) }
-        }
+        Ok(grant) => Applied { grant, ..Applied::done(count(request, decide, actor, cx), written(decide)) },
         Err(refusal) => Applied::refused(refusal),
     }
 }
@@ -44,7 +43,7 @@ fn remembered(
     if actor.auth == Auth::Open {
         return Err(Invalid::new("/remember", "a standing approval is given by somebody with a name").into());
     }
-    let command = request.remember(new, decide, &actor.name, cx)?;
+    let command = request.remember(new, decide, actor, cx)?;
     let event = cx.directory.apply(&command, cx.now);
     event.map(|event| Some(Box::new(event))).map_err(|no| Invalid::new("/remember", no.to_string()).into())
 }
@@ -60,7 +59,10 @@ fn check(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
     offered(request, decide)?;
     // An open door decides what came in by doors of its kind, and nothing else.
     let elsewhere = actor.auth == Auth::Open && !is_open_door(&request.source);
-    if elsewhere || !request.needs.eligible(&actor.name, cx.directory) {
+    let asked = |needs: &Needs| needs.eligible(&actor.name, cx.directory);
+    // Whoever was asked first and was too late for a yes is not too late for a no.
+    let may_deny = || decide.word == DecisionWord::Deny && request.earlier.iter().any(asked);
+    if elsewhere || !(asked(&request.needs) || may_deny()) {
         return Err(Refusal::NotEligible);
     }
     if decide.word == DecisionWord::Deny {
@@ -69,7 +71,7 @@ fn check(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
     // Whoever brings a replacement makes a new thing to vote on; whoever brings none speaks of what is there.
     let author = request.proposal.as_ref().filter(|_| decide.proposal.is_none());
     let behind = request.behind(author.map(|proposal| proposal.by.as_str()));
-    if request.needs.four_eyes && behind.bars(&actor.name, cx) {
+    if request.needs.four_eyes && behind.bars(&actor.name, cx.directory) {
         return Err(Refusal::SelfApproval);
     }
     match &request.needs.step_up {
@@ -191,35 +193,48 @@ fn offered(request: &Request, decide: &Decide) -> Result<(), Invalid> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Behind<'a> {
     pub(crate) agent: &'a str,
+    /// When it was asked. Whoever owned a key of the agent at that time, or since, stands behind it.
+    pub(crate) since: Time,
     pub(crate) on_behalf_of: Option<&'a str>,
     /// The author of the replacement that is voted on.
     pub(crate) author: Option<&'a str>,
 }
 
 impl Behind<'_> {
-    fn bars(&self, name: &str, cx: &Context<'_>) -> bool {
+    fn bars(&self, name: &str, directory: &Directory) -> bool {
         // Nobody in particular may well be the one who asks.
         name == OPEN_REVIEWER
-            || cx.directory.owner(self.agent) == Some(name)
-            || self.on_behalf_of == Some(name)
-            || self.author == Some(name)
+            || directory.owners(self.agent, self.since).any(|owner| alike(owner, name))
+            || [self.on_behalf_of, self.author].into_iter().flatten().any(|other| alike(other, name))
     }
 
     /// Whether this person's yes counts.
-    fn counts(&self, needs: &Needs, name: &str, cx: &Context<'_>) -> bool {
-        needs.eligible(name, cx.directory) && !(needs.four_eyes && self.bars(name, cx))
+    fn counts(&self, needs: &Needs, name: &str, directory: &Directory) -> bool {
+        needs.eligible(name, directory) && !(needs.four_eyes && self.bars(name, directory))
+    }
+
+    /// The fewest people who could be enough, whatever the alternatives say: where nobody is known to answer for the
+    /// agent, four eyes are two people.
+    fn least(&self, needs: &Needs, directory: &Directory) -> usize {
+        let unowned = || directory.owners(self.agent, self.since).next().is_none();
+        if needs.four_eyes && unowned() { 2 } else { 1 }
     }
 
     /// Whether the yes of these people is enough, as roles, teams and owners are now.
-    pub(crate) fn enough(&self, needs: &Needs, approvers: &BTreeSet<&str>, cx: &Context<'_>) -> bool {
-        let least = if needs.four_eyes && cx.directory.owner(self.agent).is_none() { 2 } else { 1 };
-        approvers.iter().all(|name| self.counts(needs, name, cx)) && needs.met(approvers, least, cx.directory)
+    pub(crate) fn enough(&self, needs: &Needs, approvers: &BTreeSet<&str>, directory: &Directory) -> bool {
+        approvers.iter().all(|name| self.counts(needs, name, directory))
+            && needs.met(approvers, self.least(needs, directory), directory)
     }
 }
 
 impl Request {
     pub(crate) fn behind<'a>(&'a self, author: Option<&'a str>) -> Behind<'a> {
-        Behind { agent: &self.agent, on_behalf_of: self.on_behalf_of.as_deref(), author }
+        Behind {
+            agent: &self.agent,
+            since: self.created_at,
+            on_behalf_of: self.on_behalf_of.as_deref(),
+            author,
+        }
     }
 }
 
@@ -233,6 +248,8 @@ fn count(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
         at: cx.now,
         auth: actor.auth,
         display: decide.display,
+        key: actor.key,
+        session: actor.session,
     };
     let proposal = decide.proposal.as_ref().map(|(_, digest)| ProposalMeta {
         by: actor.name.clone(),
@@ -261,8 +278,9 @@ fn count(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
     let ruling = proposal.as_ref().and_then(|proposal| proposal.ruling.as_ref());
     let needs = ruling.map_or_else(|| request.needs.clone(), |ruling| request.needs.raised(&ruling.needs));
     let behind = request.behind(author);
-    let approvers = approvers(&needs, behind, earlier, &vote, cx);
-    if !behind.enough(&needs, &approvers, cx) {
+    let others = earlier.iter().filter(|earlier| earlier.by != vote.by);
+    let approvers = approvers(&needs, behind, others.chain([&vote]), digest, cx.directory);
+    if !behind.enough(&needs, &approvers, cx.directory) {
         return Event::Voted { vote, proposal };
     }
     let word = match (&proposal, &request.proposal) {
@@ -276,23 +294,34 @@ fn count(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
     Event::Decided { vote, proposal, decision: word, by, digest, state, claim_by }
 }
 
-/// The people whose yes to this digest counts now: roles, teams, four eyes and strength of proof are looked at afresh.
+/// The people whose yes to this digest counts now: roles, teams, four eyes, strength of proof and the credentials that were
+/// used are looked at afresh.
 fn approvers<'a>(
     needs: &Needs,
     behind: Behind<'_>,
-    earlier: &'a [Vote],
-    vote: &'a Vote,
-    cx: &Context<'_>,
+    votes: impl Iterator<Item = &'a Vote>,
+    digest: Digest,
+    directory: &Directory,
 ) -> BTreeSet<&'a str> {
-    earlier
-        .iter()
-        .filter(|earlier| earlier.by != vote.by)
-        .chain([vote])
-        .filter(|counted| counted.vote != DecisionWord::Deny && counted.digest == vote.digest)
-        .filter(|counted| proved(needs, counted.auth))
+    votes
+        .filter(|vote| vote.vote != DecisionWord::Deny && vote.digest == digest)
+        .filter(|vote| proved(needs, vote.auth) && directory.stands(vote))
         .map(|vote| vote.by.as_str())
-        .filter(|name| behind.counts(needs, name, cx))
+        .filter(|name| behind.counts(needs, name, directory))
         .collect()
+}
+
+impl Request {
+    /// How far the votes on what is on the table are, counted as a decision would count them.
+    pub fn tally(&self, needs: &Needs, directory: &Directory) -> Tally {
+        let behind = self.behind(self.proposal.as_ref().map(|proposal| proposal.by.as_str()));
+        let approvers = approvers(needs, behind, self.votes.iter(), self.current_digest(), directory);
+        let people: BTreeSet<String> = approvers.into_iter().map(skeleton).collect();
+        let seats = |all: &AllOf| all.all.iter().fold(0_u32, |sum, seat| sum.saturating_add(seat.people));
+        let fewest = needs.any.iter().map(seats).min().unwrap_or(1);
+        let least = u32::try_from(behind.least(needs, directory)).unwrap_or(u32::MAX);
+        Tally { have: u32::try_from(people.len()).unwrap_or(u32::MAX), need: fewest.max(least) }
+    }
 }
 
 fn written(decide: &Decide) -> Written {

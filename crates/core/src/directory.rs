@@ -7,7 +7,10 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Grant, GrantId, GrantKey, KeyId, Role, Session, SessionId, Time};
+use crate::{
+    Grant, GrantId, GrantKey, KeyId, OPEN_REVIEWER, RequestId, Role, Session, SessionId, Time, Vote,
+    names::skeleton,
+};
 
 /// A person: may hold several roles and belong to several teams.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -38,6 +41,19 @@ pub struct Key {
     pub created_at: Time,
     /// When it stopped working.
     pub revoked_at: Option<Time>,
+    /// The person who answers for the agent, as this key names them.
+    pub owner: Option<String>,
+}
+
+/// A credential that somebody else may have used: what was done with it in favour of a request counts no more.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Voided {
+    /// A key that was revoked.
+    Key(KeyId),
+    /// A session that was ended from elsewhere.
+    Session(SessionId),
+    /// A person who was removed: whatever they said until then.
+    Person(String),
 }
 
 /// All principals and keys at one moment. Small, and held in memory whole.
@@ -49,6 +65,10 @@ pub struct Directory {
     pub agents: BTreeMap<String, Agent>,
     /// Keys, revoked ones included.
     pub keys: HashMap<KeyId, Arc<Key>>,
+    /// The keys of each agent that name an owner.
+    pub owned: HashMap<String, BTreeSet<KeyId>>,
+    /// What counts no more, since when. Kept for as long as a vote can live.
+    pub voided: BTreeMap<Voided, Time>,
     /// Which key a secret's SHA-256 belongs to.
     pub by_secret: HashMap<[u8; 32], KeyId>,
     /// The policy in force, by hash. None until one was put: the built-in one is in force then.
@@ -78,6 +98,54 @@ impl Directory {
         self.agents.get(agent)?.owner.as_deref()
     }
 
+    /// Everybody who answers for an agent now, or answered for one of its keys that worked at that time or later.
+    pub fn owners(&self, agent: &str, since: Time) -> impl Iterator<Item = &str> {
+        let keys = self.owned.get(agent).into_iter().flatten().filter_map(|id| self.keys.get(id));
+        let then = keys.filter(move |key| key.revoked_at.is_none_or(|at| at >= since));
+        self.owner(agent).into_iter().chain(then.filter_map(|key| key.owner.as_deref()))
+    }
+
+    /// Whether a vote still stands: its credential was not voided, and its person not removed since.
+    pub fn stands(&self, vote: &Vote) -> bool {
+        let removed = self.voided.get(&Voided::Person(vote.by.clone()));
+        let voided = |credential: Option<Voided>| credential.is_some_and(|it| self.voided.contains_key(&it));
+        removed.is_none_or(|at| vote.at > *at)
+            && !voided(vote.key.map(Voided::Key))
+            && !voided(vote.session.map(Voided::Session))
+            && (vote.key.is_some() || vote.session.is_some() || !self.lost_a_key(vote))
+    }
+
+    /// Whether a vote that does not say how it was cast may have been cast with a key that was voided later.
+    fn lost_a_key(&self, vote: &Vote) -> bool {
+        let lost = |key: &Key| key.name == vote.by && self.voided.get(&Voided::Key(key.id)) > Some(&vote.at);
+        self.keys.values().any(|key| lost(key))
+    }
+
+    /// The standing yes that was given with this request, if there is one.
+    pub fn grant_of(&self, request: RequestId) -> Option<GrantId> {
+        self.grants.values().find(|grant| grant.request == request).map(|grant| grant.id)
+    }
+
+    /// Names of principals and teams that a reader could take for one another, from before that was refused.
+    pub fn lookalikes(&self) -> Vec<Vec<&str>> {
+        let mut seen: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+        let teams = self.people.values().flat_map(|person| &person.teams);
+        for name in self.people.keys().chain(self.agents.keys()).chain(teams) {
+            seen.entry(skeleton(name)).or_default().insert(name);
+        }
+        let several = seen.into_values().filter(|names| names.len() > 1);
+        several.map(|names| names.into_iter().collect()).collect()
+    }
+
+    /// Another principal or team whose name could be taken for this one.
+    pub fn lookalike(&self, name: &str) -> Option<&str> {
+        let wanted = skeleton(name);
+        let teams = self.people.values().flat_map(|person| &person.teams);
+        let mut names = self.people.keys().chain(self.agents.keys()).chain(teams);
+        let reserved = (name != OPEN_REVIEWER && skeleton(OPEN_REVIEWER) == wanted).then_some(OPEN_REVIEWER);
+        names.find(|other| *other != name && skeleton(other) == wanted).map(String::as_str).or(reserved)
+    }
+
     /// A key that works now: not revoked, and its person still has the role.
     pub fn live_key(&self, id: KeyId) -> Option<&Arc<Key>> {
         let key = self.keys.get(&id).filter(|key| key.revoked_at.is_none())?;
@@ -91,28 +159,5 @@ impl Directory {
     /// How many working keys a principal has.
     pub fn live_keys_of(&self, name: &str) -> usize {
         self.keys.values().filter(|key| key.name == name && key.revoked_at.is_none()).count()
-    }
-}
-
-/// Whether a name is fit for a principal or a team: short, printable, without spaces or tricks.
-pub fn valid_name(name: &str) -> bool {
-    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._@+-:/".contains(&byte);
-    (1..=128).contains(&name.len())
-        && name.bytes().all(allowed)
-        && name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_plain() {
-        for good in ["ann", "billing-bot", "ann@example.com", "team/agent:1"] {
-            assert!(valid_name(good), "{good}");
-        }
-        for bad in ["", " ann", "an n", "ann\u{202e}", "-x", "änn", &"x".repeat(129)] {
-            assert!(!valid_name(bad), "{bad}");
-        }
     }
 }

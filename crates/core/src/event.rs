@@ -80,6 +80,9 @@ pub enum Event {
         needs: Needs,
         /// The new deadline for deciding.
         expires_at: Time,
+        /// Whose yes was needed until now: their no still counts. Absent in entries of version 0.2.0.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<Box<Needs>>,
     },
     /// Nobody decided in time.
     #[serde(rename = "request.expired")]

@@ -115,8 +115,9 @@ pub fn evolve(
         Event::Cancelled {} => enter(&mut request, State::Cancelled),
         Event::Revoked {} => enter(&mut request, State::Revoked),
         Event::Reassigned { to } => request.asked.clone_from(to),
-        Event::Escalated { needs, expires_at } => {
+        Event::Escalated { needs, expires_at, before } => {
             request.escalation.remove(0);
+            request.earlier.extend(before.as_deref().cloned());
             request.needs.clone_from(needs);
             request.expires_at = *expires_at;
             request.material = request.version;
@@ -135,8 +136,9 @@ fn edge(request: &Request, event: &Event) -> bool {
         Event::Created(_) => false,
         Event::Voted { .. } | Event::Reassigned { .. } => request.state == State::Pending,
         // Nobody is left out: as long as there is somebody to ask next, a request does not expire.
-        Event::Escalated { needs, expires_at } => {
+        Event::Escalated { needs, expires_at, before } => {
             request.state == State::Pending
+                && before.as_deref().is_none_or(|before| *before == request.needs)
                 && request.escalation.first().is_some_and(|next| {
                     next.needs == *needs && request.expires_at.plus(next.expires_in) == *expires_at
                 })
@@ -216,6 +218,7 @@ fn create(id: RequestId, seq: u64, at: Time, created: &Created, written: &Writte
         source: created.source,
         claimed: created.claimed,
         escalation: created.escalation,
+        earlier: Vec::new(),
         trust: created.trust,
         grant: created.grant,
         content,

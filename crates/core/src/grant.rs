@@ -4,7 +4,10 @@ use std::{collections::BTreeSet, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AdminCommand, Context, GrantId, Kind, RequestId, Risk, Submit, Time, decide::Behind};
+use crate::{
+    Actor, AdminCommand, Context, GrantId, KeyId, Kind, RequestId, Risk, SessionId, Submit, Time,
+    decide::Behind,
+};
 
 /// A standing, scoped, revocable yes that one person gave in advance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +37,14 @@ pub struct Grant {
     /// The request that it was given with.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub request: RequestId,
+    /// The key it was given with. It ends with that key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub key: Option<KeyId>,
+    /// The session it was given in. It ends when somebody else ends that session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub session: Option<SessionId>,
 }
 
 /// How far a standing yes reaches. What it is compared with is kept beside it, as a [`GrantKey`].
@@ -127,7 +138,8 @@ fn usable(grant: &Grant, used: u32, submit: &Submit, agent: &str, cx: &Context<'
         // Arguments were compared before, and neither they nor what they were compared with can change.
         Scope::Exact {} | Scope::Pattern { .. } => true,
     };
-    let behind = Behind { agent, on_behalf_of: submit.spec.on_behalf_of.as_deref(), author: None };
+    let on_behalf_of = submit.spec.on_behalf_of.as_deref();
+    let behind = Behind { agent, since: cx.now, on_behalf_of, author: None };
     in_scope
         && grant.agent == agent
         && Some(grant.tool.as_str()) == submit.spec.body.tool()
@@ -135,7 +147,7 @@ fn usable(grant: &Grant, used: u32, submit: &Submit, agent: &str, cx: &Context<'
         && cx.now < grant.expires_at
         && used < grant.uses
         && submit.needs.step_up.is_none()
-        && behind.enough(&submit.needs, &BTreeSet::from([grant.by.as_str()]), cx)
+        && behind.enough(&submit.needs, &BTreeSet::from([grant.by.as_str()]), cx.directory)
 }
 
 /// Whether anything but a person's look at this very call may let it through.
@@ -149,7 +161,7 @@ impl crate::Request {
         &self,
         new: &NewGrant,
         decide: &crate::Decide,
-        by: &str,
+        actor: &Actor,
         cx: &Context<'_>,
     ) -> Result<AdminCommand, crate::Invalid> {
         let no = |field: &str, message: &str| Err(crate::Invalid::new(format!("/remember{field}"), message));
@@ -169,7 +181,8 @@ impl crate::Request {
             return no("", "the policy has changed since this request was made: decide this request alone");
         }
         let behind = self.behind(None);
-        let alone = self.needs.step_up.is_none() && behind.enough(&self.needs, &BTreeSet::from([by]), cx);
+        let alone = self.needs.step_up.is_none()
+            && behind.enough(&self.needs, &BTreeSet::from([actor.name.as_str()]), cx.directory);
         if !alone {
             return no(
                 "",
@@ -184,7 +197,7 @@ impl crate::Request {
         }
         let grant = Grant {
             id: new.id,
-            by: by.to_owned(),
+            by: actor.name.clone(),
             agent: self.agent.clone(),
             tool,
             policy: self.verdict.policy.clone(),
@@ -193,6 +206,8 @@ impl crate::Request {
             created_at: cx.now,
             expires_at: cx.now.plus(new.expires_in),
             request: self.id,
+            key: actor.key,
+            session: actor.session,
         };
         Ok(AdminCommand::CreateGrant { grant: Box::new(grant), key: new.key.clone() })
     }

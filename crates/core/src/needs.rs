@@ -2,11 +2,14 @@
 
 mod join;
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 
-use crate::Directory;
+use crate::{Directory, names::skeleton};
 
 /// What must be met before a held request is approved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,11 +103,14 @@ impl Needs {
 
     /// Whether these people, all of them approving, are enough. `least` is a floor on their number.
     pub fn met(&self, approvers: &BTreeSet<&str>, least: usize, directory: &Directory) -> bool {
-        let people: Vec<&BTreeSet<String>> = approvers
-            .iter()
-            .filter_map(|name| directory.person(name, crate::Role::Reviewer))
-            .map(|person| &person.teams)
-            .collect();
+        // Names that a reader could take for one another are one person, who has the seats of each.
+        let mut each: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for name in approvers {
+            if let Some(person) = directory.person(name, crate::Role::Reviewer) {
+                each.entry(skeleton(name)).or_default().extend(person.teams.iter().cloned());
+            }
+        }
+        let people: Vec<&BTreeSet<String>> = each.values().collect();
         people.len() >= least.max(1) && self.any.iter().any(|alternative| alternative.filled_by(&people))
     }
 }

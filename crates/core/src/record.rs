@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Auth, Body, Claimed, DecisionWord, Digest, Display, InputSpec, Kind, Needs, ReportStatus, Request,
-    RequestId, Risk, State, Step, StepDecision, Time, Verdict, display, event,
+    Auth, Body, Claimed, DecisionWord, Digest, Directory, Display, InputSpec, Kind, Needs, ReportStatus,
+    Request, RequestId, Risk, State, Step, StepDecision, Time, Verdict, Vote, display, event,
 };
 
 /// A request as the wire shows it. Every field the agent set is there, null when empty.
@@ -297,7 +297,20 @@ enum Own<'a> {
     Confirmation { message: &'a str, details: Option<&'a str>, confirm_label: &'a str, cancel_label: &'a str },
 }
 
+impl VoteRecord {
+    fn of(vote: &Vote) -> Self {
+        Self { by: vote.by.clone(), vote: vote.vote, digest: vote.digest, at: vote.at, auth: vote.auth }
+    }
+}
+
 impl Request {
+    /// The same, without the votes that count no more because of who cast them how.
+    pub fn view_in(&self, now: Time, directory: &Directory) -> RecordView<'_> {
+        let counts = |vote: &&Vote| self.state != State::Pending || directory.stands(vote);
+        let votes = self.votes.iter().filter(counts).map(VoteRecord::of).collect();
+        RecordView { votes, ..self.view(now) }
+    }
+
     /// The record as it stands at this moment: a passed deadline counts, whether or not the timer came by.
     pub fn view(&self, now: Time) -> RecordView<'_> {
         let content = self.content.as_deref();
@@ -329,17 +342,7 @@ impl Request {
             claimable: self.permit,
             verdict: &self.verdict,
             needs,
-            votes: self
-                .votes
-                .iter()
-                .map(|vote| VoteRecord {
-                    by: vote.by.clone(),
-                    vote: vote.vote,
-                    digest: vote.digest,
-                    at: vote.at,
-                    auth: vote.auth,
-                })
-                .collect(),
+            votes: self.votes.iter().map(VoteRecord::of).collect(),
             proposal: self.proposal.as_ref().map(|proposal| {
                 let content = proposal.content.as_deref().cloned().unwrap_or_default();
                 Cow::Owned(ProposalRecord {

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Auth, Body, Claimed, DecisionWord, Digest, Effect, Escalation, GrantId, Kind, Needs, ReportStatus,
-    RequestId, Risk, State, StepDecision, Time, TrustTerms,
+    Auth, Body, Claimed, DecisionWord, Digest, Effect, Escalation, GrantId, KeyId, Kind, Needs, ReportStatus,
+    RequestId, Risk, SessionId, State, StepDecision, Time, TrustTerms,
     event::{is_rest, rest},
 };
 
@@ -81,6 +81,9 @@ pub struct Request {
     /// Who is asked next, and after them. Four eyes and step-up never fall along the way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub escalation: Vec<Escalation>,
+    /// Who was asked before and did not decide in time. Their no still counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Needs>,
     /// What its approval teaches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<TrustTerms>,
@@ -135,6 +138,12 @@ pub struct Vote {
     /// Digest of the text that was shown to them, when the page said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display: Option<Digest>,
+    /// The key it was cast with. Absent in votes of version 0.2.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<KeyId>,
+    /// The session it was cast in. Absent in votes of version 0.2.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
 }
 
 /// A replacement that is being voted on: arguments, an answer, or step decisions.

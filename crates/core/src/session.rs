@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Actor, AdminCommand, AdminEvent, AdminRefusal, Directory, OPEN_REVIEWER, Role, SessionEnd, SessionId,
-    SignIn, Time, Via,
+    SignIn, Time, Via, Voided,
 };
 
 /// How long a one-time link works.
@@ -101,11 +101,13 @@ impl Directory {
                     expires_at: now.plus(*lives),
                 })
             }
-            AdminCommand::EndSession { id, why } => {
+            AdminCommand::EndSession { id, why, keep } => {
                 if !self.sessions.contains_key(id) {
                     return Err(AdminRefusal::NoSession);
                 }
-                Ok(AdminEvent::SessionEnded { id: *id, why: *why })
+                // Whoever signs out said what they said. A session that is ended from elsewhere may be in other hands.
+                let voids = *why == SessionEnd::Revoked && !keep;
+                Ok(AdminEvent::SessionEnded { id: *id, why: *why, voids })
             }
             AdminCommand::SetPassword { name, known, .. } => {
                 if !self.people.contains_key(name) {
@@ -128,21 +130,22 @@ impl Directory {
             own.sort_by_key(|session| (session.created_at, session.id));
             own
         };
-        let (sessions, why) = match command {
-            AdminCommand::RemovePerson { name } => (of(name), SessionEnd::PersonRemoved),
+        let (sessions, why, voids) = match command {
+            AdminCommand::RemovePerson { name } => (of(name), SessionEnd::PersonRemoved, false),
             AdminCommand::SetPassword { name, keep, .. } => {
                 let mut own = of(name);
                 own.retain(|session| Some(session.id) != *keep);
-                (own, SessionEnd::Revoked)
+                (own, SessionEnd::Revoked, true)
             }
             AdminCommand::OpenSession { proof, .. } => {
                 let mut own = self.signing_in(proof, now).map(|(name, _)| of(name)).unwrap_or_default();
                 own.truncate(own.len().saturating_sub(OF_PERSON - 1));
-                (own, SessionEnd::Revoked)
+                (own, SessionEnd::Revoked, false)
             }
             _ => return Vec::new(),
         };
-        sessions.into_iter().map(|session| AdminEvent::SessionEnded { id: session.id, why }).collect()
+        let ended = |session: &Arc<Session>| AdminEvent::SessionEnded { id: session.id, why, voids };
+        sessions.into_iter().map(ended).collect()
     }
 
     pub(crate) fn evolve_sign_in(&mut self, event: &AdminEvent, at: Time, secret: Option<[u8; 32]>) {
@@ -170,7 +173,10 @@ impl Directory {
                 };
                 self.sessions.insert(*id, Arc::new(session));
             }
-            AdminEvent::SessionEnded { id, .. } => {
+            AdminEvent::SessionEnded { id, voids, .. } => {
+                if *voids {
+                    self.void(Voided::Session(*id), at);
+                }
                 self.sessions.remove(id);
             }
             AdminEvent::PasswordSet { name } => {
@@ -299,7 +305,7 @@ mod tests {
             assert!(!directory.signed_in(&wrong, at(1)), "{wrong:?}");
         }
         assert!(!directory.signed_in(&ann, at(3600)), "past its end");
-        let removed = AdminEvent::PersonRemoved { name: "ann".to_owned() };
+        let removed = AdminEvent::PersonRemoved { name: "ann".to_owned(), voids: true };
         directory.evolve(&removed, at(2), None);
         assert!(!directory.signed_in(&ann, at(2)) && directory.sessions.is_empty());
     }
@@ -346,7 +352,8 @@ mod tests {
             keep: Some(id(1)),
         };
         let ended = directory.ends_with(&command, at(1));
-        let ids = [id(0), id(2)].map(|id| AdminEvent::SessionEnded { id, why: SessionEnd::Revoked });
+        let ids =
+            [id(0), id(2)].map(|id| AdminEvent::SessionEnded { id, why: SessionEnd::Revoked, voids: true });
         assert_eq!(ended, ids);
         directory.evolve(&AdminEvent::Restored { from: "e".to_owned() }, at(2), None);
         assert!(directory.sessions.is_empty() && directory.passwords.contains_key("ann"));

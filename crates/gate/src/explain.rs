@@ -107,7 +107,7 @@ impl Gate {
             placet_core::Command::Decide(decide) => decide.ruling.as_deref().cloned(),
             _ => None,
         };
-        let grant = match (applied.granted.map(|event| *event), &command) {
+        let grant = match (applied.grant.map(|event| *event), &command) {
             (Some(AdminEvent::GrantCreated { grant }), placet_core::Command::Decide(decide)) => {
                 let key = decide.remember.as_ref().and_then(|new| new.key.as_ref());
                 let covers = self.covers(&grant, key).await?;

@@ -11,7 +11,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     Entropy, EventRetention, Feed, GateError, coming, figures::FiguresTurn, hub, passwords::Passwords,
     permit, policies::Policies, preview, simulate::ShadowSlot, timer, timer::Timer, verifying::Verifying,
-    waiters::Waiters,
+    waiters::Waiters, warnings::Warnings,
 };
 
 /// What can be set.
@@ -84,6 +84,7 @@ pub struct Inner {
     pub(crate) passwords: Passwords,
     pub(crate) verifying: Verifying,
     pub(crate) figures_turn: FiguresTurn,
+    pub(crate) warnings: Warnings,
     // Every entry once, for the streams. Bounded: a stream that lags reads the database instead.
     pub(crate) news: broadcast::Sender<News>,
     // Who gets ready for answers that are being committed.
@@ -125,6 +126,7 @@ impl Gate {
             passwords: Passwords::default(),
             verifying: Verifying::default(),
             figures_turn: FiguresTurn::default(),
+            warnings: Warnings::default(),
             settings,
             timer: Timer::default(),
             news: broadcast::channel(STREAM_MEMORY).0,

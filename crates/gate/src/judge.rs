@@ -7,7 +7,7 @@ use placet_core::{
     ProposalContent, Request, Ruling, Spec, Step, Time, TrustOffer, TrustTerms, Verdict,
 };
 use placet_policy::{Call, Claims, Outcome, Policy, Trust, trust_material};
-use placet_store::trust_key;
+use placet_store::{planted, trust_key};
 use serde_json::Map;
 
 use crate::{Gate, GateError, policies::Version};
@@ -71,17 +71,20 @@ fn terms(outcome: &Outcome, trust: &Trust) -> TrustTerms {
     TrustTerms { rule, after: trust.after, template: trust.template.clone() }
 }
 
-/// Time for deciding: policy's, and an agent may only ask for less.
+/// Time for deciding: policy's, and an agent may only ask for less. Where somebody else is asked next, the agent's wish does
+/// not shorten the time of those who are asked first: it would choose who decides.
 pub(crate) fn time_to_decide(
     asked: Option<Duration>,
-    policy: Option<Duration>,
+    outcome: &Outcome,
     spec: &Spec,
     limits: &Limits,
 ) -> Duration {
-    match (policy, asked) {
-        (Some(policy), Some(asked)) => policy.min(asked),
-        (Some(policy), None) => policy.min(limits.expires_in_max),
-        (None, _) => spec.expires_in,
+    let shortens = outcome.escalation.is_empty() || planted("agent-skips-a-tier");
+    match (outcome.expires_in, asked) {
+        (Some(policy), Some(asked)) if shortens => policy.min(asked),
+        (Some(policy), _) => policy.min(limits.expires_in_max),
+        (None, _) if shortens => spec.expires_in,
+        (None, _) => spec.expires_in.max(limits.expires_in),
     }
 }
 

@@ -120,10 +120,11 @@ impl Gate {
         }
     }
 
-    /// Stops a key at once, waits in flight included.
-    pub async fn revoke_key(&self, actor: &Actor, id: KeyId) -> Result<(), GateError> {
+    /// Stops a key at once, waits in flight included. Live votes and standing yeses that were given with it are void, unless
+    /// they are to be kept: after a rotation, never after a theft.
+    pub async fn revoke_key(&self, actor: &Actor, id: KeyId, keep: bool) -> Result<(), GateError> {
         let actor = &*self.acting(actor, &[Role::Admin])?;
-        self.admin(actor, AdminCommand::RevokeKey { id }, None).await.map(drop)
+        self.admin(actor, AdminCommand::RevokeKey { id, keep }, None).await.map(drop)
     }
 
     /// Sets a person's roles and teams.

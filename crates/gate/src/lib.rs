@@ -29,6 +29,7 @@ mod submit;
 mod timer;
 mod verifying;
 mod waiters;
+mod warnings;
 
 pub use coming::{Coming, Notice};
 pub use decide::Decision;

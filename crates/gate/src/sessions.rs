@@ -245,15 +245,16 @@ impl Gate {
         Ok(rows)
     }
 
-    /// Ends a session at once, on every node: one's own, or anybody's as an admin.
-    pub async fn end_session(&self, actor: &Actor, id: SessionId) -> Result<(), GateError> {
+    /// Ends a session at once, on every node: one's own, or anybody's as an admin. Unless it is the caller's own, live votes and
+    /// standing yeses that were given in it are void, except where they are to be kept.
+    pub async fn end_session(&self, actor: &Actor, id: SessionId, keep: bool) -> Result<(), GateError> {
         let directory = self.store.refresh_directory().await?;
         let own = directory.sessions.get(&id).is_some_and(|session| session.name == actor.name);
         let acting = self.acting(actor, &PEOPLE)?;
         // To everybody else it is not there.
         let acting = if own { acting } else { self.acting(actor, &[Role::Admin]).unwrap_or(acting) };
         let why = if actor.session == Some(id) { SessionEnd::SignedOut } else { SessionEnd::Revoked };
-        self.admin(&acting, AdminCommand::EndSession { id, why }, None).await.map(drop)
+        self.admin(&acting, AdminCommand::EndSession { id, why, keep }, None).await.map(drop)
     }
 
     /// Gives the person of a session a password; their other sessions end. Whoever has one must say it, unless they have
@@ -322,7 +323,7 @@ pub(crate) async fn sweep(inner: &Arc<Inner>) -> Result<(), StoreError> {
     let idle = i64::try_from(inner.settings.session_idle.as_micros()).unwrap_or(i64::MAX);
     let idle_since = Time::from_micros(now.micros().saturating_sub(idle));
     for id in inner.store.old_sessions(now, idle_since, AT_ONCE).await? {
-        let command = AdminCommand::EndSession { id, why: SessionEnd::Expired };
+        let command = AdminCommand::EndSession { id, why: SessionEnd::Expired, keep: true };
         let work = Work::Admin { actor: Actor::system(), command, idempotency: None };
         // Another node may have been quicker.
         inner.store.run(work).await?;

@@ -149,7 +149,7 @@ impl Gate {
         let outcome = version.evaluate(&call);
         let grants = self.covering(&call, &outcome, &version)?;
         let trust = self.trust_offer(&call, &outcome, &version)?;
-        let expires_in = time_to_decide(whole.asked_time, outcome.expires_in, &spec, &self.settings.limits);
+        let expires_in = time_to_decide(whole.asked_time, &outcome, &spec, &self.settings.limits);
         let cap = self.settings.pending_per_agent;
         Ok(Submit {
             id: whole.id,

@@ -216,7 +216,7 @@ mod tests {
     }
 
     fn removed(name: &str) -> AdminEvent {
-        AdminEvent::PersonRemoved { name: name.to_owned() }
+        AdminEvent::PersonRemoved { name: name.to_owned(), voids: false }
     }
 
     fn chain(length: u64) -> Vec<Sealed> {

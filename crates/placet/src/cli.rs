@@ -202,9 +202,15 @@ pub(crate) enum KeyCommand {
     /// List keys, without their secrets (needs an admin key)
     List,
     /// Make a key stop working, at once and everywhere (needs an admin key)
+    ///
+    /// Votes on what is still pending and standing approvals that were given with the key are void: somebody else may have
+    /// used it.
     Revoke {
         /// The key's id, as `placet key list` shows it
         id: String,
+        /// The key was rotated, not stolen: votes and standing approvals given with it still count
+        #[arg(long)]
+        keep_votes: bool,
     },
 }
 

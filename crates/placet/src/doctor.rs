@@ -60,7 +60,11 @@ pub(crate) async fn run(args: &DoctorArgs, global: &Global) -> anyhow::Result<Ex
     let client = Client::new(&url, token.trim())?.with_outage_budget(outage);
     let agents = args.agent.map_or_else(|| Agent::ALL.to_vec(), |agent| vec![agent]);
 
-    let mut checks = server(&client, token.trim()).await;
+    let mut checks = Vec::new();
+    if client.sends_key_in_the_clear() {
+        checks.push(Check::new("transport", Verdict::Warning, crate::verbs::in_the_clear(client.url())));
+    }
+    checks.extend(server(&client, token.trim()).await);
     checks.extend(hooks::installed(&agents));
     checks.extend(proof::all(&agents, args.give_up).await?);
 
@@ -103,6 +107,10 @@ async fn server(client: &Client, token: &str) -> Vec<Check> {
             checks.push(Check::new("server", Verdict::Good, format!("answers at {}", client.url())));
             let level = format!("{}: {}", text("database"), text("durability"));
             checks.push(Check::new("durability", Verdict::Good, level));
+            let warnings = health.ready.get("warnings").and_then(serde_json::Value::as_array);
+            for warning in warnings.into_iter().flatten().filter_map(serde_json::Value::as_str) {
+                checks.push(Check::new("server", Verdict::Warning, warning));
+            }
         }
         Err(Error::Problem(problem)) if problem.status == 403 => {
             checks.push(Check::new("server", Verdict::Good, format!("answers at {}", client.url())));

@@ -112,7 +112,9 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Reassign(args) => verbs::later::reassign(&context, args).await?,
         Command::Resolve(args) => verbs::later::resolve(&context, args).await?,
         Command::Key(KeyCommand::List) => verbs::keys::list(&context).await?,
-        Command::Key(KeyCommand::Revoke { id }) => verbs::keys::revoke(&context, &id).await?,
+        Command::Key(KeyCommand::Revoke { id, keep_votes }) => {
+            verbs::keys::revoke(&context, &id, keep_votes).await?
+        }
         Command::Person(PersonCommand::List) => verbs::people::list(&context).await?,
         Command::Person(PersonCommand::Set { name, roles, teams }) => {
             verbs::people::set(&context, &name, &roles, &teams).await?

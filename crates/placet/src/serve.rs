@@ -303,6 +303,9 @@ fn logs(level: &str, format: LogFormat) -> anyhow::Result<()> {
 async fn say_hello(running: &Running, config: &Config, dev: bool) {
     let durability = running.gate.store().durability();
     tracing::info!(database = durability.database, durability = %durability.level, "ready");
+    for warning in running.gate.warnings() {
+        tracing::warn!("{warning}");
+    }
     match running.gate.policy(&Actor::system()).await {
         Ok(policy) => {
             let name = policy.name.as_deref().unwrap_or("-");

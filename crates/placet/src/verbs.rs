@@ -45,12 +45,20 @@ pub(crate) fn has_token() -> bool {
     std::env::var("PLACET_TOKEN").is_ok_and(|token| !token.trim().is_empty())
 }
 
+/// What to say of a key that anybody on the way can read.
+pub(crate) fn in_the_clear(url: &str) -> String {
+    format!("the key goes to {url} without encryption, and whoever sees it on the way can use it: use https")
+}
+
 impl Context {
     /// From the global options and `PLACET_TOKEN`.
     pub(crate) fn new(global: &Global) -> anyhow::Result<Self> {
         let token = std::env::var("PLACET_TOKEN").unwrap_or_default();
         let url = global.url.as_deref().filter(|url| !url.is_empty()).unwrap_or(DEFAULT_URL);
         let client = Client::new(url, token.trim())?.with_outage_budget(PATIENCE);
+        if client.sends_key_in_the_clear() {
+            crate::output::to_stderr(&format!("warning: {}", in_the_clear(client.url())));
+        }
         Ok(Self { client, json: global.json })
     }
 

@@ -37,6 +37,8 @@ pub(crate) struct Readiness {
     epoch: Option<String>,
     /// Why not, when not.
     reason: Option<String>,
+    /// What the operator should mend although calls are answered.
+    warnings: Vec<String>,
 }
 
 /// Ready to serve.
@@ -51,6 +53,7 @@ pub(crate) async fn readyz(
 ) -> Result<Response, Problem> {
     open_to(&state, &headers, peer)?;
     let store = state.gate.store();
+    store.look_at_files();
     let durability = store.durability();
     let head = store.head().await;
     let reason = if state.closing.is_cancelled() {
@@ -70,6 +73,7 @@ pub(crate) async fn readyz(
         seq,
         epoch,
         reason,
+        warnings: state.gate.warnings(),
     };
     Ok(json(if ready.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, &ready))
 }

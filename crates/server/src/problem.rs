@@ -195,6 +195,7 @@ impl Problem {
             AdminRefusal::TooManyGrants(_) => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_grants", detail)
             }
+            AdminRefusal::LooksLike { .. } => Self::new(StatusCode::CONFLICT, "looks_like", detail),
             AdminRefusal::OtherKind(_) => Self::new(StatusCode::CONFLICT, "other_kind", detail),
             AdminRefusal::LastAdmin => Self::new(StatusCode::CONFLICT, "last_admin", detail),
             AdminRefusal::SecretInUse => Self::new(StatusCode::CONFLICT, "secret_in_use", detail),

@@ -42,7 +42,7 @@ pub(crate) fn json<T: Serialize + ?Sized>(status: StatusCode, body: &T) -> Respo
 
 /// The record of a request for this caller: reviewers also get the exact text to show.
 pub(crate) fn view<'a>(state: &State, actor: &Actor, request: &'a Request) -> RecordView<'a> {
-    let mut view = request.view(state.gate.now());
+    let mut view = state.gate.view(request);
     if actor.role == Role::Reviewer {
         view.display = state.gate.display(request);
         view.same = state.gate.same(request);

@@ -22,6 +22,7 @@ use crate::{
     outbox::{Telling, deliveries},
     policies::PolicyRow,
     rows::{AnswerRow, EntryRow, KeyRow, PayloadRow, PrincipalData, PrincipalRow, RequestRow},
+    sabotage::planted,
     sessions::SignIns,
     standing::Standing,
     tail::News,
@@ -227,7 +228,11 @@ impl Batch {
         let before = self.slots.get(&id).map(|slot| slot.request.clone());
         let pending = self.tallies.get(&actor.name).copied().unwrap_or(0);
         let (trust, used) = self.standing.claims(command, self.now);
-        let cx = Context { now: self.now, directory: &self.directory, pending, trust, used: &used };
+        let mut directory = self.directory.clone();
+        if planted("stolen-votes-count") {
+            Arc::make_mut(&mut directory).voided.clear();
+        }
+        let cx = Context { now: self.now, directory: &directory, pending, trust, used: &used };
         let applied = apply(before.as_deref(), command, actor, &cx);
         let mut request = before.clone();
         let changed = applied.change.is_some();
@@ -238,8 +243,11 @@ impl Batch {
             };
             request = Some(self.change(before, id, actor, change.event, &change.written, stored)?);
         }
-        if let (Some(event), Command::Decide(decide)) = (applied.granted, command) {
-            let key = decide.remember.as_ref().and_then(|new| new.key.clone());
+        if let Some(event) = applied.grant {
+            let key = match command {
+                Command::Decide(decide) => decide.remember.as_ref().and_then(|new| new.key.clone()),
+                _ => None,
+            };
             self.entry_about(actor, *event, None, key);
         }
         if let (Ok(()), Some(request)) = (&applied.answer, &request) {
@@ -268,13 +276,13 @@ impl Batch {
             }
             _ => by(actor),
         };
-        let was_pending = before.as_ref().is_some_and(|request| request.state == State::Pending);
+        let was = before.as_ref().map(|request| request.state);
         let new = before.is_none() || self.slots.get(&id).is_some_and(|slot| slot.new);
         let before = before.map(Arc::unwrap_or_clone);
         let request = evolve(before, id, seq, self.now, &by.name, &event, written)
             .map_err(|error| StoreError::Damaged(error.to_string()))?;
-        self.count(&request.agent, was_pending, request.state == State::Pending);
-        self.standing.learn(&request, &event, self.now, &self.secret)?;
+        self.count(&request.agent, was == Some(State::Pending), request.state == State::Pending);
+        self.standing.learn(&request, &event, (was, seq), self.now, &self.secret)?;
         let body: Option<Arc<str>> = match (stored, written) {
             (Some(stored), _) => Some(stored),
             (None, Written::Nothing) => None,

@@ -44,6 +44,8 @@ pub use outbox::{ANSWER_TO, AttemptResult, CALLBACK, Delivery, EVENTS, PROXIED, 
 pub use policies::{GrantUse, PolicyVersion};
 pub use read::{Filter, LedgerRow, Listed, Order};
 pub use restore::{RestoreReport, backup, restore, verify_file, verify_postgres};
+#[doc(hidden)]
+pub use sabotage::{HAS_PLANTED_BUGS, planted};
 pub use sessions::StoredSession;
 pub use store::{Durability, Location, Options, Store};
 pub use tail::{News, Tail};

@@ -10,6 +10,7 @@ pub(crate) const SQLITE: &[Migration] = &[
     (4, include_str!("../migrations/sqlite/0004_reads.sql")),
     (5, include_str!("../migrations/sqlite/0005_events.sql")),
     (6, include_str!("../migrations/sqlite/0006_notes.sql")),
+    (7, include_str!("../migrations/sqlite/0007_credentials.sql")),
 ];
 pub(crate) const POSTGRES: &[Migration] = &[
     (1, include_str!("../migrations/postgres/0001_gate.sql")),
@@ -18,16 +19,20 @@ pub(crate) const POSTGRES: &[Migration] = &[
     (4, include_str!("../migrations/postgres/0004_reads.sql")),
     (5, include_str!("../migrations/postgres/0005_events.sql")),
     (6, include_str!("../migrations/postgres/0006_notes.sql")),
+    (7, include_str!("../migrations/postgres/0007_credentials.sql")),
 ];
 
 /// The newest format that this program knows; both databases are always at the same.
-pub(crate) const KNOWN: i64 = 6;
+pub(crate) const KNOWN: i64 = 7;
 
 /// The first format with policies, standing yeses and trust.
 pub(crate) const POLICY: i64 = 2;
 
 /// The first format with sessions, one-time links and passwords.
 pub(crate) const SIGN_IN: i64 = 3;
+
+/// The first format that knows owners of keys and voided credentials.
+pub(crate) const CREDENTIALS: i64 = 7;
 
 #[cfg(test)]
 mod tests {

@@ -65,15 +65,34 @@ impl GrantRow {
 pub(crate) struct TrustRow {
     pub(crate) count: u32,
     pub(crate) at: Time,
+    /// The entry of the approval that was counted last.
+    pub(crate) seq: u64,
 }
 
 /// Approvals that nobody repeated for this long count no more.
 pub(crate) const IDLE: Duration = Duration::from_hours(30 * 24);
 
 impl TrustRow {
+    /// Where nobody approved anything.
+    pub(crate) fn none() -> Self {
+        Self { count: 0, at: Time::default(), seq: 0 }
+    }
+
     /// How many count now.
     pub(crate) fn standing(self, now: Time) -> u32 {
         if now < self.at.plus(IDLE) { self.count } else { 0 }
+    }
+
+    /// The row after a change.
+    pub(crate) fn after(self, change: TrustChange, now: Time) -> Self {
+        match change {
+            TrustChange::Reset => Self::none(),
+            TrustChange::Failed => Self { count: self.count.saturating_sub(1), ..self },
+            TrustChange::Approved { asked, seq } if asked > self.seq => {
+                Self { count: self.standing(now).saturating_add(1), at: now, seq }
+            }
+            TrustChange::Approved { .. } => self,
+        }
     }
 }
 
@@ -82,13 +101,21 @@ pub(crate) fn idle_before(now: Time) -> Time {
     Time::from_micros(now.micros().saturating_sub(i64::try_from(IDLE.as_micros()).unwrap_or(i64::MAX)))
 }
 
-/// What a batch does to the trust in one kind of call.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct TrustChange {
-    /// Whatever there was is void.
-    pub(crate) reset: bool,
-    /// So many approvals came after that.
-    pub(crate) add: u32,
+/// What happens to the trust in one kind of call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TrustChange {
+    /// A no: whatever there was is void.
+    Reset,
+    /// A yes. It counts only if the request was made after the yes that was counted before: three that waited together
+    /// were looked at once.
+    Approved {
+        /// The entry that made the request.
+        asked: u64,
+        /// The entry of this yes.
+        seq: u64,
+    },
+    /// What was approved failed, or nobody knows what became of it: that yes does not count.
+    Failed,
 }
 
 /// A stored row of a standing yes that is in force: its JSON, and its keyed digest or its pattern.

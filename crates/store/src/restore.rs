@@ -84,8 +84,10 @@ pub(crate) const TABLES: &[(&str, &[(&str, Column)])] = {
                 ("secret", Bytes),
                 ("created_at", Int),
                 ("revoked_at", Int),
+                ("owner", Text),
             ],
         ),
+        ("voided", &[("kind", Text), ("name", Text), ("at", Int)]),
         (
             "outbox",
             &[
@@ -117,7 +119,7 @@ pub(crate) const TABLES: &[(&str, &[(&str, Column)])] = {
                 ("ended_at", Int),
             ],
         ),
-        ("trust", &[("digest", Bytes), ("count", Int), ("at", Int)]),
+        ("trust", &[("digest", Bytes), ("count", Int), ("at", Int), ("seq", Int)]),
         (
             "sessions",
             &[
@@ -310,7 +312,8 @@ pub async fn restore(
             let connection = Connection::open(&half).map_err(StoreError::from)?;
             connection.pragma_update(None, "synchronous", "FULL").map_err(StoreError::from)?;
             sqlite::migrate(&connection)?;
-            let mut backend = SqliteWriter::new(connection, clock, Arc::default());
+            let files = Arc::new(sqlite::OpenFiles::new(&half)?);
+            let mut backend = SqliteWriter::new(connection, clock, Arc::default(), files);
             let done = begin_epoch(&mut backend).await?;
             drop(backend);
             protect(&half)?;

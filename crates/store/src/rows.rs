@@ -140,7 +140,7 @@ pub(crate) fn directory(
     }
     for (key, secret) in keys {
         directory.by_secret.insert(bytes32(&secret)?, key.id);
-        directory.keys.insert(key.id, Arc::new(key));
+        directory.insert_key(key);
     }
     Ok(directory)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use placet_core::{AdminCommand, Directory, Session, SessionId, Time};
+use placet_core::{AdminCommand, Directory, Session, SessionId, Time, Voided};
 
 /// A session with what changes about it without an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,12 +44,17 @@ pub(crate) struct SignIns {
     pub(crate) opened: Vec<NewSession>,
     pub(crate) links: Vec<NewLink>,
     pub(crate) passwords: Vec<(String, Arc<str>)>,
+    /// Credentials that count no more, and those that are so old that nothing given with them can live.
+    pub(crate) voided: Vec<(Voided, Time)>,
+    pub(crate) forgotten: Vec<Voided>,
 }
 
 impl SignIns {
     pub(crate) fn is_empty(&self) -> bool {
-        let Self { ended, gone_links, gone_passwords, opened, links, passwords } = self;
+        let Self { ended, gone_links, gone_passwords, opened, links, passwords, voided, forgotten } = self;
         ended.is_empty()
+            && voided.is_empty()
+            && forgotten.is_empty()
             && gone_links.is_empty()
             && gone_passwords.is_empty()
             && opened.is_empty()
@@ -64,6 +69,9 @@ impl SignIns {
         self.gone_links.extend(gone.cloned());
         let gone = before.passwords.keys().filter(|name| !after.passwords.contains_key(*name));
         self.gone_passwords.extend(gone.cloned());
+        let new = after.voided.iter().filter(|(what, at)| before.voided.get(what) != Some(at));
+        self.voided.extend(new.map(|(what, at)| (what.clone(), *at)));
+        self.forgotten.extend(before.voided.keys().filter(|what| !after.voided.contains_key(what)).cloned());
     }
 
     /// Takes over what a command that went ahead brought along and the ledger must not know.
@@ -105,6 +113,31 @@ pub(crate) fn session(columns: SessionColumns) -> Result<Session, crate::StoreEr
     })
 }
 
+/// The columns of a voided credential: kind and name.
+pub(crate) fn voided_columns(what: &Voided) -> (&'static str, String) {
+    match what {
+        Voided::Key(id) => ("key", id.to_string()),
+        Voided::Session(id) => ("session", id.to_string()),
+        Voided::Person(name) => ("person", name.clone()),
+    }
+}
+
+/// Puts voided credentials into the directory.
+pub(crate) fn attach_voided(
+    directory: &mut Directory,
+    rows: impl IntoIterator<Item = (String, String, i64)>,
+) -> Result<(), crate::StoreError> {
+    for (kind, name, at) in rows {
+        let what = match kind.as_str() {
+            "key" => Voided::Key(crate::rows::parse(&name)?),
+            "session" => Voided::Session(crate::rows::parse(&name)?),
+            _ => Voided::Person(name),
+        };
+        directory.voided.insert(what, Time::from_micros(at));
+    }
+    Ok(())
+}
+
 /// Puts sessions, links and passwords into the directory.
 pub(crate) fn attach(
     directory: &mut Directory,
@@ -130,3 +163,5 @@ pub(crate) const SESSIONS: &str = "SELECT id, name, via, created_at, expires_at 
 pub(crate) const LINKS: &str = "SELECT name, token, expires_at FROM links";
 /// Passwords.
 pub(crate) const PASSWORDS: &str = "SELECT name, hash FROM passwords";
+/// Credentials that count no more.
+pub(crate) const VOIDED: &str = "SELECT kind, name, at FROM voided";

@@ -1,6 +1,7 @@
 //! The embedded database: one file, one writer, several readers, one server at a time.
 
 mod events;
+mod files;
 mod notes;
 mod readers;
 mod recent;
@@ -8,11 +9,12 @@ mod writer;
 
 use std::{
     fs::{File, OpenOptions},
-    io::Write as _,
+    io::{Read as _, Seek as _, Write as _},
     path::{Path, PathBuf},
     time::Duration,
 };
 
+pub(crate) use files::{OpenFiles, readable_by_others};
 pub(crate) use readers::SqliteReaders;
 pub(crate) use recent::Recent;
 use rusqlite::{Connection, OpenFlags};
@@ -36,14 +38,14 @@ pub(crate) fn database(data: &Path) -> PathBuf {
 #[derive(Debug)]
 pub(crate) struct Lock {
     // Closing the file releases the lock.
-    _file: File,
+    file: File,
 }
 
 impl Lock {
     /// Takes the folder, or says who has it.
     pub(crate) fn take(data: &Path) -> Result<Self, StoreError> {
         let path = data.join("placet.lock");
-        let mut file = OpenOptions::new()
+        let file = OpenOptions::new()
             .create(true)
             .truncate(false)
             .read(true)
@@ -52,9 +54,22 @@ impl Lock {
             .map_err(|error| StoreError::File(format!("cannot open {}: {error}", path.display())))?;
         rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| StoreError::Locked(data.display().to_string()))?;
-        // For people who look: whose lock it is. The lock itself is what counts.
-        let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
-        Ok(Self { _file: file })
+        let mut before = String::new();
+        // What a server before us left there is text of ours, or nothing that we could use.
+        let _ = (&file).take(1024).read_to_string(&mut before);
+        files::check_log(data, &before)?;
+        Ok(Self { file })
+    }
+
+    /// Writes down whose lock it is, for people who look, and which log belongs to which database, for the next start.
+    pub(crate) fn describe(&mut self, files: &OpenFiles) {
+        let text = format!("{}\n{}\n", std::process::id(), files.line());
+        // The lock itself is what counts.
+        let _ = self
+            .file
+            .set_len(0)
+            .and_then(|()| self.file.rewind())
+            .and_then(|()| self.file.write_all(text.as_bytes()));
     }
 }
 
@@ -117,6 +132,14 @@ pub(crate) fn open_read_only(path: &Path) -> Result<Connection, StoreError> {
     let found = format(&connection)?;
     if found > KNOWN {
         return Err(StoreError::Newer { found, known: KNOWN });
+    }
+    let begun = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'head'";
+    let begun = found > 0 && connection.query_row(begun, [], |row| row.get::<_, i64>(0))? > 0;
+    if !begun || connection.query_row("SELECT count(*) FROM head", [], |row| row.get::<_, i64>(0))? == 0 {
+        return Err(StoreError::File(format!(
+            "{} has no ledger: its first start did not finish, and nothing was ever recorded in it",
+            path.display()
+        )));
     }
     Ok(connection)
 }

@@ -5,12 +5,13 @@ use std::{
     sync::Arc,
 };
 
-use placet_core::{Command, DecisionWord, Event, GrantId, OPEN_REVIEWER, Request, State, Time};
+use placet_core::{Command, DecisionWord, Event, GrantId, OPEN_REVIEWER, ReportStatus, Request, State, Time};
 
 use crate::{
     StoreError,
     keyed::trust_key_of,
     policies::{GrantRow, TrustChange, TrustRow},
+    sabotage::planted,
 };
 
 /// What a batch knows and does about standing yeses and trust.
@@ -22,7 +23,8 @@ pub(crate) struct Standing {
     ended: Vec<GrantId>,
     // Only what some new request claims is loaded; changes need not know what there was.
     trust: HashMap<[u8; 32], TrustRow>,
-    trust_changes: HashMap<[u8; 32], TrustChange>,
+    // In the order in which they happened.
+    trust_changes: Vec<([u8; 32], TrustChange)>,
 }
 
 /// What is to be written: uses, new ones, those that ended, and changes of trust.
@@ -41,15 +43,17 @@ impl Standing {
         (trust.map_or(0, |row| row.standing(now)), submit.grants.iter().map(used).collect())
     }
 
-    /// Counts what a change teaches: a use of a standing yes, one more approval of the same, or a no that ends trust.
+    /// Counts what a change teaches: a use of a standing yes, one more approval of the same, a run that failed, or a no that
+    /// ends trust. `was` is the state before it, `seq` its entry.
     pub(crate) fn learn(
         &mut self,
         request: &Request,
         event: &Event,
+        (was, seq): (Option<State>, u64),
         now: Time,
         secret: &[u8],
     ) -> Result<(), StoreError> {
-        let approved = match event {
+        let change = match event {
             Event::Created(created) => {
                 if let Some(id) = created.grant {
                     let used = self.used.entry(id).or_default();
@@ -58,26 +62,26 @@ impl Standing {
                 }
                 return Ok(());
             }
-            // As it was asked: an edit says that something was wrong with it. Nobody in particular teaches nothing.
-            Event::Decided { decision: DecisionWord::Approve, state: State::Approved, by, .. } => {
-                if by.iter().any(|name| name == OPEN_REVIEWER) {
-                    return Ok(());
-                }
-                true
+            Event::Decided { decision: DecisionWord::Approve, state: State::Approved, .. }
+                if taught(request) =>
+            {
+                let asked = if planted("batch-earns-trust") { u64::MAX } else { request.seq };
+                TrustChange::Approved { asked, seq }
             }
-            Event::Decided { decision: DecisionWord::Deny, .. } | Event::Revoked {} => false,
+            Event::Decided { decision: DecisionWord::Deny, .. } | Event::Revoked {} => TrustChange::Reset,
+            Event::Unknown {} if taught(request) => TrustChange::Failed,
+            // Out of `unknown` it was taken away before.
+            Event::Reported { status: ReportStatus::Failed, .. }
+                if was == Some(State::Claimed) && taught(request) =>
+            {
+                TrustChange::Failed
+            }
             _ => return Ok(()),
         };
         let Some(key) = trust_key_of(secret, request)? else { return Ok(()) };
-        let change = self.trust_changes.entry(key).or_default();
-        if approved {
-            change.add = change.add.saturating_add(1);
-        } else {
-            *change = TrustChange { reset: true, add: 0 };
-        }
+        self.trust_changes.push((key, change));
         if let Some(row) = self.trust.get_mut(&key) {
-            let count = if approved { row.standing(now).saturating_add(1) } else { 0 };
-            *row = TrustRow { count, at: now };
+            *row = row.after(change, now);
         }
         Ok(())
     }
@@ -92,7 +96,17 @@ impl Standing {
     pub(crate) fn finish(self, no_trust: bool) -> Finished {
         let Self { used, newly_used, given, ended, trust_changes, .. } = self;
         let used = newly_used.into_iter().map(|id| (id, used.get(&id).copied().unwrap_or(0))).collect();
-        let trust = if no_trust { Vec::new() } else { trust_changes.into_iter().collect() };
+        let trust = if no_trust { Vec::new() } else { trust_changes };
         (used, given, ended, trust)
     }
+}
+
+/// Whether the approval of this request is one that counts: by people, as it was asked. An edit says that something was wrong
+/// with it, and nobody in particular teaches nothing.
+fn taught(request: &Request) -> bool {
+    request.decision.as_ref().is_some_and(|decision| {
+        decision.word == DecisionWord::Approve
+            && !decision.by.is_empty()
+            && !decision.by.iter().any(|name| name == OPEN_REVIEWER)
+    })
 }

@@ -22,7 +22,8 @@ use crate::{
     postgres::{self, PostgresReaders, PostgresWriter},
     queue::{Bounds, Queue},
     read::Readers,
-    sqlite::{self, SqliteReaders, SqliteWriter},
+    sabotage::planted,
+    sqlite::{self, OpenFiles, SqliteReaders, SqliteWriter},
     work::Job,
     writer::{self, Shared, random},
 };
@@ -101,6 +102,8 @@ pub struct Store {
     hint: watch::Sender<Hint>,
     poll: Option<Duration>,
     durability: Durability,
+    // The data folder and what is open in it, where there is one.
+    files: Option<(PathBuf, Arc<OpenFiles>)>,
     // Listening for other nodes happens on tracked tasks that end with the store.
     tasks: TaskTracker,
     cancel: CancellationToken,
@@ -120,18 +123,23 @@ impl Store {
 
     async fn open_sqlite(data: &Path, options: Options) -> Result<Self, StoreError> {
         sqlite::make_folder(data)?;
-        let lock = sqlite::Lock::take(data)?;
+        let mut lock = sqlite::Lock::take(data)?;
         let connection = sqlite::open(data, options.checkpoint_pages, options.max_mib)?;
         connection.busy_timeout(options.lock_wait)?;
         let secret = sqlite_first_start(&connection)?;
+        let files = Arc::new(OpenFiles::new(&sqlite::database(data))?);
+        lock.describe(&files);
         let recent = Arc::new(sqlite::Recent::default());
         let readers = Readers::Sqlite(SqliteReaders::new(&sqlite::database(data), Some(recent.clone())));
-        let backend = SqliteWriter::new(connection, options.clock.clone(), recent);
+        let backend = SqliteWriter::new(connection, options.clock.clone(), recent, files.clone());
         let durability = Durability {
             database: "sqlite",
             level: "WAL, synchronous=FULL: survives a crash and a power cut".to_owned(),
         };
-        Self::start(backend, readers, options, secret, durability, None, Some(lock)).await
+        let mut store = Self::start(backend, readers, options, secret, durability, None, Some(lock)).await?;
+        store.tasks.spawn(watch_files(files.clone(), store.shared.clone(), store.cancel.clone()));
+        store.files = Some((data.to_owned(), files));
+        Ok(store)
     }
 
     async fn open_postgres(url: String, options: Options) -> Result<Self, StoreError> {
@@ -188,6 +196,7 @@ impl Store {
             hint,
             poll,
             durability,
+            files: None,
             tasks,
             cancel,
             writer: Mutex::new(Some(thread)),
@@ -255,6 +264,19 @@ impl Store {
     /// What survives what.
     pub fn durability(&self) -> &Durability {
         &self.durability
+    }
+
+    /// What the operator should mend although everything works.
+    pub fn warnings(&self) -> Vec<String> {
+        let folder = self.files.as_ref().map(|(data, _)| data);
+        folder.and_then(|data| sqlite::readable_by_others(data)).into_iter().collect()
+    }
+
+    /// Looks at the files now, and stops the store if they are not those that it opened.
+    pub fn look_at_files(&self) {
+        if let Some((_, files)) = &self.files {
+            stop_if_moved(files, &self.shared);
+        }
     }
 
     /// One request.
@@ -424,6 +446,33 @@ fn new_secret() -> Result<String, StoreError> {
     let mut bytes = [0_u8; 32];
     random(&mut bytes)?;
     Ok(HEXLOWER.encode(&bytes))
+}
+
+/// How often the files of an open store are looked at.
+const LOOK_AT_FILES: Duration = Duration::from_secs(1);
+
+async fn watch_files(files: Arc<OpenFiles>, shared: Arc<Shared>, cancel: CancellationToken) {
+    while !stop_if_moved(&files, &shared) {
+        tokio::select! {
+            () = cancel.cancelled() => return,
+            () = tokio::time::sleep(LOOK_AT_FILES) => {}
+        }
+    }
+}
+
+/// Whether the store has stopped because its files are not there any more.
+fn stop_if_moved(files: &OpenFiles, shared: &Shared) -> bool {
+    let Some(problem) = files.problem().filter(|_| !planted("folder-is-not-looked-at")) else { return false };
+    shared.queue.close();
+    shared.stopped.send_if_modified(|stopped| {
+        let first = stopped.is_none();
+        if first {
+            tracing::error!(why = problem, "the store stops");
+            *stopped = Some(problem);
+        }
+        first
+    });
+    true
 }
 
 /// Makes head and secret where there are none yet; returns the secret.

@@ -213,7 +213,7 @@ impl Kit {
     /// Stops an actor's key.
     pub async fn revoke_key(&self, actor: &Actor) {
         let key = actor.key.expect("an actor with a key");
-        self.gate().revoke_key(&self.admin, key).await.expect("the key can be revoked");
+        self.gate().revoke_key(&self.admin, key, false).await.expect("the key can be revoked");
     }
 
     /// Asks, with the body of a create call.

@@ -70,6 +70,11 @@ impl Program {
         String::from_utf8(succeeded(made).stdout).expect("text").trim().to_owned()
     }
 
+    /// Whether it ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.as_mut().is_none_or(|child| child.try_wait().expect("its state").is_some())
+    }
+
     /// As `kill -9` does.
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {

@@ -151,7 +151,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Revoke a key at once, waits in flight included. */
+        /** Revoke a key at once, waits in flight included. Live votes and standing approvals given with it are void. */
         delete: operations["revoke_key"];
         options?: never;
         head?: never;
@@ -635,7 +635,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** End a session at once, streams in flight included: one's own, or anybody's as an admin. */
+        /**
+         * End a session at once, streams in flight included: one's own, or anybody's as an admin. Live votes and standing approvals
+         *     given in it are void, unless it is the session of the call itself.
+         */
         delete: operations["end_session"];
         options?: never;
         head?: never;
@@ -1082,12 +1085,16 @@ export interface components {
             expires_at: string;
             /** @description Its identifier. */
             id: string;
+            /** @description The key it was given with. It ends with that key. */
+            key?: string | null;
             /** @description Under which policy; under any other it is void. */
             policy: string;
             /** @description The request that it was given with. */
             request: string;
             /** @description How far it reaches. */
             scope: components["schemas"]["Scope"];
+            /** @description The session it was given in. It ends when somebody else ends that session. */
+            session?: string | null;
             /** @description For which tool. */
             tool: string;
             /**
@@ -1537,6 +1544,8 @@ export interface components {
              * @description The last ledger entry.
              */
             seq?: number | null;
+            /** @description What the operator should mend although calls are answered. */
+            warnings: string[];
         };
         /** @description Who shall be asked. */
         Reassign: {
@@ -2525,7 +2534,10 @@ export interface operations {
     };
     revoke_key: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Keep live votes and standing approvals that were given with it, as after a rotation. Without it they are void. */
+                keep_votes?: boolean;
+            };
             header?: never;
             path: {
                 id: string;
@@ -2570,6 +2582,15 @@ export interface operations {
             };
             /** @description it is the last admin key */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the query does not fit */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5112,7 +5133,10 @@ export interface operations {
     };
     end_session: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Keep live votes and standing approvals that were given with it, as after a rotation. Without it they are void. */
+                keep_votes?: boolean;
+            };
             header?: never;
             path: {
                 id: string;
@@ -5148,6 +5172,15 @@ export interface operations {
             };
             /** @description unknown, over before, somebody else's or malformed */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the query does not fit */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -38,7 +38,10 @@ fn a_second_key_is_rotation_and_a_second_role_widens_the_person() {
 fn the_last_admin_cannot_be_locked_out() {
     let mut directory = Directory::default();
     make(&mut directory, 1, Role::Admin, "root").unwrap();
-    assert_eq!(directory.apply(&AdminCommand::RevokeKey { id: id(1) }, NOW), Err(AdminRefusal::LastAdmin));
+    assert_eq!(
+        directory.apply(&AdminCommand::RevokeKey { id: id(1), keep: false }, NOW),
+        Err(AdminRefusal::LastAdmin)
+    );
     assert_eq!(
         directory.apply(&AdminCommand::RemovePerson { name: "root".into() }, NOW),
         Err(AdminRefusal::LastAdmin)
@@ -50,7 +53,7 @@ fn the_last_admin_cannot_be_locked_out() {
     };
     assert_eq!(directory.apply(&demote, NOW), Err(AdminRefusal::LastAdmin));
     make(&mut directory, 2, Role::Admin, "ann").unwrap();
-    assert!(directory.apply(&AdminCommand::RevokeKey { id: id(1) }, NOW).is_ok());
+    assert!(directory.apply(&AdminCommand::RevokeKey { id: id(1), keep: false }, NOW).is_ok());
 }
 
 #[test]
@@ -80,18 +83,20 @@ fn every_event_has_its_name_on_the_wire() {
         created_at: NOW,
         expires_at: NOW,
         request: RequestId::new(1, [1; 10]),
+        key: None,
+        session: None,
     };
     let session = SessionId::new(1, [1; 10]);
     for (event, expected) in [
         (AdminEvent::Opened {}, "ledger.opened"),
         (AdminEvent::Restored { from: "e1".to_owned() }, "ledger.restored"),
         (AdminEvent::KeyCreated { id: id(1), role: Role::Admin, name: name(), owner: None }, "key.created"),
-        (AdminEvent::KeyRevoked { id: id(1) }, "key.revoked"),
+        (AdminEvent::KeyRevoked { id: id(1), voids: true }, "key.revoked"),
         (
             AdminEvent::PersonPut { name: name(), roles: BTreeSet::new(), teams: BTreeSet::new() },
             "person.put",
         ),
-        (AdminEvent::PersonRemoved { name: name() }, "person.removed"),
+        (AdminEvent::PersonRemoved { name: name(), voids: true }, "person.removed"),
         (AdminEvent::PolicyPut { hash: "h".to_owned(), source: "s".to_owned() }, "policy.put"),
         (AdminEvent::GrantCreated { grant: Box::new(grant) }, "grant.created"),
         (AdminEvent::GrantRevoked { id: GrantId::new(1, [1; 10]) }, "grant.revoked"),
@@ -100,7 +105,7 @@ fn every_event_has_its_name_on_the_wire() {
             AdminEvent::SessionOpened { id: session, name: name(), via: Via::Link, expires_at: NOW },
             "session.opened",
         ),
-        (AdminEvent::SessionEnded { id: session, why: SessionEnd::Revoked }, "session.ended"),
+        (AdminEvent::SessionEnded { id: session, why: SessionEnd::Revoked, voids: false }, "session.ended"),
         (AdminEvent::PasswordSet { name: name() }, "person.password_set"),
     ] {
         assert_eq!(event.name(), expected);
@@ -152,7 +157,7 @@ fn a_key_a_password_a_link_or_a_session_each_shows_that_somebody_is_the_person()
     };
     assert!(!with(&|directory| give_key(directory, 2, "ann")).is_keyless("ann"), "a key");
     let mut revoked = with(&|directory| give_key(directory, 2, "ann"));
-    revoked.evolve(&AdminEvent::KeyRevoked { id: id(2) }, NOW, None);
+    revoked.evolve(&AdminEvent::KeyRevoked { id: id(2), voids: true }, NOW, None);
     assert!(!revoked.is_keyless("ann"), "a revoked key");
     assert!(!with(&|directory| give_password(directory, "ann")).is_keyless("ann"), "a password");
     assert!(!with(&|directory| give_link(directory, "ann")).is_keyless("ann"), "a link");
@@ -161,8 +166,9 @@ fn a_key_a_password_a_link_or_a_session_each_shows_that_somebody_is_the_person()
 
 #[test]
 fn the_last_admin_key_is_kept_unless_another_works_or_an_admin_has_a_password() {
-    let revoke = |directory: &Directory| directory.apply(&AdminCommand::RevokeKey { id: id(1) }, NOW);
-    let allowed = Ok(AdminEvent::KeyRevoked { id: id(1) });
+    let revoke =
+        |directory: &Directory| directory.apply(&AdminCommand::RevokeKey { id: id(1), keep: false }, NOW);
+    let allowed = Ok(AdminEvent::KeyRevoked { id: id(1), voids: true });
     let mut directory = Directory::default();
     make(&mut directory, 1, Role::Admin, "root").unwrap();
     make(&mut directory, 2, Role::Reviewer, "ann").unwrap();
@@ -174,7 +180,7 @@ fn the_last_admin_key_is_kept_unless_another_works_or_an_admin_has_a_password() 
     make(&mut other_key, 3, Role::Admin, "bob").unwrap();
     assert_eq!(revoke(&other_key), allowed);
     let mut revoked = other_key.clone();
-    revoked.evolve(&AdminEvent::KeyRevoked { id: id(3) }, NOW, None);
+    revoked.evolve(&AdminEvent::KeyRevoked { id: id(3), voids: true }, NOW, None);
     assert_eq!(revoke(&revoked), Err(AdminRefusal::LastAdmin), "a revoked key");
     put(&mut other_key, "bob", Role::Auditor);
     assert_eq!(revoke(&other_key), Err(AdminRefusal::LastAdmin), "the key of a person who lost the role");
@@ -219,4 +225,76 @@ fn the_last_admin_is_the_only_person_who_could_still_administer() {
         assert_eq!(last(&[proof, ann_admin, ann_session]), [true, false], "a session ends");
     }
     assert_eq!(last(&[root_session, ann_admin_key]), [false, true], "a session ends");
+}
+
+#[test]
+fn a_new_name_that_looks_like_one_that_exists_is_refused_and_the_old_ones_go_on() {
+    let mut directory = Directory::default();
+    make(&mut directory, 1, Role::Admin, "ann").unwrap();
+    make(&mut directory, 2, Role::Agent, "billing-bot").unwrap();
+    let teams = ["finance".to_owned()].into();
+    let put = |name: &str, teams: BTreeSet<String>| AdminCommand::PutPerson {
+        name: name.to_owned(),
+        roles: [Role::Reviewer].into(),
+        teams,
+    };
+    directory.evolve(&directory.apply(&put("bob", teams), NOW).unwrap(), NOW, None);
+    let looks =
+        |refusal: Result<AdminEvent, AdminRefusal>| matches!(refusal, Err(AdminRefusal::LooksLike { .. }));
+    for name in ["Ann", "a-n-n", "B0B", "bi11ing-bot", "Finance", "f1nance", "0pen-reviewer"] {
+        assert!(looks(directory.apply(&put(name, BTreeSet::new()), NOW)), "{name}");
+        for role in [Role::Agent, Role::Reviewer] {
+            let made = make(&mut directory, 9, role, name);
+            assert!(matches!(made, Err(AdminRefusal::LooksLike { .. })), "{name} {role}: {made:?}");
+        }
+    }
+    for team in ["Finance", "b0b", "Billing.Bot"] {
+        assert!(looks(directory.apply(&put("cyd", [team.to_owned()].into()), NOW)), "{team}");
+    }
+    // A pair from before this rule keeps its keys, its sign-in and its rows.
+    let known = AdminEvent::PersonPut {
+        name: "Bob".to_owned(),
+        roles: [Role::Reviewer].into(),
+        teams: BTreeSet::new(),
+    };
+    directory.evolve(&known, NOW, None);
+    assert!(directory.apply(&put("Bob", ["finance".to_owned()].into()), NOW).is_ok());
+    make(&mut directory, 10, Role::Reviewer, "Bob").unwrap();
+}
+
+#[test]
+fn a_standing_yes_ends_with_the_credential_it_was_given_with_unless_that_is_kept() {
+    let grant = |n: u8, key: Option<KeyId>, session: Option<SessionId>| AdminEvent::GrantCreated {
+        grant: Box::new(Grant {
+            id: GrantId::new(u64::from(n), [n; 10]),
+            by: "ann".to_owned(),
+            agent: "bot".to_owned(),
+            tool: "t".to_owned(),
+            policy: "p".to_owned(),
+            scope: Scope::Exact {},
+            uses: 1,
+            created_at: NOW,
+            expires_at: NOW.plus(Duration::from_secs(60)),
+            request: RequestId::new(u64::from(n), [n; 10]),
+            key,
+            session,
+        }),
+    };
+    let session = SessionId::new(5, [5; 10]);
+    let mut directory = Directory::default();
+    for n in 1..4 {
+        make(&mut directory, n, Role::Reviewer, "ann").unwrap();
+    }
+    directory.evolve(&grant(1, Some(id(1)), None), NOW, None);
+    directory.evolve(&grant(2, Some(id(2)), None), NOW, None);
+    directory.evolve(&grant(3, None, Some(session)), NOW, None);
+    directory.evolve(&AdminEvent::KeyRevoked { id: id(1), voids: false }, NOW, None);
+    assert_eq!(directory.grants.len(), 3, "a rotation keeps what was said");
+    directory.evolve(&AdminEvent::KeyRevoked { id: id(2), voids: true }, NOW, None);
+    assert_eq!(directory.grants.len(), 2);
+    let why = SessionEnd::Revoked;
+    directory.evolve(&AdminEvent::SessionEnded { id: session, why, voids: true }, NOW, None);
+    assert_eq!(directory.grants.values().map(|grant| grant.key).collect::<Vec<_>>(), [Some(id(1))]);
+    assert_eq!(directory.grant_of(RequestId::new(1, [1; 10])), Some(GrantId::new(1, [1; 10])));
+    assert_eq!(directory.grant_of(RequestId::new(2, [2; 10])), None);
 }

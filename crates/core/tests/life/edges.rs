@@ -63,6 +63,8 @@ fn events(request: &Request) -> Vec<(String, Event, Option<State>)> {
         at,
         auth: placet_core::Auth::Token,
         display: None,
+        key: None,
+        session: None,
     };
     let mut events = vec![
         ("voted".to_owned(), Event::Voted { vote: vote(DecisionWord::Approve), proposal: None }, None),
@@ -70,7 +72,11 @@ fn events(request: &Request) -> Vec<(String, Event, Option<State>)> {
         ("expired".to_owned(), Event::Expired {}, None),
         (
             "escalated".to_owned(),
-            Event::Escalated { needs: one(), expires_at: request.expires_at.plus(seconds(7)) },
+            Event::Escalated {
+                needs: one(),
+                expires_at: request.expires_at.plus(seconds(7)),
+                before: Some(Box::new(request.needs.clone())),
+            },
             None,
         ),
         ("cancelled".to_owned(), Event::Cancelled {}, None),

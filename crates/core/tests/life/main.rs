@@ -8,6 +8,7 @@ mod play;
 mod properties;
 mod record;
 mod replies;
+mod rules_credentials;
 mod rules_kinds;
 mod rules_permit;
 mod rules_standing;

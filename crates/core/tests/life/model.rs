@@ -5,8 +5,8 @@
 use std::rc::Rc;
 
 use placet_core::{
-    Actor, Auth, Body, DecisionWord, Digest, Effect, Escalation, Kind, Needs, ProposalContent, ReportStatus,
-    Risk, Ruling, State, Submit, Time,
+    Actor, Auth, Body, DecisionWord, Digest, Effect, Escalation, KeyId, Kind, Needs, ProposalContent,
+    ReportStatus, Risk, Ruling, State, Submit, Time,
 };
 use serde_json::{Map, Value};
 
@@ -65,6 +65,7 @@ pub(crate) struct Ballot {
     pub(crate) brings: Option<(ProposalContent, Digest)>,
     pub(crate) ruling: Option<Box<Ruling>>,
     pub(crate) auth: Auth,
+    pub(crate) key: Option<KeyId>,
     pub(crate) reason: Option<String>,
     pub(crate) display: Option<Digest>,
 }
@@ -159,6 +160,12 @@ impl Story {
             }
         }
         needs
+    }
+
+    /// Whose yes was needed before, each time that somebody else was asked.
+    pub(crate) fn needs_before(&self) -> Vec<Needs> {
+        let escalated = |index: &usize| matches!(self.log[*index].deed, Deed::Escalate);
+        (0..self.log.len()).filter(escalated).map(|index| self.needs_after(&self.log[..index])).collect()
     }
 
     /// Whose yes is needed.

@@ -57,6 +57,7 @@ impl Story {
                 Some("code") => ballot.auth == Auth::Code,
                 Some(_) => false,
             })
+            .filter(|(_, ballot)| !ballot.key.is_some_and(|key| world.is_revoked(key)))
             .map(|(_, ballot)| ballot.by.clone())
             .filter(|name| eligible(&needs, name, world))
             .filter(|name| !(needs.four_eyes && then.barred(name, world)))
@@ -130,7 +131,9 @@ impl Story {
         if !self.fits(vote) {
             return Some("invalid");
         }
-        if !eligible(&needs, by, world) {
+        // Whoever was asked and let the time pass can still say no.
+        let was_asked = || self.needs_before().iter().any(|needs| eligible(needs, by, world));
+        if !eligible(&needs, by, world) && !(vote.word == DecisionWord::Deny && was_asked()) {
             return Some("not_eligible");
         }
         if vote.word == DecisionWord::Deny {

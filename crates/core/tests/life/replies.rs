@@ -113,6 +113,7 @@ impl Story {
                 brings: vote.proposal.clone(),
                 ruling: vote.ruling.clone(),
                 auth: caller.auth,
+                key: caller.key,
                 reason: vote.reason.clone(),
                 display: vote.display,
             })),

@@ -37,6 +37,29 @@ fn when_nobody_decides_in_time_somebody_else_is_asked_and_only_then_it_expires()
 }
 
 #[test]
+fn whoever_was_asked_first_can_still_say_no_and_no_longer_yes() {
+    let red = needs(&[&[(1, Some("red"))]]);
+    let blue = needs(&[&[(1, Some("blue"))]]);
+    let mut scene = Scene::asked(Kind::Action, red, Effect::Hold, |submit| {
+        submit.escalation = vec![then(blue.clone(), 10), then(needs(&[&[(1, Some("green"))]]), 10)];
+    });
+    scene.wait(310).expire().unwrap();
+    scene.expire().unwrap();
+    assert_eq!(scene.request.earlier.len(), 2);
+    for name in ["ann", "bob"] {
+        assert_eq!(scene.clone().approve(name), Err("not_eligible"), "{name}");
+        let mut denied = scene.clone();
+        assert_eq!(denied.cast(name, denied.ballot(DecisionWord::Deny)), Ok(()), "{name}");
+        assert_eq!(denied.state(), State::Denied);
+    }
+    assert_eq!(
+        scene.clone().cast("dan", scene.ballot(DecisionWord::Deny)),
+        Err("not_eligible"),
+        "never asked"
+    );
+}
+
+#[test]
 fn a_vote_for_the_question_before_is_stale_and_lets_the_escalation_happen() {
     let mut scene = escalating();
     let before = scene.ballot(DecisionWord::Approve);
@@ -227,7 +250,7 @@ fn a_yes_can_be_given_in_advance_with_the_vote_that_decides() {
     let scene = Scene::held(one());
     let applied = said(&scene, "bob", remembering(&scene));
     assert_eq!(applied.answer, Ok(()));
-    let Some(AdminEvent::GrantCreated { grant }) = applied.granted.as_deref() else { panic!("{applied:?}") };
+    let Some(AdminEvent::GrantCreated { grant }) = applied.grant.as_deref() else { panic!("{applied:?}") };
     assert_eq!(
         (grant.by.as_str(), grant.agent.as_str(), grant.tool.as_str()),
         ("bob", "bot", "delete_files")
@@ -247,14 +270,14 @@ fn a_yes_in_advance_lives_from_one_second_to_thirty_days() {
     ] {
         let new = NewGrant { expires_in, ..remember(1) };
         let ballot = Decide { remember: Some(Box::new(new)), ..scene.ballot(DecisionWord::Approve) };
-        assert_eq!(said(&scene, "bob", ballot).granted.is_some(), taken, "{expires_in:?}");
+        assert_eq!(said(&scene, "bob", ballot).grant.is_some(), taken, "{expires_in:?}");
     }
 }
 
 #[test]
 fn a_yes_in_advance_is_refused_where_one_yes_is_not_enough_or_every_call_must_be_seen() {
     let pointer = |scene: &Scene, name: &str, ballot: Decide| match said(scene, name, ballot) {
-        Applied { answer: Err(placet_core::Refusal::Invalid(invalid)), change: None, granted: None } => {
+        Applied { answer: Err(placet_core::Refusal::Invalid(invalid)), change: None, grant: None } => {
             invalid.pointer
         }
         other => panic!("{other:?}"),
@@ -306,6 +329,8 @@ fn granted_by(name: &str) -> (World, Directory, Submit, Time) {
         created_at: now,
         expires_at: now.plus(seconds(60)),
         request: RequestId::new(1, [1; 10]),
+        key: None,
+        session: None,
     };
     directory.grants.insert(grant.id, Arc::new(grant));
     let mut submit = submit_of(create(Kind::Action, 0), RequestId::new(2, [2; 10]), Effect::Hold, one(), now);
@@ -417,9 +442,10 @@ fn another_policy_voids_what_was_said_under_the_one_before() {
 
 #[test]
 fn a_restore_and_the_end_of_its_giver_end_a_yes_in_advance() {
-    for event in
-        [AdminEvent::Restored { from: "e1".to_owned() }, AdminEvent::PersonRemoved { name: "bob".to_owned() }]
-    {
+    for event in [
+        AdminEvent::Restored { from: "e1".to_owned() },
+        AdminEvent::PersonRemoved { name: "bob".to_owned(), voids: true },
+    ] {
         let (_, mut directory, _, now) = granted_by("bob");
         directory.evolve(&event, now, None);
         assert!(directory.grants.is_empty(), "{event:?}");

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use placet_core::{Actor, Agent, Auth, Directory, Key, KeyId, Person, Role, Time};
+use placet_core::{Actor, Agent, Auth, Directory, Key, KeyId, Person, Role, Time, Voided};
 
 /// Everybody, at one moment.
 #[derive(Debug, Clone)]
@@ -110,6 +110,11 @@ impl World {
         }
     }
 
+    /// Whether a key was taken away: what was said with it counts no more.
+    pub(crate) fn is_revoked(&self, id: KeyId) -> bool {
+        self.keys.iter().any(|key| key.id == id && key.revoked)
+    }
+
     /// May this caller act in this role now? Key and role are read afresh.
     pub(crate) fn may(&self, caller: &Actor, role: Role) -> bool {
         let is_still = match role {
@@ -139,7 +144,9 @@ impl World {
             name: key.name.to_owned(),
             created_at: Time::from_micros(0),
             revoked_at: key.revoked.then(|| Time::from_micros(1)),
+            owner: None,
         };
+        let voided = |lock: &Lock| (Voided::Key(lock.id), Time::from_micros(1));
         Directory {
             people: self.people.iter().map(|human| (human.name.to_owned(), person(human))).collect(),
             agents: self
@@ -148,6 +155,7 @@ impl World {
                 .map(|bot| (bot.name.to_owned(), Agent { owner: bot.owner.map(str::to_owned) }))
                 .collect(),
             keys: self.keys.iter().map(|lock| (lock.id, Arc::new(key(lock)))).collect(),
+            voided: self.keys.iter().filter(|lock| lock.revoked).map(voided).collect(),
             policy: self.policy.map(str::to_owned),
             ..Directory::default()
         }

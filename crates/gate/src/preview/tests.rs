@@ -62,6 +62,7 @@ fn request(body: Body, context: Value, summary: Option<&str>) -> Request {
         source: "rest".to_owned(),
         claimed: None,
         escalation: Vec::new(),
+        earlier: Vec::new(),
         trust: None,
         grant: None,
         content: Some(Arc::new(Content {

@@ -122,7 +122,7 @@ async fn something(
 async fn people(kit: &Kit, dice: &mut Dice, agents: &mut Vec<Actor>) {
     let (gate, admin) = (kit.gate(), kit.admin());
     match dice.roll(4) {
-        0 => drop(settle(gate.revoke_key(admin, dice.pick(agents).key.unwrap()).await)),
+        0 => drop(settle(gate.revoke_key(admin, dice.pick(agents).key.unwrap(), false).await)),
         1 => {
             let new = NewKey {
                 role: Role::Agent,

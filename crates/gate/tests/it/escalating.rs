@@ -43,6 +43,33 @@ both! {
         assert_eq!((late.state, late.version), (State::Expired, 3));
     }
 
+    async fn an_agents_own_deadline_does_not_shorten_the_time_of_the_first_tier(kit) {
+        kit.put_policy(SHOP).await;
+        let bot = kit.agent("bot").await;
+        let (ann, bea) = (kit.reviewer("ann").await, kit.reviewer_in("bea", &["bosses"]).await);
+        let hasty = |tool: &str, amount: u32| {
+            let mut body = crate::policy::call(tool, json!({"amount": amount}));
+            body["expires_in"] = "1s".into();
+            body
+        };
+        let pay = kit.create(&bot, hasty("pay", 5)).await.unwrap().request;
+        assert_eq!(pay.expires_at, pay.created_at.plus(Duration::from_mins(2)));
+        let lone = kit.create(&bot, hasty("frobnicate", 5)).await.unwrap().request;
+        assert_eq!(lone.expires_at, lone.created_at.plus(Duration::from_secs(1)), "nobody is skipped here");
+        kit.clock().advance(Duration::from_secs(30));
+        kit.gate().sweep().await.unwrap();
+        assert_eq!(kit.read(pay.id).await.version, 1, "the first tier is still asked");
+        // Once its time is up, the first tier can say no, and no longer yes.
+        kit.clock().advance(Duration::from_secs(90));
+        kit.gate().sweep().await.unwrap();
+        let escalated = kit.read(pay.id).await;
+        assert_eq!((escalated.version, escalated.earlier.len()), (2, 1));
+        assert_eq!(refusal(kit.approve(&ann, &escalated).await), Refusal::NotEligible);
+        kit.restart().await;
+        assert_eq!(kit.deny(&ann, &escalated).await.unwrap().state, State::Denied);
+        assert_eq!(refusal(kit.approve(&bea, &escalated).await), Refusal::AlreadyDecided);
+    }
+
     async fn whoever_waits_is_not_woken_as_if_it_were_over_when_somebody_else_is_asked(kit) {
         kit.put_policy(SHOP).await;
         let (bot, bea) = (kit.agent("bot").await, kit.reviewer_in("bea", &["bosses"]).await);

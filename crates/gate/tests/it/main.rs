@@ -15,6 +15,8 @@ mod reads;
 mod rules;
 mod sessions;
 mod standing;
+mod stolen;
+mod twins;
 mod waiting;
 mod whatif;
 

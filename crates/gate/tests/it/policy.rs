@@ -114,8 +114,9 @@ both! {
         }
         let more = kit.create(&bot, call("mail", json!({"to": "x"}))).await;
         assert_eq!(refusal(more), Refusal::PendingCap(3));
-        for (asks, gets) in [("30s", 30), ("1h", 120)] {
-            let mut body = call("pay", json!({"amount": 1}));
+        // Where somebody else is asked next, not even less.
+        for (tool, asks, gets) in [("frobnicate", "30s", 30), ("pay", "30s", 120), ("pay", "1h", 120)] {
+            let mut body = call(tool, json!({"amount": 1}));
             body["expires_in"] = asks.into();
             let request = kit.create(&bot, body).await.unwrap().request;
             assert_eq!(request.expires_at, request.created_at.plus(Duration::from_secs(gets)), "{asks}");

@@ -158,7 +158,7 @@ both! {
             assert!(matches!(kit.gate().revoke(actor, request.id, None, None).await, Err(GateError::Forbidden(_))));
         }
         for actor in [&bot, &ann, &eve] {
-            assert!(matches!(kit.gate().revoke_key(actor, ann.key.unwrap()).await, Err(GateError::Forbidden(_))));
+            assert!(matches!(kit.gate().revoke_key(actor, ann.key.unwrap(), false).await, Err(GateError::Forbidden(_))));
             assert!(matches!(kit.gate().directory(actor).await, Err(GateError::Forbidden(_))));
         }
         assert!(matches!(kit.gate().ledger(&bot, 0, 1).await, Err(GateError::Forbidden(_))));

@@ -108,7 +108,7 @@ both! {
         let opened = open(kit, "ann").await;
         let ann = signed_in(kit, &opened).await.expect("a session").actor;
         let request = kit.ask(&bot).await;
-        kit.gate().end_session(&ann, opened.signed_in.session.id).await.unwrap();
+        kit.gate().end_session(&ann, opened.signed_in.session.id, true).await.unwrap();
         assert_eq!(refusal(kit.approve(&ann, &request).await), Refusal::Unauthorized);
         assert_eq!(admin_refusal(kit.gate().create_link(&ann, "ann").await), AdminRefusal::NoKey);
         assert!(signed_in(kit, &opened).await.is_none());
@@ -152,7 +152,7 @@ both! {
         let third = kit.gate().sign_in_with_password("ann", "correct horse battery", "").await.unwrap();
         let bad = kit.gate().sign_in_with_password("ann", "incorrect horse", "").await;
         assert_eq!(admin_refusal(bad), AdminRefusal::BadCredentials);
-        kit.gate().end_session(&third.signed_in.actor, third.signed_in.session.id).await.unwrap();
+        kit.gate().end_session(&third.signed_in.actor, third.signed_in.session.id, true).await.unwrap();
         kit.gate().remove_person(kit.admin(), "ann".to_owned()).await.unwrap();
         let gone = kit.gate().sign_in_with_password("ann", "correct horse battery", "").await;
         assert_eq!(admin_refusal(gone), AdminRefusal::BadCredentials);
@@ -242,7 +242,7 @@ fn a_session_that_ends_on_one_node_is_over_on_the_other() {
         let opened = open(&one, "ann").await;
         let there = signed_in(&two, &opened).await.expect("it works on the other node");
         let request = two.ask(&bot).await;
-        one.gate().end_session(&opened.signed_in.actor, opened.signed_in.session.id).await.unwrap();
+        one.gate().end_session(&opened.signed_in.actor, opened.signed_in.session.id, true).await.unwrap();
         // At once, whether or not the other node has heard.
         assert_eq!(refusal(two.approve(&there.actor, &request).await), Refusal::Unauthorized);
         assert!(signed_in(&two, &opened).await.is_none());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use placet_core::{Actor, DecisionWord, Effect, Refusal, Request, Risk, State};
+use placet_core::{Actor, DecisionWord, Effect, Refusal, ReportStatus, Request, Risk, State};
 use placet_gate::{Decision, GateError, Remember};
 use placet_testkit::{Kit, both};
 use serde_json::{Value, json};
@@ -207,6 +207,48 @@ both! {
         let revoked = asked(kit, &bot, "mail", json!({"to": "x"})).await;
         kit.gate().revoke(&ann, revoked.id, None, None).await.unwrap();
         assert_eq!(asked(kit, &bot, "mail", json!({"to": "x"})).await.state, Pending, "taken back is a no");
+    }
+
+    async fn three_that_were_looked_at_once_earn_trust_once(kit) {
+        kit.put_policy(SHOP).await;
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        let mail = |n: u32| asked(kit, &bot, "mail", json!({"to": "x", "n": n}));
+        let waiting = [mail(1).await, mail(2).await, mail(3).await];
+        let batch = waiting.iter().map(|request| Kit::decision(request, DecisionWord::Approve)).collect();
+        for outcome in kit.gate().decide_many(&ann, batch, false).await.unwrap() {
+            assert!(outcome.answer.is_ok());
+        }
+        let next = mail(4).await;
+        assert_eq!(next.state, Pending, "one look is one look");
+        kit.approve(&ann, &next).await.unwrap();
+        kit.restart().await;
+        assert_eq!(asked(kit, &bot, "mail", json!({"to": "x", "n": 5})).await.state, Approved);
+    }
+
+    async fn a_run_that_failed_earns_no_trust(kit) {
+        kit.put_policy(SHOP).await;
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        for n in 0..4 {
+            let mail = asked(kit, &bot, "mail", json!({"to": "x", "n": n})).await;
+            assert_eq!(mail.state, Pending, "{n} of the same failed");
+            kit.approve(&ann, &mail).await.unwrap();
+            let claimed = kit.gate().claim(&bot, mail.id, None, None).await.unwrap();
+            if n < 3 {
+                let report = kit.gate().report(&bot, mail.id, &claimed.permit, ReportStatus::Failed, None, None, None);
+                report.await.unwrap();
+            } else {
+                // Nobody knows what became of this one.
+                kit.clock().advance(Duration::from_hours(2));
+                kit.gate().sweep().await.unwrap();
+                assert_eq!(kit.read(mail.id).await.state, State::Unknown);
+            }
+        }
+        for n in 4..6 {
+            let mail = asked(kit, &bot, "mail", json!({"to": "x", "n": n})).await;
+            assert_eq!(mail.state, Pending);
+            kit.approve(&ann, &mail).await.unwrap();
+        }
+        assert_eq!(asked(kit, &bot, "mail", json!({"to": "x", "n": 9})).await.state, Approved);
     }
 
     async fn a_no_counts_whatever_the_agent_says_of_itself(kit) {

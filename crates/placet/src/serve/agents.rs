@@ -73,7 +73,11 @@ fn upstream(agent: &config::Behind, longest: Duration) -> anyhow::Result<Upstrea
     if let Some(names) = &agent.forward {
         upstream.forward = names.iter().map(|name| header("forward", name)).collect::<Result<_, _>>()?;
     }
-    upstream.identify = agent.identify.as_deref().map(|name| header("identify", name)).transpose()?;
+    match agent.identify.as_deref() {
+        None => {}
+        Some("") => upstream.identify = None,
+        Some(name) => upstream.identify = Some(header("identify", name)?),
+    }
     if let Some(versions) = &agent.versions {
         let read = |text: &String| match Version::named(Some(text)) {
             Ok(version) if !text.trim().is_empty() => Ok(version),

@@ -41,15 +41,20 @@ pub(crate) async fn list(context: &Context) -> anyhow::Result<u8> {
 }
 
 /// Makes a key stop working.
-pub(crate) async fn revoke(context: &Context, id: &str) -> anyhow::Result<u8> {
+pub(crate) async fn revoke(context: &Context, id: &str, keep_votes: bool) -> anyhow::Result<u8> {
     let wrong =
         || usage(format!("`{id}` is not the id of a key (key_ and 26 characters): see `placet key list`"));
     let id = id.parse().map_err(|_| wrong())?;
-    context.client.revoke_key(id).await?;
+    context.client.revoke_key(id, keep_votes).await?;
     if context.json {
-        output::json(&json!({ "id": id, "revoked": true }))?;
+        output::json(&json!({ "id": id, "revoked": true, "votes_kept": keep_votes }))?;
     } else {
-        output::line(&format!("{} no longer works", paint(output::NAME, &id.to_string())))?;
+        let rest = if keep_votes {
+            "what was said with it still counts"
+        } else {
+            "live votes and standing approvals given with it are void"
+        };
+        output::line(&format!("{} no longer works; {rest}", paint(output::NAME, &id.to_string())))?;
     }
     Ok(0)
 }

@@ -5,6 +5,7 @@ mod cli_live;
 mod community;
 mod contract;
 mod events;
+mod failed_sync;
 mod full_disk;
 mod group;
 mod hooks;

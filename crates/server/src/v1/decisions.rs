@@ -108,7 +108,7 @@ pub(crate) async fn decide(
     }
     let request = state.gate.decide(&call.actor, decision).await.map_err(|error| refuse(&state, error))?;
     // Without `display`: whoever decides has just been shown it.
-    Ok(json(StatusCode::OK, &request.view(state.gate.now())))
+    Ok(json(StatusCode::OK, &state.gate.view(&request)))
 }
 
 /// What a decision would do. Nothing was written.

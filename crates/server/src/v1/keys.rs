@@ -8,11 +8,11 @@ use http::StatusCode;
 use placet_core::{KeyId, Role, Time};
 use placet_gate::NewKey;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::{
     State,
-    call::{Call, Caller, Id},
+    call::{Call, Caller, Id, Params},
     problem::{Problem, ProblemDocument},
     v1::{json, refuse},
 };
@@ -106,8 +106,17 @@ pub(crate) async fn list(
     Ok(json(StatusCode::OK, &KeyList { items }))
 }
 
-/// Revoke a key at once, waits in flight included.
-#[utoipa::path(delete, path = "/v1/keys/{id}", operation_id = "revoke_key", tag = "admin", params(("id" = String, Path)), responses(
+/// What happens to what was said with a credential that goes.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct KeepParams {
+    /// Keep live votes and standing approvals that were given with it, as after a rotation. Without it they are void.
+    pub(crate) keep_votes: Option<bool>,
+}
+
+/// Revoke a key at once, waits in flight included. Live votes and standing approvals given with it are void.
+#[utoipa::path(delete, path = "/v1/keys/{id}", operation_id = "revoke_key", tag = "admin", params(("id" = String, Path), KeepParams), responses(
     (status = 204, description = "it no longer works"),
     (status = 404, description = "no such key, or revoked before", body = ProblemDocument),
     (status = 409, description = "it is the last admin key", body = ProblemDocument),
@@ -115,8 +124,10 @@ pub(crate) async fn list(
 pub(crate) async fn revoke(
     AxumState(state): AxumState<State>,
     Caller(actor): Caller,
+    params: Result<Params<KeepParams>, Problem>,
     id: Id<KeyId>,
 ) -> Result<Response, Problem> {
-    state.gate.revoke_key(&actor, id.get()?).await.map_err(|error| refuse(&state, error))?;
+    let keep = params?.0.keep_votes == Some(true);
+    state.gate.revoke_key(&actor, id.get()?, keep).await.map_err(|error| refuse(&state, error))?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -14,10 +14,10 @@ use utoipa::ToSchema;
 
 use crate::{
     State,
-    call::{Caller, Id, Sent},
+    call::{Caller, Id, Params, Sent},
     problem::{Problem, ProblemDocument},
     session::{self, Person, SignedIn, clear_cookie, set_cookie},
-    v1::{json, refuse},
+    v1::{json, keys::KeepParams, refuse},
 };
 
 /// Who is signed in.
@@ -193,7 +193,7 @@ pub(crate) async fn sign_out(
     AxumState(state): AxumState<State>,
     Person(signed_in): Person,
 ) -> Result<Response, Problem> {
-    let ended = state.gate.end_session(&signed_in.actor, signed_in.session.id).await;
+    let ended = state.gate.end_session(&signed_in.actor, signed_in.session.id, true).await;
     ended.map_err(|error| refuse(&state, error))?;
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, clear_cookie())]).into_response())
 }
@@ -219,17 +219,20 @@ pub(crate) async fn list(
     Ok(json(StatusCode::OK, &SessionList { items: items.collect() }))
 }
 
-/// End a session at once, streams in flight included: one's own, or anybody's as an admin.
-#[utoipa::path(delete, path = "/v1/sessions/{id}", operation_id = "end_session", tag = "session", params(("id" = String, Path)), responses(
+/// End a session at once, streams in flight included: one's own, or anybody's as an admin. Live votes and standing approvals
+/// given in it are void, unless it is the session of the call itself.
+#[utoipa::path(delete, path = "/v1/sessions/{id}", operation_id = "end_session", tag = "session", params(("id" = String, Path), KeepParams), responses(
     (status = 204, description = "it is over, on every node"),
     (status = 404, description = "unknown, over before, somebody else's or malformed", body = ProblemDocument),
 ))]
 pub(crate) async fn end(
     AxumState(state): AxumState<State>,
     Caller(actor): Caller,
+    params: Result<Params<KeepParams>, Problem>,
     id: Id<SessionId>,
 ) -> Result<Response, Problem> {
-    state.gate.end_session(&actor, id.get()?).await.map_err(|error| refuse(&state, error))?;
+    let keep = params?.0.keep_votes == Some(true);
+    state.gate.end_session(&actor, id.get()?, keep).await.map_err(|error| refuse(&state, error))?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 

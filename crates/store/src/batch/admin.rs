@@ -146,12 +146,12 @@ impl Batch {
         let touched = match &event {
             AdminEvent::KeyCreated { name, .. }
             | AdminEvent::PersonPut { name, .. }
-            | AdminEvent::PersonRemoved { name } => Some(name.clone()),
+            | AdminEvent::PersonRemoved { name, .. } => Some(name.clone()),
             _ => None,
         };
         self.principals.extend(touched);
         let last_key_of = match &event {
-            AdminEvent::KeyRevoked { id } => {
+            AdminEvent::KeyRevoked { id, .. } => {
                 directory.keys.get(id).filter(|key| key.role == Role::Agent).map(|key| key.name.clone())
             }
             _ => None,

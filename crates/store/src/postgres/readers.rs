@@ -20,11 +20,11 @@ use crate::{
     Figure, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError, StoredSession, Waiting,
     backend::HeadRow,
     figures::figure,
-    migrations::{POLICY, SIGN_IN},
+    migrations::{CREDENTIALS, POLICY, SIGN_IN},
     policies,
     read::{Between, Bind, groups_sql, list_sql, page},
     rows::{self, bytes32, int, parse, uint},
-    sessions::{self, LINKS, PASSWORDS, SESSIONS},
+    sessions::{self, LINKS, PASSWORDS, SESSIONS, VOIDED},
     tail::News,
     verify::TableRow,
 };
@@ -134,15 +134,16 @@ impl PostgresReaders {
         let statements = [
             HEAD,
             PRINCIPALS,
-            KEYS,
+            if format >= CREDENTIALS { KEYS } else { KEYS_BEFORE },
             since(POLICY, POLICY_IN_FORCE),
             since(POLICY, GRANTS),
             since(SIGN_IN, SESSIONS),
             since(SIGN_IN, LINKS),
             since(SIGN_IN, PASSWORDS),
+            since(CREDENTIALS, VOIDED),
         ];
         let statements = statements.map(|sql| typed(&client, sql, vec![])).into();
-        let [heads, rows @ ..]: [Vec<Row>; 8] = snapshot(&client, statements).await?;
+        let [heads, rows @ ..]: [Vec<Row>; 9] = snapshot(&client, statements).await?;
         Ok((session::head(one(&heads)?)?.principals_seq, directory(&rows)?))
     }
 
@@ -455,7 +456,12 @@ fn one(rows: &[Row]) -> Result<&Row, StoreError> {
 
 const HEAD: &str = "SELECT epoch, seq, hash, principals_seq FROM head WHERE one = 1";
 const PRINCIPALS: &str = "SELECT name, kind, data FROM principals";
-const KEYS: &str = "SELECT id, role, name, secret, created_at, revoked_at FROM keys";
+const KEYS: &str = "SELECT id, role, name, secret, created_at, revoked_at, owner FROM keys";
+/// The same of a database that is read before it is upgraded: the entries that made the keys name the owners.
+const KEYS_BEFORE: &str =
+    "SELECT keys.id, role, name, secret, created_at, revoked_at, made.owner FROM keys LEFT JOIN
+    (SELECT entry::jsonb -> 'data' ->> 'id' AS id, entry::jsonb -> 'data' ->> 'owner' AS owner
+     FROM ledger WHERE entry LIKE '%\"type\":\"key.created\"%') AS made ON made.id = keys.id";
 
 const POLICY_IN_FORCE: &str = "SELECT hash FROM policies ORDER BY seq DESC LIMIT 1";
 const GRANTS: &str = "SELECT data, digest, pattern FROM grants WHERE ended_at IS NULL";
@@ -480,12 +486,12 @@ fn stored(row: &Row) -> Result<StoredSession, StoreError> {
 }
 
 /// What the directory is read with, in the order of [`directory`].
-pub(super) const DIRECTORY: [&str; 7] =
-    [PRINCIPALS, KEYS, POLICY_IN_FORCE, GRANTS, SESSIONS, LINKS, PASSWORDS];
+pub(super) const DIRECTORY: [&str; 8] =
+    [PRINCIPALS, KEYS, POLICY_IN_FORCE, GRANTS, SESSIONS, LINKS, PASSWORDS, VOIDED];
 
 /// The directory from the rows of [`DIRECTORY`].
-pub(super) fn directory(rows: &[Vec<Row>; 7]) -> Result<Directory, StoreError> {
-    let [principals, keys, policy, grants, signed_in, links, passwords] = rows;
+pub(super) fn directory(rows: &[Vec<Row>; 8]) -> Result<Directory, StoreError> {
+    let [principals, keys, policy, grants, signed_in, links, passwords, voided] = rows;
     let principals = principals.iter().map(|row| Ok((read(row, 0)?, read(row, 1)?, read(row, 2)?)));
     let keys = keys.iter().map(|row| {
         let key = Key {
@@ -494,6 +500,7 @@ pub(super) fn directory(rows: &[Vec<Row>; 7]) -> Result<Directory, StoreError> {
             name: read(row, 2)?,
             created_at: Time::from_micros(read(row, 4)?),
             revoked_at: read::<Option<i64>>(row, 5)?.map(Time::from_micros),
+            owner: read(row, 6)?,
         };
         Ok((key, read(row, 3)?))
     });
@@ -512,5 +519,7 @@ pub(super) fn directory(rows: &[Vec<Row>; 7]) -> Result<Directory, StoreError> {
         links.collect::<Result<Vec<_>, StoreError>>()?,
         passwords.collect::<Result<Vec<_>, StoreError>>()?,
     )?;
+    let voided = voided.iter().map(|row| Ok((read(row, 0)?, read(row, 1)?, read(row, 2)?)));
+    sessions::attach_voided(&mut directory, voided.collect::<Result<Vec<_>, StoreError>>()?)?;
     Ok(directory)
 }

@@ -10,8 +10,9 @@ use super::{
 use crate::{
     StoreError,
     backend::Changes,
-    policies::idle_before,
+    policies::{TrustChange, idle_before},
     rows::{AnswerRow, int},
+    sessions::voided_columns,
 };
 
 /// Prepares every statement in one round trip.
@@ -50,7 +51,7 @@ statements! {
 
     /// How often standing yeses were used, and what people approved before.
     uses = "SELECT id, used FROM grants WHERE id = ANY ($1)";
-    trust = "SELECT digest, count, at FROM trust WHERE digest = ANY ($1)";
+    trust = "SELECT digest, count, at, seq FROM trust WHERE digest = ANY ($1)";
 
     put_requests = "INSERT INTO requests (seq, id, version, state, kind, agent, session, tool, risk, grp, created_at, deadline, meta, changed_at)
                     SELECT n.*, $14 FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
@@ -72,8 +73,8 @@ statements! {
                    SET body = excluded.body, request = excluded.request, answer = excluded.answer, created_at = excluded.created_at";
     put_tallies = "INSERT INTO tallies (agent, pending) SELECT * FROM unnest($1::text[], $2::bigint[])
                    ON CONFLICT (agent) DO UPDATE SET pending = excluded.pending";
-    put_keys = "INSERT INTO keys (id, role, name, secret, created_at, revoked_at)
-                SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[])";
+    put_keys = "INSERT INTO keys (id, role, name, secret, created_at, revoked_at, owner)
+                SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[], $7::text[])";
     set_keys = "WITH changed AS (
                     UPDATE keys k SET revoked_at = n.revoked_at FROM unnest($1::text[], $2::bigint[]) AS n (id, revoked_at)
                     WHERE k.id = n.id RETURNING 1)
@@ -95,9 +96,14 @@ statements! {
     end_grants = "UPDATE grants SET ended_at = $2 WHERE id = ANY ($1)";
     no_trust = "DELETE FROM trust";
     no_notes = "DELETE FROM notes";
-    cut_trust = "DELETE FROM trust WHERE digest = ANY ($1)";
-    add_trust = "INSERT INTO trust (digest, count, at) SELECT n.digest, n.count, $3 FROM unnest($1::bytea[], $2::bigint[]) AS n (digest, count)
-                 ON CONFLICT (digest) DO UPDATE SET count = CASE WHEN trust.at <= $4 THEN 0 ELSE trust.count END + excluded.count, at = excluded.at";
+    cut_trust = "DELETE FROM trust WHERE digest = $1";
+    add_trust = "INSERT INTO trust (digest, count, at, seq) VALUES ($1, 1, $2, $3) ON CONFLICT (digest) DO UPDATE
+                 SET count = CASE WHEN trust.at <= $4 THEN 0 ELSE trust.count END + 1, at = excluded.at, seq = excluded.seq
+                 WHERE $5 > trust.seq";
+    take_trust = "UPDATE trust SET count = greatest(count - 1, 0) WHERE digest = $1";
+    cut_voided = "DELETE FROM voided WHERE kind = $1 AND name = $2";
+    put_voided = "INSERT INTO voided (kind, name, at) VALUES ($1, $2, $3)
+                  ON CONFLICT (kind, name) DO UPDATE SET at = excluded.at";
     end_sessions = "DELETE FROM sessions WHERE id = ANY ($1)";
     cut_links = "DELETE FROM links WHERE name = ANY ($1)";
     cut_passwords = "DELETE FROM passwords WHERE name = ANY ($1)";
@@ -403,17 +409,17 @@ impl Statements {
             all.push(send!(client, &self.no_trust,));
             all.push(send!(client, &self.no_notes,));
         }
-        let reset: Vec<&[u8]> =
-            changes.trust.iter().filter(|(_, change)| change.reset).map(|(digest, _)| &digest[..]).collect();
-        if !reset.is_empty() {
-            all.push(send!(client, &self.cut_trust, reset));
-        }
-        let added = changes.trust.iter().filter(|(_, change)| change.add > 0);
-        let (digests, counts): (Vec<&[u8]>, Vec<i64>) =
-            added.map(|(digest, change)| (&digest[..], i64::from(change.add))).unzip();
-        if !digests.is_empty() {
-            let idle = idle_before(changes.now).micros();
-            all.push(send!(client, &self.add_trust, digests, counts, changes.now.micros(), idle));
+        // One after the other: what comes later counts from what came before.
+        let (now, idle) = (changes.now.micros(), idle_before(changes.now).micros());
+        for (digest, change) in &changes.trust {
+            let digest = &digest[..];
+            all.push(match change {
+                TrustChange::Reset => send!(client, &self.cut_trust, digest),
+                TrustChange::Approved { asked, seq } => {
+                    send!(client, &self.add_trust, digest, now, int(*seq), idle, int(*asked))
+                }
+                TrustChange::Failed => send!(client, &self.take_trust, digest),
+            });
         }
         Ok(())
     }
@@ -430,6 +436,14 @@ impl Statements {
         }
         if !rows.gone_passwords.is_empty() {
             all.push(send!(client, &self.cut_passwords, rows.gone_passwords));
+        }
+        for what in &rows.forgotten {
+            let (kind, name) = voided_columns(what);
+            all.push(send!(client, &self.cut_voided, kind, name));
+        }
+        for (what, at) in &rows.voided {
+            let (kind, name) = voided_columns(what);
+            all.push(send!(client, &self.put_voided, kind, name, at.micros()));
         }
         for row in &rows.opened {
             let session = &row.session;
@@ -473,7 +487,8 @@ impl Statements {
             let created: Vec<i64> = new.iter().map(|(key, _)| key.created_at.micros()).collect();
             let revoked: Vec<Option<i64>> =
                 new.iter().map(|(key, _)| key.revoked_at.map(Time::micros)).collect();
-            all.push(send!(client, &self.put_keys, ids, roles, names, secrets, created, revoked));
+            let owners: Vec<Option<&str>> = new.iter().map(|(key, _)| key.owner.as_deref()).collect();
+            all.push(send!(client, &self.put_keys, ids, roles, names, secrets, created, revoked, owners));
         }
         let changed: Vec<_> =
             changes.keys.iter().filter(|row| row.secret.is_none()).map(|row| &row.key).collect();

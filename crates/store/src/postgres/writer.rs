@@ -213,10 +213,14 @@ impl PostgresWriter {
             .map(|row| Ok((parse(read(row, 0)?)?, small(read(row, 1)?))))
             .collect::<Result<HashMap<_, _>, StoreError>>()?;
         // What was asked for is there, so that later commands of the batch see what earlier ones did.
-        let none = TrustRow { count: 0, at: Time::default() };
-        let mut trust: HashMap<[u8; 32], TrustRow> = want.trust.iter().map(|key| (*key, none)).collect();
+        let mut trust: HashMap<[u8; 32], TrustRow> =
+            want.trust.iter().map(|key| (*key, TrustRow::none())).collect();
         for row in &trusted {
-            let found = TrustRow { count: small(read(row, 1)?), at: Time::from_micros(read(row, 2)?) };
+            let found = TrustRow {
+                count: small(read(row, 1)?),
+                at: Time::from_micros(read(row, 2)?),
+                seq: uint(read(row, 3)?),
+            };
             trust.insert(bytes32(read(row, 0)?)?, found);
         }
         Ok(Loaded { head, now, requests, answers, tallies: counts, used, trust, last_event })

@@ -15,7 +15,7 @@ use crate::{
     Figure, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError, StoredSession, Waiting,
     backend::HeadRow,
     figures::figure,
-    migrations::{POLICY, SIGN_IN},
+    migrations::{CREDENTIALS, POLICY, SIGN_IN},
     policies,
     read::{Between, Bind, groups_sql, list_sql, page},
     rows::{self, bytes32, int, parse, uint},
@@ -485,7 +485,8 @@ pub(super) fn directory(db: &Connection) -> Result<Directory, StoreError> {
     let principals = find
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<Vec<_>, _>>()?;
-    let mut find = db.prepare_cached("SELECT id, role, name, secret, created_at, revoked_at FROM keys")?;
+    let known = super::format(db)? >= CREDENTIALS;
+    let mut find = db.prepare_cached(if known { KEYS } else { KEYS_BEFORE })?;
     let keys = find.query_map([], |row| {
         Ok((
             row.get::<_, String>(0)?,
@@ -494,17 +495,19 @@ pub(super) fn directory(db: &Connection) -> Result<Directory, StoreError> {
             row.get(3)?,
             row.get::<_, i64>(4)?,
             row.get::<_, Option<i64>>(5)?,
+            row.get(6)?,
         ))
     })?;
     let keys = keys
         .map(|row| {
-            let (id, role, name, secret, created, revoked) = row?;
+            let (id, role, name, secret, created, revoked, owner) = row?;
             let key = Key {
                 id: parse(&id)?,
                 role: parse(&role)?,
                 name,
                 created_at: Time::from_micros(created),
                 revoked_at: revoked.map(Time::from_micros),
+                owner,
             };
             Ok((key, secret))
         })
@@ -536,8 +539,20 @@ pub(super) fn directory(db: &Connection) -> Result<Directory, StoreError> {
             find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<Vec<_>, _>>()?;
         sessions::attach(&mut directory, signed_in, links, passwords)?;
     }
+    if known {
+        let mut find = db.prepare_cached(sessions::VOIDED)?;
+        let voided = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        sessions::attach_voided(&mut directory, voided.collect::<Result<Vec<_>, _>>()?)?;
+    }
     Ok(directory)
 }
+
+const KEYS: &str = "SELECT id, role, name, secret, created_at, revoked_at, owner FROM keys";
+/// The same of a database that is read before it is upgraded: the entries that made the keys name the owners.
+const KEYS_BEFORE: &str =
+    "SELECT keys.id, role, name, secret, created_at, revoked_at, made.owner FROM keys LEFT JOIN
+    (SELECT json_extract(entry, '$.data.id') AS id, json_extract(entry, '$.data.owner') AS owner
+     FROM ledger WHERE entry LIKE '%\"type\":\"key.created\"%') AS made ON made.id = keys.id";
 
 const SESSION: &str = "SELECT id, name, via, created_at, expires_at, secret, rotated_at, last_seen_at, user_agent FROM sessions";
 

@@ -5,14 +5,15 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use placet_core::{Directory, OutboxId, Request, RequestId, SessionId, Time};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::{Recent, events, notes, readers};
+use super::{OpenFiles, Recent, events, notes, readers};
 use crate::{
     AttemptResult, Clock, Delivery, NewTheme, NoteChange, NotesDone, StoreError, ThemeDone,
     backend::{Backend, Changes, CommitError, Loaded, NotesError, Want},
     outbox,
-    policies::{PolicyRow, TrustRow, idle_before},
+    policies::{PolicyRow, TrustChange, TrustRow, idle_before},
     rows::{AnswerRow, bytes32, int, parse, uint},
-    sessions::{NewLink, NewSession},
+    sabotage::planted,
+    sessions::{NewLink, NewSession, voided_columns},
 };
 
 /// The one writer.
@@ -20,16 +21,26 @@ pub(crate) struct SqliteWriter {
     connection: Connection,
     clock: Arc<dyn Clock>,
     recent: Arc<Recent>,
+    files: Arc<OpenFiles>,
 }
 
 impl SqliteWriter {
-    pub(crate) fn new(connection: Connection, clock: Arc<dyn Clock>, recent: Arc<Recent>) -> Self {
-        Self { connection, clock, recent }
+    pub(crate) fn new(
+        connection: Connection,
+        clock: Arc<dyn Clock>,
+        recent: Arc<Recent>,
+        files: Arc<OpenFiles>,
+    ) -> Self {
+        Self { connection, clock, recent, files }
     }
 
     fn load(&mut self, want: &Want) -> Result<Loaded, StoreError> {
         let db = &self.connection;
         db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        // What is written into a file that nobody finds again is not durable.
+        if let Some(problem) = self.files.problem().filter(|_| !planted("folder-is-not-looked-at")) {
+            return Err(StoreError::Stopped(problem));
+        }
         let head = readers::head(db)?;
         let mut answers = Vec::new();
         for scope in &want.scopes {
@@ -86,13 +97,16 @@ impl SqliteWriter {
         }
         let mut trust = HashMap::new();
         for key in &want.trust {
-            let mut find = db.prepare_cached("SELECT count, at FROM trust WHERE digest = ?1")?;
+            let mut find = db.prepare_cached("SELECT count, at, seq FROM trust WHERE digest = ?1")?;
             let row = find.query_row([&key[..]], |row| {
-                Ok(TrustRow { count: row.get(0)?, at: Time::from_micros(row.get(1)?) })
+                Ok(TrustRow {
+                    count: row.get(0)?,
+                    at: Time::from_micros(row.get(1)?),
+                    seq: uint(row.get(2)?),
+                })
             });
             // What was asked for is there, so that later commands of the batch see what earlier ones did.
-            let none = TrustRow { count: 0, at: Time::default() };
-            trust.insert(*key, row.optional()?.unwrap_or(none));
+            trust.insert(*key, row.optional()?.unwrap_or(TrustRow::none()));
         }
         let last_event = if want.last_event { events::last(db)? } else { 0 };
         // Read after the lock is held, so that nothing is decided on an old time.
@@ -191,8 +205,8 @@ impl SqliteWriter {
             let key = &row.key;
             let revoked_at = key.revoked_at.map(Time::micros);
             if let Some(secret) = &row.secret {
-                db.prepare_cached("INSERT INTO keys (id, role, name, secret, created_at, revoked_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
-                    .execute(params![key.id.to_string(), key.role.as_str(), key.name, &secret[..], key.created_at.micros(), revoked_at])?;
+                db.prepare_cached("INSERT INTO keys (id, role, name, secret, created_at, revoked_at, owner) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?
+                    .execute(params![key.id.to_string(), key.role.as_str(), key.name, &secret[..], key.created_at.micros(), revoked_at, key.owner])?;
             } else {
                 db.prepare_cached("UPDATE keys SET revoked_at = ?2 WHERE id = ?1")?
                     .execute(params![key.id.to_string(), revoked_at])?;
@@ -269,17 +283,24 @@ impl SqliteWriter {
         if changes.no_trust {
             db.execute_batch("DELETE FROM trust; DELETE FROM notes")?;
         }
+        let (now, idle) = (changes.now.micros(), idle_before(changes.now).micros());
         for (digest, change) in &changes.trust {
-            if change.reset {
-                db.prepare_cached("DELETE FROM trust WHERE digest = ?1")?.execute([&digest[..]])?;
-            }
-            if change.add > 0 {
-                db.prepare_cached(
-                    "INSERT INTO trust (digest, count, at) VALUES (?1, ?2, ?3) ON CONFLICT (digest) DO UPDATE
-                     SET count = CASE WHEN trust.at <= ?4 THEN 0 ELSE trust.count END + excluded.count, at = excluded.at",
-                )?
-                .execute(params![&digest[..], change.add, changes.now.micros(), idle_before(changes.now).micros()])?;
-            }
+            let digest = &digest[..];
+            match change {
+                TrustChange::Reset => {
+                    db.prepare_cached("DELETE FROM trust WHERE digest = ?1")?.execute([digest])?
+                }
+                TrustChange::Approved { asked, seq } => db
+                    .prepare_cached(
+                        "INSERT INTO trust (digest, count, at, seq) VALUES (?1, 1, ?2, ?3) ON CONFLICT (digest) DO UPDATE
+                         SET count = CASE WHEN trust.at <= ?4 THEN 0 ELSE trust.count END + 1, at = excluded.at, seq = excluded.seq
+                         WHERE ?5 > trust.seq",
+                    )?
+                    .execute(params![digest, now, int(*seq), idle, int(*asked)])?,
+                TrustChange::Failed => db
+                    .prepare_cached("UPDATE trust SET count = max(count - 1, 0) WHERE digest = ?1")?
+                    .execute([digest])?,
+            };
         }
         Ok(())
     }
@@ -295,6 +316,18 @@ impl SqliteWriter {
         }
         for name in &rows.gone_passwords {
             db.prepare_cached("DELETE FROM passwords WHERE name = ?1")?.execute([name])?;
+        }
+        for what in &rows.forgotten {
+            let (kind, name) = voided_columns(what);
+            db.prepare_cached("DELETE FROM voided WHERE kind = ?1 AND name = ?2")?.execute([kind, &name])?;
+        }
+        for (what, at) in &rows.voided {
+            let (kind, name) = voided_columns(what);
+            db.prepare_cached(
+                "INSERT INTO voided (kind, name, at) VALUES (?1, ?2, ?3)
+                 ON CONFLICT (kind, name) DO UPDATE SET at = excluded.at",
+            )?
+            .execute(params![kind, name, at.micros()])?;
         }
         for NewSession { session, secret, user_agent } in &rows.opened {
             let created = session.created_at.micros();

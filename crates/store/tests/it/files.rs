@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, os::unix::fs::PermissionsExt as _};
 
-use placet_store::{Store, StoreError, backup};
+use placet_store::{Store, StoreError, Work, backup};
 use placet_testkit::{Backend, Place, block_on, both};
 
 use crate::shop::{Shop, bot};
@@ -118,5 +118,80 @@ fn an_address_that_cannot_be_used_is_named_in_one_sentence() {
             let error = Store::open(options).await.unwrap_err().to_string();
             assert!(error.contains(says) && !error.contains('\n'), "{error}");
         }
+    });
+}
+
+/// What can happen to the folder of a running server.
+const DEEDS: [(&str, fn(&std::path::Path)); 4] = [
+    ("moved", |data| std::fs::rename(data, data.with_extension("moved")).unwrap()),
+    ("removed", |data| std::fs::remove_dir_all(data).unwrap()),
+    ("replaced", |data| {
+        std::fs::copy(data.join("placet.db"), data.join("other.db")).unwrap();
+        std::fs::rename(data.join("other.db"), data.join("placet.db")).unwrap();
+    }),
+    ("without its log", |data| std::fs::remove_file(data.join("placet.db-wal")).unwrap()),
+];
+
+#[test]
+fn nothing_is_acknowledged_once_the_data_folder_is_not_the_one_that_was_opened() {
+    block_on(async {
+        for (what, deed) in DEEDS {
+            let shop = Shop::open(Backend::Sqlite).await;
+            shop.ask(&bot("bot")).await;
+            deed(&shop.place.folder());
+            let work = Work::Commands {
+                actor: bot("bot"),
+                commands: vec![(shop.new_request(&bot("bot")), None)],
+                atomic: false,
+            };
+            let refused = shop.store.run(work).await;
+            assert!(matches!(refused, Err(StoreError::Stopped(_))), "{what}: {refused:?}");
+            let why = placet_testkit::soon("the store to stop", shop.store.until_stopped()).await;
+            assert!(why.contains("moved, removed or replaced"), "{what}: {why}");
+            shop.store.close().await;
+        }
+    });
+}
+
+#[test]
+fn a_data_folder_that_goes_is_noticed_although_nobody_writes() {
+    block_on(async {
+        let shop = Shop::open(Backend::Sqlite).await;
+        shop.ask(&bot("bot")).await;
+        std::fs::remove_dir_all(shop.place.folder()).unwrap();
+        let why = placet_testkit::soon("the store to stop", shop.store.until_stopped()).await;
+        assert!(why.contains("put the folder back"), "{why}");
+        shop.store.close().await;
+    });
+}
+
+#[test]
+fn a_data_folder_that_others_can_look_into_is_named_with_the_remedy() {
+    block_on(async {
+        let shop = Shop::open(Backend::Sqlite).await;
+        assert_eq!(shop.store.warnings(), Vec::<String>::new());
+        let folder = shop.place.folder();
+        for (mode, warned) in [(0o755, true), (0o710, true), (0o701, true), (0o700, false)] {
+            std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(shop.store.warnings().len(), usize::from(warned), "{mode:o}");
+        }
+        shop.finish().await;
+    });
+}
+
+#[test]
+fn a_folder_whose_first_start_did_not_finish_is_said_to_have_no_ledger() {
+    block_on(async {
+        let place = Place::new(Backend::Sqlite).await;
+        std::fs::create_dir_all(place.folder()).unwrap();
+        std::fs::write(place.file(), "").unwrap();
+        let error = place.verify().await.unwrap_err().to_string();
+        assert!(error.contains("has no ledger: its first start did not finish"), "{error}");
+        // Its tables are there, and nothing in them.
+        let shop = Shop::open(Backend::Sqlite).await;
+        shop.store.close().await;
+        shop.place.sql("DELETE FROM head").await;
+        let error = shop.place.verify().await.unwrap_err().to_string();
+        assert!(error.contains("nothing was ever recorded"), "{error}");
     });
 }

@@ -15,3 +15,4 @@ mod restoring;
 mod shop;
 mod standing;
 mod tampering;
+mod upgrading;

@@ -26,7 +26,7 @@ async fn key(shop: &Shop, name: &str, n: u8) -> Actor {
 }
 
 async fn revoke(shop: &Shop, actor: &Actor) {
-    shop.admin(AdminCommand::RevokeKey { id: actor.key.unwrap() }).await;
+    shop.admin(AdminCommand::RevokeKey { id: actor.key.unwrap(), keep: false }).await;
 }
 
 /// A new request of an agent that may have only so many pending.

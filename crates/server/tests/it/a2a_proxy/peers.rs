@@ -67,17 +67,27 @@ fn the_agent_sees_listed_headers_our_credential_and_never_the_callers_key() {
         async |server, agent| {
             let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
             let bot = bot.with("x-user-id", "alice").with("x-secret", "s").with("cookie", "c=1");
+            let bot = bot
+                .with("x-kagent-source", "ui")
+                .with("x-forwarded-user", "root")
+                .with("remote-user", "root");
             let task = Talk::New.send(&bot, "delete a", json!({})).await.unwrap();
             let headers = agent.headers("SendMessage");
             let value = |name: &str| headers.get(name).map(|value| value.to_str().unwrap().to_owned());
             assert_eq!(value("authorization").as_deref(), Some("Bearer service-token"));
-            assert_eq!(value("x-user-id").as_deref(), Some("alice"));
-            assert_eq!((value("x-secret"), value("cookie")), (None, None));
+            assert_eq!(
+                value("x-user-id").as_deref(),
+                Some("bot"),
+                "who calls, not who the caller says it is"
+            );
+            for name in ["x-secret", "cookie", "x-kagent-source", "x-forwarded-user", "remote-user"] {
+                assert_eq!(value(name), None, "{name}");
+            }
             assert!(value("a2a-extensions").unwrap().contains("kagent.dev/extensions/hitl/v1"));
             decide(&ann, &pending(&ann).await[0], json!({"decision": "approve"})).await;
             until(Talk::New, &bot, id(&task), "completed").await;
             let resumed = agent.headers("SendStreamingMessage");
-            assert_eq!(resumed["x-user-id"], "alice", "the requester's identity, not the approver's");
+            assert_eq!(resumed["x-user-id"], "bot", "the requester's identity, not the approver's");
             assert_eq!(resumed["authorization"], "Bearer service-token");
         },
     );
@@ -96,15 +106,26 @@ fn the_callers_key_is_not_passed_on_even_if_it_is_listed() {
 }
 
 #[test]
-fn whoever_calls_is_told_to_the_agent_by_us_if_the_operator_says_so() {
-    proxied(
-        |upstream| upstream.identify = Some(http::HeaderName::from_static("x-user-id")),
-        async |server, agent| {
-            let bot = server.agent("bot").await.with("x-user-id", "root");
-            Talk::New.send(&bot, "hello", json!({})).await.unwrap();
-            assert_eq!(agent.headers("SendMessage")["x-user-id"], "bot");
-        },
-    );
+fn a_callers_own_identity_passes_only_if_the_operator_lists_it_and_tells_the_agent_nothing_else() {
+    let user = http::HeaderName::from_static("x-user-id");
+    for (listed, told, seen) in [(true, true, Some("bot")), (true, false, Some("root")), (false, false, None)]
+    {
+        let user = user.clone();
+        proxied(
+            move |upstream| {
+                upstream.identify = told.then(|| user.clone());
+                if listed {
+                    upstream.forward.push(user);
+                }
+            },
+            async move |server, agent| {
+                let bot = server.agent("bot").await.with("x-user-id", "root");
+                Talk::New.send(&bot, "hello", json!({})).await.unwrap();
+                let headers = agent.headers("SendMessage");
+                assert_eq!(headers.get("x-user-id").map(|value| value.to_str().unwrap()), seen);
+            },
+        );
+    }
 }
 
 #[test]

@@ -314,7 +314,8 @@ fn health_says_what_an_answer_is_worth() {
           "epoch": "[epoch]",
           "ready": true,
           "reason": null,
-          "seq": 2
+          "seq": 2,
+          "warnings": []
         }
         "#);
         let answer = server.agent("bot").await.post("/v1/requests", action()).await;

@@ -42,7 +42,7 @@ pub struct Upstream {
     pub token: Option<String>,
     /// Headers of the client that it gets to see.
     pub forward: Vec<HeaderName>,
-    /// The header in which it is told who calls, whatever the client says.
+    /// The header in which it is told who calls, whatever the client says. Without one it is not told.
     pub identify: Option<HeaderName>,
     /// Which versions it speaks; nothing means what its card says.
     pub versions: Option<Vec<Version>>,
@@ -80,10 +80,9 @@ impl Upstream {
             mode: Mode::Hold,
             generic: Generic::Hold,
             token: None,
-            forward: ["traceparent", "tracestate", "x-user-id", "x-kagent-source"]
-                .map(HeaderName::from_static)
-                .into(),
-            identify: None,
+            // Nothing by which a caller could pass for somebody else.
+            forward: ["traceparent", "tracestate"].map(HeaderName::from_static).into(),
+            identify: Some(HeaderName::from_static("x-user-id")),
             versions: None,
             expires_in: None,
             callers: None,
