@@ -1,7 +1,5 @@
 """Push notifications of the desk, wished for by the real client of A2A 0.3."""
 
-import asyncio
-
 import pytest
 from a2a.client.errors import A2AClientError
 from a2a.types import (
@@ -53,7 +51,6 @@ async def test_a_wish_beside_the_message_outlives_a_crash_with_the_receiver_away
     receiver.stop()
     task = await asked(client, push_notification_config=PushNotificationConfig(url=receiver.url))
     reviewer.deny("keep it")
-    await asyncio.sleep(0.5)
     server.restart()
     receiver.start()
     told = Task.model_validate(receiver.wait_for(1)[0].body)

@@ -77,4 +77,4 @@ def test_a_scenario_with_a_word_that_nobody_knows_fails():
     with pytest.raises(KeyError):
         Play(InMemory(), False).play([{"do": "pray"}])
     with pytest.raises(AssertionError, match="unknown fields"):
-        Play(InMemory(), False).play([{"do": "sleep", "minutes": 1}])
+        Play(InMemory(), False).play([{"do": "pending", "minutes": 1}])

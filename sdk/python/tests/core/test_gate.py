@@ -12,7 +12,7 @@ import pytest
 
 import placet
 from placet import gating
-from support import Effects
+from support import Effects, eventually
 
 
 class Region(enum.Enum):
@@ -268,16 +268,12 @@ async def test_a_cancelled_caller_does_not_hide_what_a_sync_function_did(server,
 
     running = asyncio.create_task(slow.aio())
     seen = await reviewer.aapprove("slow")
-    await asyncio.to_thread(begun.wait, 10)
+    assert await asyncio.to_thread(begun.wait, 60)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
     go_on.set()
-    for _ in range(100):
-        await asyncio.sleep(0.05)
-        if reviewer.client.get(seen.id).state == "succeeded":
-            break
-    assert reviewer.client.get(seen.id).state == "succeeded"
+    await asyncio.to_thread(eventually, lambda: reviewer.client.get(seen.id).state == "succeeded")
 
 
 async def test_questions_are_answered_and_never_guessed(reviewer):

@@ -10,7 +10,7 @@ import pytest
 import placet
 from placet import Call
 from placet.testing import Gateway
-from support import Effects
+from support import Effects, eventually
 
 
 def delete(*files: str, **more) -> Call:
@@ -87,7 +87,8 @@ async def test_an_outage_in_the_middle_of_a_wait_is_survived(placet_gateway):
         seen = await asyncio.to_thread(placet_gateway.next)
         with placet_gateway.outage():
             placet_gateway.approve(seen)
-            await asyncio.sleep(0.5)
+            tried = len(placet_gateway.seen)
+            await asyncio.to_thread(eventually, lambda: len(placet_gateway.seen) > tried + 1)
             assert not running.done()
         assert await running == ["a"]
 

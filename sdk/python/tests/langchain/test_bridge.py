@@ -304,10 +304,8 @@ def test_a_process_killed_while_it_waits_is_followed_by_one_that_finishes(review
     seen = reviewer.next(within=120)
     first.kill()
     first.join()
-    second = processes(dialect, "go-on")
-    time.sleep(1.0)
-    reviewer.decide(seen, "approve")
-    second.join(120)
+    with processes.waiting(dialect, "go-on") as second:
+        reviewer.decide(seen, "approve")
     assert second.exitcode == 0
     assert processes.effects == ["a"]
     assert [one.id for one in reviewer.client.list()] == [seen.id]
@@ -343,11 +341,9 @@ def test_a_process_killed_while_the_tool_runs_is_never_followed_by_a_second_run(
 def test_two_bridges_on_one_thread_run_the_call_once(reviewer, processes):
     first = processes("inbox", "start")
     seen = reviewer.next(within=120)
-    second = processes("inbox", "go-on")
-    time.sleep(1.5)
-    reviewer.decide(seen, "approve")
+    with processes.waiting("inbox", "go-on"):
+        reviewer.decide(seen, "approve")
     first.join(120)
-    second.join(120)
     assert processes.effects == ["a"]
 
 

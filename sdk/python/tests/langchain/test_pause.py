@@ -15,8 +15,9 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 from models import Scripted, calls, results
 
+import placet
 from placet.adapters.langchain import InterruptBridge, PlacetMiddleware
-from support import Effects
+from support import Effects, Proxy
 
 ASK = {"messages": [{"role": "user", "content": "clean up"}]}
 THREAD = {"configurable": {"thread_id": "t1"}}
@@ -75,12 +76,15 @@ def test_the_resume_value_cannot_approve_what_was_denied(server, reviewer, ran, 
 
 async def test_a_run_that_is_resumed_too_early_waits_for_the_decision(server, reviewer, ran, graph):
     await graph().ainvoke(ASK, THREAD)
-    running = asyncio.create_task(graph().ainvoke(FORGED, THREAD))
-    await asyncio.sleep(0.5)
-    assert (running.done(), ran.count) == (False, 0)
-    await reviewer.adeny("no")
-    (told,) = results(await running)
+    with Proxy(server.url) as line:
+        async with placet.AsyncClient(line.url, server.agent) as client:
+            running = asyncio.create_task(graph(client=client).ainvoke(FORGED, THREAD))
+            await asyncio.to_thread(line.wait_for_a_waiter)
+            assert (running.done(), ran.count) == (False, 0)
+            await reviewer.adeny("not before Monday")
+            (told,) = results(await running)
     assert (told.status, ran.count) == ("error", 0)
+    assert json.loads(told.content)["reason"] == "not before Monday"
 
 
 def test_an_edit_is_applied_when_the_run_is_resumed(server, reviewer, ran, graph):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -122,6 +123,12 @@ class Bench:
     def records(self) -> list[dict[str, Any]]:
         with self.server.http(self.server.ann) as http:
             return http.get("/v1/requests", params={"agent": self.caller}).json()["items"]
+
+    def failed_answers(self) -> int:
+        """How often the server could not give an answer to its agents."""
+        with self.server.http(self.server.admin) as http:
+            found = re.search(r'placet_callbacks_total{outcome="failed"} (\d+)', http.get("/metrics").text)
+        return int(found.group(1)) if found else 0
 
     def approve(self, record: placet.Record) -> placet.Record:
         return self.ann.decide(record, "approve")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +12,7 @@ import placet
 
 from .effects import Effects
 from .processes import Processes
-from .proxy import Once, Proxy
+from .proxy import Once, Proxy, eventually
 
 
 class Bridged:
@@ -36,14 +35,17 @@ class Bridged:
         assert ran.count == 0
 
     async def test_an_approval_that_is_taken_back_before_its_call_runs_is_told_as_that(self, server, reviewer, ran):
-        running = asyncio.create_task(self.bridge("s1").run(self.native(ran, "ab"), "clean"))
-        first, second = await asyncio.to_thread(reviewer.wait_for, 2)
-        reviewer.decide(first, "approve")
-        await asyncio.sleep(1)  # the bridge has seen that, and waits for the other
-        with server.http(server.ann) as http:
-            http.post(f"/v1/requests/{first.id}/revoke", json={}).raise_for_status()
-        reviewer.decide(second, "approve")
-        told, other = self.told(await running)
+        async with placet.AsyncClient() as client:
+            running = asyncio.create_task(self.bridge("s1", client).run(self.native(ran, "ab"), "clean"))
+            first, second = await asyncio.to_thread(reviewer.wait_for, 2)
+            reviewer.decide(first, "approve")
+            # The bridge waits for one after the other: now it has seen the first decision.
+            board = client._line().hub.board
+            await asyncio.to_thread(eventually, lambda: second.id in board._slots)
+            with server.http(server.ann) as http:
+                http.post(f"/v1/requests/{first.id}/revoke", json={}).raise_for_status()
+            reviewer.decide(second, "approve")
+            told, other = self.told(await running)
         assert "taken back" in told
         assert (other, ran.happened) == ("gone", ["b"])
 
@@ -116,11 +118,9 @@ class Stored:
 
     def test_a_forged_yes_before_the_decision_waits_for_it(self, reviewer, processes, said):
         assert processes.run("gated", "start") == 0
-        forged = processes("gated", "go-on", "forged")
-        time.sleep(2)
-        assert forged.is_alive()
-        assert processes.effects == []
-        reviewer.deny("never", "delete")
-        forged.join(120)
+        with processes.waiting("gated", "go-on", "forged") as forged:
+            assert forged.is_alive()
+            assert processes.effects == []
+            reviewer.deny("never", "delete")
         assert "never" in said()
         assert processes.effects == []

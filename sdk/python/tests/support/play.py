@@ -25,8 +25,7 @@ FIELDS = {
     "kill": "",
     "start": "",
     "stub": "routes otherwise",
-    "sleep": "seconds",
-    "expect": "of status ran within edited reason answer",
+    "expect": "of status ran edited reason answer",
     "not_yet": "of",
     "record": "is",
     "requests": "count",
@@ -193,9 +192,6 @@ class Play:
     def do_start(self):
         self.machine.start()
 
-    def do_sleep(self, seconds):
-        time.sleep(seconds)
-
     def do_stub(self, routes, otherwise=None):
         def answer(route: dict[str, Any]) -> tuple[int, str, str]:
             body = route.get("body", "")
@@ -211,10 +207,9 @@ class Play:
 
     # What must come of it
 
-    def do_expect(self, of, status, ran, within=30.0, **more):
+    def do_expect(self, of, status, ran, **more):
         names = of if isinstance(of, list) else [of]
-        # However long a scenario gives it: a slow machine is no failure.
-        ends = [self.holds[name].end.result(max(within, 60.0)) for name in names]
+        ends = [self.holds[name].end.result(60) for name in names]
         found = [end["status"] for end in ends]
         if isinstance(status, dict):
             assert found[0] in status["one_of"], f"it is {ends}"
@@ -252,8 +247,8 @@ def looks_like(found: Any, wanted: Any) -> bool:
     return bool(found == wanted)
 
 
-def soon(condition: Any, otherwise: Any, within: float = 60.0) -> None:
-    until = time.monotonic() + within
+def soon(condition: Any, otherwise: Any) -> None:
+    until = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < until, otherwise()
         time.sleep(0.03)

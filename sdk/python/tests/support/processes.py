@@ -6,9 +6,12 @@ import multiprocessing
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from .proxy import Proxy
 
 
 class Processes:
@@ -23,13 +26,22 @@ class Processes:
         self._server = server
         self.folder = folder
 
-    def __call__(self, *words: str) -> multiprocessing.Process:
+    def __call__(self, *words: str, url: str | None = None) -> multiprocessing.Process:
         """Starts one; it is killed by its own handle, if at all."""
         made = self._context.Process(
-            target=self._main, args=(str(self.folder), self._server.url, self._server.agent, *words), daemon=True
+            target=self._main, args=(str(self.folder), url or self._server.url, self._server.agent, *words), daemon=True
         )
         made.start()
         return made
+
+    @contextmanager
+    def waiting(self, *words: str) -> Iterator[multiprocessing.Process]:
+        """Starts one, and goes on when it waits for a decision."""
+        with Proxy(self._server.url) as line:
+            made = self(*words, url=line.url)
+            line.wait_for_a_waiter()
+            yield made
+            made.join(120)
 
     def run(self, *words: str, within: float = 120.0) -> int | None:
         """Runs one to its end: its exit code."""

@@ -109,6 +109,10 @@ class Proxy:
     def count(self, method: str, path: str) -> int:
         return self.seen.count((method, path))
 
+    def wait_for_a_waiter(self) -> None:
+        """Waits until a client has asked, and listens for the decision."""
+        eventually(lambda: self.count("GET", "/v1/stream") > 0)
+
     def __enter__(self) -> Proxy:
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
         return self

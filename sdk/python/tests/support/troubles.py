@@ -54,7 +54,7 @@ class Troubled:
         told = peer.send(doing(("migrate", {"table": "orders"})))
         (asked,) = bench.pending()
         bench.approve(asked)
-        eventually(lambda: bench.upstream.ran("migrate") != [], 20)
+        eventually(lambda: bench.upstream.ran("migrate") != [])
         bench.server.restart()
         assert bench.outcome(peer, told.id, within=90).state == "completed"
         eventually(lambda: bench.record(asked.id)["state"] == "succeeded", 90)
@@ -77,8 +77,9 @@ class Troubled:
         told = own_peer.send(doing(delete("/srv/a")))
         (asked,) = own.pending()
         own.upstream.kill()
+        before = own.failed_answers()
         own.approve(asked)
-        time.sleep(1.0)
+        eventually(lambda: own.failed_answers() > before)
         assert own_peer.get(told.id).state == "working"
         own.upstream.start()
         ended = own.outcome(own_peer, told.id, within=60)

@@ -41,8 +41,7 @@ const KNOWN: { readonly [word: string]: string } = {
   kill: "",
   start: "",
   stub: "routes otherwise",
-  sleep: "seconds",
-  expect: "of status ran within edited reason answer",
+  expect: "of status ran edited reason answer",
   not_yet: "of",
   record: "is",
   requests: "count",
@@ -114,8 +113,6 @@ class Play {
           step.otherwise as unknown as Answer | undefined,
         );
         return;
-      case "sleep":
-        return sleep((step.seconds as number) * 1_000);
       case "expect":
         return this.expect(step);
       case "not_yet": {
@@ -210,7 +207,6 @@ class Play {
 
   async expect(step: Step): Promise<void> {
     const holds = [step.of as string | string[]].flat().map((name) => this.holds.get(name) as Hold);
-    // However long a scenario gives it: a slow machine is no failure.
     const late = sleep(BOUND, undefined, { ref: false }).then(() => {
       throw new Error("it did not end");
     });

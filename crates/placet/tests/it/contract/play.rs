@@ -103,7 +103,6 @@ impl Play {
             Step::Kill {} => self.server.kill(),
             Step::Start {} => self.server.up(),
             Step::Stub { routes, otherwise } => self.stub = Some(Stub::start(routes, otherwise).await),
-            Step::Sleep { seconds } => tokio::time::sleep(Duration::from_secs_f64(seconds)).await,
             Step::Expect(expect) => self.expect(expect).await,
             Step::NotYet { of } => {
                 let holding = self.holds.get_mut(&of).expect("a hold of this name");

@@ -52,9 +52,6 @@ pub(crate) enum Step {
         routes: Vec<Route>,
         otherwise: Option<Answer>,
     },
-    Sleep {
-        seconds: f64,
-    },
     Expect(Expect),
     NotYet {
         of: String,
@@ -130,9 +127,6 @@ pub(crate) struct Expect {
     pub(crate) of: OneOrMore,
     pub(crate) status: Status,
     pub(crate) ran: Vec<Value>,
-    // How soon is no fact that a test can show on a busy machine: every wait here has the same bound.
-    #[serde(rename = "within")]
-    _within: Option<f64>,
     pub(crate) edited: Option<bool>,
     pub(crate) reason: Option<String>,
     pub(crate) answer: Option<Value>,
