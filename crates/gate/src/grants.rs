@@ -300,8 +300,14 @@ impl Gate {
     /// Equal for requests that ask for the same call: identical pending ones can be shown and decided together.
     pub fn same(&self, request: &Request) -> Option<String> {
         let content = request.content.as_ref().filter(|_| request.kind == Kind::Action)?;
-        let (tool, arguments) = (content.body.tool()?, content.body.arguments()?);
-        let key = placet_store::same_key(&self.store.secret(), &request.agent, tool, arguments).ok()?;
+        // What a yes would run: the replacement, where one is on the table.
+        let (arguments, replaced) = match &request.proposal {
+            Some(proposal) => (proposal.content.as_ref()?.arguments.as_ref()?, true),
+            None => (content.body.arguments()?, false),
+        };
+        let tool = content.body.tool()?;
+        let key = placet_store::same_key(&self.store.secret(), &request.agent, tool, arguments, replaced);
+        let key = key.ok()?;
         Some(data_encoding::BASE32_DNSSEC.encode(key.get(..16)?))
     }
 }

@@ -54,14 +54,17 @@ struct Calls<'a> {
     values: Values<'a>,
 }
 
-/// The same for requests that ask for the same call.
+/// The same for requests of which a yes would run the same call. One on which somebody put a replacement is never the same as
+/// one that is as it was asked.
 pub fn same_key(
     secret: &[u8],
     agent: &str,
     tool: &str,
     arguments: &Map<String, Value>,
+    replaced: bool,
 ) -> Result<[u8; 32], CanonicalError> {
-    keyed(secret, "placet/same/v1", &Calls { agent, tool, values: Values::Whole(arguments) })
+    let domain = if replaced { "placet/same-replaced/v1" } else { "placet/same/v1" };
+    keyed(secret, domain, &Calls { agent, tool, values: Values::Whole(arguments) })
 }
 
 /// The call that a standing yes of the scope `exact` covers.
@@ -128,11 +131,12 @@ mod tests {
     fn everything_that_binds_is_in_the_digest() {
         let arguments = json!({"a": 1});
         let arguments = arguments.as_object().unwrap();
-        let base = same_key(b"s", "bot", "t", arguments).unwrap();
-        assert_eq!(base, same_key(b"s", "bot", "t", arguments).unwrap());
-        assert_ne!(base, same_key(b"z", "bot", "t", arguments).unwrap());
-        assert_ne!(base, same_key(b"s", "imp", "t", arguments).unwrap());
-        assert_ne!(base, same_key(b"s", "bot", "u", arguments).unwrap());
+        let base = same_key(b"s", "bot", "t", arguments, false).unwrap();
+        assert_eq!(base, same_key(b"s", "bot", "t", arguments, false).unwrap());
+        assert_ne!(base, same_key(b"z", "bot", "t", arguments, false).unwrap());
+        assert_ne!(base, same_key(b"s", "imp", "t", arguments, false).unwrap());
+        assert_ne!(base, same_key(b"s", "bot", "u", arguments, false).unwrap());
+        assert_ne!(base, same_key(b"s", "bot", "t", arguments, true).unwrap());
         let exact = grant_key(b"s", "bot", "t", arguments).unwrap();
         assert_ne!(base, exact, "one cannot stand in for the other");
     }

@@ -80,6 +80,22 @@ both! {
         assert_eq!(names().await, 1, "and ledgered");
     }
 
+    async fn a_replacement_on_the_table_makes_a_request_another_call(backend: Backend) {
+        let kit = Kit::with(backend, |settings| settings.needs = two(false)).await;
+        let (bot, ann, bob) = (kit.agent("bot").await, kit.reviewer("ann").await, kit.reviewer("bob").await);
+        let pay = async || asked(&kit, &bot, "pay", json!({"amount": 5})).await;
+        let (one, other, third) = (pay().await, pay().await, pay().await);
+        let same = |request: &placet_core::Request| kit.gate().same(request);
+        assert!(same(&one).is_some() && same(&one) == same(&other));
+        let edited = kit.edit(&bob, &other, json!({"amount": 9999, "to": "Mallory"})).await.unwrap();
+        assert_ne!(same(&edited), same(&one), "a yes to the one must not be a yes to the other");
+        assert!(kit.gate().row(&ann, &edited).effect.contains("9999"), "{}", kit.gate().row(&ann, &edited).effect);
+        // A replacement that says the same is still one that somebody else wrote.
+        let edited = kit.edit(&bob, &third, json!({"amount": 5})).await.unwrap();
+        assert!(same(&edited).is_some() && same(&edited) != same(&one));
+        kit.finish().await;
+    }
+
     async fn another_key_with_another_owner_lets_nobody_pass_four_eyes(backend: Backend) {
         let mut kit = Kit::with(backend, |settings| settings.needs = two(true)).await;
         let (ann, bob) = (kit.reviewer("ann").await, kit.reviewer("bob").await);

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, time::Duration};
 
-use placet_core::{Kind, Record, RequestId, Time, show};
+use placet_core::{Kind, ProposalRecord, Record, RequestId, State, StepDecision, Time, show};
 use serde_json::{Map, Value};
 
 /// Text that should be safe to print already, drawn once more if it is not.
@@ -35,6 +35,9 @@ pub(crate) fn until(deadline: Time, now: Time) -> String {
 
 /// A request in one line: what it would do, never what the agent says about it.
 pub(crate) fn oneline(record: &Record) -> String {
+    if let Some(proposal) = record.proposal.as_ref().filter(|_| record.state == State::Pending) {
+        return replaced(proposal);
+    }
     let text = |text: &Option<String>| text.as_deref().map(show).unwrap_or_default();
     match record.kind {
         Kind::Action => record.arguments.as_ref().map_or_else(|| "(erased)".to_owned(), pairs),
@@ -45,6 +48,19 @@ pub(crate) fn oneline(record: &Record) -> String {
         Kind::Input => text(&record.question),
         Kind::Confirmation => text(&record.message),
     }
+}
+
+/// What a yes would do where somebody put a replacement on the table.
+fn replaced(proposal: &ProposalRecord) -> String {
+    let by = show(&proposal.by);
+    if let Some(arguments) = &proposal.arguments {
+        return format!("[edited by {by}] {}", pairs(arguments));
+    }
+    if let Some(steps) = &proposal.steps {
+        let step = |step: &StepDecision| format!("{} {}", step.decision, show(&step.id));
+        return format!("[steps by {by}] {}", steps.iter().map(step).collect::<Vec<_>>().join(", "));
+    }
+    format!("[answer by {by}] {}", proposal.answer.as_ref().map(compact).unwrap_or_default())
 }
 
 /// Arguments as `key=value`, in order.
@@ -99,6 +115,13 @@ mod tests {
         assert_eq!(oneline(&sample::action()), "files=[report.md, \"a b.txt\"] force=true");
         assert_eq!(oneline(&sample::plan()), "Clean the archive: list, delete, report");
         assert_eq!(oneline(&sample::input(json!({"type":"text"}))), "Which one?");
+        let mut replaced = sample::action();
+        replaced.proposal = serde_json::from_value(json!({"by": "bob", "decision": "edit", "digest": replaced.digest,
+            "at": replaced.created_at, "arguments": {"to": "Mallory", "amount": 9999}, "answer": null, "steps": null}))
+        .unwrap();
+        assert_eq!(oneline(&replaced), "[edited by bob] to=Mallory amount=9999", "what a yes would run");
+        replaced.state = State::Denied;
+        assert_eq!(oneline(&replaced), "files=[report.md, \"a b.txt\"] force=true");
     }
 
     #[test]

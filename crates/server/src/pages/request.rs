@@ -4,8 +4,8 @@
 use jiff::fmt::strtime;
 use maud::{Markup, html};
 use placet_core::{
-    AllOf, Body, DecisionWord, Display, Input, InputType, Needs, Preview, Request, Risk, State as Life, Time,
-    show,
+    AllOf, Body, DecisionWord, Digest, Display, Input, InputType, Needs, Preview, Request, Risk,
+    State as Life, Time, show,
 };
 
 use super::{html::layout, preview};
@@ -63,7 +63,13 @@ pub(super) fn draw(sight: &Sight<'_>, viewer: &Viewer, notice: Option<&Notice>) 
         }
         (deadline(request, state, sight.now))
         (why(request))
-        h2 { "Exactly what was asked" }
+        @if request.proposal.is_some() {
+            h2 { "Exactly what a yes would run" }
+            section { (replacement(sight)) }
+            h2 { "What was asked before it was replaced" }
+        } @else {
+            h2 { "Exactly what was asked" }
+        }
         section { (fields(sight)) }
         (words(sight))
         (votes(request))
@@ -140,17 +146,34 @@ fn needs(needs: &Needs) -> String {
 
 /// Everything the agent wrote but its own account of it.
 fn fields(sight: &Sight<'_>) -> Markup {
+    listed(sight, |pointer| pointer != "/summary" && !is_replacement(pointer), sight.request.digest)
+}
+
+/// What somebody put in its place: this is what a vote is about now.
+fn replacement(sight: &Sight<'_>) -> Markup {
+    let by = sight.request.proposal.as_ref().map(|proposal| proposal.by.as_str()).unwrap_or_default();
+    html! {
+        p { strong { (by) } " put this in the place of what was asked. An approval is an approval of this." }
+        (listed(sight, is_replacement, sight.request.current_digest()))
+    }
+}
+
+fn is_replacement(pointer: &str) -> bool {
+    pointer == "/proposal" || pointer.starts_with("/proposal/")
+}
+
+fn listed(sight: &Sight<'_>, which: impl Fn(&str) -> bool, digest: Digest) -> Markup {
     let Some(display) = sight.display else {
         return html! { p { "The content was erased." } };
     };
     html! {
         dl {
-            @for field in display.fields.iter().filter(|field| field.pointer != "/summary") {
+            @for field in display.fields.iter().filter(|field| which(&field.pointer)) {
                 dt.exact { (field.pointer) }
                 dd.exact { (field.text) }
             }
         }
-        p { "Digest " code { (sight.request.current_digest()) } }
+        p { "Digest " code { (digest) } }
     }
 }
 

@@ -261,6 +261,26 @@ fn what_an_agent_writes_stays_text_on_the_page() {
 }
 
 #[test]
+fn a_replacement_on_the_table_is_shown_as_what_a_yes_would_run() {
+    on_sqlite(async |server| {
+        let policy = "version = 1\n[needs.two]\npeople = 2\n[[rule]]\nname = \"all\"\neffect = \"hold\"\nneeds = \"two\"\n";
+        server.kit.put_policy(policy).await;
+        let ann = Browser::sign_in(server, "ann", &["reviewer"]).await;
+        let (path, record) = asked(server, action()).await;
+        let edit = json!({"decision": "edit", "digest": record["digest"], "version": record["version"],
+            "arguments": {"files": ["mallory.md"]}});
+        let decision = format!("/v1/requests/{}/decision", record["id"].as_str().unwrap());
+        server.reviewer("bob").await.post(&decision, edit).await.expect(200);
+        let page = ann.look(&path).await;
+        assert!(!page.contains("Exactly what was asked"), "{page}");
+        let runs = page.split("Exactly what a yes would run").nth(1).expect("a part of its own");
+        let (runs, asked) = runs.split_once("What was asked before it was replaced").expect("then the rest");
+        assert!(runs.contains("mallory.md") && !runs.contains("report.md") && runs.contains("bob"), "{runs}");
+        assert!(asked.contains("report.md"), "{asked}");
+    });
+}
+
+#[test]
 fn somebody_who_is_no_reviewer_sees_no_buttons_and_cannot_decide() {
     on_sqlite(async |server| {
         let (path, record) = asked(server, action()).await;
