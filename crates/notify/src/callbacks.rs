@@ -281,7 +281,7 @@ mod tests {
     use futures_util::StreamExt as _;
     use placet_core::Actor;
     use placet_egress::Rules;
-    use placet_gate::{Feed, NewEvent, SeenEvent};
+    use placet_gate::{Feed, SeenEvent};
     use placet_testkit::{Kit, both};
     use serde_json::json;
     use tokio::net::TcpListener;
@@ -309,17 +309,7 @@ mod tests {
     }
 
     async fn asked(kit: &Kit, ann: &Actor, url: &str) -> SeenEvent {
-        let body = json!({"kind": "confirmation", "session": "s", "message": "May I?", "context": {"answer_to": url}});
-        let event = NewEvent {
-            body: json!({"session_id": "s"}).to_string().into(),
-            source_app: "app".to_owned(),
-            session_id: "s".to_owned(),
-            hook_event_type: "HumanInTheLoop".to_owned(),
-            timestamp: 1,
-        };
-        let bot = kit.agent("bot").await;
-        let told = kit.gate().tell_and_ask(&bot, Kit::body(body), event, None).await.unwrap();
-        kit.gate().event(ann, told.id).await.unwrap()
+        kit.ask_in_an_event(&kit.agent("bot").await, ann, url).await
     }
 
     /// The news of the answer.

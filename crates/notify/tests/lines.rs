@@ -13,7 +13,7 @@ use std::{
 use futures_util::StreamExt as _;
 use placet_core::{Actor, AllOf, DecisionWord, Seat};
 use placet_egress::{Limits, Resolve, Resolved, Rules, Sockets};
-use placet_gate::{NewEvent, Notice, SeenEvent};
+use placet_gate::{Notice, SeenEvent};
 use placet_notify::Callbacks;
 use placet_testkit::{Backend, Kit, both, found, soon};
 use serde_json::{Value, json};
@@ -150,16 +150,7 @@ impl Scene {
 
     /// A question whose answer is awaited there.
     async fn asked(&self, url: &str) -> SeenEvent {
-        let body = json!({"kind": "confirmation", "session": "s", "message": "May I?", "context": {"answer_to": url}});
-        let event = NewEvent {
-            body: json!({"session_id": "s"}).to_string().into(),
-            source_app: "app".to_owned(),
-            session_id: "s".to_owned(),
-            hook_event_type: "HumanInTheLoop".to_owned(),
-            timestamp: 1,
-        };
-        let told = self.kit.gate().tell_and_ask(&self.bot, Kit::body(body), event, None).await.unwrap();
-        self.kit.gate().event(&self.ann, told.id).await.unwrap()
+        self.kit.ask_in_an_event(&self.bot, &self.ann, url).await
     }
 
     fn answering(&self, seen: &SeenEvent) -> Notice {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use placet_core::{Actor, Create, DecisionWord, KeyId, Request, RequestId, Role};
-use placet_gate::{Decision, Gate, GateError, NewKey, PersonSpec, Settings, Submitted};
+use placet_gate::{Decision, Gate, GateError, NewEvent, NewKey, PersonSpec, SeenEvent, Settings, Submitted};
 use placet_store::{Store, StoreError};
 use serde_json::{Map, Value, json};
 
@@ -224,6 +224,21 @@ impl Kit {
     /// Asks for an action that somebody must approve.
     pub async fn ask(&self, agent: &Actor) -> Arc<Request> {
         self.create(agent, action()).await.expect("an ordinary action can be asked for").request
+    }
+
+    /// Asks in an event whose answer is awaited at this address, as the reviewer sees it.
+    pub async fn ask_in_an_event(&self, agent: &Actor, reviewer: &Actor, url: &str) -> SeenEvent {
+        let body = json!({"kind": "confirmation", "session": "s", "message": "May I?", "context": {"answer_to": url}});
+        let event = NewEvent {
+            body: json!({"session_id": "s"}).to_string().into(),
+            source_app: "app".to_owned(),
+            session_id: "s".to_owned(),
+            hook_event_type: "HumanInTheLoop".to_owned(),
+            timestamp: 1,
+        };
+        let told = self.gate().tell_and_ask(agent, create(body), event, None).await;
+        let told = told.expect("an ordinary question can be asked");
+        self.gate().event(reviewer, told.id).await.expect("a reviewer sees it")
     }
 
     /// Asks for an action and has it approved.

@@ -8,15 +8,26 @@ use serde_json::Value;
 use super::world::World;
 use crate::program::binary;
 
+/// The program in the world's folder, which is the home folder too.
+fn program(world: &World) -> Command {
+    let mut command = Command::new(binary());
+    command.current_dir(world.folder.path()).env("HOME", world.folder.path());
+    for other in ["PLACET_URL", "CODEX_HOME", "XDG_CONFIG_HOME"] {
+        command.env_remove(other);
+    }
+    command
+}
+
+fn install(world: &World, agent: &str) {
+    let installed = program(world).args(["hook", "install", agent]).output().expect("it runs");
+    assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
+}
+
 fn doctor(world: &World, key: &str, args: &[&str]) -> (Option<i32>, Value) {
-    let output = Command::new(binary())
+    let output = program(world)
         .args(["--json", "doctor", "--give-up", "100ms", "--url", &world.url])
         .args(args)
-        .current_dir(world.folder.path())
-        .env("HOME", world.folder.path())
         .env("PLACET_TOKEN", key)
-        .env_remove("PLACET_URL")
-        .env_remove("CODEX_HOME")
         .output()
         .expect("it runs");
     let document = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| {
@@ -68,14 +79,7 @@ fn a_wrong_key_and_a_server_that_is_not_there_are_bad() {
 #[test]
 fn a_hook_that_codex_does_not_trust_as_it_is_now_is_bad() {
     let world = World::new();
-    let installed = Command::new(binary())
-        .args(["hook", "install", "codex"])
-        .current_dir(world.folder.path())
-        .env("HOME", world.folder.path())
-        .env_remove("CODEX_HOME")
-        .output()
-        .expect("it runs");
-    assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
+    install(&world, "codex");
     let (_, document) = doctor(&world, &world.agent, &["--agent", "codex"]);
     assert_eq!(verdict(&document, "hook codex"), "good", "{document}");
     let file = world.folder.path().join(".codex/hooks.json");
@@ -88,14 +92,7 @@ fn a_hook_that_codex_does_not_trust_as_it_is_now_is_bad() {
 #[test]
 fn a_plugin_that_opencode_can_do_without_is_bad() {
     let world = World::new();
-    let installed = Command::new(binary())
-        .args(["hook", "install", "opencode"])
-        .current_dir(world.folder.path())
-        .env("HOME", world.folder.path())
-        .env_remove("XDG_CONFIG_HOME")
-        .output()
-        .expect("it runs");
-    assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
+    install(&world, "opencode");
     let plugin = world.folder.path().join(".opencode/plugin/placet.js");
     let lock = world.folder.path().join(".opencode/opencode.json");
     let (written, locked) =
