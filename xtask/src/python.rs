@@ -116,6 +116,8 @@ impl Pool {
     fn environment(&self, name: &str, wanted: &str, words: &[&str]) -> Result<PathBuf> {
         let python = self.python(name);
         let stamp = self.folder.join(name).join("wanted");
+        // An environment that was copied along with its folder has the SDK of the place it came from.
+        let wanted = format!("{}\n{wanted}", self.folder.display());
         if fs::read_to_string(&stamp).is_ok_and(|there| there == wanted) && python.is_file() {
             return Ok(python);
         }

@@ -56,6 +56,10 @@ pub struct By {
 /// What happened: to a request, or to keys, people and the ledger itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every entry is about a request: a box would cost each of them"
+)]
 pub enum Data {
     /// To a request.
     Request(Event),

@@ -274,7 +274,7 @@ fn a_standing_yes_ends_with_the_credential_it_was_given_with_unless_that_is_kept
             scope: Scope::Exact {},
             uses: 1,
             created_at: NOW,
-            expires_at: NOW.plus(Duration::from_secs(60)),
+            expires_at: NOW.plus(Duration::from_mins(1)),
             request: RequestId::new(u64::from(n), [n; 10]),
             key,
             session,

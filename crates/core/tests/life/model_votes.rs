@@ -133,7 +133,8 @@ impl Story {
         }
         // Whoever was asked and let the time pass can still say no.
         let was_asked = || self.needs_before().iter().any(|needs| eligible(needs, by, world));
-        if !eligible(&needs, by, world) && !(vote.word == DecisionWord::Deny && was_asked()) {
+        let may_deny = || vote.word == DecisionWord::Deny && was_asked();
+        if !eligible(&needs, by, world) && !may_deny() {
             return Some("not_eligible");
         }
         if vote.word == DecisionWord::Deny {

@@ -119,7 +119,7 @@ mod tests {
         replaced.proposal = serde_json::from_value(json!({"by": "bob", "decision": "edit", "digest": replaced.digest,
             "at": replaced.created_at, "arguments": {"to": "Mallory", "amount": 9999}, "answer": null, "steps": null}))
         .unwrap();
-        assert_eq!(oneline(&replaced), "[edited by bob] to=Mallory amount=9999", "what a yes would run");
+        assert_eq!(oneline(&replaced), "[edited by bob] amount=9999 to=Mallory", "what a yes would run");
         replaced.state = State::Denied;
         assert_eq!(oneline(&replaced), "files=[report.md, \"a b.txt\"] force=true");
     }

@@ -121,8 +121,10 @@ fn an_address_that_cannot_be_used_is_named_in_one_sentence() {
     });
 }
 
+type Deed = fn(&std::path::Path);
+
 /// What can happen to the folder of a running server.
-const DEEDS: [(&str, fn(&std::path::Path)); 4] = [
+const DEEDS: [(&str, Deed); 4] = [
     ("moved", |data| std::fs::rename(data, data.with_extension("moved")).unwrap()),
     ("removed", |data| std::fs::remove_dir_all(data).unwrap()),
     ("replaced", |data| {

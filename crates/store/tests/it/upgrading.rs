@@ -1,6 +1,6 @@
 //! A database of version 0.2.0: it verifies as it is, is upgraded, and verifies to the same head.
 
-use std::{path::Path, process::Command, sync::Arc};
+use std::{fmt::Write as _, path::Path, process::Command, sync::Arc};
 
 use placet_core::{Role, Voided};
 use placet_store::Store;
@@ -41,7 +41,7 @@ fn inserts(dump: &str) -> String {
         };
         for row in lines.by_ref().take_while(|row| *row != "\\.") {
             let values: Vec<String> = row.split('\t').map(literal).collect();
-            sql.push_str(&format!("INSERT INTO {into} VALUES ({});\n", values.join(", ")));
+            writeln!(sql, "INSERT INTO {into} VALUES ({});", values.join(", ")).unwrap();
         }
     }
     // The dump leaves the search path empty.
