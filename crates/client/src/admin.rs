@@ -1,8 +1,8 @@
 //! Keys, people, the ledger and the server's own health.
 
-use placet_core::{Digest, KeyId, Role, Time};
+use placet_core::{Digest, Freeze, FreezeId, KeyId, Role, Time};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{Client, Error, http::Call};
 
@@ -115,6 +115,37 @@ impl Client {
     pub async fn revoke_key(&self, id: KeyId, keep_votes: bool) -> Result<(), Error> {
         let call = Call::delete(self.at(&format!("/v1/keys/{id}")));
         let call = if keep_votes { call.query("keep_votes", "true") } else { call };
+        self.send::<Value>(&call).await.map(drop)
+    }
+
+    /// Stops an agent, a tool or, without either, everything.
+    pub async fn freeze(
+        &self,
+        agent: Option<&str>,
+        tool: Option<&str>,
+        reason: &str,
+    ) -> Result<Freeze, Error> {
+        let mut body = json!({ "reason": reason });
+        match (agent, tool) {
+            (None, None) => body["all"] = json!(true),
+            (agent, tool) => {
+                body["agent"] = json!(agent);
+                body["tool"] = json!(tool);
+            }
+        }
+        self.send(&Call::post(self.at("/v1/freeze"), &body, None)?).await
+    }
+
+    /// What is stopped.
+    pub async fn freezes(&self) -> Result<Vec<Freeze>, Error> {
+        let answer: Value = self.send(&Call::get(self.at("/v1/freeze"))).await?;
+        let items = answer.get("items").cloned().unwrap_or(answer);
+        serde_json::from_value(items).map_err(|error| self.protocol(error.to_string()))
+    }
+
+    /// Lets it go on.
+    pub async fn unfreeze(&self, id: FreezeId) -> Result<(), Error> {
+        let call = Call::delete(self.at(&format!("/v1/freeze/{id}")));
         self.send::<Value>(&call).await.map(drop)
     }
 

@@ -6,8 +6,8 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Agent, Directory, Grant, GrantId, GrantKey, Key, KeyId, OPEN_REVIEWER, Role, SessionEnd, SessionId, Time,
-    Via, Voided, names::valid_name,
+    Agent, Directory, Freeze, FreezeId, Grant, GrantId, GrantKey, Key, KeyId, OPEN_REVIEWER, Role,
+    SessionEnd, SessionId, Time, Via, Voided, names::valid_name,
 };
 
 /// A command about keys, people, policy or standing yeses.
@@ -70,6 +70,16 @@ pub enum AdminCommand {
     RevokeGrant {
         /// Which.
         id: GrantId,
+    },
+    /// Stop an agent, a tool, or everything.
+    Freeze {
+        /// The whole of it.
+        freeze: Box<Freeze>,
+    },
+    /// Let it go on.
+    Unfreeze {
+        /// Which.
+        id: FreezeId,
     },
     /// Make a link with which a person signs in once.
     CreateLink {
@@ -213,6 +223,18 @@ pub enum AdminEvent {
         /// Which.
         id: GrantId,
     },
+    /// Somebody pressed the stop switch.
+    #[serde(rename = "freeze.set")]
+    FreezeSet {
+        /// The whole of it.
+        freeze: Box<Freeze>,
+    },
+    /// What was stopped goes on.
+    #[serde(rename = "freeze.lifted")]
+    FreezeLifted {
+        /// Which.
+        id: FreezeId,
+    },
     /// A one-time link was made; the one before it stops working.
     #[serde(rename = "link.created")]
     LinkCreated {
@@ -271,6 +293,8 @@ impl AdminEvent {
             Self::PolicyPut { .. } => "policy.put",
             Self::GrantCreated { .. } => "grant.created",
             Self::GrantRevoked { .. } => "grant.revoked",
+            Self::FreezeSet { .. } => "freeze.set",
+            Self::FreezeLifted { .. } => "freeze.lifted",
             Self::LinkCreated { .. } => "link.created",
             Self::SessionOpened { .. } => "session.opened",
             Self::SessionEnded { .. } => "session.ended",
@@ -332,6 +356,15 @@ pub enum AdminRefusal {
         /// What is in force; none while it is the built-in one.
         active: Option<String>,
     },
+    /// There is no such freeze.
+    #[error("no such freeze: it was lifted, or never was")]
+    NoFreeze,
+    /// A freeze needs a reason that everybody can read.
+    #[error("`reason` must be 1 to {0} bytes of text that can be read")]
+    BadReason(usize),
+    /// Freezes are held in memory and therefore bounded.
+    #[error("there are {0} freezes, which is the limit: lift some")]
+    TooManyFreezes(usize),
     /// There is no such standing yes.
     #[error("no such standing approval")]
     NoGrant,
@@ -450,6 +483,16 @@ impl Directory {
                     return Err(AdminRefusal::NoGrant);
                 }
                 Ok(AdminEvent::GrantRevoked { id: *id })
+            }
+            AdminCommand::Freeze { freeze } => {
+                self.may_freeze(freeze)?;
+                Ok(AdminEvent::FreezeSet { freeze: Box::new(Freeze { at: now, ..(**freeze).clone() }) })
+            }
+            AdminCommand::Unfreeze { id } => {
+                if !self.freezes.contains_key(id) {
+                    return Err(AdminRefusal::NoFreeze);
+                }
+                Ok(AdminEvent::FreezeLifted { id: *id })
             }
         }
     }
@@ -600,6 +643,12 @@ impl Directory {
                 self.grants.insert(grant.id, Arc::new((**grant).clone()));
             }
             AdminEvent::GrantRevoked { id } => self.keep_grants(|grant| grant.id != *id),
+            AdminEvent::FreezeSet { freeze } => {
+                self.freezes.insert(freeze.id, Arc::new((**freeze).clone()));
+            }
+            AdminEvent::FreezeLifted { id } => {
+                self.freezes.remove(id);
+            }
             AdminEvent::LinkCreated { .. }
             | AdminEvent::SessionOpened { .. }
             | AdminEvent::SessionEnded { .. }

@@ -166,6 +166,11 @@ fn submit(submit: &Submit, actor: &Actor, cx: &Context<'_>) -> Applied {
     let spec = &submit.spec;
     let kind = spec.body.kind();
     let (verdict, grant) = standing(submit, &actor.name, cx);
+    // While it is frozen nothing passes by itself: neither by policy nor by what somebody said in advance.
+    let (verdict, grant) = match cx.directory.frozen(&actor.name, spec.body.tool()) {
+        Some(freeze) if verdict.effect == Effect::Allow => (freeze.holds(verdict), None),
+        _ => (verdict, grant),
+    };
     let state = match (verdict.effect, kind) {
         (Effect::Deny, _) => State::Denied,
         // A question is for a person; policy cannot answer it.
@@ -266,6 +271,12 @@ fn claim(request: &Request, claim: &Claim, actor: &Actor, cx: &Context<'_>) -> A
     }
     if request.agent != actor.name {
         return Applied::refused(Refusal::NotFound);
+    }
+    // Also for whoever lost the answer to a claim: what has not begun to run must not begin now.
+    if matches!(request.state, State::Approved | State::Claimed)
+        && let Some(freeze) = cx.directory.frozen(&request.agent, request.tool.as_deref())
+    {
+        return Applied::refused(freeze.refusal());
     }
     match (request.state, &request.claim) {
         (State::Approved, _) if request.permit => match passed(request, cx.now) {

@@ -8,8 +8,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Grant, GrantId, GrantKey, KeyId, OPEN_REVIEWER, RequestId, Role, Session, SessionId, Time, Vote,
-    names::skeleton,
+    Freeze, FreezeId, Grant, GrantId, GrantKey, KeyId, OPEN_REVIEWER, RequestId, Role, Session, SessionId,
+    Time, Vote, names::skeleton,
 };
 
 /// A person: may hold several roles and belong to several teams.
@@ -69,6 +69,8 @@ pub struct Directory {
     pub owned: HashMap<String, BTreeSet<KeyId>>,
     /// What counts no more, since when. Kept for as long as a vote can live.
     pub voided: BTreeMap<Voided, Time>,
+    /// What is stopped.
+    pub freezes: BTreeMap<FreezeId, Arc<Freeze>>,
     /// Which key a secret's SHA-256 belongs to.
     pub by_secret: HashMap<[u8; 32], KeyId>,
     /// The policy in force, by hash. None until one was put: the built-in one is in force then.

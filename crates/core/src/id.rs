@@ -96,6 +96,11 @@ id!(
     "ses_"
 );
 id!(
+    /// A freeze.
+    FreezeId,
+    "frz_"
+);
+id!(
     /// One delivery waiting in the outbox.
     OutboxId,
     "out_"

@@ -85,6 +85,16 @@ pub enum Refusal {
         /// Why.
         reasons: Vec<String>,
     },
+    /// Somebody pressed the stop switch.
+    #[error("{covered} is frozen, by `{by}`: {reason}. An admin can lift it")]
+    Frozen {
+        /// What is stopped, in words.
+        covered: String,
+        /// Who said stop.
+        by: String,
+        /// Why.
+        reason: String,
+    },
     /// Another policy is in force than the one that was asked; the gate asks again.
     #[error("the policy changed in this moment: try again")]
     PolicyChanged,
@@ -120,6 +130,7 @@ impl Refusal {
             Self::AlreadyReported => "already_reported",
             Self::NotUnknown => "not_unknown",
             Self::PolicyDenied { .. } => "policy_denied",
+            Self::Frozen { .. } => "frozen",
             Self::PolicyChanged => "policy_changed",
             Self::NotApplied => "not_applied",
             Self::PendingCap(_) => "pending_cap",

@@ -9,6 +9,7 @@ mod events;
 mod explain;
 mod feed;
 mod figures;
+mod freezes;
 mod gate;
 mod grants;
 mod history;
@@ -40,6 +41,7 @@ pub use events::{EventRetention, Told, answer as event_answer, status as event_s
 pub use explain::{Explained, Preview};
 pub use feed::Feed;
 pub use figures::{Deciders, Decisions, Depth, Figures, Now, ReviewerFigures, Speed, Speeds};
+pub use freezes::NewFreeze;
 pub use gate::{Gate, Settings};
 pub use grants::{GrantView, Remember, RememberScope};
 pub use history::{Happened, History, Similar};

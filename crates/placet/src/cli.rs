@@ -113,6 +113,13 @@ pub(crate) enum Command {
     Reassign(ReassignArgs),
     /// Settle an outcome that nobody reported
     Resolve(ResolveArgs),
+    /// Stop an agent, a tool or everything: nothing of it is allowed, approved or claimed any more
+    Freeze(FreezeArgs),
+    /// Let what was frozen go on (needs an admin key)
+    Unfreeze {
+        /// Which, as `placet freeze` lists it; everything without it
+        id: Option<String>,
+    },
     /// Write, check, try and put policies: what passes, what waits and for whom
     #[command(subcommand)]
     Policy(PolicyCommand),
@@ -192,6 +199,32 @@ pub(crate) enum LogFormat {
     Text,
     /// One JSON object a line.
     Json,
+}
+
+/// Stop.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  placet freeze                                             what is frozen
+  placet freeze --all --reason 'something is wrong with the payments'
+  placet freeze --agent billing-bot --reason 'it repeats itself'
+  placet freeze --tool payments.transfer --reason 'bank holiday'
+  placet unfreeze frz_...
+
+Pending requests stay and can be read and denied. Whoever decides can freeze; lifting it needs an admin.")]
+pub(crate) struct FreezeArgs {
+    /// Calls of this agent
+    #[arg(long, value_name = "NAME", conflicts_with = "all")]
+    pub(crate) agent: Option<String>,
+    /// Calls of this tool
+    #[arg(long, value_name = "TOOL", conflicts_with = "all")]
+    pub(crate) tool: Option<String>,
+    /// Everything
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Why; everybody can read it
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
 }
 
 /// Keys.

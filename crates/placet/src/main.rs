@@ -111,6 +111,8 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Revoke(args) => verbs::later::revoke(&context, args).await?,
         Command::Reassign(args) => verbs::later::reassign(&context, args).await?,
         Command::Resolve(args) => verbs::later::resolve(&context, args).await?,
+        Command::Freeze(args) => verbs::freeze::run(&context, &args).await?,
+        Command::Unfreeze { id } => verbs::freeze::lift(&context, id.as_deref()).await?,
         Command::Key(KeyCommand::List) => verbs::keys::list(&context).await?,
         Command::Key(KeyCommand::Revoke { id, keep_votes }) => {
             verbs::keys::revoke(&context, &id, keep_votes).await?

@@ -20,6 +20,7 @@ pub(crate) mod answer;
 pub(crate) mod decide;
 pub(crate) mod edit;
 pub(crate) mod find;
+pub(crate) mod freeze;
 pub(crate) mod grants;
 mod group;
 pub(crate) mod inbox;

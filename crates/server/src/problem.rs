@@ -146,6 +146,7 @@ impl Problem {
             | Refusal::NotEligible
             | Refusal::WrongPermit => StatusCode::FORBIDDEN,
             Refusal::PendingCap(_) => StatusCode::TOO_MANY_REQUESTS,
+            Refusal::Frozen { .. } => StatusCode::LOCKED,
             _ => StatusCode::CONFLICT,
         };
         let record = request.filter(|_| status == StatusCode::CONFLICT).map(|request| (request, now));
@@ -185,6 +186,7 @@ impl Problem {
             AdminRefusal::NoKey
             | AdminRefusal::NoPerson
             | AdminRefusal::NoGrant
+            | AdminRefusal::NoFreeze
             | AdminRefusal::NoSession => Self::not_found(),
             AdminRefusal::BadLink => Self::new(StatusCode::UNAUTHORIZED, "bad_link", detail),
             AdminRefusal::BadCredentials => Self::new(StatusCode::UNAUTHORIZED, "bad_credentials", detail),
@@ -194,6 +196,10 @@ impl Problem {
             AdminRefusal::StalePolicy { .. } => Self::new(StatusCode::CONFLICT, "stale_policy", detail),
             AdminRefusal::TooManyGrants(_) => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_grants", detail)
+            }
+            AdminRefusal::BadReason(_) => Self::unprocessable("invalid", "/reason", detail),
+            AdminRefusal::TooManyFreezes(_) => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_freezes", detail)
             }
             AdminRefusal::LooksLike { .. } => Self::new(StatusCode::CONFLICT, "looks_like", detail),
             AdminRefusal::OtherKind(_) => Self::new(StatusCode::CONFLICT, "other_kind", detail),

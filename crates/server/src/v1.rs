@@ -2,6 +2,7 @@
 
 pub(crate) mod decisions;
 pub(crate) mod export;
+pub(crate) mod freeze;
 pub(crate) mod grants;
 pub(crate) mod history;
 pub(crate) mod keys;

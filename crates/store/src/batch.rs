@@ -232,6 +232,9 @@ impl Batch {
         if planted("stolen-votes-count") {
             Arc::make_mut(&mut directory).voided.clear();
         }
+        if planted("freeze-is-ignored") {
+            Arc::make_mut(&mut directory).freezes.clear();
+        }
         let cx = Context { now: self.now, directory: &directory, pending, trust, used: &used };
         let applied = apply(before.as_deref(), command, actor, &cx);
         let mut request = before.clone();

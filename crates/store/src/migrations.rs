@@ -11,6 +11,7 @@ pub(crate) const SQLITE: &[Migration] = &[
     (5, include_str!("../migrations/sqlite/0005_events.sql")),
     (6, include_str!("../migrations/sqlite/0006_notes.sql")),
     (7, include_str!("../migrations/sqlite/0007_credentials.sql")),
+    (8, include_str!("../migrations/sqlite/0008_freezes.sql")),
 ];
 pub(crate) const POSTGRES: &[Migration] = &[
     (1, include_str!("../migrations/postgres/0001_gate.sql")),
@@ -20,10 +21,11 @@ pub(crate) const POSTGRES: &[Migration] = &[
     (5, include_str!("../migrations/postgres/0005_events.sql")),
     (6, include_str!("../migrations/postgres/0006_notes.sql")),
     (7, include_str!("../migrations/postgres/0007_credentials.sql")),
+    (8, include_str!("../migrations/postgres/0008_freezes.sql")),
 ];
 
 /// The newest format that this program knows; both databases are always at the same.
-pub(crate) const KNOWN: i64 = 7;
+pub(crate) const KNOWN: i64 = 8;
 
 /// The first format with policies, standing yeses and trust.
 pub(crate) const POLICY: i64 = 2;
@@ -33,6 +35,9 @@ pub(crate) const SIGN_IN: i64 = 3;
 
 /// The first format that knows owners of keys and voided credentials.
 pub(crate) const CREDENTIALS: i64 = 7;
+
+/// The first format with freezes.
+pub(crate) const FREEZES: i64 = 8;
 
 #[cfg(test)]
 mod tests {

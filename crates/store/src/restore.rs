@@ -88,6 +88,7 @@ pub(crate) const TABLES: &[(&str, &[(&str, Column)])] = {
             ],
         ),
         ("voided", &[("kind", Text), ("name", Text), ("at", Int)]),
+        ("freezes", &[("id", Text), ("data", Text)]),
         (
             "outbox",
             &[

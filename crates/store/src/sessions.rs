@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use placet_core::{AdminCommand, Directory, Session, SessionId, Time, Voided};
+use placet_core::{AdminCommand, Directory, Freeze, FreezeId, Session, SessionId, Time, Voided};
 
 /// A session with what changes about it without an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,12 +47,28 @@ pub(crate) struct SignIns {
     /// Credentials that count no more, and those that are so old that nothing given with them can live.
     pub(crate) voided: Vec<(Voided, Time)>,
     pub(crate) forgotten: Vec<Voided>,
+    /// What was stopped, and what goes on.
+    pub(crate) frozen: Vec<Arc<Freeze>>,
+    pub(crate) lifted: Vec<FreezeId>,
 }
 
 impl SignIns {
     pub(crate) fn is_empty(&self) -> bool {
-        let Self { ended, gone_links, gone_passwords, opened, links, passwords, voided, forgotten } = self;
+        let Self {
+            ended,
+            gone_links,
+            gone_passwords,
+            opened,
+            links,
+            passwords,
+            voided,
+            forgotten,
+            frozen,
+            lifted,
+        } = self;
         ended.is_empty()
+            && frozen.is_empty()
+            && lifted.is_empty()
             && voided.is_empty()
             && forgotten.is_empty()
             && gone_links.is_empty()
@@ -72,6 +88,9 @@ impl SignIns {
         let new = after.voided.iter().filter(|(what, at)| before.voided.get(what) != Some(at));
         self.voided.extend(new.map(|(what, at)| (what.clone(), *at)));
         self.forgotten.extend(before.voided.keys().filter(|what| !after.voided.contains_key(what)).cloned());
+        let new = after.freezes.iter().filter(|(id, _)| !before.freezes.contains_key(id));
+        self.frozen.extend(new.map(|(_, freeze)| freeze.clone()));
+        self.lifted.extend(before.freezes.keys().filter(|id| !after.freezes.contains_key(id)));
     }
 
     /// Takes over what a command that went ahead brought along and the ledger must not know.
@@ -138,6 +157,18 @@ pub(crate) fn attach_voided(
     Ok(())
 }
 
+/// Puts freezes into the directory.
+pub(crate) fn attach_freezes(
+    directory: &mut Directory,
+    rows: impl IntoIterator<Item = String>,
+) -> Result<(), crate::StoreError> {
+    for data in rows {
+        let freeze: Freeze = serde_json::from_str(&data)?;
+        directory.freezes.insert(freeze.id, Arc::new(freeze));
+    }
+    Ok(())
+}
+
 /// Puts sessions, links and passwords into the directory.
 pub(crate) fn attach(
     directory: &mut Directory,
@@ -165,3 +196,5 @@ pub(crate) const LINKS: &str = "SELECT name, token, expires_at FROM links";
 pub(crate) const PASSWORDS: &str = "SELECT name, hash FROM passwords";
 /// Credentials that count no more.
 pub(crate) const VOIDED: &str = "SELECT kind, name, at FROM voided";
+/// What is stopped.
+pub(crate) const FROZEN: &str = "SELECT data FROM freezes";

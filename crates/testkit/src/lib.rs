@@ -21,6 +21,7 @@ mod place;
 mod program;
 mod run;
 mod server;
+mod twins;
 mod wait;
 
 pub use clock::FakeClock;
@@ -32,4 +33,5 @@ pub use place::{Backend, Held, Place};
 pub use program::{Program, command_line, printed_json};
 pub use run::block_on;
 pub use server::Server;
+pub use twins::each_is_caught;
 pub use wait::{found, soon, until};

@@ -11,6 +11,7 @@ export const keys = {
   policy: ["policy"] as const,
   policyVersion: (hash: string) => ["policy", hash] as const,
   grants: ["grants"] as const,
+  freezes: ["freezes"] as const,
   people: ["people"] as const,
   keyList: ["keys"] as const,
   ledger: ["ledger"] as const,

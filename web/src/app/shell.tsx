@@ -6,13 +6,14 @@ import { onSignedOut } from "@/api/client";
 import { keys } from "@/api/keys";
 import { retryNow, startLive, useLive } from "@/api/live";
 import type { QueueData } from "@/api/queue";
-import { useMe, useSession, useSignOut } from "@/api/session";
+import { useHasRole, useMe, useSession, useSignOut } from "@/api/session";
 import { cx } from "@/lib/cx";
 import { drafts } from "@/lib/drafts";
 import { strings } from "@/strings";
 import { Button, EmptyState, ErrorState, Icon, type IconName, Loading, useToast } from "@/ui";
 import { useTabBadge } from "./badge";
 import { useCommands } from "./commands";
+import { FreezeDialog, Frozen } from "./freeze";
 import { Help } from "./help";
 import { modKey, useKeys } from "./keys";
 import { Palette } from "./palette";
@@ -73,6 +74,8 @@ function Frame() {
   const path = useRouterState({ select: (state) => state.location.pathname });
   const [palette, setPalette] = useState(false);
   const [help, setHelp] = useState(false);
+  const [freezing, setFreezing] = useState(false);
+  const [reviewer, admin] = [useHasRole("reviewer"), useHasRole("admin")];
   const [theme, setTheme] = useTheme();
   const signOut = useSignOut();
   const place = PLACES.find((one) => path.startsWith(one.to));
@@ -122,6 +125,16 @@ function Frame() {
       keys: "?",
       run: () => setHelp(true),
     },
+    ...(reviewer || admin
+      ? [
+          {
+            id: "freeze",
+            label: strings.freeze.command,
+            group: strings.nav.settings,
+            run: () => setFreezing(true),
+          },
+        ]
+      : []),
     {
       id: "sign-out",
       label: strings.nav.signOut,
@@ -135,9 +148,15 @@ function Frame() {
       <a className={css.skip} href="#main">
         {strings.nav.skip}
       </a>
-      <Nav pending={pending} openPalette={() => setPalette(true)} openHelp={() => setHelp(true)} />
+      <Nav
+        pending={pending}
+        openPalette={() => setPalette(true)}
+        openHelp={() => setHelp(true)}
+        openFreeze={reviewer || admin ? () => setFreezing(true) : null}
+      />
       <div className={css.main}>
         <Connection />
+        <Frozen />
         <main id="main" className={css.content} tabIndex={-1}>
           <Outlet />
         </main>
@@ -145,6 +164,7 @@ function Frame() {
       <UndoBar />
       <Palette open={palette} onClose={() => setPalette(false)} />
       <Help open={help} onClose={() => setHelp(false)} />
+      {freezing ? <FreezeDialog onClose={() => setFreezing(false)} /> : null}
     </div>
   );
 }
@@ -159,7 +179,13 @@ function Count({ pending }: { pending: number }) {
   );
 }
 
-function Nav(props: { pending: number; openPalette(): void; openHelp(): void }) {
+function Nav(props: {
+  pending: number;
+  openPalette(): void;
+  openHelp(): void;
+  /** Not for those who do not decide. */
+  openFreeze: (() => void) | null;
+}) {
   const me = useMe();
   const [theme, setTheme] = useTheme();
   const [more, setMore] = useState(false);
@@ -205,6 +231,12 @@ function Nav(props: { pending: number; openPalette(): void; openHelp(): void }) 
         <Button look="quiet" size="small" onClick={props.openHelp} hotkey="?">
           {strings.keys.title}
         </Button>
+        {props.openFreeze ? (
+          <Button look="quiet" size="small" onClick={props.openFreeze}>
+            <Icon name="warning" size={16} />
+            {strings.freeze.title}
+          </Button>
+        ) : null}
         <div className={css.me}>
           <Link to="/settings" className={css.meName}>
             <span className={css.avatar} aria-hidden>

@@ -55,6 +55,30 @@ export const common = {
     notFoundText: "The address may be mistyped, or the page was moved.",
     toQueue: "Go to the queue",
   },
+  freeze: {
+    title: "Stop everything",
+    command: "Stop an agent, a tool or everything",
+    explained:
+      "From the moment you press the button nothing of it is allowed, approved or claimed, on every server. What is pending stays and can be read and denied. An admin lifts it.",
+    reason: "Why",
+    reasonHint: "Everybody can read it.",
+    agent: "Only this agent",
+    tool: "Only this tool",
+    scopeHint: "Leave it empty to stop all of them.",
+    stop: (agent: string, tool: string) =>
+      agent && tool ? `Stop ${tool} of ${agent}` : agent || tool ? `Stop ${agent || tool}` : "Stop everything",
+    frozen: (agent: string | null, tool: string | null) =>
+      agent && tool
+        ? `The tool ${tool} of the agent ${agent} is frozen.`
+        : agent
+          ? `The agent ${agent} is frozen.`
+          : tool
+            ? `The tool ${tool} is frozen.`
+            : "Everything is frozen.",
+    by: (name: string) => `By ${name}:`,
+    lift: "Lift it",
+    askAdmin: "An admin can lift it.",
+  },
   theme: {
     label: "Colours",
     system: "As the system",

@@ -87,6 +87,14 @@ fn every_event_has_its_name_on_the_wire() {
         session: None,
     };
     let session = SessionId::new(1, [1; 10]);
+    let freeze = Freeze {
+        id: FreezeId::new(1, [1; 10]),
+        agent: None,
+        tool: None,
+        by: name(),
+        reason: "why".to_owned(),
+        at: NOW,
+    };
     for (event, expected) in [
         (AdminEvent::Opened {}, "ledger.opened"),
         (AdminEvent::Restored { from: "e1".to_owned() }, "ledger.restored"),
@@ -100,6 +108,8 @@ fn every_event_has_its_name_on_the_wire() {
         (AdminEvent::PolicyPut { hash: "h".to_owned(), source: "s".to_owned() }, "policy.put"),
         (AdminEvent::GrantCreated { grant: Box::new(grant) }, "grant.created"),
         (AdminEvent::GrantRevoked { id: GrantId::new(1, [1; 10]) }, "grant.revoked"),
+        (AdminEvent::FreezeSet { freeze: Box::new(freeze) }, "freeze.set"),
+        (AdminEvent::FreezeLifted { id: FreezeId::new(1, [1; 10]) }, "freeze.lifted"),
         (AdminEvent::LinkCreated { name: name(), expires_at: NOW }, "link.created"),
         (
             AdminEvent::SessionOpened { id: session, name: name(), via: Via::Link, expires_at: NOW },

@@ -5,6 +5,7 @@ mod deadlines;
 mod deciding;
 mod escalating;
 mod feeds;
+mod freezing;
 mod kinds;
 mod notes;
 mod open;

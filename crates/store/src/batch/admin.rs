@@ -40,6 +40,8 @@ impl Batch {
                 let own = self.directory.sessions.get(id).is_some_and(|session| session.name == actor.name);
                 role == Role::Admin || (role != Role::Agent && own)
             }
+            // Whoever may say no to one call may say stop to all of them; letting them go on is for an admin.
+            AdminCommand::Freeze { .. } => matches!(role, Role::Admin | Role::Reviewer),
             // A password is its person's own, and set by the owner of the database.
             AdminCommand::SetPassword { name, .. } => *name == actor.name || *actor == Actor::system(),
             // Whoever signs in is nobody yet: what they show is checked below.

@@ -20,11 +20,11 @@ use crate::{
     Figure, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError, StoredSession, Waiting,
     backend::HeadRow,
     figures::figure,
-    migrations::{CREDENTIALS, POLICY, SIGN_IN},
+    migrations::{CREDENTIALS, FREEZES, POLICY, SIGN_IN},
     policies,
     read::{Between, Bind, groups_sql, list_sql, page},
     rows::{self, bytes32, int, parse, uint},
-    sessions::{self, LINKS, PASSWORDS, SESSIONS, VOIDED},
+    sessions::{self, FROZEN, LINKS, PASSWORDS, SESSIONS, VOIDED},
     tail::News,
     verify::TableRow,
 };
@@ -141,9 +141,10 @@ impl PostgresReaders {
             since(SIGN_IN, LINKS),
             since(SIGN_IN, PASSWORDS),
             since(CREDENTIALS, VOIDED),
+            since(FREEZES, FROZEN),
         ];
         let statements = statements.map(|sql| typed(&client, sql, vec![])).into();
-        let [heads, rows @ ..]: [Vec<Row>; 9] = snapshot(&client, statements).await?;
+        let [heads, rows @ ..]: [Vec<Row>; 10] = snapshot(&client, statements).await?;
         Ok((session::head(one(&heads)?)?.principals_seq, directory(&rows)?))
     }
 
@@ -486,12 +487,12 @@ fn stored(row: &Row) -> Result<StoredSession, StoreError> {
 }
 
 /// What the directory is read with, in the order of [`directory`].
-pub(super) const DIRECTORY: [&str; 8] =
-    [PRINCIPALS, KEYS, POLICY_IN_FORCE, GRANTS, SESSIONS, LINKS, PASSWORDS, VOIDED];
+pub(super) const DIRECTORY: [&str; 9] =
+    [PRINCIPALS, KEYS, POLICY_IN_FORCE, GRANTS, SESSIONS, LINKS, PASSWORDS, VOIDED, FROZEN];
 
 /// The directory from the rows of [`DIRECTORY`].
-pub(super) fn directory(rows: &[Vec<Row>; 8]) -> Result<Directory, StoreError> {
-    let [principals, keys, policy, grants, signed_in, links, passwords, voided] = rows;
+pub(super) fn directory(rows: &[Vec<Row>; 9]) -> Result<Directory, StoreError> {
+    let [principals, keys, policy, grants, signed_in, links, passwords, voided, frozen] = rows;
     let principals = principals.iter().map(|row| Ok((read(row, 0)?, read(row, 1)?, read(row, 2)?)));
     let keys = keys.iter().map(|row| {
         let key = Key {
@@ -521,5 +522,7 @@ pub(super) fn directory(rows: &[Vec<Row>; 8]) -> Result<Directory, StoreError> {
     )?;
     let voided = voided.iter().map(|row| Ok((read(row, 0)?, read(row, 1)?, read(row, 2)?)));
     sessions::attach_voided(&mut directory, voided.collect::<Result<Vec<_>, StoreError>>()?)?;
+    let frozen = frozen.iter().map(|row| read(row, 0));
+    sessions::attach_freezes(&mut directory, frozen.collect::<Result<Vec<_>, StoreError>>()?)?;
     Ok(directory)
 }

@@ -101,6 +101,8 @@ statements! {
                  SET count = CASE WHEN trust.at <= $4 THEN 0 ELSE trust.count END + 1, at = excluded.at, seq = excluded.seq
                  WHERE $5 > trust.seq";
     take_trust = "UPDATE trust SET count = greatest(count - 1, 0) WHERE digest = $1";
+    cut_freezes = "DELETE FROM freezes WHERE id = ANY ($1)";
+    put_freeze = "INSERT INTO freezes (id, data) VALUES ($1, $2)";
     cut_voided = "DELETE FROM voided WHERE kind = $1 AND name = $2";
     put_voided = "INSERT INTO voided (kind, name, at) VALUES ($1, $2, $3)
                   ON CONFLICT (kind, name) DO UPDATE SET at = excluded.at";
@@ -244,7 +246,7 @@ impl Statements {
         self.rare(client, changes, &mut all)?;
         self.standing(client, changes, &mut all)?;
         if !changes.sign_ins.is_empty() {
-            self.sign_ins(client, changes, &mut all);
+            self.sign_ins(client, changes, &mut all)?;
         }
         if !changes.events.is_empty() {
             self.events(client, changes, &mut all);
@@ -425,7 +427,12 @@ impl Statements {
     }
 
     /// Sessions, one-time links and passwords: rarer still, and one at a time.
-    fn sign_ins<'a>(&'a self, client: &'a Client, changes: &'a Changes, all: &mut Vec<Statement<'a>>) {
+    fn sign_ins<'a>(
+        &'a self,
+        client: &'a Client,
+        changes: &'a Changes,
+        all: &mut Vec<Statement<'a>>,
+    ) -> Result<(), StoreError> {
         let rows = &changes.sign_ins;
         if !rows.ended.is_empty() {
             let ids: Vec<String> = rows.ended.iter().map(ToString::to_string).collect();
@@ -436,6 +443,14 @@ impl Statements {
         }
         if !rows.gone_passwords.is_empty() {
             all.push(send!(client, &self.cut_passwords, rows.gone_passwords));
+        }
+        if !rows.lifted.is_empty() {
+            let ids: Vec<String> = rows.lifted.iter().map(ToString::to_string).collect();
+            all.push(send!(client, &self.cut_freezes, ids));
+        }
+        for freeze in &rows.frozen {
+            let data = serde_json::to_string(&**freeze)?;
+            all.push(send!(client, &self.put_freeze, freeze.id.to_string(), data));
         }
         for what in &rows.forgotten {
             let (kind, name) = voided_columns(what);
@@ -465,6 +480,7 @@ impl Statements {
         for (name, hash) in &rows.passwords {
             all.push(send!(client, &self.put_password, name, &**hash));
         }
+        Ok(())
     }
 
     /// Keys, people and deliveries: not in every batch.

@@ -15,7 +15,7 @@ use crate::{
     Figure, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError, StoredSession, Waiting,
     backend::HeadRow,
     figures::figure,
-    migrations::{CREDENTIALS, POLICY, SIGN_IN},
+    migrations::{CREDENTIALS, FREEZES, POLICY, SIGN_IN},
     policies,
     read::{Between, Bind, groups_sql, list_sql, page},
     rows::{self, bytes32, int, parse, uint},
@@ -543,6 +543,11 @@ pub(super) fn directory(db: &Connection) -> Result<Directory, StoreError> {
         let mut find = db.prepare_cached(sessions::VOIDED)?;
         let voided = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
         sessions::attach_voided(&mut directory, voided.collect::<Result<Vec<_>, _>>()?)?;
+    }
+    if super::format(db)? >= FREEZES {
+        let mut find = db.prepare_cached(sessions::FROZEN)?;
+        let frozen = find.query_map([], |row| row.get(0))?.collect::<Result<Vec<_>, _>>()?;
+        sessions::attach_freezes(&mut directory, frozen)?;
     }
     Ok(directory)
 }

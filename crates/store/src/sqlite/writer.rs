@@ -329,6 +329,13 @@ impl SqliteWriter {
             )?
             .execute(params![kind, name, at.micros()])?;
         }
+        for id in &rows.lifted {
+            db.prepare_cached("DELETE FROM freezes WHERE id = ?1")?.execute([id.to_string()])?;
+        }
+        for freeze in &rows.frozen {
+            db.prepare_cached("INSERT INTO freezes (id, data) VALUES (?1, ?2)")?
+                .execute(params![freeze.id.to_string(), serde_json::to_string(&**freeze)?])?;
+        }
         for NewSession { session, secret, user_agent } in &rows.opened {
             let created = session.created_at.micros();
             db.prepare_cached(

@@ -197,3 +197,11 @@ fn a_folder_whose_first_start_did_not_finish_is_said_to_have_no_ledger() {
         assert!(error.contains("nothing was ever recorded"), "{error}");
     });
 }
+
+#[test]
+fn a_server_that_does_not_look_at_its_folder_is_caught() {
+    placet_testkit::each_is_caught(&[(
+        "folder-is-not-looked-at",
+        "files::nothing_is_acknowledged_once_the_data_folder_is_not_the_one_that_was_opened",
+    )]);
+}

@@ -10,7 +10,7 @@ use placet_a2a::{
     Operation, Seen, SeenTask, TaskState,
     pause::{self, Decided, Dialect, Pause},
 };
-use placet_core::{DecisionWord, ReportStatus, Request, State as Life, Time};
+use placet_core::{DecisionWord, Refusal, ReportStatus, Request, State as Life, Time};
 use placet_gate::{AttemptResult, Delivery, GateError};
 use serde_json::{Value, json};
 
@@ -272,6 +272,10 @@ impl Resume<'_> {
                 }
                 match self.state.gate.claim(&self.kept.actor(), request.id, Some(secret), None).await {
                     Ok(claimed) => (Decided::Approved, Some(claimed.permit)),
+                    // Not a no: it is told once the freeze is lifted, if that is in time.
+                    Err(error @ GateError::Refused { refusal: Refusal::Frozen { .. }, .. }) => {
+                        return Err(error);
+                    }
                     Err(GateError::Refused { .. }) => no("the approval was taken back or is used up"),
                     Err(error) => return Err(error),
                 }
@@ -434,7 +438,13 @@ impl Resume<'_> {
         for request in &self.requests {
             let used = matches!(request.state_at(self.state.gate.now()), Life::Approved | Life::Claimed);
             let claimed = if used {
-                self.state.gate.claim(&self.kept.actor(), request.id, Some(&secret), None).await.ok()
+                match self.state.gate.claim(&self.kept.actor(), request.id, Some(&secret), None).await {
+                    // What became of it can be said once the freeze is lifted.
+                    Err(error @ GateError::Refused { refusal: Refusal::Frozen { .. }, .. }) => {
+                        return Err(error);
+                    }
+                    claimed => claimed.ok(),
+                }
             } else {
                 None
             };

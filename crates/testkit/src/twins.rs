@@ -1,0 +1,28 @@
+//! Planted bugs: each is switched on in a process of its own, and a test of the calling binary must fail there.
+
+use std::process::Command;
+
+/// Runs each test twice, with its planted bug and without it. The bug must be caught, and must be what is caught.
+#[track_caller]
+pub fn each_is_caught(twins: &[(&str, &str)]) {
+    if !placet_store::HAS_PLANTED_BUGS {
+        println!("built without the feature `sabotage`: there is nothing to plant");
+        return;
+    }
+    let here = std::env::current_exe().expect("the path of this test");
+    for (bug, test) in twins {
+        let run = |plant: bool| {
+            let mut command = Command::new(&here);
+            command.args(["--exact", test, "--test-threads=1"]);
+            if plant {
+                command.env("PLACET_SABOTAGE", bug);
+            }
+            let output = command.output().expect("it runs");
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        let said = run(true);
+        assert!(said.contains("0 passed; 1 failed"), "`{bug}` was not caught by {test}: {said}");
+        let said = run(false);
+        assert!(said.contains("1 passed; 0 failed"), "{test} fails without a bug: {said}");
+    }
+}
