@@ -72,7 +72,12 @@ export function FreezeDialog({ onClose }: { onClose(): void }) {
     >
       <p>{text.explained}</p>
       <Field label={text.reason} hint={text.reasonHint}>
-        <Input autoFocus value={reason} maxLength={1000} onChange={(event) => setReason(event.target.value)} />
+        <Input
+          autoFocus
+          value={reason}
+          maxLength={1000}
+          onChange={(event) => setReason(event.target.value)}
+        />
       </Field>
       <Field label={text.agent} hint={text.scopeHint}>
         <Input mono value={agent} autoComplete="off" onChange={(event) => setAgent(event.target.value)} />

@@ -66,7 +66,11 @@ export const common = {
     tool: "Only this tool",
     scopeHint: "Leave it empty to stop all of them.",
     stop: (agent: string, tool: string) =>
-      agent && tool ? `Stop ${tool} of ${agent}` : agent || tool ? `Stop ${agent || tool}` : "Stop everything",
+      agent && tool
+        ? `Stop ${tool} of ${agent}`
+        : agent || tool
+          ? `Stop ${agent || tool}`
+          : "Stop everything",
     frozen: (agent: string | null, tool: string | null) =>
       agent && tool
         ? `The tool ${tool} of the agent ${agent} is frozen.`

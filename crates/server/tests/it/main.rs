@@ -12,6 +12,7 @@ mod community;
 mod contract;
 mod doors;
 mod events;
+mod freeze;
 mod hooks;
 mod idempotency;
 mod inputs;

@@ -34,6 +34,9 @@ fn rule(operation: &Operation) -> (&'static str, Value, u16) {
         "GET /v1/requests/{id}/history" => ("ru", json!(null), 404),
         // Whoever sees no request at all gets what everybody gets for a request they cannot see.
         "GET /v1/requests/{id}" => ("arud", json!(null), 404),
+        "GET /v1/freeze" => ("arud", json!(null), 200),
+        "POST /v1/freeze" => ("rd", json!({"tool": "nobody.calls.this", "reason": "a test"}), 201),
+        "DELETE /v1/freeze/{id}" => ("d", json!(null), 404),
         "POST /v1/requests/{id}/decision" => ("r", vote, 404),
         "POST /v1/decisions" => (
             "r",
