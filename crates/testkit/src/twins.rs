@@ -6,7 +6,7 @@ use std::process::Command;
 #[track_caller]
 pub fn each_is_caught(twins: &[(&str, &str)]) {
     if !placet_store::HAS_PLANTED_BUGS {
-        println!("built without the feature `sabotage`: there is nothing to plant");
+        // Built without the feature `sabotage`: there is nothing to plant.
         return;
     }
     let here = std::env::current_exe().expect("the path of this test");

@@ -34,9 +34,7 @@ fn rule(operation: &Operation) -> (&'static str, Value, u16) {
         "GET /v1/requests/{id}/history" => ("ru", json!(null), 404),
         // Whoever sees no request at all gets what everybody gets for a request they cannot see.
         "GET /v1/requests/{id}" => ("arud", json!(null), 404),
-        "GET /v1/freeze" => ("arud", json!(null), 200),
         "POST /v1/freeze" => ("rd", json!({"tool": "nobody.calls.this", "reason": "a test"}), 201),
-        "DELETE /v1/freeze/{id}" => ("d", json!(null), 404),
         "POST /v1/requests/{id}/decision" => ("r", vote, 404),
         "POST /v1/decisions" => (
             "r",
@@ -52,14 +50,16 @@ fn rule(operation: &Operation) -> (&'static str, Value, u16) {
         "POST /v1/requests/{id}/revoke" => ("r", json!({}), 404),
         "POST /v1/requests/{id}/reassign" => ("r", json!({"to": ["ann"]}), 404),
         "POST /v1/requests/{id}/resolve" => ("r", json!({"status": "failed", "reason": "seen"}), 404),
-        "GET /v1/stream" => ("arud", json!(null), 200),
+        "GET /v1/stream" | "GET /v1/freeze" => ("arud", json!(null), 200),
         // Without the headers of an upgrade.
         "GET /v1/ws" => ("arud", json!(null), 400),
         "POST /v1/keys" => ("d", json!({"role": "auditor", "name": "new"}), 201),
         "POST /v1/people" => ("d", json!({"name": "new", "roles": ["auditor"]}), 201),
         "PUT /v1/people/{name}" => ("d", json!({"roles": ["auditor"]}), 200),
         "GET /v1/keys" | "GET /v1/people" => ("d", json!(null), 200),
-        "DELETE /v1/keys/{id}" | "DELETE /v1/people/{name}" => ("d", json!(null), 404),
+        "DELETE /v1/keys/{id}" | "DELETE /v1/people/{name}" | "DELETE /v1/freeze/{id}" => {
+            ("d", json!(null), 404)
+        }
         "GET /v1/policy" | "GET /v1/grants" | "GET /v1/sessions" => ("rdu", json!(null), 200),
         "GET /v1/policy/{hash}" | "GET /v1/policy/shadow" | "DELETE /v1/sessions/{id}" => {
             ("rdu", json!(null), 404)
