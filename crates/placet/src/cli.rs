@@ -113,7 +113,7 @@ pub(crate) enum Command {
     Reassign(ReassignArgs),
     /// Settle an outcome that nobody reported
     Resolve(ResolveArgs),
-    /// Stop an agent, a tool or everything: nothing of it is allowed, approved or claimed any more
+    /// Stop an agent, a tool or everything: no approval and no permit any more
     Freeze(FreezeArgs),
     /// Let what was frozen go on (needs an admin key)
     Unfreeze {

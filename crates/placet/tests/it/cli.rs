@@ -52,6 +52,8 @@ fn help_shows_every_command_and_the_exit_codes() {
       revoke       Take back an approval that is not yet claimed
       reassign     Ask other people; what is needed stays the same
       resolve      Settle an outcome that nobody reported
+      freeze       Stop an agent, a tool or everything: no approval and no permit any more
+      unfreeze     Let what was frozen go on (needs an admin key)
       policy       Write, check, try and put policies: what passes, what waits and for whom
       person       List people, and set their roles and teams
       grant        List and take back standing approvals

@@ -81,6 +81,7 @@ fn the_document_is_openapi_3_1_and_names_every_call() {
     assert!(document()["openapi"].as_str().is_some_and(|version| version.starts_with("3.1.")));
     let names: BTreeSet<String> = operations().iter().map(Operation::name).collect();
     let expected = [
+        "DELETE /v1/freeze/{id}",
         "DELETE /v1/grants/{id}",
         "DELETE /v1/keys/{id}",
         "DELETE /v1/people/{name}",
@@ -91,6 +92,7 @@ fn the_document_is_openapi_3_1_and_names_every_call() {
         "GET /metrics",
         "GET /openapi.json",
         "GET /readyz",
+        "GET /v1/freeze",
         "GET /v1/grants",
         "GET /v1/keys",
         "GET /v1/ledger",
@@ -109,6 +111,7 @@ fn the_document_is_openapi_3_1_and_names_every_call() {
         "GET /v1/stream",
         "GET /v1/ws",
         "POST /v1/decisions",
+        "POST /v1/freeze",
         "POST /v1/keys",
         "POST /v1/ledger/verify",
         "POST /v1/people",

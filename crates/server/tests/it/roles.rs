@@ -79,6 +79,7 @@ fn address(operation: &Operation) -> String {
     let id = match operation.path.as_str() {
         path if path.contains("keys") => "key_0698d3r3kvtg0i8s0c1g60o30c",
         path if path.contains("sessions") => "ses_0698d3r3kvtg0i8s0c1g60o30c",
+        path if path.contains("freeze") => "frz_0698d3r3kvtg0i8s0c1g60o30c",
         path if path.contains("grants") => "grt_0698d3r3kvtg0i8s0c1g60o30c",
         _ => NOWHERE,
     };
