@@ -28,6 +28,8 @@ pub(crate) enum Durability {
 /// A running cluster; dropping it stops Postgres and waits until it is gone.
 pub(crate) struct Cluster {
     url: String,
+    /// What tests need to start servers of their own: where the programs are, and whom to run them as.
+    own: [(&'static str, String); 3],
     /// The script that owns the cluster. Its standard input is the leash: see `cluster.sh`.
     keeper: Child,
 }
@@ -73,7 +75,22 @@ impl Cluster {
             keeper.wait()?;
             return Ok(None);
         }
-        Ok(Some(Self { url: format!("postgres://postgres@127.0.0.1:{port}/postgres"), keeper }))
+        // Programs of one version: some are linked elsewhere, some are not.
+        let programs = fs::canonicalize(bin.join("pg_ctl"))?;
+        let programs = programs.parent().unwrap_or(bin).display().to_string();
+        let own = [
+            ("PLACET_TEST_POSTGRES_BIN", programs),
+            ("PLACET_TEST_POSTGRES_AS", user.prefix.join(" ")),
+            ("PLACET_TEST_POSTGRES_IDS", user.ids.map_or(String::new(), |(uid, gid)| format!("{uid}:{gid}"))),
+        ];
+        Ok(Some(Self { url: format!("postgres://postgres@127.0.0.1:{port}/postgres"), own, keeper }))
+    }
+
+    /// Tells a command about it.
+    pub(crate) fn tell<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        command
+            .env("PLACET_TEST_POSTGRES", &self.url)
+            .envs(self.own.iter().map(|(name, value)| (name, value)))
     }
 
     /// Where it listens.
@@ -171,18 +188,17 @@ fn user<'a>(passwd: &str, name: &'a str) -> Option<(&'a str, u32, u32)> {
 pub(crate) fn command(workspace: &Workspace, durability: Durability, command: &[String]) -> Result<ExitCode> {
     let cluster = Cluster::start(durability)?;
     let Some((program, args)) = command.split_first() else {
-        println!("\nexport PLACET_TEST_POSTGRES={}\n", cluster.url());
+        println!("\nexport PLACET_TEST_POSTGRES={}", cluster.url());
+        for (name, value) in &cluster.own {
+            println!("export {name}='{value}'");
+        }
+        println!();
         note("running until Ctrl-C; the cluster and its folder are gone then");
         loop {
             std::thread::park();
         }
     };
-    let status = status(
-        Command::new(program)
-            .args(args)
-            .current_dir(&workspace.root)
-            .env("PLACET_TEST_POSTGRES", cluster.url()),
-    )?;
+    let status = status(cluster.tell(Command::new(program).args(args).current_dir(&workspace.root)))?;
     drop(cluster);
     note("the private Postgres is stopped and removed");
     Ok(exit_code(status))

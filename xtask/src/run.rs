@@ -140,7 +140,7 @@ impl<'a> Run<'a> {
     /// Tells tests which Postgres and which binary to use.
     fn environment<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         if let Some(cluster) = &*self.cluster.lock().unwrap_or_else(PoisonError::into_inner) {
-            command.env("PLACET_TEST_POSTGRES", cluster.url());
+            cluster.tell(command);
         }
         command.env("PLACET_BIN", self.product()).stdin(Stdio::null())
     }

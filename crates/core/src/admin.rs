@@ -163,6 +163,23 @@ pub enum AdminEvent {
         /// The epoch of the backup.
         from: String,
     },
+    /// The database had gone back: entries that were acknowledged are not in it. A new epoch begins, and what may have
+    /// happened in them is unknown.
+    #[serde(rename = "ledger.recovered")]
+    Recovered {
+        /// The epoch before.
+        from: String,
+        /// The last entry that a node is known to have acknowledged in it, where one is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        acknowledged: Option<u64>,
+    },
+    /// The ledger was ahead of the clock, and somebody said that the clock is right. This entry may be older than the one
+    /// before it; no other may.
+    #[serde(rename = "clock.accepted")]
+    ClockAccepted {
+        /// What time it was by the ledger.
+        from: Time,
+    },
     /// A key was made.
     #[serde(rename = "key.created")]
     KeyCreated {
@@ -286,6 +303,8 @@ impl AdminEvent {
         match self {
             Self::Opened {} => "ledger.opened",
             Self::Restored { .. } => "ledger.restored",
+            Self::Recovered { .. } => "ledger.recovered",
+            Self::ClockAccepted { .. } => "clock.accepted",
             Self::KeyCreated { .. } => "key.created",
             Self::KeyRevoked { .. } => "key.revoked",
             Self::PersonPut { .. } => "person.put",
@@ -356,6 +375,9 @@ pub enum AdminRefusal {
         /// What is in force; none while it is the built-in one.
         active: Option<String>,
     },
+    /// Nobody knows what has expired.
+    #[error("the server's clock is behind its ledger: no standing approval is given until it is set right")]
+    ClockBehind,
     /// There is no such freeze.
     #[error("no such freeze: it was lifted, or never was")]
     NoFreeze,
@@ -586,8 +608,13 @@ impl Directory {
     pub fn evolve(&mut self, event: &AdminEvent, at: Time, secret: Option<[u8; 32]>) {
         match event {
             AdminEvent::Opened {} => {}
+            // What had ended by the ledger's time does not begin again by the clock's.
+            AdminEvent::ClockAccepted { from } => {
+                self.keep_grants(|grant| grant.expires_at > *from);
+                self.forget_sign_ins();
+            }
             // What was said in advance was said to another life of this database, and who signed in did so there.
-            AdminEvent::Restored { .. } => {
+            AdminEvent::Restored { .. } | AdminEvent::Recovered { .. } => {
                 self.keep_grants(|_| false);
                 self.forget_sign_ins();
             }

@@ -13,6 +13,8 @@ use crate::{
 pub struct Context<'a> {
     /// The time that rules over deadlines.
     pub now: Time,
+    /// Whether the clock lags behind the ledger, so that nobody knows what has expired.
+    pub behind: bool,
     /// Who exists and may do what, now.
     pub directory: &'a Directory,
     /// How many pending requests the submitting agent has.
@@ -26,7 +28,7 @@ pub struct Context<'a> {
 impl<'a> Context<'a> {
     /// Without anything that only a new request is checked against.
     pub const fn new(now: Time, directory: &'a Directory) -> Self {
-        Self { now, directory, pending: 0, trust: 0, used: &[] }
+        Self { now, behind: false, directory, pending: 0, trust: 0, used: &[] }
     }
 }
 
@@ -169,6 +171,7 @@ fn submit(submit: &Submit, actor: &Actor, cx: &Context<'_>) -> Applied {
     // While it is frozen nothing passes by itself: neither by policy nor by what somebody said in advance.
     let (verdict, grant) = match cx.directory.frozen(&actor.name, spec.body.tool()) {
         Some(freeze) if verdict.effect == Effect::Allow => (freeze.holds(verdict), None),
+        None if cx.behind && verdict.effect == Effect::Allow => (held_by_clock(verdict), None),
         _ => (verdict, grant),
     };
     let state = match (verdict.effect, kind) {
@@ -213,6 +216,17 @@ fn submit(submit: &Submit, actor: &Actor, cx: &Context<'_>) -> Applied {
         grant,
     }));
     Applied::done(event, Written::Content(submit.content.clone()))
+}
+
+/// Nobody knows what has expired while the clock is behind, so nothing passes by itself.
+fn held_by_clock(verdict: Verdict) -> Verdict {
+    let reason = Refusal::ClockBehind.to_string();
+    Verdict {
+        effect: Effect::Hold,
+        rule: "clock_behind".to_owned(),
+        policy: verdict.policy,
+        reasons: std::iter::once(reason).chain(verdict.reasons).collect(),
+    }
 }
 
 /// What both the agent can use and policy offers, and always a no.
@@ -273,10 +287,13 @@ fn claim(request: &Request, claim: &Claim, actor: &Actor, cx: &Context<'_>) -> A
         return Applied::refused(Refusal::NotFound);
     }
     // Also for whoever lost the answer to a claim: what has not begun to run must not begin now.
-    if matches!(request.state, State::Approved | State::Claimed)
-        && let Some(freeze) = cx.directory.frozen(&request.agent, request.tool.as_deref())
-    {
-        return Applied::refused(freeze.refusal());
+    if matches!(request.state, State::Approved | State::Claimed | State::Unknown) {
+        if let Some(freeze) = cx.directory.frozen(&request.agent, request.tool.as_deref()) {
+            return Applied::refused(freeze.refusal());
+        }
+        if cx.behind {
+            return Applied::refused(Refusal::ClockBehind);
+        }
     }
     match (request.state, &request.claim) {
         (State::Approved, _) if request.permit => match passed(request, cx.now) {

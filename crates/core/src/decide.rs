@@ -71,6 +71,9 @@ fn check(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
     if let Some(freeze) = cx.directory.frozen(&request.agent, request.tool.as_deref()) {
         return Err(freeze.refusal());
     }
+    if cx.behind {
+        return Err(Refusal::ClockBehind);
+    }
     // Whoever brings a replacement makes a new thing to vote on; whoever brings none speaks of what is there.
     let author = request.proposal.as_ref().filter(|_| decide.proposal.is_none());
     let behind = request.behind(author.map(|proposal| proposal.by.as_str()));

@@ -150,7 +150,8 @@ fn edge(request: &Request, event: &Event) -> bool {
         Event::Claimed { .. } | Event::Revoked {} | Event::Lapsed {} => claimable,
         Event::Cancelled {} => request.state == State::Pending || claimable,
         Event::Reported { .. } => matches!(request.state, State::Claimed | State::Unknown),
-        Event::Unknown {} => request.state == State::Claimed,
+        // Approved only where history was lost: somebody may hold a permit that nobody knows of any more.
+        Event::Unknown {} => request.state == State::Claimed || claimable,
         Event::Resolved { .. } => request.state == State::Unknown,
     }
 }

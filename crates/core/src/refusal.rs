@@ -95,6 +95,11 @@ pub enum Refusal {
         /// Why.
         reason: String,
     },
+    /// Nobody knows what has expired.
+    #[error(
+        "the server's clock is behind its ledger, so nothing is approved or claimed until it is set right"
+    )]
+    ClockBehind,
     /// Another policy is in force than the one that was asked; the gate asks again.
     #[error("the policy changed in this moment: try again")]
     PolicyChanged,
@@ -131,6 +136,7 @@ impl Refusal {
             Self::NotUnknown => "not_unknown",
             Self::PolicyDenied { .. } => "policy_denied",
             Self::Frozen { .. } => "frozen",
+            Self::ClockBehind => "clock_behind",
             Self::PolicyChanged => "policy_changed",
             Self::NotApplied => "not_applied",
             Self::PendingCap(_) => "pending_cap",

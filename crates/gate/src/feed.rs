@@ -43,7 +43,12 @@ impl Feed {
                 self.ready.extend(page);
                 continue;
             }
-            match self.live.recv().await {
+            let live = tokio::select! {
+                live = self.live.recv() => live,
+                // What comes next may never come: the reader is to know.
+                error = self.store.until_lost() => return Err(error.into()),
+            };
+            match live {
                 Ok(news) if news.seq <= self.cursor => {}
                 Ok(news) if news.seq == self.cursor + 1 => self.ready.push_back(news),
                 // A hole, or a reader that was too slow for the hub's memory: the database knows.

@@ -4,7 +4,7 @@ use std::{borrow::Cow, ops::Deref, sync::Arc, time::Duration};
 
 use placet_core::{Actor, Display, Limits, Needs, Request, RequestId, Role, Time};
 use placet_ledger::display_digest;
-use placet_store::{Clock, Done, Filter, LedgerRow, Listed, News, Outcome, Store, Work};
+use placet_store::{Done, Filter, LedgerRow, Listed, News, Outcome, Store, Work};
 use tokio::sync::broadcast;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -72,7 +72,6 @@ pub struct Gate(Arc<Inner>);
 /// What the gate holds.
 pub struct Inner {
     pub(crate) store: Arc<Store>,
-    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) settings: Settings,
     pub(crate) waiters: Arc<Waiters>,
@@ -111,14 +110,12 @@ impl Gate {
     /// Starts the engine on an open store: the hub from the head on, and the timer.
     pub async fn start(
         store: Arc<Store>,
-        clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
         settings: Settings,
     ) -> Result<Self, GateError> {
         let tail = store.tail(None).await?;
         let gate = Self(Arc::new(Inner {
             store,
-            clock,
             entropy,
             waiters: Arc::new(Waiters::new(settings.waits_per_principal, settings.waits)),
             policies: Policies::new(&settings.policy),
@@ -153,9 +150,9 @@ impl Gate {
         self.store.close().await;
     }
 
-    /// Now, by the clock that rules over deadlines here.
+    /// Now, by the time that rules over deadlines here: the store's.
     pub fn now(&self) -> Time {
-        self.clock.now()
+        self.store.time().now()
     }
 
     /// What was set.
@@ -239,6 +236,9 @@ impl Gate {
 
     /// Follows the ledger after an entry, or from now. The caller filters by [`Gate::may_see`].
     pub async fn feed(&self, after: Option<u64>) -> Result<Feed, GateError> {
+        if let Some(why) = self.store.lost() {
+            return Err(placet_store::StoreError::HistoryLost(why).into());
+        }
         let live = self.news.subscribe();
         let cursor = match after {
             Some(after) => after,

@@ -16,6 +16,8 @@ pub(crate) async fn run(inner: Arc<Inner>, mut tail: Tail) {
         match news {
             Ok(news) => tell(&inner, news).await,
             Err(StoreError::Stopped(_)) => return,
+            // Whoever waits would wait for what may never come.
+            Err(StoreError::HistoryLost(_)) => return inner.waiters.end_all(),
             Err(error) => {
                 // The cursor stays where it is: nothing is lost, only late.
                 tracing::warn!(%error, "the tail cannot be read; trying again");

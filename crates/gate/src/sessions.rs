@@ -319,7 +319,7 @@ fn nobody() -> Actor {
 
 /// Ends the sessions whose time is up, so that their streams end and the record says so.
 pub(crate) async fn sweep(inner: &Arc<Inner>) -> Result<(), StoreError> {
-    let now = inner.clock.now();
+    let now = inner.store.time().now();
     let idle = i64::try_from(inner.settings.session_idle.as_micros()).unwrap_or(i64::MAX);
     let idle_since = Time::from_micros(now.micros().saturating_sub(idle));
     for id in inner.store.old_sessions(now, idle_since, AT_ONCE).await? {

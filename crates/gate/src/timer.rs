@@ -80,7 +80,8 @@ pub(crate) async fn run(inner: Arc<Inner>) {
             pruned = tokio::time::Instant::now();
             let before = Time::from_micros(
                 inner
-                    .clock
+                    .store
+                    .time()
                     .now()
                     .micros()
                     .saturating_sub(i64::try_from(KEEP_ANSWERS.as_micros()).unwrap_or(i64::MAX)),
@@ -93,7 +94,7 @@ pub(crate) async fn run(inner: Arc<Inner>) {
             }
         }
         tokio::select! {
-            () = tokio::time::sleep(inner.timer.pause(inner.clock.now())) => {}
+            () = tokio::time::sleep(inner.timer.pause(inner.store.time().now())) => {}
             () = inner.timer.bell.notified() => {}
             () = inner.cancel.cancelled() => return,
         }
@@ -107,7 +108,7 @@ async fn prune_events(inner: &Inner, upto: &mut u64, anyway: bool) {
         let last = inner.store.last_event().await?;
         if anyway || last.saturating_sub(*upto) >= (retention.keep / 10).clamp(1, 10_000) {
             *upto = last;
-            crate::events::prune(&inner.store, retention, inner.clock.now()).await?;
+            crate::events::prune(&inner.store, retention, inner.store.time().now()).await?;
         }
         Ok::<_, StoreError>(())
     };
@@ -120,7 +121,7 @@ async fn prune_events(inner: &Inner, upto: &mut u64, anyway: bool) {
 pub(crate) async fn sweep(inner: &Inner) -> Result<usize, StoreError> {
     let mut done = 0;
     loop {
-        let due = inner.store.due(inner.clock.now(), AT_ONCE).await?;
+        let due = inner.store.due(inner.store.time().now(), AT_ONCE).await?;
         if due.is_empty() {
             inner.timer.set(inner.store.next_deadline().await?);
             return Ok(done);
@@ -136,7 +137,7 @@ pub(crate) async fn sweep(inner: &Inner) -> Result<usize, StoreError> {
         done += ended;
         if ended == 0 {
             // Our clock runs ahead of the database's, which rules: nothing is due there yet. Look again a little later.
-            inner.timer.set(Some(inner.clock.now().plus(AHEAD)));
+            inner.timer.set(Some(inner.store.time().now().plus(AHEAD)));
             return Ok(done);
         }
     }
@@ -152,21 +153,28 @@ mod tests {
     use crate::{Gate, Settings, SystemEntropy};
 
     /// Ten minutes ahead of the database.
-    struct Ahead(Arc<FakeClock>);
+    struct Ahead(FakeClock);
 
     impl Clock for Ahead {
         fn now(&self) -> Time {
             self.0.now().plus(Duration::from_mins(10))
+        }
+
+        fn monotonic(&self) -> Duration {
+            self.0.monotonic()
+        }
+
+        fn over_database(&self, _database: Time) -> Time {
+            self.0.now()
         }
     }
 
     #[test]
     fn a_deadline_that_has_passed_by_our_clock_alone_is_looked_at_again_after_a_pause() {
         block_on(async {
-            let (place, clock) = (Place::new(Backend::Sqlite).await, Arc::new(FakeClock::new()));
-            let store = Arc::new(Store::open(place.options(clock.clone())).await.unwrap());
-            let (ahead, entropy) = (Arc::new(Ahead(clock)), Arc::new(SystemEntropy));
-            let gate = Gate::start(store, ahead, entropy, Settings::default()).await.unwrap();
+            let (place, ahead) = (Place::new(Backend::Postgres).await, Arc::new(Ahead(FakeClock::new())));
+            let store = Arc::new(Store::open(place.options(ahead)).await.unwrap());
+            let gate = Gate::start(store, Arc::new(SystemEntropy), Settings::default()).await.unwrap();
             let bot = Actor {
                 name: "local".to_owned(),
                 role: Role::Agent,

@@ -10,6 +10,7 @@ use std::{
 };
 
 use placet_core::{Actor, Directory, KeyId, Request, RequestId, Role, SessionId, State};
+use placet_store::StoreError;
 use tokio::{
     sync::oneshot,
     time::{Instant, Sleep},
@@ -310,7 +311,7 @@ impl Gate {
                 None => Err(GateError::Closing),
             },
             Some(Ok(Wake::Revoked)) => Err(GateError::KeyRevoked),
-            Some(Err(_)) => Err(GateError::Closing),
+            Some(Err(_)) => Err(self.ended()),
             None => self.as_it_stands(actor, id, until).await,
         }
     }
@@ -324,7 +325,7 @@ impl Gate {
         deadline: Instant,
     ) -> Result<Waiting, GateError> {
         // Registered before reading: whatever happens after the read rings the bell.
-        let registration = self.waiters.register(id, Credential::of(actor))?;
+        let registration = self.waiters.register(id, Credential::of(actor)).map_err(|_| self.ended())?;
         // In this order for the same reason: a key revoked from here on rings the bell as well.
         if !self.still_works(actor) {
             // Or another node made it a moment ago.
@@ -339,6 +340,14 @@ impl Gate {
         }
         let time_is_up = Box::pin(tokio::time::sleep_until(deadline));
         Ok(Waiting::Parked(Parked { registration, time_is_up, until, seat: Some(seat) }))
+    }
+
+    /// Why nobody waits here any more.
+    fn ended(&self) -> GateError {
+        match self.store.lost() {
+            Some(why) => StoreError::HistoryLost(why).into(),
+            None => GateError::Closing,
+        }
     }
 
     async fn as_it_stands(&self, actor: &Actor, id: RequestId, until: Until) -> Result<Waiting, GateError> {

@@ -167,7 +167,7 @@ impl Chain {
         }
         let opens = match &entry.data {
             Data::Admin(AdminEvent::Opened {}) => seq == 1,
-            Data::Admin(AdminEvent::Restored { from }) => {
+            Data::Admin(AdminEvent::Restored { from } | AdminEvent::Recovered { from, .. }) => {
                 self.epoch.as_ref() == Some(from) && self.epoch.as_ref() != Some(&entry.epoch)
             }
             _ => self.epoch.as_ref() == Some(&entry.epoch),
@@ -276,6 +276,10 @@ mod tests {
         ] {
             assert_eq!(check(second, third), Err(bad), "{why}");
         }
+        // A recovery does the same.
+        let recovered = |from: &str| AdminEvent::Recovered { from: from.to_owned(), acknowledged: None };
+        check(("e2", recovered("e1")), ("e2", removed("ann"))).unwrap();
+        assert_eq!(check(("e2", recovered("e0")), ("e2", removed("ann"))), Err(2));
         let unopened = [("e2", restored("e1"))];
         assert_eq!(verify(&sealed(unopened)), Err(1), "no epoch before");
     }

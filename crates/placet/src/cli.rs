@@ -136,6 +136,8 @@ pub(crate) enum Command {
     Backup(BackupArgs),
     /// Put a backup in place, in a new epoch: no old permit lives twice
     Restore(RestoreArgs),
+    /// Begin again after a database that went back, or a clock that was wrong
+    Recover(RecoverArgs),
     /// Gate a coding agent: answer its hooks, or write them into its settings
     #[command(subcommand)]
     Hook(HookCommand),
@@ -169,6 +171,9 @@ pub(crate) struct ServeArgs {
     /// A Postgres database instead
     #[arg(long, value_name = "URL", env = "PLACET_DATABASE", hide_env_values = true)]
     pub(crate) database: Option<String>,
+    /// Folder outside the database for what was acknowledged [default: the XDG state folder]
+    #[arg(long, value_name = "DIR", env = "PLACET_STATE")]
+    pub(crate) state: Option<PathBuf>,
     /// Where to listen [default: 127.0.0.1:4000]
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<SocketAddr>,
@@ -385,6 +390,39 @@ pub(crate) struct RestoreArgs {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) place: Place,
+    /// Folder outside the database for what was acknowledged, as the server is told
+    #[arg(long, value_name = "DIR", env = "PLACET_STATE")]
+    pub(crate) state: Option<PathBuf>,
+    /// Set from the global option.
+    #[arg(skip)]
+    pub(crate) json: bool,
+}
+
+/// Recover.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  placet recover --dry-run --data /var/lib/placet          what is missing, and which requests it concerns
+  placet recover --database postgres://placet@db/placet    begin a new epoch
+  placet recover --clock                                   the clock is right, the ledger was ahead of it
+
+Stop every server first. In the new epoch pending requests are cancelled, and what was approved or claimed is unknown: \
+somebody may have executed it. Settle those with `placet resolve`.")]
+pub(crate) struct RecoverArgs {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Say what is missing and what would be done; change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Accept a ledger that is ahead of this machine's clock
+    #[arg(long, conflicts_with = "force")]
+    pub(crate) clock: bool,
+    /// Begin a new epoch although nothing is known to be missing, or nothing is remembered here
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Folder outside the database for what was acknowledged, as the server is told
+    #[arg(long, value_name = "DIR", env = "PLACET_STATE")]
+    pub(crate) state: Option<PathBuf>,
     /// Set from the global option.
     #[arg(skip)]
     pub(crate) json: bool,

@@ -46,6 +46,21 @@ pub(crate) struct Storage {
     pub(crate) database: String,
     pub(crate) checkpoint_pages: u32,
     pub(crate) max_mib: u32,
+    pub(crate) state: std::path::PathBuf,
+}
+
+impl Storage {
+    /// Where acknowledged entries are remembered: as configured, or in the XDG state folder of this user. None where there
+    /// is no such folder.
+    pub(crate) fn state(&self) -> Option<std::path::PathBuf> {
+        if !self.state.as_os_str().is_empty() {
+            return Some(self.state.clone());
+        }
+        let named = |name: &str| std::env::var_os(name).map(std::path::PathBuf::from);
+        let absolute = |path: &std::path::PathBuf| path.is_absolute();
+        let home = || named("HOME").filter(absolute).map(|home| home.join(".local/state"));
+        named("XDG_STATE_HOME").filter(absolute).or_else(home).map(|folder| folder.join("placet"))
+    }
 }
 
 /// Bounds.

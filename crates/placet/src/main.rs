@@ -13,6 +13,7 @@ mod hook;
 mod offline;
 mod output;
 mod policy;
+mod recover;
 mod secret;
 mod serve;
 mod socket;
@@ -84,6 +85,10 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             args.json = json;
             offline::restore(args).await
         }
+        Command::Recover(mut args) => {
+            args.json = json;
+            recover::run(args).await
+        }
         // Half of these work without a server.
         Command::Policy(command) => Ok(ExitCode::from(policy::run(command, &global).await?)),
         Command::Hook(command) => hook::run(command, &global).await,
@@ -133,6 +138,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         | Command::Ledger(_)
         | Command::Backup(_)
         | Command::Restore(_)
+        | Command::Recover(_)
         | Command::Hook(_)
         | Command::Doctor(_)
         | Command::Completions { .. } => anyhow::bail!("this command does not speak to a server"),

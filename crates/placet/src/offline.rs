@@ -25,11 +25,19 @@ use crate::{
 };
 
 /// Where the database is: as said, or where the server would look.
-fn location(place: Place) -> anyhow::Result<Location> {
+pub(crate) fn location(place: Place) -> anyhow::Result<Location> {
     Ok(match (place.data, place.database) {
         (Some(data), _) => Location::Folder(data),
         (None, Some(url)) => Location::Postgres(url),
         (None, None) => serve::location(&Config::load(None, &[])?),
+    })
+}
+
+/// Where the server remembers what it acknowledged: as said, or where it would by itself.
+pub(crate) fn state(named: Option<PathBuf>) -> anyhow::Result<Option<PathBuf>> {
+    Ok(match named {
+        Some(state) => Some(state),
+        None => Config::load(None, &[])?.storage.state(),
     })
 }
 
@@ -144,12 +152,12 @@ async fn alone(
     not_asked: Option<&std::io::Error>,
 ) -> anyhow::Result<KeyAnswer> {
     let clock = Arc::new(SystemClock::new());
-    let store = match Store::open(Options::new(location, clock.clone())).await {
+    let store = match Store::open(Options::new(location, clock)).await {
         Ok(store) => Arc::new(store),
         Err(StoreError::Locked(folder)) => bail!(socket::in_use(&folder, not_asked)),
         Err(error) => return Err(error.into()),
     };
-    let gate = Gate::start(store, clock, Arc::new(SystemEntropy), Settings::default()).await?;
+    let gate = Gate::start(store, Arc::new(SystemEntropy), Settings::default()).await?;
     let answer = socket::make(&gate, "", request).await;
     gate.close().await;
     Ok(answer)
@@ -208,8 +216,13 @@ fn say_verified(verified: &Verified, json: bool) -> anyhow::Result<()> {
     if json {
         return Ok(output::line(&json_line(&json!({
             "ok": true, "entries": verified.entries, "requests": verified.requests, "payloads": verified.payloads,
-            "erased": verified.erased, "epoch": verified.epoch, "head": verified.head,
+            "erased": verified.erased, "epoch": verified.epoch, "head": verified.head, "older": verified.older,
         })))?);
+    }
+    for seq in &verified.older {
+        output::line(&format!(
+            "entry {seq} is older than the one before it: the clock was set back, and nobody accepted that"
+        ))?;
     }
     output::line(&format!(
         "{}good{}: {} entries, {} requests equal their rebuilt state, {} payloads match, {} erased; epoch {}, head {}",
@@ -315,10 +328,13 @@ pub(crate) async fn restore(args: RestoreArgs) -> anyhow::Result<ExitCode> {
     if !args.file.is_file() {
         return Err(usage(format!("there is no backup at {}", args.file.display())));
     }
-    let location = location(args.place)?;
+    let (location, state) = (location(args.place)?, state(args.state)?);
     let report =
         placet_store::restore(&args.file, &location, Arc::new(SystemClock::new()), progress(args.json))
             .await?;
+    if let Some(state) = &state {
+        placet_store::begin_memory(&location, state).await?;
+    }
     if args.json {
         output::line(&json_line(&json!({
             "epoch": report.epoch, "closed": report.closed, "entries": report.verified.entries, "requests": report.verified.requests,

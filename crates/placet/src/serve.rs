@@ -68,6 +68,7 @@ impl Running {
 pub(crate) async fn start(options: StartOptions) -> anyhow::Result<Running> {
     let mut config = Config::load(None, &[])?;
     config.server.listen = options.listen;
+    config.storage.state = options.data.join("state");
     config.storage.data = options.data;
     launch(&config, false, Some(options.bootstrap_token), Some(options.policy)).await
 }
@@ -87,6 +88,9 @@ pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         }
         (None, Some(url)) => config.storage.database = url,
         (None, None) => {}
+    }
+    if let Some(state) = args.state {
+        config.storage.state = state;
     }
     logs(&config.log.level, args.log_format)?;
     let bootstrap = bootstrap_token()?;
@@ -160,21 +164,18 @@ async fn launch(
     let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
     let address = listener.local_addr()?;
     let clock = Arc::new(SystemClock::new());
-    let mut options = Options::new(location(config), clock.clone());
+    let mut options = Options::new(location(config), clock);
     options.checkpoint_pages = config.storage.checkpoint_pages;
     options.max_mib = config.storage.max_mib;
-    let store = Arc::new(Store::open(options).await?);
-    let gate = Gate::start(store, clock, Arc::new(SystemEntropy), config.gate()).await?;
-    if let Some(token) = bootstrap
-        && gate.bootstrap(token).await?
-    {
-        tracing::info!("first start: PLACET_BOOTSTRAP_TOKEN is the first admin's key");
+    options.state = config.storage.state();
+    if options.state.is_none() {
+        tracing::warn!("no folder to remember acknowledged entries in: name one with --state, or set HOME");
     }
-    // Without the switch, whatever it let anybody vote for is no longer counted.
-    gate.open_deciding(config.doors.open_decide).await?;
-    // Before the doors open: the first request is judged by it.
-    if let Some(policy) = &policy {
-        policy::apply(&gate, policy).await?;
+    let store = Arc::new(Store::open(options).await?);
+    let gate = Gate::start(store, Arc::new(SystemEntropy), config.gate()).await?;
+    // A database that went back is served for reading, so that somebody can look at it.
+    if gate.store().lost().is_none() {
+        prepare(&gate, config, bootstrap, policy.as_ref()).await?;
     }
     let settings = Settings { upstreams, ..settings(config, dev, address) };
     let state = State::new(gate.clone(), settings, metrics());
@@ -209,6 +210,27 @@ async fn launch(
     let served = tasks.spawn(placet_server::run(listener, state, limits, closing, shutdown));
     let pages = page_url(config, address);
     Ok(Running { url: format!("http://{address}"), pages, gate, stop, served, tasks, cancel })
+}
+
+/// What is written before the doors open.
+async fn prepare(
+    gate: &Gate,
+    config: &Config,
+    bootstrap: Option<String>,
+    policy: Option<&Loaded>,
+) -> anyhow::Result<()> {
+    if let Some(token) = bootstrap
+        && gate.bootstrap(token).await?
+    {
+        tracing::info!("first start: PLACET_BOOTSTRAP_TOKEN is the first admin's key");
+    }
+    // Without the switch, whatever it let anybody vote for is no longer counted.
+    gate.open_deciding(config.doors.open_decide).await?;
+    // Before the doors open: the first request is judged by it.
+    if let Some(policy) = policy {
+        policy::apply(gate, policy).await?;
+    }
+    Ok(())
 }
 
 /// Where people's browsers find this server, as far as it can know.
@@ -324,6 +346,9 @@ async fn say_hello(running: &Running, config: &Config, dev: bool) {
         } else {
             "--dev: programs on this machine may ask as the agent `local` without a key. What policy holds still needs a reviewer's key."
         });
+    }
+    if running.gate.store().lost().is_some() {
+        return;
     }
     match running.gate.first_link().await {
         Ok(Some(link)) => output::to_stderr(&format!(

@@ -35,6 +35,8 @@ pub(crate) struct Readiness {
     /// The last ledger entry.
     seq: Option<u64>,
     epoch: Option<String>,
+    /// One word for why not, where there is one: `history_lost` or `clock_behind`.
+    code: Option<&'static str>,
     /// Why not, when not.
     reason: Option<String>,
     /// What the operator should mend although calls are answered.
@@ -65,6 +67,11 @@ pub(crate) async fn readyz(
         None => state.gate.policy_problem().await,
         reason => reason,
     };
+    let (code, reason) = match (store.lost(), reason, store.time().read().behind) {
+        (Some(why), ..) => (Some("history_lost"), Some(history_lost(&why))),
+        (None, None, Some(behind)) => (Some("clock_behind"), Some(clock_behind(behind))),
+        (None, reason, _) => (None, reason),
+    };
     let (epoch, seq) = head.ok().unzip();
     let ready = Readiness {
         ready: reason.is_none(),
@@ -72,10 +79,26 @@ pub(crate) async fn readyz(
         durability: durability.level.clone(),
         seq,
         epoch,
+        code,
         reason,
         warnings: state.gate.warnings(),
     };
     Ok(json(if ready.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, &ready))
+}
+
+fn history_lost(why: &str) -> String {
+    format!(
+        "history_lost: {why}. Nothing is written and no permit is given. Stop every node, then look at `placet recover \
+         --dry-run`"
+    )
+}
+
+fn clock_behind(behind: std::time::Duration) -> String {
+    format!(
+        "clock_behind: the clock is {} s behind the newest entry of the ledger. Reading and denying work, approving and \
+         claiming do not. Set the clock right; if it is right, stop the server and run `placet recover --clock`",
+        behind.as_secs()
+    )
 }
 
 /// Figures for Prometheus.

@@ -147,6 +147,7 @@ impl Problem {
             | Refusal::WrongPermit => StatusCode::FORBIDDEN,
             Refusal::PendingCap(_) => StatusCode::TOO_MANY_REQUESTS,
             Refusal::Frozen { .. } => StatusCode::LOCKED,
+            Refusal::ClockBehind => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::CONFLICT,
         };
         let record = request.filter(|_| status == StatusCode::CONFLICT).map(|request| (request, now));
@@ -197,6 +198,7 @@ impl Problem {
             AdminRefusal::TooManyGrants(_) => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_grants", detail)
             }
+            AdminRefusal::ClockBehind => Self::new(StatusCode::SERVICE_UNAVAILABLE, "clock_behind", detail),
             AdminRefusal::BadReason(_) => Self::unprocessable("invalid", "/reason", detail),
             AdminRefusal::TooManyFreezes(_) => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_freezes", detail)
@@ -224,6 +226,7 @@ impl Problem {
             }
             StoreError::Unknown => unavailable("outcome_unknown"),
             StoreError::Stopped(_) => unavailable("stopped"),
+            StoreError::HistoryLost(_) => unavailable("history_lost"),
             StoreError::Unavailable(_) => unavailable("database_unavailable"),
             other => {
                 // What the database says may hold data; it belongs in the log, not on the wire.

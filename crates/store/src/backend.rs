@@ -6,7 +6,7 @@ use placet_core::{Directory, GrantId, OutboxId, Request, RequestId, SessionId, T
 use placet_ledger::Head;
 
 use crate::{
-    AttemptResult, Delivery, NewTheme, NoteChange, NotesDone, StoreError, ThemeDone,
+    AttemptResult, Delivery, NewTheme, NoteChange, NotesDone, Reading, StoreError, ThemeDone,
     events::{EventRow, WordRow},
     policies::{GrantRow, PolicyRow, TrustChange, TrustRow},
     rows::{AnswerRow, EntryRow, KeyRow, OutboxRow, PayloadRow, PrincipalRow, RequestRow},
@@ -29,7 +29,7 @@ pub(crate) struct Want {
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) head: HeadRow,
-    pub(crate) now: Time,
+    pub(crate) time: Reading,
     pub(crate) requests: Vec<Arc<Request>>,
     pub(crate) answers: Vec<AnswerRow>,
     pub(crate) tallies: HashMap<String, u64>,

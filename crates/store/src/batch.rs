@@ -80,6 +80,8 @@ pub(crate) fn want<'a>(works: impl Iterator<Item = &'a Work>) -> Want {
 pub(crate) struct Batch {
     head: HeadRow,
     now: Time,
+    // The clock lags behind the ledger.
+    behind: bool,
     pub(crate) directory: Arc<Directory>,
     slots: HashMap<RequestId, Slot>,
     // How many pending requests each agent has. Agents met only now are loaded as zero by the backend.
@@ -102,6 +104,15 @@ pub(crate) struct Batch {
     telling: Telling,
     // Keys what is said to be the same call.
     secret: Arc<[u8]>,
+}
+
+/// Why a new epoch begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Began {
+    /// A backup was put in place.
+    Restored,
+    /// The database had gone back, from this entry on as far as is known.
+    Recovered { acknowledged: Option<u64> },
 }
 
 #[derive(Clone)]
@@ -140,7 +151,8 @@ impl Batch {
         let slot = |request: Arc<Request>| (request.id, Slot { request, new: false, dirty: false });
         Self {
             head: loaded.head,
-            now: loaded.now,
+            now: loaded.time.now,
+            behind: loaded.time.behind.is_some(),
             directory,
             slots: loaded.requests.into_iter().map(slot).collect(),
             tallies: loaded.tallies,
@@ -235,7 +247,14 @@ impl Batch {
         if planted("freeze-is-ignored") {
             Arc::make_mut(&mut directory).freezes.clear();
         }
-        let cx = Context { now: self.now, directory: &directory, pending, trust, used: &used };
+        let cx = Context {
+            now: self.now,
+            behind: self.behind,
+            directory: &directory,
+            pending,
+            trust,
+            used: &used,
+        };
         let applied = apply(before.as_deref(), command, actor, &cx);
         let mut request = before.clone();
         let changed = applied.change.is_some();
@@ -389,7 +408,7 @@ impl Batch {
                 text: sealed.text,
                 hash: sealed.hash,
             });
-            let item = News::new(entry, unsealed.request, true);
+            let item = News::new(entry, sealed.hash, unsealed.request, true);
             outbox.extend(deliveries(&item, &self.telling));
             news.push(item);
         }

@@ -21,6 +21,9 @@ pub enum StoreError {
     /// A write to stable storage failed. The store stops, because what it would say next could be wrong.
     #[error("writing to stable storage failed, so the store has stopped: {0}")]
     Stopped(String),
+    /// The database does not have what was acknowledged. Nothing is written until somebody has looked at it.
+    #[error("the database went back, so nothing is written and no permit is given: {0}")]
+    HistoryLost(String),
     /// Another server has this data folder open.
     #[error("another placet server is using {0}: stop it first, or choose another --data folder")]
     Locked(String),

@@ -6,7 +6,7 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use tokio::sync::{broadcast, watch};
 
-use crate::{StoreError, read::Readers};
+use crate::{StoreError, history::until_lost, read::Readers};
 
 /// What was heard of other nodes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -46,6 +46,8 @@ pub(crate) struct Follower<T> {
     // The last new connection of the listener that was noticed.
     noticed: u64,
     readers: Arc<Readers>,
+    // A reader must not wait for entries that are never going to come.
+    lost: watch::Receiver<Option<String>>,
     poll: Option<Duration>,
     ready: VecDeque<T>,
     // There may be something that only the database knows. Set before any await, so that nothing is lost when a
@@ -59,10 +61,11 @@ impl<T: Numbered> Follower<T> {
         own: broadcast::Receiver<Arc<[T]>>,
         hint: watch::Receiver<Hint>,
         readers: Arc<Readers>,
+        lost: watch::Receiver<Option<String>>,
         poll: Option<Duration>,
     ) -> Self {
         // Look once at the beginning: a cursor from earlier may be far behind.
-        Self { cursor, own, hint, noticed: 0, readers, poll, ready: VecDeque::new(), behind: true }
+        Self { cursor, own, hint, noticed: 0, readers, lost, poll, ready: VecDeque::new(), behind: true }
     }
 
     /// The number of what was handed out last.
@@ -99,6 +102,7 @@ impl<T: Numbered> Follower<T> {
         let closed = || Err(StoreError::Stopped("the store was closed".to_owned()));
         tokio::select! {
             biased;
+            error = until_lost(&mut self.lost) => return Err(error),
             own = self.own.recv() => match own {
                 Ok(committed) => self.take(&committed),
                 Err(broadcast::error::RecvError::Lagged(_)) => self.behind = true,

@@ -4,6 +4,7 @@
 //! that queued while the last commit was being written, applies it in memory ([`batch`]) and commits it in one
 //! transaction; only then are the callers answered and the [`tail`] told.
 
+mod acked;
 mod backend;
 mod batch;
 mod clock;
@@ -11,6 +12,7 @@ mod error;
 mod events;
 mod figures;
 mod follow;
+mod history;
 mod keyed;
 mod migrations;
 mod notes;
@@ -19,6 +21,7 @@ mod policies;
 mod postgres;
 mod queue;
 mod read;
+mod recover;
 mod restore;
 mod rows;
 mod sabotage;
@@ -31,7 +34,8 @@ mod verify;
 mod work;
 mod writer;
 
-pub use clock::{Clock, SystemClock};
+pub use acked::Acked;
+pub use clock::{ABSORBED, Clock, Reading, SystemClock, Timeline};
 pub use error::StoreError;
 pub use events::{
     EventDone, EventTail, EventWords, EventWork, NewEvent, NewTheme, RecentEvents, SeenEvent, StoredEvent,
@@ -43,6 +47,9 @@ pub use notes::{NewNote, Note, NoteChange, NoteExpected, NoteFilter, NotePage, N
 pub use outbox::{ANSWER_TO, AttemptResult, CALLBACK, Delivery, EVENTS, PROXIED, RESUME};
 pub use policies::{GrantUse, PolicyVersion};
 pub use read::{Filter, LedgerRow, Listed, Order};
+pub use recover::{
+    Accepted, Concerned, Loss, RecoverReport, accept_clock, begin_memory, look_for_loss, recover,
+};
 pub use restore::{RestoreReport, backup, restore, verify_file, verify_postgres};
 #[doc(hidden)]
 pub use sabotage::{HAS_PLANTED_BUGS, planted};

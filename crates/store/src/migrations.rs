@@ -12,6 +12,7 @@ pub(crate) const SQLITE: &[Migration] = &[
     (6, include_str!("../migrations/sqlite/0006_notes.sql")),
     (7, include_str!("../migrations/sqlite/0007_credentials.sql")),
     (8, include_str!("../migrations/sqlite/0008_freezes.sql")),
+    (9, include_str!("../migrations/sqlite/0009_time.sql")),
 ];
 pub(crate) const POSTGRES: &[Migration] = &[
     (1, include_str!("../migrations/postgres/0001_gate.sql")),
@@ -22,10 +23,11 @@ pub(crate) const POSTGRES: &[Migration] = &[
     (6, include_str!("../migrations/postgres/0006_notes.sql")),
     (7, include_str!("../migrations/postgres/0007_credentials.sql")),
     (8, include_str!("../migrations/postgres/0008_freezes.sql")),
+    (9, include_str!("../migrations/postgres/0009_time.sql")),
 ];
 
 /// The newest format that this program knows; both databases are always at the same.
-pub(crate) const KNOWN: i64 = 8;
+pub(crate) const KNOWN: i64 = 9;
 
 /// The first format with policies, standing yeses and trust.
 pub(crate) const POLICY: i64 = 2;

@@ -118,16 +118,29 @@ pub(crate) async fn initialise(url: &str, epoch: &str, secret: &str) -> Result<S
     Ok(secret)
 }
 
-/// What survives what, as the server is configured.
-pub(crate) async fn durability(url: &str) -> Result<String, StoreError> {
+/// What survives what, as the server is configured, and what its owner should mend.
+pub(crate) async fn durability(url: &str) -> Result<(String, Vec<String>), StoreError> {
     let (client, _driver) = connect(&config(url)?).await?;
     let settings = "SELECT current_setting('synchronous_commit'), current_setting('synchronous_standby_names'), current_setting('fsync'),
-                           current_setting('full_page_writes')";
+                           current_setting('full_page_writes'), (SELECT count(*) FROM pg_stat_replication)";
     let row = client.query_one(settings, &[]).await?;
     let (commit, standbys, fsync, pages): (String, String, String, String) =
         (read(&row, 0)?, read(&row, 1)?, read(&row, 2)?, read(&row, 3)?);
     // The writer never uses `off`: see its session.
     let commit = if commit == "off" { "on".to_owned() } else { commit };
+    let waits = !standbys.is_empty() && commit != "local";
+    let followers: i64 = read(&row, 4)?;
+    let mut warnings = Vec::new();
+    if fsync == "off" {
+        warnings
+            .push("Postgres runs with fsync=off: a power cut can lose decisions. Set it to on".to_owned());
+    }
+    if pages == "off" && fsync != "off" {
+        warnings.push("Postgres runs with full_page_writes=off: a power cut can damage the database. Set it to on, unless its disks write whole pages".to_owned());
+    }
+    if followers > 0 && !waits {
+        warnings.push("a standby follows this Postgres, and commits do not wait for it: promoting it can lose what was acknowledged. Set synchronous_standby_names, and synchronous_commit to on".to_owned());
+    }
     let survives = match (fsync.as_str(), pages.as_str(), standbys.is_empty() || commit == "local") {
         ("off", _, _) => "a power cut of the database server can lose decisions",
         (_, "off", _) => {
@@ -137,9 +150,10 @@ pub(crate) async fn durability(url: &str) -> Result<String, StoreError> {
         (_, _, false) => "survives the loss of the database server",
     };
     let standbys = if standbys.is_empty() { "none" } else { &standbys };
-    Ok(format!(
+    let level = format!(
         "synchronous_commit={commit}, synchronous_standby_names={standbys}, fsync={fsync}: {survives}"
-    ))
+    );
+    Ok((level, warnings))
 }
 
 /// Text for a column. Postgres cannot store the character zero; the columns are what lists filter by, and the

@@ -99,6 +99,17 @@ pub struct LedgerRow {
     pub hash: placet_core::Digest,
 }
 
+impl LedgerRow {
+    /// When it was made.
+    pub(crate) fn at(&self) -> Result<placet_core::Time, StoreError> {
+        #[derive(serde::Deserialize)]
+        struct When {
+            at: placet_core::Time,
+        }
+        Ok(serde_json::from_str::<When>(&self.text)?.at)
+    }
+}
+
 /// The reading side of either database.
 #[derive(Debug)]
 pub(crate) enum Readers {
@@ -116,6 +127,14 @@ macro_rules! both {
 }
 
 impl Readers {
+    /// Where the ledger ends, and the hash of an entry that should be in it.
+    pub(crate) async fn head_and(
+        &self,
+        known: Option<&placet_ledger::Head>,
+    ) -> Result<(placet_ledger::Head, Option<placet_core::Digest>), StoreError> {
+        both!(self, readers => readers.head_and(known))
+    }
+
     pub(crate) async fn get(&self, id: RequestId) -> Result<Option<Arc<Request>>, StoreError> {
         both!(self, readers => readers.get(id))
     }

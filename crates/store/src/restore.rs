@@ -5,9 +5,9 @@ use std::{path::Path, sync::Arc};
 use rusqlite::{Connection, types::Value};
 
 use crate::{
-    Clock, Location, StoreError,
+    Clock, Location, StoreError, Timeline,
     backend::Backend,
-    batch::{Batch, want},
+    batch::{Batch, Began, want},
     outbox::Telling,
     postgres::{self, PostgresWriter},
     read::Readers,
@@ -39,7 +39,17 @@ pub(crate) enum Column {
 pub(crate) const TABLES: &[(&str, &[(&str, Column)])] = {
     use Column::{Bytes, Int, Text};
     &[
-        ("head", &[("one", Int), ("epoch", Text), ("seq", Int), ("hash", Bytes), ("principals_seq", Int)]),
+        (
+            "head",
+            &[
+                ("one", Int),
+                ("epoch", Text),
+                ("seq", Int),
+                ("hash", Bytes),
+                ("principals_seq", Int),
+                ("at", Int),
+            ],
+        ),
         ("meta", &[("name", Text), ("value", Text)]),
         (
             "requests",
@@ -260,7 +270,7 @@ fn before(table: &str, column: &str) -> &'static str {
             "(SELECT json_extract(entry, '$.data.owner') FROM ledger
               WHERE entry LIKE '%\"type\":\"key.created\"%' AND json_extract(entry, '$.data.id') = keys.id)"
         }
-        ("trust", "seq") => "0",
+        ("trust", "seq") | ("head", "at") => "0",
         _ => "NULL",
     }
 }
@@ -294,6 +304,8 @@ pub async fn restore(
     progress: impl FnMut(Progress) + Send,
 ) -> Result<RestoreReport, VerifyError> {
     let verified = verify_file(file, progress).await?;
+    let time = Arc::new(Timeline::new(clock));
+    time.saw(verified.at);
     let (epoch, closed) = match into {
         Location::Folder(data) => {
             let database = sqlite::database(data);
@@ -329,8 +341,8 @@ pub async fn restore(
             connection.pragma_update(None, "synchronous", "FULL").map_err(StoreError::from)?;
             sqlite::migrate(&connection)?;
             let files = Arc::new(sqlite::OpenFiles::new(&half)?);
-            let mut backend = SqliteWriter::new(connection, clock, Arc::default(), files);
-            let done = begin_epoch(&mut backend).await?;
+            let mut backend = SqliteWriter::new(connection, time, Arc::default(), Arc::default(), files);
+            let done = begin_epoch(&mut backend, Began::Restored).await?;
             drop(backend);
             protect(&half)?;
             std::fs::rename(&half, &database).map_err(wrong)?;
@@ -340,15 +352,19 @@ pub async fn restore(
         Location::Postgres(url) => {
             postgres::prepare(url).await?;
             postgres::import(url, file).await?;
-            let mut backend =
-                PostgresWriter::connect(url, "restore".to_owned(), clock, postgres::LOCK_WAIT).await?;
-            begin_epoch(&mut backend).await?
+            let (node, wait) = ("restore".to_owned(), postgres::LOCK_WAIT);
+            let mut backend = PostgresWriter::connect(url, node, time, Arc::default(), wait).await?;
+            begin_epoch(&mut backend, Began::Restored).await?
         }
     };
     Ok(RestoreReport { verified, epoch, closed })
 }
 
-async fn begin_epoch<B: Backend>(backend: &mut B) -> Result<(String, usize), StoreError> {
+/// Begins a new epoch; says its name and how many requests it closed.
+pub(crate) async fn begin_epoch<B: Backend>(
+    backend: &mut B,
+    began: Began,
+) -> Result<(String, usize), StoreError> {
     let mut loaded = backend.begin(&want(std::iter::empty())).await?;
     let directory = Arc::new(backend.directory().await?);
     let live = backend.live_of(None).await?;
@@ -359,7 +375,7 @@ async fn begin_epoch<B: Backend>(backend: &mut B) -> Result<(String, usize), Sto
     let closed = live.len();
     let epoch = new_epoch()?;
     let mut batch = Batch::new(loaded, directory, Telling::default(), Arc::default());
-    batch.new_epoch(epoch.clone(), live)?;
+    batch.new_epoch(epoch.clone(), began, live)?;
     commit_alone(backend, batch).await?;
     Ok((epoch, closed))
 }

@@ -14,14 +14,17 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     Clock, Done, EventTail, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError, StoredSession,
-    Tail, Work,
+    Tail, Timeline, Work,
+    acked::{self, Memory},
     backend::Backend,
     batch::{Batch, want},
     follow::{Follower, Hint},
+    history::{History, until_lost},
     outbox::Telling,
     postgres::{self, PostgresReaders, PostgresWriter},
     queue::{Bounds, Queue},
     read::Readers,
+    recover,
     sabotage::planted,
     sqlite::{self, OpenFiles, SqliteReaders, SqliteWriter},
     work::Job,
@@ -56,6 +59,8 @@ pub struct Options {
     pub handover: usize,
     /// How long the writer waits while another one holds the database.
     pub lock_wait: Duration,
+    /// Where acknowledged entries are remembered outside the database; nowhere without it.
+    pub state: Option<PathBuf>,
 }
 
 impl Options {
@@ -74,6 +79,7 @@ impl Options {
             safety_poll: SAFETY_POLL,
             handover: HANDOVER,
             lock_wait,
+            state: None,
         }
     }
 }
@@ -85,6 +91,8 @@ pub struct Durability {
     pub database: &'static str,
     /// In one line.
     pub level: String,
+    /// What the owner of the database should mend.
+    pub warnings: Vec<String>,
 }
 
 /// The usual [`Options::handover`].
@@ -116,8 +124,8 @@ impl Store {
     /// Opens the store, makes or upgrades its tables, and starts the writer.
     pub async fn open(options: Options) -> Result<Self, StoreError> {
         match options.location.clone() {
-            Location::Folder(data) => Self::open_sqlite(&data, options).await,
-            Location::Postgres(url) => Self::open_postgres(url, options).await,
+            Location::Folder(data) => Box::pin(Self::open_sqlite(&data, options)).await,
+            Location::Postgres(url) => Box::pin(Self::open_postgres(url, options)).await,
         }
     }
 
@@ -131,12 +139,16 @@ impl Store {
         lock.describe(&files);
         let recent = Arc::new(sqlite::Recent::default());
         let readers = Readers::Sqlite(SqliteReaders::new(&sqlite::database(data), Some(recent.clone())));
-        let backend = SqliteWriter::new(connection, options.clock.clone(), recent, files.clone());
+        let knows = Knows::new(&options);
+        let backend =
+            SqliteWriter::new(connection, knows.time.clone(), knows.history.clone(), recent, files.clone());
         let durability = Durability {
             database: "sqlite",
             level: "WAL, synchronous=FULL: survives a crash and a power cut".to_owned(),
+            warnings: Vec::new(),
         };
-        let mut store = Self::start(backend, readers, options, secret, durability, None, Some(lock)).await?;
+        let mut store =
+            Self::start(backend, readers, options, knows, secret, durability, (None, Some(lock))).await?;
         store.tasks.spawn(watch_files(files.clone(), store.shared.clone(), store.cancel.clone()));
         store.files = Some((data.to_owned(), files));
         Ok(store)
@@ -149,22 +161,33 @@ impl Store {
         let readers = Readers::Postgres(PostgresReaders::connect(&url)?);
         let mut node = [0_u8; 8];
         random(&mut node)?;
-        let (node, clock) = (HEXLOWER.encode(&node), options.clock.clone());
-        let backend = PostgresWriter::connect(&url, node, clock, options.lock_wait).await?;
-        let durability = Durability { database: "postgres", level: postgres::durability(&url).await? };
-        Self::start(backend, readers, options, secret, durability, Some(url), None).await
+        let (node, knows) = (HEXLOWER.encode(&node), Knows::new(&options));
+        let (time, history) = (knows.time.clone(), knows.history.clone());
+        let backend = PostgresWriter::connect(&url, node, time, history, options.lock_wait).await?;
+        let (level, warnings) = postgres::durability(&url).await?;
+        let durability = Durability { database: "postgres", level, warnings };
+        Self::start(backend, readers, options, knows, secret, durability, (Some(url), None)).await
     }
 
     async fn start<B: Backend>(
         mut backend: B,
         readers: Readers,
         options: Options,
+        knows: Knows,
         secret: String,
         durability: Durability,
-        listen: Option<String>,
-        lock: Option<sqlite::Lock>,
+        (listen, lock): (Option<String>, Option<sqlite::Lock>),
     ) -> Result<Self, StoreError> {
         open_ledger(&mut backend).await?;
+        // Also in a database whose head does not say yet when it was made.
+        let head = readers.head().await?.head;
+        for row in readers.ledger(head.seq.saturating_sub(1), 1).await? {
+            knows.time.saw(row.at()?);
+        }
+        let memory = match &options.state {
+            Some(folder) => Some(remember(folder, &readers, &knows.history).await?),
+            None => None,
+        };
         let (principals_seq, directory) = readers.directory().await?;
         let shared = Arc::new(Shared {
             queue: Queue::new(Bounds::default()),
@@ -175,6 +198,9 @@ impl Store {
             stopped: watch::channel(None).0,
             telling: Telling { channels: options.channels.into(), owner: owner()? },
             secret: secret.into_bytes().into(),
+            time: knows.time,
+            history: knows.history,
+            memory: memory.clone(),
         });
         let runtime = tokio::runtime::Handle::current();
         let thread = std::thread::Builder::new()
@@ -187,12 +213,19 @@ impl Store {
         let (tasks, cancel) = (TaskTracker::new(), CancellationToken::new());
         let hint = watch::channel(Hint::default()).0;
         let poll = listen.as_ref().map(|_| options.safety_poll);
+        let readers = Arc::new(readers);
+        if let Some(gap) = poll {
+            tasks.spawn(watch_history(readers.clone(), shared.history.clone(), gap, cancel.clone()));
+        }
+        if let Some(memory) = memory {
+            tasks.spawn(acked::write(memory, cancel.clone()));
+        }
         if let Some(url) = listen {
             tasks.spawn(postgres::listen(url, hint.clone(), cancel.clone()));
         }
         Ok(Self {
             shared,
-            readers: Arc::new(readers),
+            readers,
             hint,
             poll,
             durability,
@@ -204,8 +237,16 @@ impl Store {
         })
     }
 
+    /// The one time that rules over deadlines, here and in whatever is built on this store.
+    pub fn time(&self) -> &Timeline {
+        &self.shared.time
+    }
+
     /// Hands work to the writer and waits until it is durable, or refused.
     pub async fn run(&self, work: Work) -> Result<Done, StoreError> {
+        if let Some(why) = self.lost() {
+            return Err(StoreError::HistoryLost(why));
+        }
         let (reply, answer) = oneshot::channel();
         let job = Job { weight: work.weight(), work, reply };
         if !self.shared.queue.push(job) {
@@ -213,6 +254,16 @@ impl Store {
         }
         // The writer answers every job it takes; a dropped reply means its thread died.
         answer.await.unwrap_or(Err(StoreError::Unknown))
+    }
+
+    /// Why nothing is written any more although the database can be reached: it does not have what was acknowledged.
+    pub fn lost(&self) -> Option<String> {
+        self.shared.history.lost()
+    }
+
+    /// Ends when that is found.
+    pub async fn until_lost(&self) -> StoreError {
+        until_lost(&mut self.shared.history.watch()).await
     }
 
     /// Why the store has stopped, if it has.
@@ -269,7 +320,8 @@ impl Store {
     /// What the operator should mend although everything works.
     pub fn warnings(&self) -> Vec<String> {
         let folder = self.files.as_ref().map(|(data, _)| data);
-        folder.and_then(|data| sqlite::readable_by_others(data)).into_iter().collect()
+        let readable = folder.and_then(|data| sqlite::readable_by_others(data));
+        self.durability.warnings.iter().cloned().chain(readable).collect()
     }
 
     /// Looks at the files now, and stops the store if they are not those that it opened.
@@ -380,14 +432,16 @@ impl Store {
             Some(after) => after,
             None => self.readers.head().await?.head.seq,
         };
-        Ok(Tail(Follower::new(cursor, own, hint, self.readers.clone(), self.poll)))
+        let lost = self.shared.history.watch();
+        Ok(Tail(Follower::new(cursor, own, hint, self.readers.clone(), lost, self.poll)))
     }
 
     /// Follows events from now on.
     pub async fn event_tail(&self) -> Result<EventTail, StoreError> {
         let (own, hint) = (self.shared.events.subscribe(), self.hint.subscribe());
         let cursor = self.readers.last_event().await?;
-        Ok(EventTail(Follower::new(cursor, own, hint, self.readers.clone(), self.poll)))
+        let lost = self.shared.history.watch();
+        Ok(EventTail(Follower::new(cursor, own, hint, self.readers.clone(), lost, self.poll)))
     }
 
     /// Whether a delivery is due that nobody has.
@@ -426,7 +480,56 @@ impl Store {
                 tracing::error!("the writer's thread ended badly");
             }
         }
+        // What this node acknowledged is written down by the last of them.
         self.tasks.wait().await;
+    }
+}
+
+/// What writer and readers are compared with.
+struct Knows {
+    time: Arc<Timeline>,
+    history: Arc<History>,
+}
+
+impl Knows {
+    fn new(options: &Options) -> Self {
+        Self { time: Arc::new(Timeline::new(options.clock.clone())), history: Arc::default() }
+    }
+}
+
+/// Compares the database with what this machine remembers of it, and takes a file to remember more in. A database that went
+/// back can still be read.
+async fn remember(folder: &Path, readers: &Readers, history: &History) -> Result<Arc<Memory>, StoreError> {
+    let ledger = recover::ledger(readers).await?;
+    let remembered = acked::remembered(folder, ledger)?;
+    if remembered.is_empty() {
+        tracing::info!(folder = %folder.display(), "nothing is remembered of this ledger here: the first start, or another machine");
+    }
+    for newest in remembered.iter().filter_map(|entries| entries.last()) {
+        if !recover::has(readers, newest).await? {
+            history.lose(format!(
+                "entry {}, {}, was acknowledged before this start, and the database does not have it",
+                newest.seq, newest.hash
+            ));
+        }
+    }
+    Memory::open(folder, ledger).map(Arc::new)
+}
+
+/// Looks by itself whether a shared database still has what is known: nobody may write for a while.
+async fn watch_history(
+    readers: Arc<Readers>,
+    history: Arc<History>,
+    gap: Duration,
+    cancel: CancellationToken,
+) {
+    while cancel.run_until_cancelled(tokio::time::sleep(gap)).await.is_some() {
+        let known = history.known();
+        // Out of reach is no loss; the next look is soon.
+        let Ok((head, there)) = readers.head_and(known.as_ref()).await else { continue };
+        if history.check(known.as_ref(), &head, there).is_err() {
+            return;
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use placet_core::{AdminEvent, Request, Time};
+use placet_core::{AdminEvent, Digest, Request, Time};
 use placet_ledger::{Data, Entry};
 
 use crate::{
@@ -18,6 +18,8 @@ pub struct News {
     pub epoch: Arc<str>,
     /// Its number.
     pub seq: u64,
+    /// Its hash.
+    pub hash: Digest,
     /// When.
     pub at: Time,
     /// What happened: `request.created` and so on.
@@ -31,13 +33,13 @@ pub struct News {
 }
 
 impl News {
-    pub(crate) fn new(entry: Entry, request: Option<Arc<Request>>, own: bool) -> Self {
+    pub(crate) fn new(entry: Entry, hash: Digest, request: Option<Arc<Request>>, own: bool) -> Self {
         let name = entry.data.name();
         let admin = match entry.data {
             Data::Admin(event) => Some(event),
             Data::Request(_) => None,
         };
-        Self { epoch: entry.epoch.into(), seq: entry.seq, at: entry.at, name, request, admin, own }
+        Self { epoch: entry.epoch.into(), seq: entry.seq, hash, at: entry.at, name, request, admin, own }
     }
 }
 

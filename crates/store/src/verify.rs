@@ -62,7 +62,14 @@ pub struct Verified {
     pub epoch: String,
     /// Hash of the last entry.
     pub head: placet_core::Digest,
+    /// When the last entry was made.
+    pub at: Time,
+    /// The first entries that are older than the one before them, though nobody accepted that.
+    pub older: Vec<u64>,
 }
+
+/// Most entries that are named for being older than the one before.
+const OLDER: usize = 20;
 
 /// What was found to be bad, first of all.
 #[derive(Debug, thiserror::Error)]
@@ -105,7 +112,7 @@ pub(crate) async fn verify(
     let head = readers.head().await?;
     let mut chain = Chain::default();
     let mut rebuilt = Rebuilt::default();
-    let mut done = 0;
+    let (mut done, mut at, mut older) = (0, Time::default(), Vec::new());
     while done < head.head.seq {
         let limit = PAGE.min(u32::try_from(head.head.seq - done).unwrap_or(PAGE));
         let page = readers.ledger(done, limit).await?;
@@ -130,6 +137,11 @@ pub(crate) async fn verify(
             }
             next = row.seq + 1;
             let entry = chain.check(row.seq, &row.text, &row.hash)?;
+            let accepted = matches!(entry.data, Data::Admin(AdminEvent::ClockAccepted { .. }));
+            if entry.at < at && !accepted && older.len() < OLDER {
+                older.push(entry.seq);
+            }
+            at = entry.at;
             rebuilt.take(&entry, payloads.remove(&row.seq))?;
         }
         if let Some(seq) = payloads.keys().min() {
@@ -152,6 +164,8 @@ pub(crate) async fn verify(
         erased: rebuilt.erased,
         epoch: head.head.epoch,
         head: head.head.hash,
+        at,
+        older,
     })
 }
 

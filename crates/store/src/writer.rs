@@ -9,10 +9,12 @@ use placet_core::Directory;
 use tokio::sync::{broadcast, watch};
 
 use crate::{
-    Done, StoreError,
+    Done, StoreError, Timeline,
+    acked::Memory,
     backend::{Backend, CommitError, NotesError},
     batch::{Batch, want},
     events::{EventRow, EventsCommitted, SeenEvent, Words},
+    history::History,
     notes::{NoteChange, NotesDone},
     outbox::Telling,
     queue::Queue,
@@ -39,6 +41,12 @@ pub(crate) struct Shared {
     pub(crate) telling: Telling,
     // Keys what is said to be the same call.
     pub(crate) secret: Arc<[u8]>,
+    // Never before the newest entry.
+    pub(crate) time: Arc<Timeline>,
+    // What the database must have.
+    pub(crate) history: Arc<History>,
+    // What is remembered of it outside the database.
+    pub(crate) memory: Option<Arc<Memory>>,
 }
 
 /// How long an outcome is looked for after the connection broke at COMMIT.
@@ -93,7 +101,7 @@ async fn write<B: Backend>(backend: &mut B, shared: &Shared, jobs: Vec<Job>) -> 
         }
         // One bad unit must not take the others with it: replay one by one. When the database is gone or the
         // outcome unknown, more attempts would only make things worse.
-        Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown)) => {
+        Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown | StoreError::HistoryLost(_))) => {
             answer_all(jobs, &error);
             Ok(())
         }
@@ -276,6 +284,11 @@ async fn commit<B: Backend>(
         }
         Err(CommitError::Maybe(error)) => look_up(backend, id, error).await?,
     }
+    shared.time.saw(changes.now);
+    shared.history.saw(&head.head);
+    if let Some(memory) = &shared.memory {
+        memory.note(news.iter());
+    }
     if shared.directory.borrow().0 != head.principals_seq {
         shared.directory.send_replace((head.principals_seq, directory));
     }
@@ -308,6 +321,7 @@ async fn look_up<B: Backend>(backend: &mut B, batch: [u8; 16], error: StoreError
         match backend.was_committed(batch).await {
             Ok(true) => return Ok(()),
             Ok(false) => return Err(error),
+            Err(lost @ StoreError::HistoryLost(_)) => return Err(lost),
             Err(_) if start.elapsed() < LOOK_FOR => tokio::time::sleep(Duration::from_millis(200)).await,
             Err(_) => return Err(StoreError::Unknown),
         }

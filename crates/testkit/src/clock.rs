@@ -12,6 +12,8 @@ use placet_store::{Clock, SystemClock};
 #[derive(Debug)]
 pub struct FakeClock {
     micros: AtomicI64,
+    // What nobody can set.
+    monotonic: AtomicI64,
     // Added with every reading: two readings then tell two transactions apart.
     tick: AtomicI64,
 }
@@ -19,15 +21,25 @@ pub struct FakeClock {
 impl FakeClock {
     /// A clock that stands still.
     pub fn new() -> Self {
-        Self { micros: AtomicI64::new(SystemClock::new().now().micros()), tick: AtomicI64::new(0) }
+        Self {
+            micros: AtomicI64::new(SystemClock::new().now().micros()),
+            monotonic: AtomicI64::new(0),
+            tick: AtomicI64::new(0),
+        }
     }
 
-    /// Moves it forward.
+    /// Lets time pass.
     pub fn advance(&self, by: Duration) {
+        self.monotonic.fetch_add(micros(by), Ordering::SeqCst);
         self.micros.fetch_add(micros(by), Ordering::SeqCst);
     }
 
-    /// Moves it back, as an operator may do to a machine's clock.
+    /// Sets it forward, as an operator may do to a machine's clock. No time passes.
+    pub fn set_forward(&self, by: Duration) {
+        self.micros.fetch_add(micros(by), Ordering::SeqCst);
+    }
+
+    /// Sets it back.
     pub fn set_back(&self, by: Duration) {
         self.micros.fetch_sub(micros(by), Ordering::SeqCst);
     }
@@ -53,6 +65,10 @@ impl Clock for FakeClock {
     fn now(&self) -> Time {
         let tick = self.tick.load(Ordering::SeqCst);
         Time::from_micros(self.micros.fetch_add(tick, Ordering::SeqCst) + tick)
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::from_micros(self.monotonic.load(Ordering::SeqCst).unsigned_abs())
     }
 
     fn over_database(&self, _database: Time) -> Time {

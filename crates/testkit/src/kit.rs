@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -36,6 +37,8 @@ pub struct Setup {
     pub settings: Settings,
     /// Channels that are told of every change.
     pub channels: Vec<String>,
+    /// Where what was acknowledged is remembered outside the database.
+    pub state: Option<PathBuf>,
 }
 
 impl Setup {
@@ -46,6 +49,7 @@ impl Setup {
             clock: Arc::new(FakeClock::new()),
             settings: Settings { policy: HOLD_EVERYTHING.to_owned(), ..Settings::default() },
             channels: Vec::new(),
+            state: None,
         }
     }
 
@@ -64,9 +68,10 @@ impl Setup {
     async fn open(&self) -> Result<Gate, StoreError> {
         let mut options = self.place.options(self.clock.clone());
         options.channels.clone_from(&self.channels);
+        options.state.clone_from(&self.state);
         let store = Store::open(options).await?;
         let entropy = Arc::new(SeededEntropy::default());
-        let gate = Gate::start(Arc::new(store), self.clock.clone(), entropy, self.settings.clone()).await;
+        let gate = Gate::start(Arc::new(store), entropy, self.settings.clone()).await;
         Ok(gate.expect("the gate starts on an open store"))
     }
 }
@@ -101,14 +106,21 @@ impl Kit {
             clock: self.setup.clock.clone(),
             settings: self.setup.settings.clone(),
             channels: self.setup.channels.clone(),
+            state: self.setup.state.clone(),
         };
         setup.start().await
     }
 
     /// Closes store and gate and opens them again in the same place, at the same time.
     pub async fn restart(&mut self) {
+        self.restart_after(async || ()).await;
+    }
+
+    /// The same, with something done in between, while nobody has the database open.
+    pub async fn restart_after<T>(&mut self, meanwhile: impl AsyncFnOnce() -> T) -> T {
         self.gate().close().await;
         self.gate = None;
+        let done = meanwhile().await;
         let what = "the old store to be let go: drop clones of the gate before a restart";
         let opened = found(what, async || match self.setup.open().await {
             Ok(gate) => Some(gate),
@@ -118,6 +130,7 @@ impl Kit {
         });
         let gate = opened.await;
         self.gate = Some(gate);
+        done
     }
 
     /// The gate.

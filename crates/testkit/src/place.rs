@@ -38,6 +38,7 @@ pub struct Place {
 enum Kind {
     Folder(TempDir),
     Database { cluster: String, name: String },
+    Elsewhere { url: String },
 }
 
 impl Place {
@@ -64,11 +65,16 @@ impl Place {
         }
     }
 
+    /// A Postgres database that the test looks after.
+    pub fn elsewhere(url: String) -> Self {
+        Self { kind: Kind::Elsewhere { url } }
+    }
+
     /// Which database.
     pub fn backend(&self) -> Backend {
         match self.kind {
             Kind::Folder(_) => Backend::Sqlite,
-            Kind::Database { .. } => Backend::Postgres,
+            Kind::Database { .. } | Kind::Elsewhere { .. } => Backend::Postgres,
         }
     }
 
@@ -76,7 +82,7 @@ impl Place {
     pub fn location(&self) -> Location {
         match &self.kind {
             Kind::Folder(_) => Location::Folder(self.folder()),
-            Kind::Database { .. } => Location::Postgres(self.url()),
+            Kind::Database { .. } | Kind::Elsewhere { .. } => Location::Postgres(self.url()),
         }
     }
 
@@ -89,7 +95,7 @@ impl Place {
     pub fn folder(&self) -> PathBuf {
         match &self.kind {
             Kind::Folder(folder) => folder.path().join("data"),
-            Kind::Database { .. } => panic!("a Postgres database has no folder"),
+            Kind::Database { .. } | Kind::Elsewhere { .. } => panic!("a Postgres database has no folder"),
         }
     }
 
@@ -103,13 +109,14 @@ impl Place {
         match &self.kind {
             Kind::Folder(_) => panic!("a folder has no address"),
             Kind::Database { cluster, name } => within(cluster, name),
+            Kind::Elsewhere { url } => url.clone(),
         }
     }
 
     /// The name of the Postgres database.
     pub fn name(&self) -> &str {
         match &self.kind {
-            Kind::Folder(_) => panic!("a folder has no database name"),
+            Kind::Folder(_) | Kind::Elsewhere { .. } => panic!("it has no database name of its own"),
             Kind::Database { name, .. } => name,
         }
     }
@@ -127,7 +134,7 @@ impl Place {
                 connection.busy_timeout(std::time::Duration::from_secs(5)).expect("a timeout can be set");
                 connection.execute_batch(statements).map_err(|error| error.to_string())
             }
-            Kind::Database { .. } => {
+            Kind::Database { .. } | Kind::Elsewhere { .. } => {
                 let session = Session::open(&self.url()).await;
                 session.client.batch_execute(statements).await.map_err(|error| format!("{error:?}"))
             }
@@ -138,7 +145,9 @@ impl Place {
     pub async fn rows(&self, query: &str) -> Vec<Vec<Value>> {
         match &self.kind {
             Kind::Folder(_) => sqlite_rows(&self.file(), query),
-            Kind::Database { .. } => Session::open(&self.url()).await.rows(query).await,
+            Kind::Database { .. } | Kind::Elsewhere { .. } => {
+                Session::open(&self.url()).await.rows(query).await
+            }
         }
     }
 
@@ -160,7 +169,7 @@ impl Place {
                 connection.execute_batch("BEGIN IMMEDIATE").expect("the write lock is free");
                 Held { _sqlite: Some(connection), _postgres: None }
             }
-            Kind::Database { .. } => {
+            Kind::Database { .. } | Kind::Elsewhere { .. } => {
                 let session = Session::open(&self.url()).await;
                 session.run("BEGIN; SELECT one FROM head FOR UPDATE").await;
                 Held { _sqlite: None, _postgres: Some(session) }
@@ -189,7 +198,7 @@ impl Place {
     pub async fn verify(&self) -> Result<Verified, VerifyError> {
         match &self.kind {
             Kind::Folder(_) => verify_file(&self.folder(), |_| {}).await,
-            Kind::Database { .. } => verify_postgres(&self.url(), |_| {}).await,
+            Kind::Database { .. } | Kind::Elsewhere { .. } => verify_postgres(&self.url(), |_| {}).await,
         }
     }
 }

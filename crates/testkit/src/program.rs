@@ -10,6 +10,11 @@ use serde_json::Value;
 
 use crate::BOOTSTRAP;
 
+/// Where a server of a test remembers what it acknowledged: never among the user's own files.
+fn state_beside(data: &Path) -> PathBuf {
+    data.with_extension("state")
+}
+
 /// A running `placet serve`; killed when dropped.
 #[derive(Debug)]
 pub struct Program {
@@ -39,6 +44,7 @@ impl Program {
             .arg(data)
             .env("PLACET_BOOTSTRAP_TOKEN", BOOTSTRAP)
             .env_remove("PLACET_DATABASE")
+            .env("PLACET_STATE", state_beside(data))
             .stderr(Stdio::null());
         more(&mut command);
         let mut child = command.stdout(Stdio::piped()).spawn().expect("the server starts");

@@ -1599,6 +1599,8 @@ export interface components {
         };
         /** @description Whether calls can be answered, and what an answer is worth. */
         Readiness: {
+            /** @description One word for why not, where there is one: `history_lost` or `clock_behind`. */
+            code?: string | null;
             /** @description `sqlite` or `postgres`. */
             database: string;
             /** @description What an acknowledged decision survives. */

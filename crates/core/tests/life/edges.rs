@@ -26,6 +26,8 @@ const ARROWS: &[(State, &str, State)] = &[
     (State::Approved, "lapsed*", State::Lapsed),
     (State::Approved, "revoked*", State::Revoked),
     (State::Approved, "cancelled*", State::Cancelled),
+    // History was lost.
+    (State::Approved, "unknown*", State::Unknown),
     (State::Claimed, "reported succeeded", State::Succeeded),
     (State::Claimed, "reported failed", State::Failed),
     (State::Claimed, "unknown", State::Unknown),

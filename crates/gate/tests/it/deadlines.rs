@@ -170,6 +170,10 @@ impl Clock for Ahead {
         self.clock.now().plus(10 * MINUTE)
     }
 
+    fn monotonic(&self) -> Duration {
+        self.clock.monotonic()
+    }
+
     fn over_database(&self, _database: Time) -> Time {
         self.transactions.fetch_add(1, Ordering::SeqCst);
         self.clock.now()
@@ -182,14 +186,9 @@ fn a_server_whose_clock_runs_ahead_expires_nothing_early() {
         let place = Place::new(Backend::Postgres).await;
         let clock = Arc::new(Ahead { clock: FakeClock::new(), transactions: AtomicUsize::new(0) });
         let store = placet_store::Store::open(place.options(clock.clone())).await.unwrap();
-        let gate = Gate::start(
-            Arc::new(store),
-            clock.clone(),
-            Arc::new(SeededEntropy::default()),
-            Settings::default(),
-        )
-        .await
-        .unwrap();
+        let gate = Gate::start(Arc::new(store), Arc::new(SeededEntropy::default()), Settings::default())
+            .await
+            .unwrap();
         let bot = Actor {
             name: "local".to_owned(),
             role: placet_core::Role::Agent,

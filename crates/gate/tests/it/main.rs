@@ -1,11 +1,14 @@
 //! What the gate promises, on both databases.
 
 mod anything;
+mod clocks;
 mod deadlines;
 mod deciding;
 mod escalating;
+mod failover;
 mod feeds;
 mod freezing;
+mod histories;
 mod kinds;
 mod notes;
 mod open;

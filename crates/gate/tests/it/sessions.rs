@@ -184,7 +184,7 @@ both! {
         let clock = Arc::new(placet_testkit::FakeClock::new());
         let store = Arc::new(Store::open(place.options(clock.clone())).await.unwrap());
         let entropy = Arc::new(placet_testkit::SeededEntropy::default());
-        let gate = placet_gate::Gate::start(store, clock.clone(), entropy, placet_gate::Settings::default()).await.unwrap();
+        let gate = placet_gate::Gate::start(store, entropy, placet_gate::Settings::default()).await.unwrap();
         let first = gate.first_link().await.unwrap().expect("a link");
         // Started again before anybody used it: another one, and the first is void.
         let second = gate.first_link().await.unwrap().expect("a link");
@@ -220,7 +220,7 @@ both! {
         }
         let store = Arc::new(Store::open(place.options(kit.clock().clone())).await.unwrap());
         let entropy = Arc::new(placet_testkit::SeededEntropy::default());
-        let gate = placet_gate::Gate::start(store, kit.clock().clone(), entropy, placet_gate::Settings::default()).await.unwrap();
+        let gate = placet_gate::Gate::start(store, entropy, placet_gate::Settings::default()).await.unwrap();
         assert!(gate.session(&opened.secret, true).await.unwrap().is_none());
         assert_eq!(admin_refusal(gate.sign_in_with_link(&link.token, "").await), AdminRefusal::BadLink);
         gate.sign_in_with_password("ann", "correct horse battery", "").await.unwrap();

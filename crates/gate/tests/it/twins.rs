@@ -13,6 +13,11 @@ fn each_planted_bug_is_caught() {
         ),
         ("batch-earns-trust", "standing::three_that_were_looked_at_once_earn_trust_once::sqlite"),
         (
+            "time-runs-back",
+            "clocks::what_had_expired_is_not_approved_after_a_restart_with_the_clock_set_back::sqlite",
+        ),
+        ("history-is-not-compared", "histories::a_database_that_went_back_gives_no_second_permit::sqlite"),
+        (
             "freeze-is-ignored",
             "freezing::while_everything_is_frozen_nothing_passes_and_everything_can_be_read_and_denied::sqlite",
         ),

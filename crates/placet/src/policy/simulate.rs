@@ -60,9 +60,9 @@ async fn offline(location: &Location, policy: &str, progress: &mut Progress) -> 
     progress.say("copying the database");
     placet_store::backup(location, &folder.path().join("placet.db")).await?;
     let clock = Arc::new(SystemClock::new());
-    let copy = Options::new(Location::Folder(folder.path().to_owned()), clock.clone());
+    let copy = Options::new(Location::Folder(folder.path().to_owned()), clock);
     let store = Arc::new(Store::open(copy).await?);
-    let gate = Gate::start(store, clock, Arc::new(SystemEntropy), Settings::default()).await?;
+    let gate = Gate::start(store, Arc::new(SystemEntropy), Settings::default()).await?;
     let report = gate
         .simulate(&Actor::system(), policy, |at| {
             show(progress, Simulating { done: at.done, of: at.of, requests: at.requests });

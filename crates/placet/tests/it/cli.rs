@@ -60,6 +60,7 @@ fn help_shows_every_command_and_the_exit_codes() {
       ledger       Check the ledger
       backup       Write a consistent copy of the database to a file
       restore      Put a backup in place, in a new epoch: no old permit lives twice
+      recover      Begin again after a database that went back, or a clock that was wrong
       hook         Gate a coding agent: answer its hooks, or write them into its settings
       doctor       Check that everything works, and that a no really blocks
       completions  Print completions for a shell

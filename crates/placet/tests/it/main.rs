@@ -12,5 +12,6 @@ mod hooks;
 mod owner;
 mod policy;
 mod program;
+mod recover;
 mod shipped;
 mod sign_in;

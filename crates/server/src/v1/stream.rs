@@ -19,6 +19,9 @@ use crate::{
     v1::streams::{Position, StreamEvent, StreamParams, event, still_works},
 };
 
+/// The last thing a reader is told when the database went back.
+const HISTORY_LOST: &str = "event: error\ndata: {\"code\":\"history_lost\",\"detail\":\"the database went back: what was told may not hold\"}\n\n";
+
 /// Events that may wait for a slow reader before the stream waits too.
 const BUFFER: usize = 16;
 
@@ -76,6 +79,10 @@ async fn produce(state: State, actor: Actor, mut position: Position, send: mpsc:
                     }
                 }
                 Err(GateError::Closing) => return,
+                Err(GateError::Store(placet_gate::StoreError::HistoryLost(_))) => {
+                    let _ = send.try_send(Bytes::from_static(HISTORY_LOST.as_bytes()));
+                    return;
+                }
                 Err(error) => {
                     tracing::warn!(%error, "a stream ends: the ledger cannot be read");
                     return;

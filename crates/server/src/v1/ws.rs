@@ -10,6 +10,7 @@ use axum::{
 };
 use http::StatusCode;
 use placet_core::Actor;
+use placet_gate::{GateError, StoreError};
 use tokio::time::Instant;
 
 use crate::{
@@ -68,6 +69,9 @@ async fn follow(state: State, actor: Actor, mut position: Position, mut socket: 
                         Some(event) => Message::text(serde_json::to_string(&event).unwrap_or_default()),
                         None => continue,
                     }
+                }
+                Err(GateError::Store(StoreError::HistoryLost(_))) => {
+                    return close(socket, TRY_AGAIN, "history_lost").await;
                 }
                 Err(_) => return close(socket, TRY_AGAIN, &position.id()).await,
             },

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use placet_core::{
-    Actor, AdminCommand, AdminEvent, AdminRefusal, Auth, Cancel, Command, Event, GrantKey, KeyId, Request,
-    Revoke, Role, State, Written,
+    Actor, AdminCommand, AdminEvent, AdminRefusal, Auth, Cancel, Command, Event, Expire, GrantKey, KeyId,
+    Request, Revoke, Role, State, Written,
 };
 use placet_ledger::Data;
 
-use super::{Batch, Slot, Unsealed, by};
+use super::{Batch, Began, Slot, Unsealed, by};
 use crate::{
     Done, Idempotency, StoreError,
     policies::{self, PolicyRow, PolicyVersion},
@@ -61,6 +61,9 @@ impl Batch {
                 _ => AdminRefusal::NoKey,
             };
             return Ok((Done::Admin(Err(refusal)), None));
+        }
+        if self.behind && matches!(command, AdminCommand::CreateGrant { .. }) {
+            return Ok((Done::Admin(Err(AdminRefusal::ClockBehind)), None));
         }
         let event = match self.directory.apply(command, self.now) {
             Ok(event) => event,
@@ -188,16 +191,36 @@ impl Batch {
         Ok(())
     }
 
-    /// Begins a new epoch after a restore: pending cancelled, approved revoked, claimed unknown.
-    pub(crate) fn new_epoch(&mut self, epoch: String, live: Vec<Arc<Request>>) -> Result<(), StoreError> {
+    /// Lets the deadlines of these requests take effect.
+    pub(crate) fn expire(&mut self, due: Vec<Arc<Request>>) -> Result<(), StoreError> {
+        for request in due {
+            let id = request.id;
+            self.slots.entry(id).or_insert(Slot { request, new: false, dirty: false });
+            self.command(&Actor::system(), &Command::Expire(Expire { id }), None)?;
+        }
+        Ok(())
+    }
+
+    /// Begins a new epoch: pending cancelled, claimed unknown. What was approved is revoked after a restore; after a loss
+    /// it is unknown, because somebody may have claimed it in what was lost.
+    pub(crate) fn new_epoch(
+        &mut self,
+        epoch: String,
+        began: Began,
+        live: Vec<Arc<Request>>,
+    ) -> Result<(), StoreError> {
         let from = std::mem::replace(&mut self.head.head.epoch, epoch);
-        self.admin_event(&Actor::system(), AdminEvent::Restored { from });
+        let event = match began {
+            Began::Restored => AdminEvent::Restored { from },
+            Began::Recovered { acknowledged } => AdminEvent::Recovered { from, acknowledged },
+        };
+        self.admin_event(&Actor::system(), event);
         self.no_trust = true;
         for request in live {
             let event = match request.state {
                 State::Pending => Event::Cancelled {},
-                State::Approved => Event::Revoked {},
-                State::Claimed => Event::Unknown {},
+                State::Approved if began == Began::Restored => Event::Revoked {},
+                State::Approved | State::Claimed => Event::Unknown {},
                 _ => continue,
             };
             let id = request.id;

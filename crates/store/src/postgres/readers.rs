@@ -6,7 +6,7 @@ use deadpool_postgres::{
     Client as Pooled, Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime,
 };
 use placet_core::{Digest, Directory, Grant, Key, Request, RequestId, SessionId, State, Time};
-use placet_ledger::Entry;
+use placet_ledger::{Entry, Head};
 use tokio_postgres::{
     Client, NoTls, Row,
     types::{ToSql, Type},
@@ -110,6 +110,11 @@ impl PostgresReaders {
         let row = one(&rows)?;
         known(read(row, 4)?)?;
         session::head(row)
+    }
+
+    pub(crate) async fn head_and(&self, known: Option<&Head>) -> Result<(Head, Option<Digest>), StoreError> {
+        let client = self.client().await?;
+        session::history(&client, known).await
     }
 
     pub(crate) async fn next_deadline(&self) -> Result<Option<Time>, StoreError> {
@@ -273,7 +278,7 @@ impl PostgresReaders {
             "(SELECT DISTINCT request FROM (SELECT request FROM ledger WHERE seq > $1 ORDER BY seq LIMIT $2) l WHERE request IS NOT NULL) n
              JOIN requests r ON r.seq = n.request"
         );
-        const ENTRIES: &str = "SELECT entry FROM ledger WHERE seq > $1 ORDER BY seq LIMIT $2";
+        const ENTRIES: &str = "SELECT entry, hash FROM ledger WHERE seq > $1 ORDER BY seq LIMIT $2";
         let client = self.client().await?;
         let (after, limit) = (int(after), i64::from(limit));
         let params =
@@ -288,7 +293,7 @@ impl PostgresReaders {
             .map(|row| {
                 let entry: Entry = serde_json::from_str(read(row, 0)?)?;
                 let request = entry.request.and_then(|id| requests.get(&id).cloned());
-                Ok(News::new(entry, request, false))
+                Ok(News::new(entry, Digest::new(bytes32(read(row, 1)?)?), request, false))
             })
             .collect()
     }

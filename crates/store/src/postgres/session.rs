@@ -122,6 +122,29 @@ pub(super) fn head(row: &Row) -> Result<HeadRow, StoreError> {
     })
 }
 
+/// A hash that may be missing.
+pub(super) fn digest(row: &Row, column: usize) -> Result<Option<Digest>, StoreError> {
+    let hash: Option<&[u8]> = read(row, column)?;
+    hash.map(|hash| Ok(Digest::new(bytes32(hash)?))).transpose()
+}
+
+/// Where the ledger ends, and the hash of an entry that should be in it. A standby is not asked: it follows as it can, and
+/// nothing is written there.
+pub(super) async fn history(
+    client: &Client,
+    known: Option<&Head>,
+) -> Result<(Head, Option<Digest>), StoreError> {
+    let seq = known.map_or(0, |known| rows::int(known.seq));
+    let sql = "SELECT epoch, seq, hash, principals_seq, (SELECT l.hash FROM ledger l WHERE l.seq = $1), pg_is_in_recovery()
+               FROM head WHERE one = 1";
+    let row = client.query_opt(sql, &[&seq]).await?;
+    let row = row.ok_or_else(|| StoreError::Damaged("the head of the ledger is missing".to_owned()))?;
+    if read(&row, 5)? {
+        return Err(StoreError::Unavailable("this is a standby of the database".to_owned()));
+    }
+    Ok((head(&row)?.head, digest(&row, 4)?))
+}
+
 /// A statement that reads requests with everything that was written to them, each in one row: `meta`, `versions`,
 /// `bodies`. It names the requests `r`, and what it is given says which.
 macro_rules! requests {

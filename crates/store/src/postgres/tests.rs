@@ -25,7 +25,7 @@ use super::{
     session::{Driver, connect},
 };
 use crate::{
-    Clock, Done, Idempotency, Location, Options, Outcome, Store, StoreError, SystemClock, Work,
+    Clock, Done, Idempotency, Location, Options, Outcome, Store, StoreError, SystemClock, Timeline, Work,
     backend::{Backend, Changes, Want},
     batch::{Batch, want},
     work::Work as Unit,
@@ -111,6 +111,10 @@ impl Clock for Ahead {
         self.over_database(SystemClock::new().now())
     }
 
+    fn monotonic(&self) -> Duration {
+        Duration::ZERO
+    }
+
     fn over_database(&self, database: Time) -> Time {
         Time::from_micros(database.micros() + self.0.load(Ordering::SeqCst))
     }
@@ -129,7 +133,9 @@ async fn writer(url: &str, node: &str) -> PostgresWriter {
 }
 
 async fn writer_at(url: &str, node: &str, clock: Arc<dyn Clock>) -> PostgresWriter {
-    PostgresWriter::connect(url, node.to_owned(), clock, LOCK_WAIT).await.unwrap()
+    PostgresWriter::connect(url, node.to_owned(), Arc::new(Timeline::new(clock)), Arc::default(), LOCK_WAIT)
+        .await
+        .unwrap()
 }
 
 fn agent() -> Actor {

@@ -33,7 +33,10 @@ macro_rules! statements {
 
 statements! {
     /// The lock that makes a batch the only writer.
-    head = "SELECT epoch, seq, hash, principals_seq FROM head WHERE one = 1 FOR UPDATE";
+    head = "SELECT FROM head WHERE one = 1 FOR UPDATE";
+    /// The same, with where the ledger ends and the hash of an entry that must be in it.
+    begin = "SELECT epoch, seq, hash, principals_seq, at, (SELECT l.hash FROM ledger l WHERE l.seq = $1)
+             FROM head WHERE one = 1 FOR UPDATE OF head";
     /// The clock that rules over deadlines.
     clock = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
     answers = "SELECT i.scope, i.body, i.request, r.id, i.answer FROM idempotency i LEFT JOIN requests r ON r.seq = i.request WHERE i.scope = ANY ($1)";
@@ -157,7 +160,7 @@ statements! {
                     INSERT INTO writers (node, batch, at) VALUES ($6, $7, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
                     ON CONFLICT (node) DO UPDATE SET batch = excluded.batch, at = excluded.at),
                 changed AS (
-                    UPDATE head SET epoch = $1, seq = $2, hash = $3, principals_seq = $4 WHERE one = 1 AND seq = $5 RETURNING 1)
+                    UPDATE head SET epoch = $1, seq = $2, hash = $3, principals_seq = $4, at = $9 WHERE one = 1 AND seq = $5 RETURNING 1)
                 SELECT placet_expect(count(*), 1, 'heads of the ledger to advance'), pg_notify('placet', $8) FROM changed";
     /// A new epoch ends a restore: from here on the database may be served.
     end_restore = "DELETE FROM meta WHERE name = 'restoring'";
@@ -255,7 +258,7 @@ impl Statements {
             all.push(send!(client, &self.end_restore,));
         }
         let (head, principals_seq) = (&changes.head.head, int(changes.head.principals_seq));
-        let (seq, from) = (int(head.seq), int(begun.seq));
+        let (seq, from, now) = (int(head.seq), int(begun.seq), changes.now.micros());
         let news = match changes.events.last() {
             Some(event) => format!("{} {}", head.seq, event.id),
             None => head.seq.to_string(),
@@ -271,7 +274,8 @@ impl Statements {
             from,
             node,
             batch,
-            news
+            news,
+            now
         ));
         all.push(simple(client, "COMMIT"));
         Ok(all)

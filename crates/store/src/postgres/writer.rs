@@ -15,9 +15,10 @@ use super::{
     write::{Begun, Statements, send},
 };
 use crate::{
-    AttemptResult, Clock, Delivery, NewTheme, NoteChange, NotesDone, StoreError, ThemeDone,
+    AttemptResult, Delivery, NewTheme, NoteChange, NotesDone, Reading, StoreError, ThemeDone, Timeline,
     backend::{Backend, Changes, CommitError, Loaded, NotesError, Want},
     events::{MARK_EVERY, PRUNED},
+    history::History,
     notes as noted, outbox,
     policies::{TrustRow, idle_before},
     rows::{AnswerRow, bytes32, int, parse, uint},
@@ -46,7 +47,8 @@ pub(crate) struct PostgresWriter {
     node: String,
     // How long to wait for the lock that another node holds.
     lock_wait: Duration,
-    clock: Arc<dyn Clock>,
+    time: Arc<Timeline>,
+    history: Arc<History>,
     // None once it broke: the next batch opens another.
     session: Option<Session>,
     // Set while a transaction is open.
@@ -88,12 +90,13 @@ impl PostgresWriter {
     pub(crate) async fn connect(
         url: &str,
         node: String,
-        clock: Arc<dyn Clock>,
+        time: Arc<Timeline>,
+        history: Arc<History>,
         lock_wait: Duration,
     ) -> Result<Self, StoreError> {
         let config = config(url)?;
         let session = Session::open(&config, &node, lock_wait).await?;
-        Ok(Self { config, node, lock_wait, clock, session: Some(session), begun: None })
+        Ok(Self { config, node, lock_wait, time, history, session: Some(session), begun: None })
     }
 
     /// The connection, or a new one in place of a broken one.
@@ -109,6 +112,11 @@ impl PostgresWriter {
                         other => StoreError::Unavailable(other.to_string()),
                     },
                 )?;
+            // Before anything is asked: whatever answers here now may not be what answered before.
+            let known = self.history.known();
+            let asked = timeout(ROUND_TRIP, session::history(&session.client, known.as_ref())).await;
+            let (head, there) = asked.map_err(|_| lost())??;
+            self.history.check(known.as_ref(), &head, there)?;
             self.session = Some(session);
         }
         self.session.as_ref().ok_or_else(lost)
@@ -159,10 +167,15 @@ impl PostgresWriter {
         let grants: Vec<String> = want.grants.iter().map(ToString::to_string).collect();
         let keys: Vec<&[u8]> = want.trust.iter().map(|key| &key[..]).collect();
         let (grants, keys) = (&grants, &keys);
+        let known = self.history.known();
+        let must_be_there = known.as_ref().map_or(0, |known| int(known.seq));
         let Session { client, statements, .. } = self.session.as_ref().ok_or_else(lost)?;
         // The clock is read after the lock is held, so that nothing is decided on an old time.
-        let mut all =
-            vec![simple(client, BEGIN), send!(client, &statements.head,), send!(client, &statements.clock,)];
+        let mut all = vec![
+            simple(client, BEGIN),
+            send!(client, &statements.begin, must_be_there),
+            send!(client, &statements.clock,),
+        ];
         if find_answers {
             all.push(send!(client, &statements.answers, scopes));
         }
@@ -190,13 +203,15 @@ impl PostgresWriter {
         let last_event =
             next(want.last_event).first().map(|row| read::<i64>(row, 0)).transpose()?.map_or(0, uint);
 
-        let head = session::head(
-            heads
-                .first()
-                .ok_or_else(|| StoreError::Damaged("the head of the ledger is missing".to_owned()))?,
-        )?;
+        let row = heads
+            .first()
+            .ok_or_else(|| StoreError::Damaged("the head of the ledger is missing".to_owned()))?;
+        let head = session::head(row)?;
+        self.history.check(known.as_ref(), &head.head, session::digest(row, 5)?)?;
+        self.history.saw(&head.head);
         self.begun = Some(Begun { seq: head.head.seq, epoch: head.head.epoch.clone() });
-        let now = self.time(&clock)?;
+        self.time.saw(Time::from_micros(read(row, 4)?));
+        let time = self.reading(&clock)?;
         let answers = answers.iter().map(answer).collect::<Result<Vec<_>, _>>()?;
         let requests = requests
             .iter()
@@ -223,13 +238,13 @@ impl PostgresWriter {
             };
             trust.insert(bytes32(read(row, 0)?)?, found);
         }
-        Ok(Loaded { head, now, requests, answers, tallies: counts, used, trust, last_event })
+        Ok(Loaded { head, time, requests, answers, tallies: counts, used, trust, last_event })
     }
 
     /// The database's clock, which tests may move.
-    fn time(&self, rows: &[Row]) -> Result<Time, StoreError> {
+    fn reading(&self, rows: &[Row]) -> Result<Reading, StoreError> {
         let row = rows.first().ok_or_else(|| StoreError::Damaged("the database has no clock".to_owned()))?;
-        Ok(self.clock.over_database(Time::from_micros(read(row, 0)?)))
+        Ok(self.time.over_database(Time::from_micros(read(row, 0)?)))
     }
 
     /// A transaction of two round trips: the clock and something to look at, then what follows from it.
@@ -248,7 +263,7 @@ impl PostgresWriter {
             })
             .await;
         let rows = self.undo_failed(looked).await?;
-        let now = rows.get(1).map_or_else(|| Err(lost()), |rows| self.time(rows))?;
+        let now = rows.get(1).map_or_else(|| Err(lost()), |rows| self.reading(rows))?.now;
         Ok((now, rows.into_iter().skip(2).collect()))
     }
 

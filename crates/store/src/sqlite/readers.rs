@@ -102,6 +102,11 @@ impl SqliteReaders {
         self.short(head).await
     }
 
+    pub(crate) async fn head_and(&self, known: Option<&Head>) -> Result<(Head, Option<Digest>), StoreError> {
+        let seq = known.map_or(0, |known| known.seq);
+        self.short(move |db| Ok((head(db)?.head, hash_of(db, seq)?))).await
+    }
+
     pub(crate) async fn next_deadline(&self) -> Result<Option<Time>, StoreError> {
         self.short(|db| {
             let mut earliest: Option<i64> = None;
@@ -259,7 +264,7 @@ impl SqliteReaders {
                         let entry: Entry = serde_json::from_str(&row.text)?;
                         let request =
                             entry.request.map(|id| get(db, id)).transpose()?.flatten().map(Arc::new);
-                        Ok(News::new(entry, request, false))
+                        Ok(News::new(entry, row.hash, request, false))
                     })
                     .collect()
             })
@@ -448,6 +453,13 @@ pub(super) fn head(db: &Connection) -> Result<HeadRow, StoreError> {
         head: Head { epoch, seq: uint(seq), hash: Digest::new(bytes32(&hash)?) },
         principals_seq: uint(principals),
     })
+}
+
+/// The hash of an entry.
+pub(super) fn hash_of(db: &Connection, seq: u64) -> Result<Option<Digest>, StoreError> {
+    let mut find = db.prepare_cached("SELECT hash FROM ledger WHERE seq = ?1")?;
+    let hash: Option<Vec<u8>> = find.query_row([int(seq)], |row| row.get(0)).optional()?;
+    hash.map(|hash| Ok(Digest::new(bytes32(&hash)?))).transpose()
 }
 
 pub(super) fn get(db: &Connection, id: RequestId) -> Result<Option<Request>, StoreError> {

@@ -7,8 +7,9 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::{OpenFiles, Recent, events, notes, readers};
 use crate::{
-    AttemptResult, Clock, Delivery, NewTheme, NoteChange, NotesDone, StoreError, ThemeDone,
+    AttemptResult, Delivery, NewTheme, NoteChange, NotesDone, StoreError, ThemeDone, Timeline,
     backend::{Backend, Changes, CommitError, Loaded, NotesError, Want},
+    history::History,
     outbox,
     policies::{PolicyRow, TrustChange, TrustRow, idle_before},
     rows::{AnswerRow, bytes32, int, parse, uint},
@@ -19,7 +20,8 @@ use crate::{
 /// The one writer.
 pub(crate) struct SqliteWriter {
     connection: Connection,
-    clock: Arc<dyn Clock>,
+    time: Arc<Timeline>,
+    history: Arc<History>,
     recent: Arc<Recent>,
     files: Arc<OpenFiles>,
 }
@@ -27,11 +29,12 @@ pub(crate) struct SqliteWriter {
 impl SqliteWriter {
     pub(crate) fn new(
         connection: Connection,
-        clock: Arc<dyn Clock>,
+        time: Arc<Timeline>,
+        history: Arc<History>,
         recent: Arc<Recent>,
         files: Arc<OpenFiles>,
     ) -> Self {
-        Self { connection, clock, recent, files }
+        Self { connection, time, history, recent, files }
     }
 
     fn load(&mut self, want: &Want) -> Result<Loaded, StoreError> {
@@ -42,6 +45,15 @@ impl SqliteWriter {
             return Err(StoreError::Stopped(problem));
         }
         let head = readers::head(db)?;
+        if let Some(known) = self.history.known() {
+            let there = if known.seq == head.head.seq {
+                Some(head.head.hash)
+            } else {
+                readers::hash_of(db, known.seq)?
+            };
+            self.history.check(Some(&known), &head.head, there)?;
+        }
+        self.history.saw(&head.head);
         let mut answers = Vec::new();
         for scope in &want.scopes {
             let mut find = db.prepare_cached(
@@ -110,8 +122,10 @@ impl SqliteWriter {
         }
         let last_event = if want.last_event { events::last(db)? } else { 0 };
         // Read after the lock is held, so that nothing is decided on an old time.
-        let now = self.clock.now();
-        Ok(Loaded { head, now, requests, answers, tallies, used, trust, last_event })
+        let mut newest = db.prepare_cached("SELECT at FROM head WHERE one = 1")?;
+        self.time.saw(Time::from_micros(newest.query_row([], |row| row.get(0))?));
+        let time = self.time.read();
+        Ok(Loaded { head, time, requests, answers, tallies, used, trust, last_event })
     }
 
     fn write(&self, changes: &Changes) -> Result<(), StoreError> {
@@ -187,13 +201,14 @@ impl SqliteWriter {
             return Ok(());
         }
         db.prepare_cached(
-            "UPDATE head SET epoch = ?1, seq = ?2, hash = ?3, principals_seq = ?4 WHERE one = 1",
+            "UPDATE head SET epoch = ?1, seq = ?2, hash = ?3, principals_seq = ?4, at = ?5 WHERE one = 1",
         )?
         .execute(params![
             changes.head.head.epoch,
             int(changes.head.head.seq),
             &changes.head.head.hash.as_bytes()[..],
             int(changes.head.principals_seq),
+            changes.now.micros(),
         ])?;
         Ok(())
     }
@@ -430,7 +445,7 @@ impl Backend for SqliteWriter {
     }
 
     async fn lease(&mut self, owner: &str, limit: u32, until: Duration) -> Result<Vec<Delivery>, StoreError> {
-        let now = self.clock.now();
+        let now = self.time.now();
         self.within(|db| {
             let mut lease = db.prepare_cached(
                 "UPDATE outbox SET lease_until = ?3, lease_owner = ?2 WHERE id IN (
@@ -445,7 +460,7 @@ impl Backend for SqliteWriter {
     }
 
     async fn attempt(&mut self, id: OutboxId, owner: &str, result: &AttemptResult) -> Result<(), StoreError> {
-        let now = self.clock.now();
+        let now = self.time.now();
         self.within(|db| {
             let found: Option<(u32, i64)> = db
                 .prepare_cached("SELECT attempts, give_up_at FROM outbox WHERE id = ?1 AND state = 'waiting' AND lease_owner = ?2")?
@@ -469,7 +484,7 @@ impl Backend for SqliteWriter {
         secret: [u8; 32],
         next: Option<[u8; 32]>,
     ) -> Result<(), StoreError> {
-        let now = self.clock.now().micros();
+        let now = self.time.now().micros();
         self.within(|db| {
             db.prepare_cached("UPDATE sessions SET last_seen_at = max(last_seen_at, ?2) WHERE id = ?1")?
                 .execute(params![id.to_string(), now])?;
@@ -488,7 +503,7 @@ impl Backend for SqliteWriter {
     }
 
     async fn put_theme(&mut self, theme: &NewTheme, most: u32) -> Result<ThemeDone, StoreError> {
-        let now = self.clock.now();
+        let now = self.time.now();
         self.within(|db| events::put_theme(db, theme, most, now))
     }
 
@@ -498,12 +513,12 @@ impl Backend for SqliteWriter {
         most: u64,
         _batch: [u8; 16],
     ) -> Result<NotesDone, NotesError> {
-        let now = self.clock.now();
+        let now = self.time.now();
         self.within(|db| notes::change(db, changes, most, now)).map_err(NotesError::Not)
     }
 
     async fn prune_notes(&mut self) -> Result<u64, StoreError> {
-        let now = self.clock.now();
+        let now = self.time.now();
         self.within(|db| notes::prune(db, now))
     }
 

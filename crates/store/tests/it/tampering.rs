@@ -1,7 +1,7 @@
 //! Verification: whatever somebody with access to the database changes, it is found, and the first bad entry is named.
 
 use data_encoding::HEXLOWER;
-use placet_core::DecisionWord;
+use placet_core::{AdminEvent, DecisionWord, Time};
 use placet_ledger::Entry;
 use placet_store::{Verified, VerifyError};
 use placet_testkit::{Backend, Place, both};
@@ -105,6 +105,27 @@ both! {
         let hash = if backend == Backend::Sqlite { format!("x'{hash}'") } else { format!("'\\x{hash}'") };
         let forge = format!("UPDATE ledger SET entry = '{}', hash = {hash} WHERE seq = 5", forged.text);
         assert_eq!(first_bad(&place, &forge).await, 6);
+    }
+
+    async fn an_entry_that_is_older_than_the_one_before_is_reported(backend: Backend) {
+        let place = history(backend).await;
+        // One more entry, which changes nothing and is an hour older than the one before it.
+        let text = place.value("SELECT entry FROM ledger WHERE seq = 10").await;
+        let mut entry: Entry = serde_json::from_str(text.as_str().unwrap()).unwrap();
+        let nothing = AdminEvent::GrantRevoked { id: placet_core::GrantId::new(1, [0; 10]) };
+        (entry.prev, entry.seq) = (entry.seal().unwrap().hash, 11);
+        (entry.request, entry.version, entry.payload) = (None, None, None);
+        entry.data = placet_ledger::Data::Admin(nothing);
+        entry.at = Time::from_micros(entry.at.micros() - 3_600_000_000);
+        let sealed = entry.seal().unwrap();
+        let hash = HEXLOWER.encode(sealed.hash.as_bytes());
+        let hash = if backend == Backend::Sqlite { format!("x'{hash}'") } else { format!("'\\x{hash}'") };
+        let add = format!(
+            "INSERT INTO ledger (seq, entry, hash) VALUES (11, '{}', {hash}); UPDATE head SET seq = 11, hash = {hash}",
+            sealed.text
+        );
+        assert_eq!(after(&place, &add).await.unwrap().older, [11]);
+        assert_eq!(place.verify().await.unwrap().older, [] as [u64; 0]);
     }
 
     async fn a_missing_entry_is_named(backend: Backend) {

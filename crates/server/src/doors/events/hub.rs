@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::extract::ws::Utf8Bytes;
-use placet_gate::{EVENTS, EventTail, GateError, News, SeenEvent};
+use placet_gate::{EVENTS, EventTail, GateError, News, SeenEvent, StoreError};
 use tokio::sync::broadcast;
 
 use super::read;
@@ -69,6 +69,7 @@ pub(crate) async fn follow(state: State) {
         };
         match followed {
             Err(GateError::Closing) => return,
+            Err(GateError::Store(StoreError::HistoryLost(_))) => return state.event_streams.tell(Told::Lost),
             Err(error) => tracing::warn!(%error, "events cannot be followed; trying again"),
             Ok(()) => {}
         }

@@ -213,8 +213,9 @@ async fn a_newer_format_is_refused_everywhere() {
     assert!(newer(
         &super::super::PostgresReaders::connect(&database.url()).unwrap().head().await.unwrap_err()
     ));
-    let clock = Arc::new(SystemClock::new());
-    let writer = PostgresWriter::connect(&database.url(), "a".to_owned(), clock, LOCK_WAIT).await;
+    let clock = Arc::new(Timeline::new(Arc::new(SystemClock::new())));
+    let writer =
+        PostgresWriter::connect(&database.url(), "a".to_owned(), clock, Arc::default(), LOCK_WAIT).await;
     assert!(newer(&writer.err().unwrap()));
 }
 
@@ -248,6 +249,7 @@ async fn an_asynchronous_commit_is_not_accepted() {
         super::super::durability(&database.url())
             .await
             .unwrap()
+            .0
             .starts_with("synchronous_commit=remote_apply, ")
     );
 }
