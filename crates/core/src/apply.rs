@@ -380,20 +380,23 @@ fn revoke(request: &Request, revoke: &Revoke, actor: &Actor, cx: &Context<'_>) -
     if !is_system(actor) && !may(actor, Role::Reviewer, cx) {
         return Applied::refused(Refusal::Unauthorized);
     }
-    match request.state_at(cx.now) {
+    let given_with_it = cx.directory.grant_of(request.id);
+    let refusal = match request.state_at(cx.now) {
         State::Approved if request.permit => {
             // What was said in advance with this yes goes with it.
-            let grant = cx.directory.grant_of(request.id).map(|id| AdminEvent::GrantRevoked { id });
-            let applied = Applied::done(Event::Revoked {}, because(revoke.reason.as_ref()));
-            Applied { grant: grant.map(Box::new), ..applied }
+            let grant = given_with_it.map(|id| Box::new(AdminEvent::GrantRevoked { id }));
+            return Applied { grant, ..Applied::done(Event::Revoked {}, because(revoke.reason.as_ref())) };
         }
-        State::Claimed | State::Unknown | State::Succeeded | State::Failed => {
-            Applied::refused(Refusal::AlreadyClaimed)
-        }
-        State::Revoked => Applied::refused(Refusal::Revoked),
-        State::Lapsed => Applied::refused(Refusal::Lapsed),
-        _ => Applied::refused(Refusal::NotApproved),
-    }
+        State::Claimed | State::Unknown | State::Succeeded | State::Failed => Refusal::AlreadyClaimed,
+        State::Revoked => Refusal::Revoked,
+        State::Lapsed => Refusal::Lapsed,
+        _ => Refusal::NotApproved,
+    };
+    // Whoever wants it taken back must know what goes on.
+    Applied::refused(match given_with_it {
+        Some(grant) => Refusal::GrantStays { refusal: Box::new(refusal), grant },
+        None => refusal,
+    })
 }
 
 fn reassign(request: &Request, reassign: &Reassign, actor: &Actor, cx: &Context<'_>) -> Applied {

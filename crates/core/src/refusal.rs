@@ -1,5 +1,7 @@
 //! Why a command was not applied: values, each with a stable code, never an error of the storage.
 
+use crate::GrantId;
+
 /// A field that does not fit, named by a JSON pointer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -106,6 +108,14 @@ pub enum Refusal {
     /// Another command of the same atomic unit was refused.
     #[error("not applied: another decision of the same atomic batch was refused")]
     NotApplied,
+    /// Too late to take an approval back, and what was said in advance with it goes on.
+    #[error("{refusal}; the standing approval {grant} that was given with it stays: revoke that as well")]
+    GrantStays {
+        /// Why it is too late.
+        refusal: Box<Self>,
+        /// What stays.
+        grant: GrantId,
+    },
     /// The agent has as many pending requests as it may have.
     #[error("the agent has {0} pending requests, which is its limit: wait for decisions or cancel some")]
     PendingCap(u64),
@@ -113,7 +123,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// The stable code of the problem document.
-    pub const fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         match self {
             Self::NotFound => "not_found",
             Self::Invalid(_) => "invalid",
@@ -139,6 +149,7 @@ impl Refusal {
             Self::ClockBehind => "clock_behind",
             Self::PolicyChanged => "policy_changed",
             Self::NotApplied => "not_applied",
+            Self::GrantStays { refusal, .. } => refusal.code(),
             Self::PendingCap(_) => "pending_cap",
         }
     }

@@ -78,6 +78,14 @@ both! {
         kit.gate().revoke(&ann, request.id, None, None).await.unwrap();
         assert!(!passes(7).await, "taken back with the approval");
         assert_eq!(names().await, 1, "and ledgered");
+        // Too late for the approval: whoever takes it back hears what goes on.
+        let request = asked(kit, &bot, "mail", json!({"n": 8})).await;
+        kit.gate().decide(&ann, remembering(&request)).await.unwrap();
+        kit.gate().claim(&bot, request.id, None, None).await.unwrap();
+        let refused = crate::refusal(kit.gate().revoke(&ann, request.id, None, None).await);
+        assert_eq!(refused.code(), "already_claimed");
+        let grant = kit.gate().grants(&ann).await.unwrap().into_iter().find(|row| row.grant.request == request.id);
+        assert!(refused.to_string().contains(&grant.expect("it stands").grant.id.to_string()), "{refused}");
     }
 
     async fn a_replacement_on_the_table_makes_a_request_another_call(backend: Backend) {
