@@ -28,6 +28,11 @@ pub struct Display {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub preview: Preview,
+    /// Pointers of the fields whose whole value can be read in the preview. Every other field of the body and of a
+    /// replacement has to be listed beside it. Empty from a server that does not say: then all of them are listed.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required = true))]
+    pub shown: Vec<String>,
     /// What to look at twice.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(required = true))]
@@ -42,6 +47,37 @@ pub struct DisplayField {
     pub pointer: String,
     /// The text to show, exactly.
     pub text: String,
+    /// Parts of the pointer, counted from 0, that are keys of an object although they read like places in a list. Only
+    /// where there are any, so that `{"a":["x"]}` and `{"a":{"0":"x"}}` neither look nor hash alike.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub keys: Vec<usize>,
+}
+
+impl DisplayField {
+    /// The pointer for people: a key that reads like a place in a list stands in quotes, and so does one that begins
+    /// like that.
+    pub fn place(&self) -> String {
+        let mut out = String::new();
+        for (at, part) in self.pointer.split('/').skip(1).enumerate() {
+            out.push('/');
+            if self.keys.contains(&at) || part.starts_with('"') {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\"{}\"", part.replace('"', "\\\""));
+            } else {
+                out.push_str(part);
+            }
+        }
+        out
+    }
+}
+
+/// The parts that are keys, and read like places in a list.
+fn numeric_keys(way: &[Segment<'_>]) -> Vec<usize> {
+    let numeric = |segment: &Segment<'_>| {
+        matches!(segment, Segment::Key(key) if !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    way.iter().enumerate().filter(|(_, segment)| numeric(segment)).map(|(at, _)| at).collect()
 }
 
 /// One step of the way to a written value.
@@ -99,7 +135,7 @@ pub(crate) fn fields(request: &Request) -> Vec<DisplayField> {
             Leaf::Literal(value) => value.to_string(),
             Leaf::Empty => "{}".to_owned(),
         };
-        out.push(DisplayField { pointer: pointer(way), text });
+        out.push(DisplayField { pointer: pointer(way), text, keys: numeric_keys(way) });
         ControlFlow::Continue(())
     });
     out
@@ -344,6 +380,16 @@ mod tests {
             let character = char::from_u32(code).unwrap();
             assert!(!show(&character.to_string()).contains(character), "{code:x}");
         }
+    }
+
+    #[test]
+    fn a_key_that_reads_like_a_place_in_a_list_is_told_from_one() {
+        let field = |keys: &[usize], pointer: &str| {
+            DisplayField { pointer: pointer.to_owned(), text: String::new(), keys: keys.to_vec() }.place()
+        };
+        assert_eq!(field(&[], "/arguments/a/0"), "/arguments/a/0");
+        assert_eq!(field(&[2], "/arguments/a/0"), "/arguments/a/\"0\"");
+        assert_eq!(field(&[], "/arguments/a/\"0\""), "/arguments/a/\"\\\"0\\\"\"");
     }
 
     proptest! {

@@ -261,8 +261,9 @@ impl Gate {
             .step_up
             .as_ref()
             .map(|_| permit::code(&self.store.secret(), request.current_digest()));
-        let (effect, preview) = (preview::effect(request), preview::preview(request));
-        Some(Display { digest, fields, code, effect, preview, warnings: preview::warnings(request) })
+        let (preview, shown) = preview::preview(request);
+        let (effect, warnings) = (preview::effect(request), preview::warnings(request));
+        Some(Display { digest, fields, code, effect, preview, shown, warnings })
     }
 
     /// The caller in the role that is used: a key has one; a session has all of its person, and uses the first of these

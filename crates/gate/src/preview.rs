@@ -10,13 +10,12 @@ mod files;
 mod out;
 mod script;
 mod shell;
+mod shown;
 mod sql;
 #[cfg(test)]
 mod tests;
 mod text;
 mod warn;
-
-use std::borrow::Cow;
 
 use args::{Args, Name};
 use placet_core::{
@@ -24,6 +23,7 @@ use placet_core::{
     StepDecision, Warning, show,
 };
 use serde_json::{Map, Value};
+use shown::Claim;
 use text::{clip, count, list, quoted, sentence, value};
 
 /// What will run if nothing changes: the replacement that was approved or is on the table, else what the agent asked.
@@ -74,15 +74,30 @@ enum Known<'a> {
     Http(out::Http<'a>),
 }
 
-/// Recognises a call, and says how many of its arguments that does not account for.
-fn recognise<'a>(tool: &str, arguments: &'a Map<String, Value>) -> Option<(Known<'a>, usize)> {
+/// A call that was recognised.
+struct Recognised<'a> {
+    known: Known<'a>,
+    /// Arguments that this does not account for.
+    unknown: Vec<&'a str>,
+    /// The values that its preview is to show whole.
+    claims: Vec<Claim>,
+}
+
+impl<'a> Recognised<'a> {
+    fn new(known: Known<'a>, args: Args<'a>) -> Self {
+        Self { known, unknown: args.unknown(), claims: args.claims }
+    }
+}
+
+/// Recognises a call by its tool's name and the shape of its arguments.
+fn recognise<'a>(tool: &str, arguments: &'a Map<String, Value>) -> Option<Recognised<'a>> {
     let name = Name::new(tool);
     macro_rules! first {
         ($($variant:ident: $kind:ty),+ $(,)?) => {
             $({
                 let mut args = Args::new(arguments);
                 if let Some(known) = <$kind>::read(&name, &mut args) {
-                    return Some((Known::$variant(known), args.more()));
+                    return Some(Recognised::new(Known::$variant(known), args));
                 }
             })+
         };
@@ -100,7 +115,7 @@ fn recognise<'a>(tool: &str, arguments: &'a Map<String, Value>) -> Option<(Known
     // Last, so that nothing that is known by its name is taken for a payment.
     let mut args = Args::new(arguments);
     let money = out::Money::read_shape(tool, &mut args)?;
-    Some((Known::Money(money), args.more()))
+    Some(Recognised::new(Known::Money(money), args))
 }
 
 impl Known<'_> {
@@ -135,9 +150,9 @@ fn effect_of(tool: &str, arguments: &Map<String, Value>) -> String {
     effect_from(recognise(tool, arguments), tool, arguments)
 }
 
-fn effect_from(known: Option<(Known<'_>, usize)>, tool: &str, arguments: &Map<String, Value>) -> String {
+fn effect_from(known: Option<Recognised<'_>>, tool: &str, arguments: &Map<String, Value>) -> String {
     match known {
-        Some((known, more)) => sentence(known.effect(), more),
+        Some(call) => sentence(call.known.effect(), call.unknown.len()),
         None => sentence(plain(&format!("Call {}", clip(tool, 100)), arguments), 0),
     }
 }
@@ -223,14 +238,17 @@ pub(crate) fn effect(request: &Request) -> String {
     }
 }
 
-/// What will happen, in the form that suits it.
-pub(crate) fn preview(request: &Request) -> Preview {
-    match Runs::of(request) {
+/// What will happen, in the form that suits it, and the fields that can be read whole in it.
+pub(crate) fn preview(request: &Request) -> (Preview, Vec<String>) {
+    let preview = match Runs::of(request) {
         Runs::Erased => Preview::Json,
         Runs::Action { tool, arguments } => {
             let context = request.content.as_deref().map(|content: &Content| &content.context);
             let cwd = context.and_then(|context| context.get("cwd")).and_then(Value::as_str);
-            recognise(tool, arguments).map_or(Preview::Json, |(known, _)| known.preview(cwd))
+            let Some(call) = recognise(tool, arguments) else { return (Preview::Json, Vec::new()) };
+            let preview = call.known.preview(cwd);
+            let shown = shown::verified(&preview, &call.claims, &format!("{}/arguments", base(request)));
+            return (preview, shown);
         }
         Runs::Plan { plan, decided } => Preview::Plan {
             steps: steps(plan, decided)
@@ -249,6 +267,27 @@ pub(crate) fn preview(request: &Request) -> Preview {
             message: show(&confirmation.message),
             details: confirmation.details.as_deref().map(show),
         },
+    };
+    // A plan is drawn step by step, each with its own list of values.
+    let whole = |pointer: &str, text: &str| Claim { pointer: pointer.to_owned(), drawn: show(text) };
+    let claims = match request.content.as_deref().map(|content| &content.body) {
+        Some(Body::Input(input)) => vec![whole("/question", &input.question)],
+        Some(Body::Confirmation(confirmation)) => {
+            let details = confirmation.details.as_deref().map(|details| whole("/details", details));
+            std::iter::once(whole("/message", &confirmation.message)).chain(details).collect()
+        }
+        _ => Vec::new(),
+    };
+    let shown = shown::verified(&preview, &claims, "");
+    (preview, shown)
+}
+
+/// Where what will run stands on the record.
+fn base(request: &Request) -> &'static str {
+    match (&request.decision, &request.proposal) {
+        (Some(decision), _) if decision.content_version.is_some() => "/decision",
+        (None, Some(_)) => "/proposal",
+        _ => "",
     }
 }
 
@@ -268,23 +307,18 @@ pub(crate) fn glance(request: &Request) -> (String, usize) {
     let warnings = warn::look(request, GLANCE).len();
     let Runs::Action { tool, arguments } = Runs::of(request) else { return (effect(request), warnings) };
     let known = recognise(tool, arguments);
-    let opaque = matches!(&known, Some((Known::Shell(shell), _)) if shell.opaque().is_some());
+    let opaque = matches!(&known, Some(Recognised { known: Known::Shell(shell), .. }) if shell.opaque().is_some());
     (effect_from(known, tool, arguments), warnings.saturating_add(usize::from(opaque)))
 }
 
 /// A command line that cannot be taken apart, where one will run.
 fn opaque(request: &Request) -> Option<Warning> {
     let Runs::Action { tool, arguments } = Runs::of(request) else { return None };
-    let Some((Known::Shell(shell), _)) = recognise(tool, arguments) else { return None };
+    let Known::Shell(shell) = recognise(tool, arguments)?.known else { return None };
     let why = shell.opaque()?;
-    let base: Cow<'_, str> = match (&request.decision, &request.proposal) {
-        (Some(decision), _) if decision.content_version.is_some() => "/decision".into(),
-        (None, Some(_)) => "/proposal".into(),
-        _ => "".into(),
-    };
     Some(Warning {
         code: placet_core::WarningCode::OpaqueShell,
-        pointer: format!("{base}/arguments/{}", shell.key),
+        pointer: format!("{}/arguments/{}", base(request), shell.key),
         text: format!("Only a person can say what this command line does: {why}."),
     })
 }

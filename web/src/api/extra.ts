@@ -31,6 +31,8 @@ export type JsonObject = { [key: string]: Json };
 export interface DisplayField {
   pointer: string;
   text: string;
+  /** Parts of the pointer that are keys although they read like places in a list. */
+  keys?: number[];
 }
 export interface Warning {
   code: string;
@@ -89,6 +91,8 @@ export interface Display {
   fields: DisplayField[];
   effect?: string;
   preview?: Preview;
+  /** Pointers of the fields that the preview shows whole. */
+  shown?: string[];
   warnings?: Warning[];
 }
 

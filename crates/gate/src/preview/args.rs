@@ -1,6 +1,9 @@
 //! The name of a tool as words, and its arguments as something that is asked for by name, each at most once.
 
+use placet_core::{Segment, pointer, show};
 use serde_json::{Map, Value};
+
+use super::shown::Claim;
 
 /// The words of a tool's own name: `mcp__files__deleteFile` is `delete`, `file`.
 pub(super) struct Name {
@@ -48,17 +51,19 @@ pub(super) type Clear<T> = Option<T>;
 #[derive(Clone)]
 pub(super) struct Args<'a> {
     map: &'a Map<String, Value>,
-    used: usize,
+    used: Vec<&'a str>,
+    /// The values that the preview is to show whole, with their places.
+    pub(super) claims: Vec<Claim>,
 }
 
 impl<'a> Args<'a> {
     pub(super) fn new(map: &'a Map<String, Value>) -> Self {
-        Self { map, used: 0 }
+        Self { map, used: Vec::new(), claims: Vec::new() }
     }
 
-    /// How many were not asked for.
-    pub(super) fn more(&self) -> usize {
-        self.map.len().saturating_sub(self.used)
+    /// The names of those that were not asked for.
+    pub(super) fn unknown(&self) -> Vec<&'a str> {
+        self.map.keys().map(String::as_str).filter(|key| !self.used.contains(key)).collect()
     }
 
     /// The argument with one of these names. Two of them are one too many: who knows which one counts?
@@ -67,32 +72,46 @@ impl<'a> Args<'a> {
         match (found.next(), found.next()) {
             (None, _) => Some(None),
             (Some((key, value)), None) => {
-                self.used = self.used.saturating_add(1);
+                self.used.push(key);
                 Some((!value.is_null()).then_some((key.as_str(), value)))
             }
             _ => None,
         }
     }
 
-    /// Text under one of these names.
+    /// Says that the preview has this text whole. The way begins at the arguments.
+    pub(super) fn claim(&mut self, way: &[Segment<'_>], text: &str) {
+        self.claims.push(Claim { pointer: pointer(way), drawn: show(text) });
+    }
+
+    /// Text under one of these names, which the preview has whole.
     pub(super) fn text(&mut self, keys: &[&str]) -> Option<&'a str> {
         self.maybe_text(keys)?
     }
 
     /// Text under one of these names, or nothing there; anything else is not what was meant.
     pub(super) fn maybe_text(&mut self, keys: &[&str]) -> Clear<Option<&'a str>> {
-        match self.maybe(keys)? {
-            None => Some(None),
-            Some((_, value)) => value.as_str().map(Some),
-        }
+        let Some((key, value)) = self.maybe(keys)? else { return Some(None) };
+        let text = value.as_str()?;
+        self.claim(&[Segment::Key(key)], text);
+        Some(Some(text))
     }
 
     /// One text or a list of texts under one of these names; nothing there is an empty list.
     pub(super) fn texts(&mut self, keys: &[&str]) -> Option<Vec<&'a str>> {
         match self.maybe(keys)? {
             None => Some(Vec::new()),
-            Some((_, Value::String(text))) => Some(vec![text]),
-            Some((_, Value::Array(items))) => items.iter().map(Value::as_str).collect(),
+            Some((key, Value::String(text))) => {
+                self.claim(&[Segment::Key(key)], text);
+                Some(vec![text])
+            }
+            Some((key, Value::Array(items))) => {
+                let texts: Vec<&str> = items.iter().map(Value::as_str).collect::<Option<_>>()?;
+                for (index, text) in texts.iter().enumerate() {
+                    self.claim(&[Segment::Key(key), Segment::Index(index)], text);
+                }
+                Some(texts)
+            }
             Some(_) => None,
         }
     }
@@ -125,6 +144,6 @@ mod tests {
         assert_eq!(Args::new(both.as_object().unwrap()).text(PATH), None);
         let one = json!({"path": "a", "x": 1});
         let mut args = Args::new(one.as_object().unwrap());
-        assert_eq!((args.text(PATH), args.more()), (Some("a"), 1));
+        assert_eq!((args.text(PATH), args.unknown()), (Some("a"), vec!["x"]));
     }
 }

@@ -76,7 +76,10 @@ impl<'a> Change<'a> {
         let mut out = Lines { lines: Vec::new(), truncated: false };
         let path = match self {
             Self::Edit { path, edits, .. } => {
-                for (old, new) in edits {
+                for (index, (old, new)) in edits.iter().enumerate() {
+                    if edits.len() > 1 {
+                        out.push('@', &format!("place {} of {}", index.saturating_add(1), edits.len()));
+                    }
                     compare(old, new, &mut out);
                 }
                 clip(path, 400)
@@ -107,15 +110,22 @@ fn read_edits<'a>(args: &mut Args<'a>) -> Option<Vec<(&'a str, &'a str)>> {
         return Some(vec![(args.text(OLD)?, args.text(NEW)?)]);
     };
     let edits = several.as_array().filter(|edits| !edits.is_empty())?;
-    edits
+    let pairs: Vec<_> = edits
         .iter()
-        .map(|edit| {
+        .enumerate()
+        .map(|(index, edit)| {
             let mut own = Args::new(edit.as_object()?);
             let pair = (own.text(OLD)?, own.text(NEW)?);
             // An edit that says more than this is not known here.
-            (own.more() == 0).then_some(pair)
+            own.unknown().is_empty().then_some((index, pair, own.claims))
         })
-        .collect()
+        .collect::<Option<_>>()?;
+    let mut out = Vec::new();
+    for (index, pair, claims) in pairs {
+        args.claims.extend(claims.into_iter().map(|claim| claim.under(&format!("/edits/{index}"))));
+        out.push(pair);
+    }
+    Some(out)
 }
 
 /// The files that a patch names, in either of two notations; nothing where there is none.

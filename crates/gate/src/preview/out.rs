@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use placet_core::{Preview, show};
+use placet_core::{Preview, Segment, show};
 use serde_json::Value;
 
 use super::{
@@ -31,16 +31,23 @@ impl<'a> Http<'a> {
         let method = args.maybe_text(&["method", "http_method"])?;
         let body = match args.maybe(&["body", "data", "json", "payload"])? {
             None => None,
-            Some((_, Value::String(text))) => Some(show(text)),
+            Some((key, Value::String(text))) => {
+                args.claim(&[Segment::Key(key)], text);
+                Some(show(text))
+            }
             Some((_, other)) => Some(show(&other.to_string())),
         };
         let headers = match args.maybe(&["headers"])? {
             None => Vec::new(),
-            Some((_, headers)) => headers
-                .as_object()?
-                .iter()
-                .map(|(name, value)| Some((show(name), show(value.as_str()?))))
-                .collect::<Option<_>>()?,
+            Some((key, headers)) => {
+                let mut out = Vec::new();
+                for (name, value) in headers.as_object()? {
+                    let value = value.as_str()?;
+                    args.claim(&[Segment::Key(key), Segment::Key(name)], value);
+                    out.push((show(name), show(value)));
+                }
+                out
+            }
         };
         let named = METHODS.iter().find(|method| name.has(&[*method])).copied();
         let method = match (method, named) {
@@ -199,18 +206,21 @@ impl<'a> Money<'a> {
     }
 
     fn of(verb: Option<&'static str>, tool: String, args: &mut Args<'a>) -> Option<Self> {
-        let (_, amount) = args.maybe(&["amount"])??;
+        let (key, amount) = args.maybe(&["amount"])??;
         let amount = match amount {
             Value::Number(number) => number.to_string(),
             Value::String(text) if is_decimal(text) => text.clone(),
             _ => return None,
         };
+        args.claim(&[Segment::Key(key)], &amount);
         let currency = args.maybe_text(&["currency", "currency_code"])?;
         let payee = args.maybe_text(PAYEE)?;
         let mut accounts = Vec::new();
         for name in ACCOUNTS {
             if let Some((name, value)) = args.maybe(&[name])? {
-                accounts.push((name, value.as_str()?));
+                let account = value.as_str()?;
+                args.claim(&[Segment::Key(name)], account);
+                accounts.push((name, account));
             }
         }
         let to = match payee {

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt::Write as _};
 
-use placet_core::{Preview, ShellCommand, ShellRedirect, show};
+use placet_core::{Preview, Segment, ShellCommand, ShellRedirect, show};
 use placet_policy::shell::{Analysis, Mode, Operator, Redirect, Simple, analyse, analyse_argv};
 use serde_json::Value;
 
@@ -87,6 +87,9 @@ impl<'a> Shell<'a> {
             }
             _ => return None,
         };
+        if let Value::String(text) = value {
+            args.claim(&[Segment::Key(key)], text);
+        }
         let cwd =
             args.maybe_text(&["cwd", "workdir", "working_directory", "workingDirectory", "dir_path"])?;
         for keys in ASIDE {

@@ -10,9 +10,14 @@ use placet_core::{
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::{effect, effect_of, glance, preview, recognise, warnings};
+use super::{effect, effect_of, glance, recognise, warnings};
 
+mod claims;
 mod table;
+
+fn preview(request: &Request) -> Preview {
+    super::preview(request).0
+}
 
 pub(super) fn object(value: Value) -> Map<String, Value> {
     match value {
@@ -471,8 +476,8 @@ proptest! {
     fn the_numbers_of_a_payment_are_those_that_will_be_sent(amount in any::<i32>(), cents in 0..100_u8) {
         let exact = format!("{amount}.{cents:02}");
         let arguments = object(json!({"amount": exact, "currency": "EUR", "to": "ACME"}));
-        let Some((known, 0)) = recognise("pay", &arguments) else { panic!("money") };
-        let Preview::Money { amount: shown, .. } = known.preview(None) else { panic!("money") };
+        let Some(call) = recognise("pay", &arguments) else { panic!("money") };
+        let Preview::Money { amount: shown, .. } = call.known.preview(None) else { panic!("money") };
         prop_assert_eq!(&shown, &exact);
         prop_assert!(effect_of("pay", &arguments).replace(',', "").contains(&exact));
     }

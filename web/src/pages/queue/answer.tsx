@@ -7,7 +7,7 @@ import { Checkbox, Field, Input, TextArea } from "@/ui";
 import { FormDialog } from "@/ui/form-dialog";
 import { decisionOn } from "./actions";
 import css from "./detail.module.css";
-import { type DialogProps, useDecision, useProof } from "./dialogs";
+import { type DialogProps, useDecision, useProof, WhatRuns } from "./dialogs";
 import { useDraft } from "./drafts";
 import { frictionOf } from "./friction";
 import { Long } from "./previews";
@@ -203,6 +203,7 @@ export function RespondDialog(props: DialogProps) {
       ) : (
         <p className="verbatim">{effectOf(record)}</p>
       )}
+      {record.kind === "input" ? null : <WhatRuns record={record} />}
       {field}
       {proof.fields}
       {trouble}

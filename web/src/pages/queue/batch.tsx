@@ -13,7 +13,7 @@ import css from "./detail.module.css";
 import { useBatchDraft } from "./drafts";
 import { highest, splitBatch } from "./model";
 import { viaOf, warningsOf } from "./pause";
-import { Fields, leftOver, PreviewBody } from "./previews";
+import { Runs } from "./runs";
 import { WarningList } from "./sections";
 import { FoldsProvider, useSeen, useSettled } from "./seen";
 
@@ -40,9 +40,11 @@ export default function BatchDialog({
   const queries = useQueries({ queries: together.map((row) => requestQuery(row.id)) });
   const loaded = queries.every((query) => !query.isPending);
   const records = queries.flatMap((query) => (query.data ? [query.data] : []));
-  const open = records.filter((record) => record.state === "pending");
-  const gone = records.length - open.length;
-  const unread = loaded ? together.length - records.length : 0;
+  const pending = records.filter((record) => record.state === "pending");
+  // What the server did not draw is not approved unseen.
+  const open = word === "approve" ? pending.filter((record) => record.display) : pending;
+  const gone = records.length - pending.length;
+  const unread = loaded ? together.length - records.length + pending.length - open.length : 0;
   const [reason, setReason] = useBatchDraft(word, rows);
   const [atomic, setAtomic] = useState(whole && word === "approve");
   const [busy, setBusy] = useState(false);
@@ -150,13 +152,10 @@ export default function BatchDialog({
           <div ref={region} className={css.must}>
             <FoldsProvider folds={folds}>
               {open.map((record) => {
-                const fields = record.display?.fields ?? [];
-                const preview = record.display?.preview ?? { type: "json" as const };
                 const warnings = warningsOf(record);
-                const rest = preview.type === "json" ? [] : leftOver(fields, preview, warnings);
                 const via = viaOf(record.source);
                 return (
-                  <section key={record.id} className={css.batchItem}>
+                  <section key={record.id} data-id={record.id} className={css.batchItem}>
                     <div className={css.top}>
                       <RiskMark risk={record.risk} />
                       <span className="verbatim">
@@ -167,12 +166,7 @@ export default function BatchDialog({
                     </div>
                     <h3 className="verbatim">{effectOf(record)}</h3>
                     {warnings.length > 0 ? <WarningList warnings={warnings} /> : null}
-                    {record.kind === "action" ? (
-                      <PreviewBody preview={preview} fields={fields} warnings={warnings} />
-                    ) : (
-                      <Fields fields={fields.filter((field) => !field.pointer.startsWith("/summary"))} />
-                    )}
-                    {rest.length > 0 ? <Fields fields={rest} strip="/arguments" /> : null}
+                    <Runs record={record} />
                   </section>
                 );
               })}

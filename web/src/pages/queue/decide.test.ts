@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Needs } from "@/api/extra";
 import { frictionOf } from "./friction";
-import { leftOver } from "./previews";
+import { bodyOf, leftOver, placeOf } from "./previews";
 import { formFields, numberFrom } from "./schema-form";
 import { seatsOf, simple } from "./seats";
 import { cover } from "./seen";
@@ -84,28 +84,29 @@ test("what was jumped over does not count as seen", () => {
   expect(cover(500, 0, 300)).toBe(500);
 });
 
-test("a preview hides no argument that it does not show word for word", () => {
+test("what the server does not claim as shown is listed, whatever its text", () => {
   const fields = [
     { pointer: "/tool", text: "pay" },
-    { pointer: "/arguments/to", text: '"ACME"' },
-    { pointer: "/arguments/note", text: '"say \\"hi\\""' },
-    { pointer: "/arguments/iban", text: '"DE89"' },
-    { pointer: "/arguments/amount", text: "12.5" },
+    { pointer: "/arguments/to", text: '"12"' },
+    { pointer: "/arguments/reference", text: '"12"' },
+    { pointer: "/arguments/months", text: "12" },
+    { pointer: "/arguments/empty", text: "{}" },
+    { pointer: "/context/cwd", text: '"/srv"' },
   ];
-  const preview = {
-    type: "money" as const,
-    amount: "12.50",
-    currency: "EUR",
-    to: "ACME",
-    reference: 'say "hi"',
-  };
-  expect(leftOver(fields, preview).map((field) => field.pointer)).toEqual([
-    "/arguments/iban",
-    "/arguments/amount",
-  ]);
-  expect(leftOver(fields, { type: "json" })).toHaveLength(4);
-  const warnings = [{ code: "hidden_characters", pointer: "/arguments/amount", text: "" }];
-  expect(leftOver(fields, { type: "json" }, warnings)[0]?.pointer).toBe("/arguments/amount");
+  const body = bodyOf(fields);
+  const left = (shown: string[] | undefined, at = "") =>
+    leftOver(body, shown, [{ code: "x", pointer: at, text: "" }]).map((field) => field.pointer);
+  expect(left(["/arguments/to", "/arguments/reference"])).toEqual(["/arguments/months", "/arguments/empty"]);
+  // A server that does not say shows nothing.
+  expect(left(undefined)).toHaveLength(4);
+  expect(left([], "/arguments/months")[0]).toBe("/arguments/months");
+});
+
+test("a key that reads like a place in a list is told from one", () => {
+  expect(placeOf({ pointer: "/arguments/a/0", text: "" }, "/arguments")).toBe("a/0");
+  expect(placeOf({ pointer: "/arguments/a/0", text: "", keys: [2] }, "/arguments")).toBe('a/"0"');
+  expect(placeOf({ pointer: "/arguments", text: "{}" }, "/arguments")).toBe("arguments");
+  expect(placeOf({ pointer: "/argumentsx", text: "" }, "/arguments")).toBe("argumentsx");
 });
 
 test("a plan is decided step by step, in the order given", () => {

@@ -17,20 +17,9 @@ import { seenOf, useDraft } from "./drafts";
 import { frictionOf } from "./friction";
 import { Lineage } from "./lineage";
 import { PlanSteps } from "./plan";
-import {
-  DecisionPart,
-  Effect,
-  Past,
-  PreviewPart,
-  ProposalPart,
-  Raw,
-  Section,
-  shownText,
-  Top,
-  WarningPart,
-  Why,
-  Words,
-} from "./sections";
+import { Runs } from "./runs";
+import { Section, shownText } from "./section";
+import { DecisionPart, Effect, Past, ProposalPart, Raw, Top, WarningPart, Why, Words } from "./sections";
 import { FoldsProvider, useSeen, useSettled } from "./seen";
 import { decisionsOf, draftOf, type StepDraft, unchanged } from "./steps";
 import { type PauseActions, Together } from "./together";
@@ -144,8 +133,10 @@ function Shown({
         : waiting
           ? s.waitHint
           : null;
+  // Without the server's own texts nothing says what a yes would run.
+  const hidden = record.display ? null : s.notShown;
   const unseen = seen.folded ? s.expandHint : seen.all ? null : s.seenHint(seen.percent);
-  const noYes = blocked ?? unseen ?? (plan && running === 0 ? strings.queue.plan.none : null);
+  const noYes = blocked ?? hidden ?? unseen ?? (plan && running === 0 ? strings.queue.plan.none : null);
 
   const extra: Partial<Decide> | undefined = changedPlan ? { steps: decisionsOf(draft) } : undefined;
   const labels = {
@@ -243,9 +234,8 @@ function Shown({
                     </Banner>
                   ) : null}
                 </Section>
-              ) : (
-                <PreviewPart record={record} />
-              )}
+              ) : null}
+              {plan ? <Runs record={record} plan={false} elsewhere /> : <Runs record={record} elsewhere />}
             </FoldsProvider>
           </div>
           <DecisionPart record={record} />

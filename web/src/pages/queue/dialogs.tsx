@@ -11,7 +11,10 @@ import { decisionOn, refusal, type Submit, viewKey } from "./actions";
 import css from "./detail.module.css";
 import { useDraft } from "./drafts";
 import { type Friction, frictionOf } from "./friction";
+import { warningsOf } from "./pause";
 import { useRemember } from "./remember";
+import { Runs } from "./runs";
+import { WarningList } from "./sections";
 
 const s = strings.queue;
 
@@ -94,6 +97,27 @@ export function useProof(record: RequestRecord, friction: Friction) {
   return { enough, body, fields };
 }
 
+/** Everything that a yes would run, also where the dialog covers the detail. */
+export function WhatRuns({ record, steps }: { record: RequestRecord; steps?: Decide["steps"] }) {
+  const warnings = warningsOf(record);
+  return (
+    <div className={css.dialogList} tabIndex={0} role="region" aria-label={s.section.effect}>
+      {warnings.length > 0 ? <WarningList warnings={warnings} /> : null}
+      {steps ? (
+        <ol className={css.planEffects}>
+          {steps.map((step) => (
+            <li key={step.id} className="verbatim">
+              {step.id}: {strings.word[step.decision]}
+              {step.arguments ? ` ${JSON.stringify(step.arguments)}` : ""}
+            </li>
+          ))}
+        </ol>
+      ) : null}
+      <Runs record={record} />
+    </div>
+  );
+}
+
 /** Yes, as hard as the risk asks for. `extra` carries decided steps. */
 export function ApproveDialog(props: DialogProps & { extra?: Partial<Decide>; label: string }) {
   const { record, submit, onClose, extra, label } = props;
@@ -114,6 +138,7 @@ export function ApproveDialog(props: DialogProps & { extra?: Partial<Decide>; la
   };
   return (
     <FormDialog
+      wide
       title={s.approveTitle}
       submit={label}
       look="good"
@@ -127,6 +152,7 @@ export function ApproveDialog(props: DialogProps & { extra?: Partial<Decide>; la
         <p className={`${css.confirmEffect} verbatim`}>{effectOf(record)}</p>
         <p className={css.muted}>{s.approveHow}</p>
       </div>
+      <WhatRuns record={record} steps={extra?.steps} />
       {proof.fields}
       <Field label={s.note}>
         <Input value={note} maxLength={8000} onChange={(event) => setNote(event.target.value)} />

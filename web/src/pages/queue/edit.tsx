@@ -1,6 +1,7 @@
 /** Editing the arguments: a form or raw JSON, and the policy's answer before anything is sent. */
 import { useEffect, useId, useMemo, useState } from "react";
 import type { Decide, DisplayField, DryRun, Json, JsonObject, RequestRecord } from "@/api/extra";
+import { effectOf } from "@/api/queue";
 import { dryRun } from "@/api/requests";
 import { cx } from "@/lib/cx";
 import { parseObject, parseStrict, sameJson } from "@/lib/strict-json";
@@ -9,7 +10,7 @@ import { Banner, Checkbox, Field, Input, Select, Spinner, Tabs, TextArea } from 
 import { FormDialog } from "@/ui/form-dialog";
 import { decisionOn, refusal } from "./actions";
 import css from "./detail.module.css";
-import { type DialogProps, useDecision, useProof } from "./dialogs";
+import { type DialogProps, useDecision, useProof, WhatRuns } from "./dialogs";
 import { useDraft } from "./drafts";
 import { type Friction, frictionOf } from "./friction";
 import { type FormField, formFields, numberFrom } from "./schema-form";
@@ -68,7 +69,7 @@ export function EditDialog(props: DialogProps) {
     "edit",
   );
   const proof = useProof(record, friction);
-  const ready = changed && answer?.answer != null && proof.enough && free;
+  const ready = changed && answer?.answer?.record.display != null && proof.enough && free;
   const send = () => {
     if (!ready || next === null) return;
     run(() =>
@@ -170,7 +171,11 @@ export function EditDialog(props: DialogProps) {
               {answer.error}
             </Banner>
           ) : answer.answer ? (
-            <DryAnswer dry={answer.answer} />
+            <>
+              <DryAnswer dry={answer.answer} />
+              <p className={cx(css.confirmEffect, "verbatim")}>{effectOf(answer.answer.record)}</p>
+              <WhatRuns record={answer.answer.record} />
+            </>
           ) : null}
           {answer?.answer ? proof.fields : null}
         </>

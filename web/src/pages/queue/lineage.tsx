@@ -7,7 +7,7 @@ import { strings } from "@/strings";
 import css from "./detail.module.css";
 import { bare, lineageOf, type Lineage as OverA2a, proxied, toldElsewhere } from "./pause";
 import { Fields } from "./previews";
-import { Section } from "./sections";
+import { Section } from "./section";
 
 const s = strings.queue;
 

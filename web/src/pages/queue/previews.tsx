@@ -63,7 +63,7 @@ export function Fields({
             className={cx(css.fieldRow, mark?.(field) && css.fieldChanged)}
           >
             <dt className="verbatim">
-              {placeOf(field.pointer, strip)}
+              {placeOf(field, strip)}
               {mark?.(field) ? ` (${strings.queue.changedMark})` : ""}
             </dt>
             <dd>
@@ -83,49 +83,43 @@ export function Fields({
   );
 }
 
-function placeOf(pointer: string, strip: string): string {
-  const rest = strip && pointer.startsWith(strip) ? pointer.slice(strip.length) : pointer;
-  return rest.replace(/^\//, "") || strip.replace(/^\//, "");
+/** The place for people: a key that reads like a place in a list stands in quotes, as on the other pages. */
+export function placeOf(field: DisplayField, strip: string): string {
+  const parts = field.pointer.split("/").slice(1);
+  const drawn = parts.map((part, at) =>
+    field.keys?.includes(at) || part.startsWith('"') ? `"${part.replaceAll('"', '\\"')}"` : part,
+  );
+  const under = strip !== "" && (field.pointer === strip || field.pointer.startsWith(`${strip}/`));
+  const own = under ? drawn.slice(strip.split("/").length - 1) : drawn;
+  return own.join("/") || strip.replace(/^\//, "");
 }
 
-/** Every text that a preview shows, to see which arguments it leaves out. */
-export function textsOf(preview: Preview): Set<string> {
-  const out = new Set<string>();
-  const visit = (value: unknown) => {
-    if (typeof value === "string") out.add(value);
-    else if (Array.isArray(value)) value.forEach(visit);
-    else if (value && typeof value === "object") Object.values(value).forEach(visit);
-  };
-  visit(preview);
-  return out;
+/** The parts of a record that a decision is about. */
+const BODY =
+  /^\/(arguments|title|steps|estimated_duration|question|input|default|message|details|confirm_label|cancel_label)(\/|$)/;
+
+/** What the agent asked for, value by value: all but its words, its context and the schema for edits. */
+export function bodyOf(fields: readonly DisplayField[]): DisplayField[] {
+  return fields.filter((field) => BODY.test(field.pointer));
 }
 
-/** The arguments that a typed preview does not already show, word for word. */
+/**
+ * The fields that the preview does not show whole. The server says by their places which ones it shows; texts are never
+ * compared, because equal texts stand in many places. A server that does not say shows none.
+ */
 export function leftOver(
   fields: readonly DisplayField[],
-  preview: Preview | undefined,
+  shown: readonly string[] | undefined,
   warnings: readonly Warning[] = [],
 ): DisplayField[] {
+  const seen = new Set(shown ?? []);
   const risky = new Set(warnings.map((warning) => warning.pointer));
-  const out = unshown(fields, preview);
+  const out = fields.filter((field) => !seen.has(field.pointer));
   // What a warning is about comes first, however far down it was written.
   return [
     ...out.filter((field) => risky.has(field.pointer)),
     ...out.filter((field) => !risky.has(field.pointer)),
   ];
-}
-
-function unshown(fields: readonly DisplayField[], preview: Preview | undefined): DisplayField[] {
-  const own = fields.filter(
-    (field) => field.pointer === "/arguments" || field.pointer.startsWith("/arguments/"),
-  );
-  if (!preview || preview.type === "json") return own;
-  const shown = textsOf(preview);
-  return own.filter((field) => {
-    const quoted = field.text.startsWith('"') && field.text.endsWith('"');
-    const inner = quoted ? field.text.slice(1, -1) : field.text;
-    return !shown.has(inner) && !shown.has(inner.replaceAll('\\"', '"'));
-  });
 }
 
 function Pair({ name, children }: { name: string; children: ReactNode }) {
@@ -141,15 +135,21 @@ function Text({ children, mono }: { children: string; mono?: boolean }) {
   return <span className={cx("verbatim", mono && "mono")}>{children}</span>;
 }
 
-export function PreviewBody({
-  preview,
-  fields,
-  warnings,
-}: {
-  preview: Preview;
-  fields: readonly DisplayField[];
-  warnings?: readonly Warning[];
-}) {
+/** One text after the other, each in a box of its own, so that two are never taken for one. */
+function Several({ texts }: { texts: readonly string[] }) {
+  return (
+    <span className={css.several}>
+      {texts.map((text, index) => (
+        <span key={index} className="verbatim">
+          {text === "" ? '""' : text}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+/** What the server drew. The values that it does not show are listed by `Runs`. */
+export function PreviewBody({ preview }: { preview: Preview }) {
   switch (preview.type) {
     case "shell":
       return <Shell preview={preview} />;
@@ -177,7 +177,9 @@ export function PreviewBody({
       return (
         <>
           <div className={css.httpLine}>
-            <Badge tone={preview.method === "GET" ? "neutral" : "warn"}>{preview.method}</Badge>
+            <Badge tone={preview.method === "GET" ? "neutral" : "warn"}>
+              <Text mono>{preview.method}</Text>
+            </Badge>
             <strong>
               <Text mono>{preview.host}</Text>
             </strong>
@@ -204,17 +206,15 @@ export function PreviewBody({
       return (
         <>
           <dl className={css.pairs}>
-            <Pair name={s.to}>
-              <Text>{preview.to.join(", ") || s.nobody}</Text>
-            </Pair>
+            <Pair name={s.to}>{preview.to.length > 0 ? <Several texts={preview.to} /> : s.nobody}</Pair>
             {preview.cc.length > 0 ? (
               <Pair name={s.cc}>
-                <Text>{preview.cc.join(", ")}</Text>
+                <Several texts={preview.cc} />
               </Pair>
             ) : null}
             {preview.bcc.length > 0 ? (
               <Pair name={s.bcc}>
-                <Text>{preview.bcc.join(", ")}</Text>
+                <Several texts={preview.bcc} />
               </Pair>
             ) : null}
             <Pair name={s.subject}>
@@ -230,7 +230,7 @@ export function PreviewBody({
       return (
         <>
           <p className={css.amount}>
-            <Text>{preview.amount}</Text> <span>{preview.currency}</span>
+            <Text>{preview.amount}</Text> <Text>{preview.currency}</Text>
           </p>
           <dl className={css.pairs}>
             <Pair name={s.payee}>
@@ -266,12 +266,18 @@ export function PreviewBody({
         </>
       );
     case "plan":
+      return (
+        <ol className={css.planEffects}>
+          {preview.steps.map((step, index) => (
+            <li key={index} className="verbatim">
+              {step.effect}
+              {step.optional ? ` (${strings.queue.plan.optional})` : ""}
+            </li>
+          ))}
+        </ol>
+      );
+    default:
       return null;
-    default: {
-      const own = leftOver(fields, undefined, warnings);
-      if (own.length === 0) return <p className={css.muted}>{s.noArguments}</p>;
-      return <Fields fields={own} strip="/arguments" />;
-    }
   }
 }
 
@@ -319,6 +325,14 @@ function Shell({ preview }: { preview: Extract<Preview, { type: "shell" }> }) {
 
 const DIFF_LINES = 120;
 
+/** How a line of a change looks, by its sign: `@` is a heading, `\\` a remark. */
+const LINE: Record<string, string | undefined> = {
+  "+": css.plus,
+  "-": css.minus,
+  "@": css.heading,
+  "\\": css.heading,
+};
+
 function Diff({ preview }: { preview: Extract<Preview, { type: "diff" }> }) {
   const [open, setOpen] = useState(false);
   const folded = preview.lines.length > DIFF_LINES && !open;
@@ -330,7 +344,7 @@ function Diff({ preview }: { preview: Extract<Preview, { type: "diff" }> }) {
       </p>
       <div className={css.diff}>
         {(folded ? preview.lines.slice(0, DIFF_LINES) : preview.lines).map((line, index) => (
-          <div key={index} className={line.op === "+" ? css.plus : line.op === "-" ? css.minus : undefined}>
+          <div key={index} className={LINE[line.op]}>
             <span className={css.sign} aria-hidden>
               {line.op}
             </span>

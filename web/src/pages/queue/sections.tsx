@@ -1,8 +1,8 @@
 /** The parts of a request's detail, each drawn from the record alone. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { type ReactNode, useMemo, useState } from "react";
-import type { Needs, Preview, RequestHistory, RequestRecord, Seat, Warning } from "@/api/extra";
+import { useMemo, useState } from "react";
+import type { Needs, RequestHistory, RequestRecord, Seat, Warning } from "@/api/extra";
 import { approversOf, effectOf } from "@/api/queue";
 import { historyQuery } from "@/api/requests";
 import { useMe } from "@/api/session";
@@ -13,32 +13,12 @@ import { Badge, Banner, Button, Icon, RiskMark } from "@/ui";
 import { StateBadge } from "../shared/bits";
 import css from "./detail.module.css";
 import { lostOf, proxied, viaOf, warningsOf } from "./pause";
-import { Fields, Long, leftOver, PreviewBody } from "./previews";
+import { Fields, Long } from "./previews";
 import { seatsOf, simple } from "./seats";
+import { Section, shownText } from "./section";
 import { TimeLeft } from "./time-left";
 
 const s = strings.queue;
-
-export function shownText(record: RequestRecord, pointer: string): string | null {
-  return record.display?.fields.find((field) => field.pointer === pointer)?.text ?? null;
-}
-
-export function Section({
-  title,
-  children,
-  className,
-}: {
-  title: string;
-  children: ReactNode;
-  className?: string;
-}) {
-  return (
-    <section className={cx(css.section, className)}>
-      <h3>{title}</h3>
-      {children}
-    </section>
-  );
-}
 
 export function Top({ record, onBack }: { record: RequestRecord; onBack?: () => void }) {
   return (
@@ -95,63 +75,6 @@ export function Effect({ record }: { record: RequestRecord }) {
         ) : null}
       </p>
     </header>
-  );
-}
-
-function previewTitle(record: RequestRecord, preview: Preview | undefined): string {
-  if (record.proposal && record.kind === "action" && preview?.type === "json") return s.nowProposed;
-  if (preview && preview.type !== "json") return s.preview[preview.type];
-  if (record.kind === "input") return s.preview.question;
-  if (record.kind === "confirmation") return s.preview.confirmation;
-  return s.section.arguments;
-}
-
-/** The kind's own texts, where the server made no preview. */
-function fallbackPreview(record: RequestRecord): Preview {
-  if (record.kind === "input") return { type: "question", question: shownText(record, "/question") ?? "" };
-  if (record.kind === "confirmation") {
-    return {
-      type: "confirmation",
-      message: shownText(record, "/message") ?? "",
-      details: shownText(record, "/details"),
-    };
-  }
-  return { type: "json" };
-}
-
-export function PreviewPart({ record }: { record: RequestRecord }) {
-  const fields = record.display?.fields ?? [];
-  const preview = record.display?.preview ?? fallbackPreview(record);
-  const warnings = record.display?.warnings ?? [];
-  const rest = preview.type === "json" || record.kind !== "action" ? [] : leftOver(fields, preview, warnings);
-  const options = fields.filter((field) => field.pointer.startsWith("/input/options/"));
-  const suggestion = shownText(record, "/default");
-  if (fields.length === 0) return <Banner tone="warn">{s.erased}</Banner>;
-  return (
-    <>
-      <Section title={previewTitle(record, preview)}>
-        <PreviewBody preview={preview} fields={fields} warnings={warnings} />
-        {options.length > 0 ? (
-          <div className={css.chips}>
-            {options.map((option) => (
-              <Badge key={option.pointer}>
-                <span className="verbatim">{option.text}</span>
-              </Badge>
-            ))}
-          </div>
-        ) : null}
-        {suggestion ? (
-          <p className={css.muted}>
-            {s.preview.suggestion}: <span className="verbatim">{suggestion}</span>
-          </p>
-        ) : null}
-      </Section>
-      {rest.length > 0 ? (
-        <Section title={record.proposal ? s.nowProposed : s.section.otherArguments}>
-          <Fields fields={rest} strip="/arguments" />
-        </Section>
-      ) : null}
-    </>
   );
 }
 

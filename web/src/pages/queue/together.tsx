@@ -15,7 +15,7 @@ import { StateBadge } from "../shared/bits";
 import css from "./detail.module.css";
 import { splitBatch } from "./model";
 import { pauseOf } from "./pause";
-import { Section } from "./sections";
+import { Section } from "./section";
 import { useWaiting } from "./undo";
 
 const BatchDialog = lazy(() => import("./batch"));

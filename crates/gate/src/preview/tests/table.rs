@@ -398,7 +398,7 @@ fn every_call_of_the_table_is_described_as_it_says() {
     for (tool, arguments, effect, kind) in cases {
         let arguments = object(arguments);
         let said = effect_of(tool, &arguments);
-        let shown = recognise(tool, &arguments).map_or("json", |(known, _)| known.preview(None).kind());
+        let shown = recognise(tool, &arguments).map_or("json", |call| call.known.preview(None).kind());
         if (said.as_str(), shown) != (effect, kind) {
             wrong.push(format!("{tool}: {shown} `{said}`, not {kind} `{effect}`"));
         }
