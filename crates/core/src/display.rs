@@ -74,9 +74,7 @@ impl DisplayField {
 
 /// The parts that are keys, and read like places in a list.
 fn numeric_keys(way: &[Segment<'_>]) -> Vec<usize> {
-    let numeric = |segment: &Segment<'_>| {
-        matches!(segment, Segment::Key(key) if !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit()))
-    };
+    let numeric = |segment: &Segment<'_>| matches!(segment, Segment::Key(key) if !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit()));
     way.iter().enumerate().filter(|(_, segment)| numeric(segment)).map(|(at, _)| at).collect()
 }
 

@@ -18,18 +18,21 @@ pub enum Preview {
         why: Option<String>,
         /// The commands in order.
         commands: Vec<ShellCommand>,
-        /// The working directory, if the call names one.
+        /// The working directory, if an argument names one.
         cwd: Option<String>,
+        /// The working directory as the agent says, which nobody checked. Only where no argument may name another one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        claimed_cwd: Option<String>,
     },
     /// One or more SQL statements.
     Sql {
         /// The text, whole.
         statement: String,
-        /// The verb that changes most, such as `DELETE`.
+        /// What changes most, such as `DELETE` or `DROP DATABASE`.
         kind: String,
         /// The tables that are named.
         tables: Vec<String>,
-        /// Whether every statement of that kind has a WHERE of its own.
+        /// Whether every part that changes or deletes rows has a WHERE of its own that is not constant.
         #[serde(rename = "where")]
         filtered: bool,
         /// How many statements there are.
@@ -151,7 +154,7 @@ pub struct ShellRedirect {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DiffLine {
-    /// A space (stays), `+` (comes) or `-` (goes).
+    /// A space (stays), `+` (comes), `-` (goes), `@` (a heading) or `\` (a remark, such as a missing line end).
     pub op: String,
     /// The line without its end.
     pub text: String,
@@ -204,6 +207,14 @@ pub enum WarningCode {
     HugeNumber,
     /// A command line that cannot be taken apart.
     OpaqueShell,
+    /// SQL or a patch that cannot be taken apart.
+    Opaque,
+    /// Rows are changed or deleted without a condition that means anything.
+    EveryRow,
+    /// Policy lets it pass as reading, and it does more.
+    Contradiction,
+    /// A character that is drawn over another one.
+    Overlay,
     /// What was asked has been erased.
     Erased,
     /// One that this reader does not know.

@@ -8,6 +8,7 @@ mod args;
 mod diff;
 mod files;
 mod out;
+mod patch;
 mod script;
 mod shell;
 mod shown;
@@ -19,12 +20,12 @@ mod warn;
 
 use args::{Args, Name};
 use placet_core::{
-    Body, Confirmation, Content, DecisionWord, Input, InputType, Plan, PlanStep, Preview, Request,
-    StepDecision, Warning, show,
+    Body, Confirmation, Content, DecisionWord, Input, InputType, Plan, PlanStep, Preview, Request, Segment,
+    StepDecision, Warning, WarningCode, pointer, show,
 };
 use serde_json::{Map, Value};
 use shown::Claim;
-use text::{clip, count, list, quoted, sentence, value};
+use text::{clip, count, join, quoted, sentence, value};
 
 /// What will run if nothing changes: the replacement that was approved or is on the table, else what the agent asked.
 enum Runs<'a> {
@@ -76,6 +77,7 @@ enum Known<'a> {
 
 /// A call that was recognised.
 struct Recognised<'a> {
+    tool: String,
     known: Known<'a>,
     /// Arguments that this does not account for.
     unknown: Vec<&'a str>,
@@ -84,9 +86,133 @@ struct Recognised<'a> {
 }
 
 impl<'a> Recognised<'a> {
-    fn new(known: Known<'a>, args: Args<'a>) -> Self {
-        Self { known, unknown: args.unknown(), claims: args.claims }
+    fn new(tool: &str, known: Known<'a>, args: Args<'a>) -> Self {
+        Self { tool: clip(tool, 60), known, unknown: args.unknown(), claims: args.claims }
     }
+
+    /// What the call does, in one sentence. A verb stands only where tool and arguments are all known; what is not known
+    /// comes first, where no list cuts it off.
+    fn effect(&self) -> String {
+        let limit = match (self.unknown.as_slice(), self.known.opaque()) {
+            ([], None) => String::new(),
+            ([], Some(_)) => "unclear, cannot be taken apart: ".to_owned(),
+            (names, None) => format!("unclear ({}): ", text::names(names)),
+            (names, Some(_)) => format!("unclear ({}), cannot be taken apart: ", text::names(names)),
+        };
+        let does = if self.is_said() {
+            self.known.effect()
+        } else {
+            format!("call {}: {}", self.tool, self.known.facts())
+        };
+        sentence(&format!("{limit}{does}"))
+    }
+
+    /// Whether the verb may be said. What runs a text runs it whatever else it is told; everything else is done in a
+    /// way that an unknown argument may turn round.
+    fn is_said(&self) -> bool {
+        match &self.known {
+            Known::Shell(known) => known.is_sure(),
+            Known::Sql(known) => known.is_sure(),
+            Known::Change(_) => true,
+            Known::Files(_) | Known::Message(_) => self.unknown.is_empty(),
+            Known::Money(known) => known.is_sure() && self.unknown.is_empty(),
+            Known::Email(known) => known.is_sure() && self.unknown.is_empty(),
+            Known::Http(known) => known.is_sure() && self.unknown.is_empty(),
+        }
+    }
+
+    fn preview(self, claimed: Option<&str>) -> (Preview, Vec<Claim>) {
+        let said = self.is_said();
+        let preview = match self.known {
+            Known::Shell(known) => known.preview(claimed.filter(|_| self.unknown.is_empty())),
+            Known::Sql(known) => known.preview(),
+            Known::Change(known) => known.preview(),
+            Known::Money(known) if said => known.preview(),
+            Known::Email(known) if said => known.preview(),
+            Known::Http(known) if said => known.preview(),
+            _ => Preview::Json,
+        };
+        (preview, self.claims)
+    }
+
+    /// What to look at twice in the call itself, each with the argument it is about.
+    fn warnings(&self) -> Vec<(WarningCode, String, String)> {
+        let mut out = Vec::new();
+        match &self.known {
+            Known::Shell(known) => out.extend(known.opaque().map(|why| {
+                let text = format!("Only a person can say what this command line does: {why}.");
+                (WarningCode::OpaqueShell, known.key.to_owned(), text)
+            })),
+            Known::Sql(known) => {
+                out.extend(known.opaque().map(|why| {
+                    let text = format!("This SQL cannot be taken apart: {why}.");
+                    (WarningCode::Opaque, known.key.to_owned(), text)
+                }));
+                out.extend(known.rows().map(|rows| {
+                    (
+                        WarningCode::EveryRow,
+                        known.key.to_owned(),
+                        format!("Rows are changed or deleted {rows}."),
+                    )
+                }));
+            }
+            Known::Change(known) => out.extend(known.opaque().map(|key| {
+                let text = "This patch cannot be taken apart: read the text itself.".to_owned();
+                (WarningCode::Opaque, key.to_owned(), text)
+            })),
+            _ => {}
+        }
+        out
+    }
+
+    /// How bad it is among the steps of a plan; less is worse.
+    fn rank(&self) -> u8 {
+        match &self.known {
+            Known::Shell(known) => known.rank().min(2),
+            Known::Sql(known) if known.opaque().is_some() || known.rank() < 9 => 0,
+            Known::Sql(known) => {
+                if known.changes() {
+                    1
+                } else {
+                    3
+                }
+            }
+            Known::Files(known) => u8::from(!known.deletes()),
+            Known::Money(_) => 0,
+            _ => 1,
+        }
+    }
+
+    /// What it does beyond reading, in a word or two; nothing where it may well only read.
+    fn changes(&self) -> Option<&'static str> {
+        match &self.known {
+            Known::Shell(_) => Some("runs a command"),
+            Known::Sql(known) => known.changes().then_some("changes a database"),
+            Known::Http(known) => known.changes().then_some("sends something"),
+            Known::Change(_) => Some("changes a file"),
+            Known::Files(_) => Some("moves or deletes files"),
+            Known::Money(_) => None,
+            Known::Email(known) => known.is_sure().then_some("sends an e-mail"),
+            Known::Message(_) => Some("sends a message"),
+        }
+    }
+}
+
+/// Names that say that a tool only reads.
+const READERS: &[&str] = &[
+    "read", "get", "list", "search", "find", "describe", "count", "glob", "grep", "ls", "view", "show",
+    "lookup",
+];
+
+/// What a call does although the name of its tool says that it only reads.
+pub(crate) fn contradiction(tool: &str, arguments: &Map<String, Value>) -> Option<String> {
+    let name = Name::new(tool);
+    if !name.begins(READERS) {
+        return None;
+    }
+    let call = recognise(tool, arguments)?;
+    let does = call.changes()?;
+    Some(format!("its name says that it only reads, and it {does}: {}", call.effect()))
 }
 
 /// Recognises a call by its tool's name and the shape of its arguments.
@@ -97,7 +223,7 @@ fn recognise<'a>(tool: &str, arguments: &'a Map<String, Value>) -> Option<Recogn
             $({
                 let mut args = Args::new(arguments);
                 if let Some(known) = <$kind>::read(&name, &mut args) {
-                    return Some(Recognised::new(Known::$variant(known), args));
+                    return Some(Recognised::new(tool, Known::$variant(known), args));
                 }
             })+
         };
@@ -114,8 +240,8 @@ fn recognise<'a>(tool: &str, arguments: &'a Map<String, Value>) -> Option<Recogn
     );
     // Last, so that nothing that is known by its name is taken for a payment.
     let mut args = Args::new(arguments);
-    let money = out::Money::read_shape(tool, &mut args)?;
-    Some(Recognised::new(Known::Money(money), args))
+    let money = out::Money::read_shape(&mut args)?;
+    Some(Recognised::new(tool, Known::Money(money), args))
 }
 
 impl Known<'_> {
@@ -132,28 +258,40 @@ impl Known<'_> {
         }
     }
 
-    fn preview(self, cwd: Option<&str>) -> Preview {
+    /// What it is about, without what is done to it.
+    fn facts(&self) -> String {
         match self {
-            Self::Shell(known) => known.preview(cwd),
-            Self::Sql(known) => known.preview(),
-            Self::Change(known) => known.preview(),
-            Self::Money(known) => known.preview(),
-            Self::Email(known) => known.preview(),
-            Self::Http(known) => known.preview(),
-            Self::Files(_) | Self::Message(_) => Preview::Json,
+            Self::Shell(known) => known.facts(),
+            Self::Sql(known) => known.facts(),
+            Self::Change(known) => known.facts(),
+            Self::Files(known) => known.facts(),
+            Self::Money(known) => known.facts(),
+            Self::Email(known) => known.facts(),
+            Self::Message(known) => known.facts(),
+            Self::Http(known) => known.facts(),
+        }
+    }
+
+    /// Something about it that cannot be taken apart.
+    fn opaque(&self) -> Option<()> {
+        match self {
+            Self::Shell(known) => known.opaque().map(drop),
+            Self::Sql(known) => known.opaque().map(drop),
+            Self::Change(known) => known.opaque().map(drop),
+            _ => None,
         }
     }
 }
 
 /// What a call does, in one sentence.
 fn effect_of(tool: &str, arguments: &Map<String, Value>) -> String {
-    effect_from(recognise(tool, arguments), tool, arguments)
+    effect_from(recognise(tool, arguments).as_ref(), tool, arguments)
 }
 
-fn effect_from(known: Option<Recognised<'_>>, tool: &str, arguments: &Map<String, Value>) -> String {
+fn effect_from(known: Option<&Recognised<'_>>, tool: &str, arguments: &Map<String, Value>) -> String {
     match known {
-        Some(call) => sentence(call.known.effect(), call.unknown.len()),
-        None => sentence(plain(&format!("Call {}", clip(tool, 100)), arguments), 0),
+        Some(call) => call.effect(),
+        None => sentence(&plain(&format!("Call {}", clip(tool, 100)), arguments)),
     }
 }
 
@@ -178,8 +316,60 @@ fn effect_of_step(action: &str, arguments: Option<&Map<String, Value>>) -> Strin
     if is_tool(action) {
         effect_of(action, arguments)
     } else {
-        sentence(plain(&quoted(&clip(action, 100)), arguments), 0)
+        sentence(&plain(&quoted(&clip(action, 100)), arguments))
     }
+}
+
+/// How bad a step may be; less is worse.
+fn step_rank(action: &str, arguments: Option<&Map<String, Value>>) -> u8 {
+    let name = Name::new(action);
+    let grave = [
+        "delete",
+        "drop",
+        "destroy",
+        "remove",
+        "purge",
+        "truncate",
+        "erase",
+        "wipe",
+        "terminate",
+        "kill",
+        "revoke",
+        "reset",
+        "overwrite",
+        "shutdown",
+        "disable",
+        "grant",
+        "pay",
+        "payment",
+        "transfer",
+        "refund",
+        "charge",
+        "deploy",
+        "force",
+        "publish",
+        "exec",
+        "execute",
+        "run",
+        "sudo",
+    ];
+    let none = Map::new();
+    let known = recognise(action, arguments.unwrap_or(&none)).map(|call| call.rank());
+    match known {
+        _ if name.has(&grave) => known.unwrap_or(0).min(1),
+        Some(rank) => rank,
+        None if !is_tool(action) => 1,
+        None if name.begins(READERS) => 3,
+        None => 2,
+    }
+}
+
+/// Cuts a finished sentence.
+fn clip_drawn(drawn: &str, most: usize) -> String {
+    if drawn.chars().count() <= most {
+        return drawn.to_owned();
+    }
+    drawn.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
 fn is_tool(name: &str) -> bool {
@@ -209,18 +399,25 @@ fn steps<'a>(
 pub(crate) fn effect(request: &Request) -> String {
     match Runs::of(request) {
         Runs::Erased => match &request.tool {
-            Some(tool) => sentence(format!("Call {}; its arguments were erased", clip(tool, 100)), 0),
+            Some(tool) => sentence(&format!("Call {}; its arguments were erased", clip(tool, 100))),
             None => "What was asked has been erased".to_owned(),
         },
         Runs::Action { tool, arguments } => effect_of(tool, arguments),
         Runs::Plan { plan, decided } => {
-            let steps = steps(plan, decided);
-            let actions: Vec<&str> = steps.iter().map(|(step, _)| step.action.as_str()).collect();
+            let mut steps = steps(plan, decided);
             let optional = steps.iter().filter(|(step, _)| step.optional == Some(true)).count();
             let optional = if optional > 0 { format!(" ({optional} optional)") } else { String::new() };
             let what = format!("Carry out a plan of {}{optional}", count(steps.len(), "step", "steps"));
-            let named = actions.iter().all(|action| is_tool(action));
-            sentence(if named { format!("{what}: {}", list(actions.into_iter(), 120)) } else { what }, 0)
+            // The worst first: what stands behind "and more" is never worse than what is named.
+            steps.sort_by_key(|(step, arguments)| step_rank(&step.action, *arguments));
+            let said: Vec<String> = steps
+                .iter()
+                .map(|(step, arguments)| match is_tool(&step.action) {
+                    true => clip_drawn(&effect_of_step(&step.action, *arguments), 60),
+                    false => "a step in the agent's words".to_owned(),
+                })
+                .collect();
+            sentence(&if said.is_empty() { what } else { format!("{what}: {}", join(&said, "; ", 120)) })
         }
         Runs::Input(input) => {
             let options = input.input.options.as_ref().map_or(0, Vec::len);
@@ -246,8 +443,8 @@ pub(crate) fn preview(request: &Request) -> (Preview, Vec<String>) {
             let context = request.content.as_deref().map(|content: &Content| &content.context);
             let cwd = context.and_then(|context| context.get("cwd")).and_then(Value::as_str);
             let Some(call) = recognise(tool, arguments) else { return (Preview::Json, Vec::new()) };
-            let preview = call.known.preview(cwd);
-            let shown = shown::verified(&preview, &call.claims, &format!("{}/arguments", base(request)));
+            let (preview, claims) = call.preview(cwd);
+            let shown = shown::verified(&preview, &claims, &format!("{}/arguments", base(request)));
             return (preview, shown);
         }
         Runs::Plan { plan, decided } => Preview::Plan {
@@ -296,31 +493,53 @@ const GLANCE: usize = 32 * 1024;
 
 /// What to look at twice.
 pub(crate) fn warnings(request: &Request) -> Vec<Warning> {
-    let mut warnings = warn::look(request, usize::MAX);
-    warnings.extend(opaque(request));
+    let mut warnings = of_calls(request);
+    warnings.extend(warn::look(request, usize::MAX));
     warnings
 }
 
 /// The sentence, and how many things there are to look at twice, for a line of a list. Of very much text only the
 /// beginning is looked at, which counts as one more.
 pub(crate) fn glance(request: &Request) -> (String, usize) {
-    let warnings = warn::look(request, GLANCE).len();
-    let Runs::Action { tool, arguments } = Runs::of(request) else { return (effect(request), warnings) };
-    let known = recognise(tool, arguments);
-    let opaque = matches!(&known, Some(Recognised { known: Known::Shell(shell), .. }) if shell.opaque().is_some());
-    (effect_from(known, tool, arguments), warnings.saturating_add(usize::from(opaque)))
+    (effect(request), warn::look(request, GLANCE).len().saturating_add(of_calls(request).len()))
 }
 
-/// A command line that cannot be taken apart, where one will run.
-fn opaque(request: &Request) -> Option<Warning> {
-    let Runs::Action { tool, arguments } = Runs::of(request) else { return None };
-    let Known::Shell(shell) = recognise(tool, arguments)?.known else { return None };
-    let why = shell.opaque()?;
-    Some(Warning {
-        code: placet_core::WarningCode::OpaqueShell,
-        pointer: format!("{}/arguments/{}", base(request), shell.key),
-        text: format!("Only a person can say what this command line does: {why}."),
-    })
+/// What to look at twice in what will run. A plan has the warnings of its steps.
+fn of_calls(request: &Request) -> Vec<Warning> {
+    let of = |tool: &str, arguments: &Map<String, Value>, at: &str| -> Vec<Warning> {
+        let found = recognise(tool, arguments).map(|call| call.warnings()).unwrap_or_default();
+        let place = |key: &str| format!("{at}{}", pointer(&[Segment::Key(key)]));
+        found.into_iter().map(|(code, key, text)| Warning { code, pointer: place(&key), text }).collect()
+    };
+    match Runs::of(request) {
+        Runs::Action { tool, arguments } => {
+            let mut out: Vec<Warning> = contradiction(tool, arguments)
+                .map(|text| Warning {
+                    code: WarningCode::Contradiction,
+                    pointer: "/tool".to_owned(),
+                    text: sentence(&text),
+                })
+                .into_iter()
+                .collect();
+            out.extend(of(tool, arguments, &format!("{}/arguments", base(request))));
+            out
+        }
+        Runs::Plan { plan, decided } => {
+            let mut out = Vec::new();
+            for (index, (step, arguments)) in steps(plan, decided).into_iter().enumerate() {
+                let Some(arguments) = arguments.filter(|_| is_tool(&step.action)) else { continue };
+                let own = plan.steps.iter().position(|each| each.id == step.id).unwrap_or(index);
+                let at = format!("/steps/{own}/arguments");
+                let number = index.saturating_add(1);
+                let found = of(&step.action, arguments, &at).into_iter();
+                out.extend(found.map(|one| Warning { text: format!("Step {number}: {}", one.text), ..one }));
+            }
+            // A plan is no longer than a request may be; of very many the first say enough.
+            out.truncate(20);
+            out
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The agents above the one that asks, as it claims.

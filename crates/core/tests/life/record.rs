@@ -84,7 +84,8 @@ fn a_kinds_own_fields_are_null_when_empty_and_absent_on_other_kinds() {
 fn what_a_reviewer_is_shown_and_a_permit_travel_on_the_record() {
     let scene = Scene::asked(Kind::Action, two(), Effect::Allow, |_| {});
     let mut view = scene.request.view(scene.now);
-    let field = DisplayField { pointer: "/tool".to_owned(), text: "delete_files".to_owned(), keys: Vec::new() };
+    let field =
+        DisplayField { pointer: "/tool".to_owned(), text: "delete_files".to_owned(), keys: Vec::new() };
     let warning = Warning { code: WarningCode::Long, pointer: String::new(), text: "long".to_owned() };
     view.display = Some(Display {
         digest: scene.request.digest,

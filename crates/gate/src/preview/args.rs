@@ -38,9 +38,15 @@ impl Name {
         self.words.iter().any(|word| any.contains(&word.as_str()))
     }
 
-    /// Whether it is exactly these words.
-    pub(super) fn is(&self, all: &[&str]) -> bool {
-        self.words == all
+    /// Whether it is exactly one of these, written with underscores.
+    pub(super) fn one_of(&self, names: &[&str]) -> bool {
+        let own = self.words.join("_");
+        names.contains(&own.as_str())
+    }
+
+    /// Whether its first word is one of these.
+    pub(super) fn begins(&self, any: &[&str]) -> bool {
+        self.words.first().is_some_and(|word| any.contains(&word.as_str()))
     }
 }
 
@@ -132,9 +138,9 @@ mod tests {
         for tool in
             ["delete_file", "DeleteFile", "fs.deleteFile", "mcp__files__delete-file", "a/b:delete_file"]
         {
-            assert!(Name::new(tool).is(&["delete", "file"]), "{tool}");
+            assert!(Name::new(tool).one_of(&["delete_file"]), "{tool}");
         }
-        assert!(Name::new("Bash").is(&["bash"]));
+        assert!(Name::new("Bash").one_of(&["bash"]));
         assert!(!Name::new("undelete_profile").has(&["delete", "file"]));
     }
 

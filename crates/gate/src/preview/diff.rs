@@ -1,10 +1,11 @@
 //! Changes to a file: an edit, a whole new text, or a patch.
 
-use placet_core::{DiffLine, Preview};
+use placet_core::{DiffLine, Preview, Segment};
 
 use super::{
     args::{Args, Name, PATH},
-    text::{clip, count, value},
+    patch::Patch,
+    text::{clip, count, middle, quoted, value},
 };
 
 /// Most lines that a preview has.
@@ -18,57 +19,108 @@ const OLD: &[&str] = &["old_string", "old_str", "old_text", "oldText", "oldStrin
 const NEW: &[&str] = &["new_string", "new_str", "new_text", "newText", "newString"];
 const TEXT: &[&str] = &["content", "contents", "file_text", "text"];
 
+/// Tools that replace one text by another and do nothing else.
+const EDITORS: &[&str] = &[
+    "edit",
+    "edit_file",
+    "file_edit",
+    "multi_edit",
+    "multi_edit_file",
+    "str_replace",
+    "str_replace_editor",
+    "str_replace_based_edit_tool",
+    "string_replace",
+    "replace",
+    "replace_in_file",
+    "replace_string_in_file",
+    "search_replace",
+    "search_and_replace",
+    "update_file",
+    "modify_file",
+    "edit_block",
+    "text_editor",
+];
+const WRITERS: &[&str] =
+    &["write", "write_file", "file_write", "write_to_file", "create_file", "save_file", "overwrite_file"];
+const PATCHERS: &[&str] = &["apply_patch", "apply_diff", "patch", "patch_file", "git_apply"];
+
 /// A change to a file.
 pub(super) enum Change<'a> {
     Edit { path: &'a str, edits: Vec<(&'a str, &'a str)>, everywhere: bool },
     Write { path: &'a str, text: &'a str },
-    Patch { text: &'a str, files: Vec<&'a str> },
+    Patch { text: &'a str, patch: Option<Patch<'a>>, key: &'a str },
 }
 
 impl<'a> Change<'a> {
     pub(super) fn read(name: &Name, args: &mut Args<'a>) -> Option<Self> {
-        if name.has(&["patch", "diff"]) && name.has(&["apply", "patch"]) {
-            let text = args.text(&["patch", "diff", "input"])?;
-            let files = files(text)?;
-            return Some(Self::Patch { text, files });
+        if name.one_of(PATCHERS) {
+            let (key, value) = args.maybe(&["patch", "diff", "input"])??;
+            let text = value.as_str().filter(|text| !text.trim().is_empty())?;
+            args.claim(&[Segment::Key(key)], text);
+            return Some(Self::Patch { text, patch: Patch::read(text), key });
         }
         let path = args.text(PATH)?;
-        let edits = name.has(&["edit", "replace", "update", "modify"]) || name.is(&["multi", "edit"]);
-        if edits && let Some(edits) = read_edits(args) {
+        if name.one_of(EDITORS)
+            && let Some(edits) = read_edits(args)
+        {
             let everywhere = match args.maybe(&["replace_all", "replaceAll"])? {
                 None => false,
                 Some((_, all)) => all.as_bool()?,
             };
+            if args.maybe_text(&["command"])?.is_some_and(|command| command != "str_replace") {
+                return None;
+            }
             return Some(Self::Edit { path, edits, everywhere });
         }
-        if name.has(&["write", "save", "create", "overwrite"]) && (name.has(&["file"]) || name.is(&["write"]))
-        {
+        if name.one_of(WRITERS) {
             return Some(Self::Write { path, text: args.text(TEXT)? });
         }
         None
     }
 
+    /// The argument with a patch that cannot be taken apart.
+    pub(super) fn opaque(&self) -> Option<&'a str> {
+        match self {
+            Self::Patch { patch: None, key, .. } => Some(key),
+            _ => None,
+        }
+    }
+
     pub(super) fn effect(&self) -> String {
-        let lines = |text: &str| count(split(text).count(), "line", "lines");
+        let lines = |text: &str| count(ended(text).count(), "line", "lines");
         match self {
             Self::Edit { path, edits, everywhere } => {
-                let path = value(path, 90);
+                let path = value(&middle(path, 80), 90);
                 let all = if *everywhere { ", everywhere" } else { "" };
                 match edits.as_slice() {
-                    [(old, "")] => format!("Edit {path}: remove {}{all}", lines(old)),
-                    [("", new)] => format!("Edit {path}: add {}{all}", lines(new)),
+                    [(old, "")] => format!("edit {path}: remove {}{all}", lines(old)),
+                    [("", new)] => format!("edit {path}: add {}{all}", lines(new)),
                     [(old, new)] => {
-                        let new = split(new).count();
-                        format!("Edit {path}: replace {} with {new}{all}", lines(old))
+                        // The line after it becomes part of the last one.
+                        let end = match (old.ends_with('\n'), new.ends_with('\n')) {
+                            (true, false) => ", dropping the last line end",
+                            (false, true) => ", adding a line end",
+                            _ => "",
+                        };
+                        let new = ended(new).count();
+                        format!("edit {path}: replace {} with {new}{end}{all}", lines(old))
                     }
-                    edits => format!("Edit {path} in {} places{all}", edits.len()),
+                    edits => format!("edit {path} in {} places{all}", edits.len()),
                 }
             }
-            Self::Write { path, text } => format!("Write {} to {}", lines(text), value(path, 120)),
-            Self::Patch { files, .. } => {
-                let names = super::text::list(files.iter().copied(), 120);
-                format!("Patch {}: {names}", count(files.len(), "file", "files"))
+            Self::Write { path, text } => {
+                format!("write {} to {}", lines(text), value(&middle(path, 110), 120))
             }
+            Self::Patch { patch: Some(patch), .. } => format!("patch: {}", patch.effect()),
+            Self::Patch { .. } => format!("apply {}", self.facts()),
+        }
+    }
+
+    pub(super) fn facts(&self) -> String {
+        match self {
+            Self::Edit { path, .. } | Self::Write { path, .. } => value(&middle(path, 110), 120),
+            Self::Patch { patch: Some(patch), .. } => patch.effect(),
+            Self::Patch { text, .. } => quoted(&middle(text, 120)),
         }
     }
 
@@ -85,19 +137,15 @@ impl<'a> Change<'a> {
                 clip(path, 400)
             }
             Self::Write { path, text } => {
-                split(text).for_each(|line| out.push('+', line));
+                ended(text).for_each(|line| out.push('+', line));
+                out.end(text);
                 clip(path, 400)
             }
-            Self::Patch { text, files } => {
-                for line in split(text) {
-                    let header = line.starts_with("+++") || line.starts_with("---");
-                    match line.chars().next() {
-                        Some(op @ ('+' | '-')) if !header => out.push(op, line.get(1..).unwrap_or("")),
-                        Some(' ') => out.push(' ', line.get(1..).unwrap_or("")),
-                        _ => out.push(' ', line),
-                    }
-                }
-                super::text::list(files.iter().copied(), 400)
+            Self::Patch { patch: None, .. } => return Preview::Json,
+            Self::Patch { text, patch: Some(patch), .. } => {
+                patch.lines.iter().for_each(|(op, line)| out.push(*op, line));
+                out.end(text);
+                patch.names()
             }
         };
         Preview::Diff { path, lines: out.lines, truncated: out.truncated }
@@ -128,27 +176,16 @@ fn read_edits<'a>(args: &mut Args<'a>) -> Option<Vec<(&'a str, &'a str)>> {
     Some(out)
 }
 
-/// The files that a patch names, in either of two notations; nothing where there is none.
-fn files(text: &str) -> Option<Vec<&str>> {
-    let mut files: Vec<&str> = Vec::new();
-    for line in split(text) {
-        let starts =
-            ["+++ ", "--- ", "*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
-        let Some(name) = starts.iter().find_map(|start| line.strip_prefix(start)) else { continue };
-        let name = name.split('\t').next().unwrap_or(name).trim();
-        let name = name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name);
-        if name != "/dev/null" && !files.contains(&name) {
-            files.push(name);
-        }
-    }
-    (!files.is_empty()).then_some(files)
-}
-
-/// The lines of a text; one that ends with a line end has no empty line after it.
-fn split(text: &str) -> impl Iterator<Item = &str> {
+/// The lines of a text, each of which has its end; only the last one may have none.
+fn ended(text: &str) -> impl Iterator<Item = &str> {
     let body = text.strip_suffix('\n').unwrap_or(text);
     let none = text.is_empty();
     body.split('\n').filter(move |_| !none)
+}
+
+/// The lines of a piece of text that is part of a line at both ends: joined by line ends they are the text again.
+fn pieces(text: &str) -> Vec<&str> {
+    if text.is_empty() { Vec::new() } else { text.split('\n').collect() }
 }
 
 struct Lines {
@@ -165,11 +202,18 @@ impl Lines {
         self.truncated |= text.chars().nth(WIDTH).is_some();
         self.lines.push(DiffLine { op: op.to_string(), text: clip(text, WIDTH) });
     }
+
+    /// Says so where the last line has no end.
+    fn end(&mut self, text: &str) {
+        if !text.is_empty() && !text.ends_with('\n') {
+            self.push('\\', "no line end here");
+        }
+    }
 }
 
 /// What goes and what comes, line by line. Long texts are not compared: all of one goes, all of the other comes.
 fn compare(old: &str, new: &str, out: &mut Lines) {
-    let (old, new): (Vec<&str>, Vec<&str>) = (split(old).collect(), split(new).collect());
+    let (old, new) = (pieces(old), pieces(new));
     if old.len() > COMPARED || new.len() > COMPARED {
         for (op, lines) in [('-', &old), ('+', &new)] {
             for line in lines {
@@ -228,15 +272,23 @@ mod tests {
 
     #[test]
     fn lines_that_stay_are_kept_and_the_rest_goes_and_comes() {
-        assert_eq!(drawn("a\nb\nc\n", "a\nx\nc\n"), " a|-b|+x| c");
-        assert_eq!(drawn("", "a\n"), "+a");
+        assert_eq!(drawn("a\nb\nc\n", "a\nx\nc\n"), " a|-b|+x| c| ");
+        assert_eq!(drawn("", "a\n"), "+a|+");
         assert_eq!(drawn("a", ""), "-a");
         assert_eq!(drawn("a\n\nb", "a\n\nb"), " a| | b");
+        // The line end alone goes: the next line becomes part of this one.
+        assert_eq!(drawn("# a\n", "# a"), " # a|-");
     }
 
     #[test]
     fn both_sides_of_any_comparison_can_be_read_back() {
-        for (old, new) in [("a\nb\na\nc", "b\na\nb"), ("x\nx\nx", "x"), ("1\n2\n3", "3\n2\n1")] {
+        for (old, new) in [
+            ("a\nb\na\nc", "b\na\nb"),
+            ("x\nx\nx", "x"),
+            ("1\n2\n3", "3\n2\n1"),
+            ("a\n", "a"),
+            ("\n", "a\n\n"),
+        ] {
             let mut out = Lines { lines: Vec::new(), truncated: false };
             compare(old, new, &mut out);
             let side = |op: &str| {

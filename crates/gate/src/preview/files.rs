@@ -2,7 +2,7 @@
 
 use super::{
     args::{Args, Name, PATH},
-    text::{count, list, value},
+    text::{count, list, middle, value},
 };
 
 /// Files that go away or move.
@@ -11,25 +11,23 @@ pub(super) enum Files<'a> {
     Move { verb: &'static str, from: &'a str, to: &'a str },
 }
 
+const DELETES: &[&str] = &["delete", "remove", "rm", "unlink", "erase"];
+const MOVES: &[(&str, &str)] = &[("move", "move"), ("rename", "rename"), ("copy", "copy")];
+const FILES: &[&str] = &["file", "files", "path", "paths"];
+const FOLDERS: &[&str] = &["directory", "directories", "folder", "folders", "dir"];
+
 impl<'a> Files<'a> {
+    /// Only a verb and a thing, and nothing else: `undo_delete_file` deletes nothing.
     pub(super) fn read(name: &Name, args: &mut Args<'a>) -> Option<Self> {
-        let things = ["file", "files", "path", "paths", "directory", "directories", "folder", "dir"];
-        if !name.has(&things) {
-            return None;
-        }
-        if name.has(&["delete", "remove", "rm", "unlink", "erase"]) {
+        let things = || FILES.iter().chain(FOLDERS);
+        let exactly = |verb: &str| things().any(|thing| name.one_of(&[&format!("{verb}_{thing}")]));
+        if DELETES.iter().any(|verb| exactly(verb)) {
             let many = ["files", "paths", "filenames", "file_paths", "directory", "folder", "dir"];
             let keys: Vec<&str> = PATH.iter().copied().chain(many).collect();
             let names = args.texts(&keys)?;
-            let folders = name.has(&["directory", "directories", "folder", "dir"]);
-            return (!names.is_empty()).then_some(Self::Delete { names, folders });
+            return (!names.is_empty()).then_some(Self::Delete { names, folders: name.has(FOLDERS) });
         }
-        let verb = match () {
-            () if name.has(&["move"]) => "Move",
-            () if name.has(&["rename"]) => "Rename",
-            () if name.has(&["copy"]) => "Copy",
-            () => return None,
-        };
+        let (_, verb) = MOVES.iter().find(|(word, _)| exactly(word))?;
         let from = args.text(&["source", "src", "from", "source_path", "old_path"])?;
         let to =
             args.text(&["destination", "dest", "dst", "to", "target", "destination_path", "new_path"])?;
@@ -38,11 +36,36 @@ impl<'a> Files<'a> {
 
     pub(super) fn effect(&self) -> String {
         match self {
+            // A pattern is as many files as there are, and a name with a stroke at its end is a folder.
+            Self::Delete { names, .. } if names.iter().any(|name| is_pattern(name)) => {
+                format!("delete whatever this names: {}", self.facts())
+            }
             Self::Delete { names, folders } => {
                 let (one, many) = if *folders { ("folder", "folders") } else { ("file", "files") };
-                format!("Delete {}: {}", count(names.len(), one, many), list(names.iter().copied(), 140))
+                format!("delete {}: {}", count(names.len(), one, many), self.facts())
             }
-            Self::Move { verb, from, to } => format!("{verb} {} to {}", value(from, 80), value(to, 80)),
+            Self::Move { verb, from, to } => {
+                format!("{verb} {} to {}", value(&middle(from, 70), 80), value(&middle(to, 70), 80))
+            }
         }
     }
+
+    pub(super) fn facts(&self) -> String {
+        match self {
+            Self::Delete { names, .. } => list(names.iter().copied(), 130),
+            Self::Move { from, to, .. } => list([*from, *to].into_iter(), 130),
+        }
+    }
+
+    pub(super) fn deletes(&self) -> bool {
+        matches!(self, Self::Delete { .. })
+    }
+}
+
+/// Whether a name may be more than one file, or another one than it says.
+fn is_pattern(name: &str) -> bool {
+    name.contains(['*', '?', '[', '{', '$', '%', '`', '~'])
+        || name.ends_with(['/', '\\'])
+        || name.split(['/', '\\']).any(|part| matches!(part, "." | ".."))
+        || name.trim().is_empty()
 }

@@ -7,20 +7,59 @@ use serde_json::Value;
 
 use super::{
     args::{Args, Name},
-    text::{clip, count, grouped, list, value},
+    text::{count, grouped, list, middle, value},
 };
 
 /// A call to another server.
 pub(super) struct Http<'a> {
-    method: String,
+    /// None where nothing says it.
+    method: Option<String>,
     url: &'a str,
     /// None where two programs could read the address differently.
     host: Option<String>,
     headers: Vec<(String, String)>,
-    body: Option<String>,
+    sends: Sends,
+    /// Whether the tool is one that makes this call.
+    known: bool,
 }
 
-const METHODS: &[&str] = &["get", "post", "put", "patch", "delete", "head", "options"];
+/// What goes along with a call.
+enum Sends {
+    Nothing,
+    Text(String),
+    /// JSON that is no text.
+    Values,
+}
+
+const METHODS: &[&str] = &["get", "post", "put", "patch", "delete", "head"];
+/// Tools that make one call and do nothing else.
+const CALLS: &[&str] = &[
+    "http",
+    "http_request",
+    "https_request",
+    "send_http_request",
+    "make_http_request",
+    "http_call",
+    "send_request",
+    "make_request",
+    "request",
+    "api_request",
+    "rest_request",
+    "api_call",
+    "rest_call",
+    "call_api",
+    "fetch",
+    "web_fetch",
+    "fetch_url",
+    "url_fetch",
+    "http_fetch",
+    "curl",
+    "post_webhook",
+    "call_webhook",
+    "send_webhook",
+];
+/// Those of them that are a GET everywhere, as long as nothing says otherwise.
+const GETS: &[&str] = &["fetch", "web_fetch", "fetch_url", "url_fetch", "http_fetch", "curl"];
 
 impl<'a> Http<'a> {
     pub(super) fn read(name: &Name, args: &mut Args<'a>) -> Option<Self> {
@@ -29,13 +68,13 @@ impl<'a> Http<'a> {
         }
         let url = args.text(&["url", "uri"])?;
         let method = args.maybe_text(&["method", "http_method"])?;
-        let body = match args.maybe(&["body", "data", "json", "payload"])? {
-            None => None,
+        let sends = match args.maybe(&["body", "data", "json", "payload"])? {
+            None => Sends::Nothing,
             Some((key, Value::String(text))) => {
                 args.claim(&[Segment::Key(key)], text);
-                Some(show(text))
+                Sends::Text(show(text))
             }
-            Some((_, other)) => Some(show(&other.to_string())),
+            Some(_) => Sends::Values,
         };
         let headers = match args.maybe(&["headers"])? {
             None => Vec::new(),
@@ -49,40 +88,69 @@ impl<'a> Http<'a> {
                 out
             }
         };
-        let named = METHODS.iter().find(|method| name.has(&[*method])).copied();
+        args.maybe(&["timeout", "timeout_ms", "timeout_seconds"])?;
+        if name.one_of(&["web_fetch"]) {
+            args.maybe(&["prompt"])?;
+        }
+        let named = METHODS.iter().copied().find(|method| {
+            name.one_of(&[
+                &format!("http_{method}"),
+                &format!("{method}_request"),
+                &format!("http_{method}_request"),
+            ])
+        });
+        let known = named.is_some() || name.one_of(CALLS);
         let method = match (method, named) {
-            (Some(method), _) => clip(method, 20),
-            (None, Some(named)) => named.to_uppercase(),
-            // A fetch that sends nothing is a GET everywhere; what sends something without saying how is not known here.
-            (None, None) if body.is_none() && name.has(&["fetch", "curl"]) => "GET".to_owned(),
-            _ => return None,
+            (Some(method), _) if method.len() <= 20 && method.bytes().all(|b| b.is_ascii_alphabetic()) => {
+                Some(method.to_owned())
+            }
+            (Some(_), _) => None,
+            (None, Some(named)) => Some(named.to_uppercase()),
+            // What sends something without saying how is not known here.
+            (None, None) if matches!(sends, Sends::Nothing) && name.one_of(GETS) => Some("GET".to_owned()),
+            _ => None,
         };
-        Some(Self { method, url, host: placet_policy::host_of(url).ok(), headers, body })
+        Some(Self { method, url, host: placet_policy::host_of(url).ok(), headers, sends, known })
+    }
+
+    pub(super) fn is_sure(&self) -> bool {
+        self.known && self.method.is_some()
+    }
+
+    /// Whether it may do more than read.
+    pub(super) fn changes(&self) -> bool {
+        let reads = ["GET", "HEAD"];
+        !matches!(self.sends, Sends::Nothing)
+            || self
+                .method
+                .as_deref()
+                .is_some_and(|method| !reads.iter().any(|get| get.eq_ignore_ascii_case(method)))
+    }
+
+    pub(super) fn facts(&self) -> String {
+        value(&middle(self.url, 120), 130)
     }
 
     pub(super) fn effect(&self) -> String {
-        let sends = if self.body.is_some() { ", sending a body" } else { "" };
+        let method = self.method.as_deref().unwrap_or("something");
+        let sends = if matches!(self.sends, Sends::Nothing) { "" } else { " with a body" };
         match &self.host {
-            Some(_) => format!("Send {} to {}{sends}", self.method, clip(self.url, 150)),
-            None => {
-                format!(
-                    "Send {} to an address that can be read in two ways: {}{sends}",
-                    self.method,
-                    value(self.url, 110)
-                )
-            }
+            Some(_) => format!("send {method}{sends} to {}", middle(self.url, 140)),
+            None => format!(
+                "send {method}{sends} to an address that can be read in two ways: {}",
+                value(&middle(self.url, 100), 110)
+            ),
         }
     }
 
     pub(super) fn preview(self) -> Preview {
-        let Some(host) = self.host else { return Preview::Json };
-        Preview::Http {
-            method: self.method,
-            url: show(self.url),
-            host,
-            headers: self.headers,
-            body: self.body,
-        }
+        let (Some(host), Some(method)) = (self.host, self.method) else { return Preview::Json };
+        let body = match self.sends {
+            Sends::Text(text) => Some(text),
+            // Values of a body are listed one by one.
+            Sends::Values | Sends::Nothing => None,
+        };
+        Preview::Http { method, url: show(self.url), host, headers: self.headers, body }
     }
 }
 
@@ -94,7 +162,25 @@ pub(super) struct Email<'a> {
     subject: &'a str,
     body: &'a str,
     attached: usize,
+    /// Whether the tool is one that sends.
+    sends: bool,
 }
+
+/// Tools that send one e-mail: `draft_email` and `delete_email` do not.
+const MAILERS: &[&str] = &[
+    "send_email",
+    "send_mail",
+    "email_send",
+    "mail_send",
+    "gmail_send",
+    "gmail_send_email",
+    "send_gmail",
+    "send_email_message",
+    "send_gmail_message",
+    "send_an_email",
+    "outlook_send_email",
+    "send_outlook_email",
+];
 
 impl<'a> Email<'a> {
     pub(super) fn read(name: &Name, args: &mut Args<'a>) -> Option<Self> {
@@ -112,20 +198,30 @@ impl<'a> Email<'a> {
             None => 0,
             Some((_, list)) => list.as_array()?.len(),
         };
-        Some(Self { to, cc, bcc, subject: subject.unwrap_or(""), body: body.unwrap_or(""), attached })
+        let sends = name.one_of(MAILERS);
+        Some(Self { to, cc, bcc, subject: subject.unwrap_or(""), body: body.unwrap_or(""), attached, sends })
     }
 
     pub(super) fn effect(&self) -> String {
-        let everybody = self.to.iter().chain(&self.cc).chain(&self.bcc).copied().collect::<Vec<_>>();
-        let mut out = format!("Send an e-mail to {}", list(everybody.into_iter(), 110));
-        // Writing to a string cannot fail.
-        if !self.bcc.is_empty() {
-            let _ = write!(out, " ({} hidden from the others)", self.bcc.len());
-        }
-        if self.attached > 0 {
-            let _ = write!(out, " with {}", count(self.attached, "attachment", "attachments"));
-        }
-        out
+        let attached = match self.attached {
+            0 => String::new(),
+            some => format!(" with {}", count(some, "attachment", "attachments")),
+        };
+        format!("send an e-mail{attached} to {}", self.facts())
+    }
+
+    pub(super) fn is_sure(&self) -> bool {
+        self.sends
+    }
+
+    pub(super) fn facts(&self) -> String {
+        // Those who are hidden from the others first: nobody else would notice them.
+        let everybody = self.bcc.iter().chain(&self.to).chain(&self.cc).copied().collect::<Vec<_>>();
+        let hidden = match self.bcc.len() {
+            0 => String::new(),
+            some => format!(" ({some} hidden from the others)"),
+        };
+        format!("{}{hidden}", list(everybody.into_iter(), 100))
     }
 
     pub(super) fn preview(&self) -> Preview {
@@ -145,9 +241,23 @@ pub(super) struct Message<'a> {
     to: &'a str,
 }
 
+/// Tools that send one message.
+const SPEAKERS: &[&str] = &[
+    "send_message",
+    "post_message",
+    "send_sms",
+    "send_chat_message",
+    "send_slack_message",
+    "slack_send_message",
+    "slack_post_message",
+    "post_slack_message",
+    "chat_post_message",
+    "send_telegram_message",
+];
+
 impl<'a> Message<'a> {
     pub(super) fn read(name: &Name, args: &mut Args<'a>) -> Option<Self> {
-        if !(name.has(&["send", "post"]) && name.has(&["message", "chat", "sms", "slack", "comment"])) {
+        if !name.one_of(SPEAKERS) {
             return None;
         }
         let to = args.text(&["channel", "channel_id", "to", "recipient", "chat_id", "phone"])?;
@@ -156,7 +266,11 @@ impl<'a> Message<'a> {
     }
 
     pub(super) fn effect(&self) -> String {
-        format!("Send a message to {}", value(self.to, 120))
+        format!("send a message to {}", self.facts())
+    }
+
+    pub(super) fn facts(&self) -> String {
+        value(self.to, 120)
     }
 }
 
@@ -164,7 +278,6 @@ impl<'a> Message<'a> {
 pub(super) struct Money<'a> {
     /// What the tool's name says it does; none where only the arguments look like a payment.
     verb: Option<&'static str>,
-    tool: String,
     amount: String,
     currency: Option<&'a str>,
     to: &'a str,
@@ -186,26 +299,43 @@ const ACCOUNTS: &[&str] = &[
     "beneficiary_account",
 ];
 
+/// Tools whose name says what becomes of the money, by what they do. Everything else is only called: a payment can be
+/// cancelled, requested, checked or taken back, and a charge takes what a payment gives.
+const PAYERS: &[(&str, &[&str])] = &[
+    ("pay", &["pay", "make_payment", "send_payment", "send_money", "pay_invoice", "payment"]),
+    (
+        "transfer",
+        &["transfer", "transfer_funds", "transfer_money", "bank_transfer", "wire_transfer", "make_transfer"],
+    ),
+    ("refund", &["refund", "refund_payment", "create_refund", "issue_refund"]),
+];
+/// Words of a name by which an amount is taken for money.
+const MONEY: &[&str] = &[
+    "refund", "charge", "transfer", "pay", "payment", "payments", "payout", "payouts", "wire", "remit",
+    "invoice",
+];
+
 impl<'a> Money<'a> {
     /// A payment by the name of its tool and by its arguments.
     pub(super) fn read(name: &Name, args: &mut Args<'a>) -> Option<Self> {
-        let verb = match () {
-            () if name.has(&["refund"]) => "Refund",
-            () if name.has(&["charge"]) => "Charge",
-            () if name.has(&["transfer"]) => "Transfer",
-            () if name.has(&["pay", "payment", "payments", "payout", "payouts", "wire", "remit"]) => "Pay",
-            () => return None,
-        };
-        Self::of(Some(verb), String::new(), args)
+        let verb = PAYERS.iter().find(|(_, names)| name.one_of(names)).map(|(verb, _)| *verb);
+        if verb.is_none() && !name.has(MONEY) {
+            return None;
+        }
+        Self::of(verb, args)
     }
 
     /// A payment by its arguments alone: an amount, what kind of money, and who gets it. What the tool does with them
     /// is not known, so the sentence only says that it is called with them.
-    pub(super) fn read_shape(tool: &str, args: &mut Args<'a>) -> Option<Self> {
-        Self::of(None, clip(tool, 60), args).filter(|money| money.currency.is_some_and(is_currency))
+    pub(super) fn read_shape(args: &mut Args<'a>) -> Option<Self> {
+        Self::of(None, args).filter(|money| money.currency.is_some_and(is_currency))
     }
 
-    fn of(verb: Option<&'static str>, tool: String, args: &mut Args<'a>) -> Option<Self> {
+    pub(super) fn is_sure(&self) -> bool {
+        self.verb.is_some()
+    }
+
+    fn of(verb: Option<&'static str>, args: &mut Args<'a>) -> Option<Self> {
         let (key, amount) = args.maybe(&["amount"])??;
         let amount = match amount {
             Value::Number(number) => number.to_string(),
@@ -230,24 +360,32 @@ impl<'a> Money<'a> {
             None => return None,
         };
         let reference = args.maybe_text(&["reference", "memo", "purpose", "note", "description"])?;
-        Some(Self { verb, tool, amount, currency, to, accounts, reference })
+        Some(Self { verb, amount, currency, to, accounts, reference })
+    }
+
+    fn amount(&self) -> String {
+        match self.currency {
+            Some(currency) => format!("{} {}", grouped(&self.amount), value(currency, 20)),
+            None => format!("{} (no currency given)", grouped(&self.amount)),
+        }
+    }
+
+    fn accounts(&self) -> String {
+        self.accounts.iter().fold(String::new(), |mut out, (name, account)| {
+            // Writing to a string cannot fail.
+            let _ = write!(out, ", {name} {}", value(account, 40));
+            out
+        })
     }
 
     pub(super) fn effect(&self) -> String {
-        let currency = match self.currency {
-            Some(currency) => format!(" {}", value(currency, 20)),
-            None => " (no currency given)".to_owned(),
-        };
-        let does = match self.verb {
-            Some(verb) => verb.to_owned(),
-            None => format!("Call {} with", self.tool),
-        };
-        let mut out = format!("{does} {}{currency} to {}", grouped(&self.amount), value(self.to, 70));
-        for (name, account) in &self.accounts {
-            // Writing to a string cannot fail.
-            let _ = write!(out, ", {name} {}", value(account, 40));
-        }
-        out
+        let does = self.verb.unwrap_or("move");
+        format!("{does} {} to {}{}", self.amount(), value(self.to, 70), self.accounts())
+    }
+
+    /// The amount and the names, without who gives and who gets.
+    pub(super) fn facts(&self) -> String {
+        format!("{}, {}{}", self.amount(), value(self.to, 60), self.accounts())
     }
 
     pub(super) fn preview(&self) -> Preview {

@@ -1,6 +1,6 @@
 //! Command lines, taken apart by the same analyser that policy uses.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::borrow::Cow;
 
 use placet_core::{Preview, Segment, ShellCommand, ShellRedirect, show};
 use placet_policy::shell::{Analysis, Mode, Operator, Redirect, Simple, analyse, analyse_argv};
@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use super::{
     args::{Args, Name},
-    text::clip,
+    text::{join, middle},
 };
 
 const SHELLS: &[&str] = &["bash", "sh", "zsh", "dash", "ksh", "shell", "terminal"];
-const FOREIGN: &[&str] = &["powershell", "pwsh", "fish", "nu", "nushell", "batch"];
+const FOREIGN: &[&str] = &["powershell", "pwsh", "fish", "nu", "nushell", "batch", "windows", "winrm", "dos"];
 const RUNS: &[&str] = &["run", "exec", "execute", "invoke"];
 const COMMANDS: &[&str] = &["command", "cmd", "commands"];
 const KEYS: &[&str] =
@@ -20,43 +20,205 @@ const KEYS: &[&str] =
 /// What is said beside the command and changes nothing about it.
 const ASIDE: &[&[&str]] = &[&["description"], &["timeout", "timeout_ms", "timeout_seconds"]];
 
-/// Programs whose first word says what they do.
-const TWO_WORDS: &[&str] = &[
-    "git",
-    "cargo",
-    "npm",
-    "pnpm",
-    "yarn",
-    "bun",
+/// Tools that run a command line and do nothing else.
+const RUNNERS: &[&str] = &[
+    "bash",
+    "sh",
+    "zsh",
+    "dash",
+    "ksh",
+    "shell",
+    "terminal",
+    "exec",
+    "run_command",
+    "execute_command",
+    "exec_command",
+    "run_shell_command",
+    "execute_shell_command",
+    "run_bash",
+    "run_bash_command",
+    "execute_bash",
+    "run_shell",
+    "shell_command",
+    "shell_exec",
+    "local_shell",
+    "run_terminal_cmd",
+    "run_terminal_command",
+    "run_in_terminal",
+    "bash_tool",
+    "bash_command",
+    "run_cmd",
+    "run_commands",
+    "invoke_shell",
+    "powershell",
+    "pwsh",
+];
+/// Built-ins that run or reread a text that looks like plain words: `declare 'a[$(cmd)]'`.
+const REREAD: &[&str] = &[
+    "declare",
+    "typeset",
+    "local",
+    "readonly",
+    "let",
+    "read",
+    "mapfile",
+    "readarray",
+    "export",
+    "trap",
+    "eval",
+    "unset",
+    "getopts",
+    "coproc",
+    "bind",
+    "complete",
+    "compgen",
+    "fc",
+    "wait",
+];
+/// Programs of another shell, whose texts mean something else here.
+const ELSEWHERE: &[&str] = &[
+    "cmd",
+    "cmd.exe",
+    "powershell",
+    "powershell.exe",
+    "pwsh",
+    "del",
+    "erase",
+    "rd",
+    "xcopy",
+    "robocopy",
+    "reg",
+    "icacls",
+    "taskkill",
+    "schtasks",
+];
+/// Programs that destroy, send, or run something else.
+const GRAVE: &[&str] = &[
+    "rm",
+    "rmdir",
+    "shred",
+    "dd",
+    "mkfs",
+    "fdisk",
+    "parted",
+    "wipefs",
+    "truncate",
+    "curl",
+    "wget",
+    "nc",
+    "ncat",
+    "socat",
+    "ssh",
+    "scp",
+    "sftp",
+    "rsync",
+    "ftp",
+    "telnet",
+    "sudo",
+    "doas",
+    "su",
+    "chmod",
+    "chown",
+    "chgrp",
+    "kill",
+    "pkill",
+    "killall",
+    "shutdown",
+    "reboot",
+    "halt",
+    "poweroff",
+    "mount",
+    "umount",
+    "crontab",
+    "at",
+    "systemctl",
+    "service",
+    "iptables",
+    "ufw",
     "docker",
     "podman",
     "kubectl",
     "helm",
-    "pip",
-    "pip3",
-    "uv",
-    "apt",
-    "apt-get",
-    "brew",
-    "dnf",
-    "yum",
-    "systemctl",
-    "service",
     "terraform",
     "tofu",
-    "go",
+    "aws",
+    "gcloud",
+    "az",
+    "psql",
+    "mysql",
+    "sqlite3",
+    "redis-cli",
+    "mongosh",
+    "useradd",
+    "userdel",
+    "usermod",
+    "passwd",
+    "env",
+    "nice",
+    "nohup",
+    "xargs",
+    "timeout",
+    "exec",
+    "command",
+    "builtin",
+    "busybox",
+    "bash",
+    "sh",
+    "zsh",
+    "dash",
+    "ksh",
+    "fish",
+    "source",
+    ".",
+    "find",
+    "parallel",
+    "watch",
+    "chroot",
+    "setsid",
+    "python",
+    "python3",
+    "perl",
+    "ruby",
+    "node",
+    "php",
+    "awk",
+    "npx",
+    "uvx",
+    "tee",
+    "mv",
+    "ln",
+    "install",
+    "dropdb",
+    "createdb",
+    "git",
     "gh",
-    "make",
-    "just",
-    "conda",
+    "npm",
+    "pip",
 ];
-/// Programs that run another one: their name alone would hide what runs.
-const WRAPPERS: &[&str] = &[
-    "sudo", "doas", "su", "env", "nice", "nohup", "xargs", "timeout", "time", "exec", "command", "builtin",
-    "busybox", "bash", "sh", "zsh", "dash", "ksh", "fish", "eval", "source", ".", "ssh", "find", "parallel",
-    "watch", "strace", "chroot", "setsid", "stdbuf", "ionice", "python", "python3", "perl", "ruby", "node",
-    "php", "awk", "npx", "uvx",
+/// Programs that only read or write to the screen.
+const PLAIN: &[&str] = &[
+    "echo", "printf", "ls", "cat", "head", "tail", "grep", "rg", "wc", "pwd", "cd", "true", "false", "test",
+    "[", "which", "whoami", "id", "date", "uname", "sort", "uniq", "cut", "tr", "diff", "stat", "file", "du",
+    "df", "basename", "dirname", "realpath", "sleep", "ps", "tree", "less", "more", "seq",
 ];
+/// Words that make an everyday program grave.
+const GRAVE_WORDS: &[&str] = &[
+    "push",
+    "reset",
+    "clean",
+    "rebase",
+    "filter-branch",
+    "publish",
+    "unpublish",
+    "delete",
+    "merge",
+    "--force",
+    "-f",
+    "--hard",
+    "-D",
+];
+/// Words of `git` that only read.
+const GIT_READS: &[&str] = &["status", "log", "diff", "show", "blame", "rev-parse", "ls-files", "describe"];
 
 /// Most commands that a preview names.
 const SHOWN: usize = 100;
@@ -69,17 +231,25 @@ pub(super) struct Shell<'a> {
     analysis: Option<Analysis>,
     /// The argument that holds it.
     pub(super) key: &'a str,
+    /// Why it cannot be taken apart.
+    why: Option<&'static str>,
+    /// Whether the tool is one that runs it.
+    known: bool,
 }
 
 impl<'a> Shell<'a> {
     pub(super) fn read(name: &Name, args: &mut Args<'a>) -> Option<Self> {
-        let foreign = name.has(FOREIGN);
-        if !(name.has(SHELLS) || foreign || (name.has(RUNS) && (name.has(COMMANDS) || name.is(&["exec"])))) {
+        let foreign = name.has(FOREIGN) || name.one_of(&["cmd"]);
+        let runs = name.has(RUNS) && (name.has(COMMANDS) || name.one_of(&["exec"]));
+        if !(name.has(SHELLS) || foreign || runs) {
             return None;
         }
         let (key, value) = args.maybe(KEYS)??;
         let (text, analysis) = match value {
-            Value::String(text) => (Cow::Borrowed(text.as_str()), (!foreign).then(|| analyse(text))),
+            Value::String(text) => {
+                args.claim(&[Segment::Key(key)], text);
+                (Cow::Borrowed(text.as_str()), (!foreign).then(|| analyse(text)))
+            }
             Value::Array(words) => {
                 let words: Vec<&str> = words.iter().map(Value::as_str).collect::<Option<_>>()?;
                 let text = words.iter().map(|word| word_text(word)).collect::<Vec<_>>().join(" ");
@@ -87,45 +257,137 @@ impl<'a> Shell<'a> {
             }
             _ => return None,
         };
-        if let Value::String(text) = value {
-            args.claim(&[Segment::Key(key)], text);
-        }
         let cwd =
             args.maybe_text(&["cwd", "workdir", "working_directory", "workingDirectory", "dir_path"])?;
         for keys in ASIDE {
             args.maybe(keys)?;
         }
-        Some(Self { text, cwd, analysis, key })
+        let why = match &analysis {
+            None => Some(FOREIGN_TEXT),
+            Some(analysis) => match analysis.commands() {
+                Err(opaque) => Some(opaque.reason),
+                Ok(commands) => doubt(&text, commands),
+            },
+        };
+        Some(Self { text, cwd, analysis, key, why, known: name.one_of(RUNNERS) })
+    }
+
+    pub(super) fn is_sure(&self) -> bool {
+        self.known
     }
 
     /// Why it cannot be taken apart.
     pub(super) fn opaque(&self) -> Option<&'static str> {
-        match &self.analysis {
-            None => Some("it is for a shell that is not read here"),
-            Some(analysis) => analysis.commands().err().map(|opaque| opaque.reason),
+        self.why
+    }
+
+    /// How bad the worst of it is; less is worse.
+    pub(super) fn rank(&self) -> u8 {
+        match (self.why, self.analysis.as_ref().map(Analysis::commands)) {
+            (None, Some(Ok(commands))) => commands.iter().map(danger).min().unwrap_or(0),
+            _ => 0,
         }
     }
 
     pub(super) fn effect(&self) -> String {
-        match self.analysis.as_ref().map(Analysis::commands) {
-            Some(Ok([one])) => format!("Run {}", clip_drawn(&line(one), 190)),
-            Some(Ok(several)) => {
-                let names: Vec<String> = several.iter().map(short).collect();
-                format!("Run {} commands: {}", several.len(), join(&names))
-            }
-            _ => format!("Run a command line that cannot be taken apart: {}", clip(&self.text, 140)),
+        match self.commands() {
+            Some([_]) | None => format!("run {}", self.facts()),
+            Some(several) => format!("run {} commands: {}", several.len(), self.facts()),
         }
     }
 
-    pub(super) fn preview(&self, context: Option<&str>) -> Preview {
+    /// The command, or the commands with the worst first.
+    pub(super) fn facts(&self) -> String {
+        match self.commands() {
+            // Joined descriptors are not among the files that a command opens: the text itself has them.
+            Some([one]) if !self.text.contains(">&") && !self.text.contains("<&") => {
+                middle_drawn(&line(one), 170)
+            }
+            Some([_]) | None => middle(&self.text, 150),
+            Some(several) => {
+                let mut ranked: Vec<&Simple> = several.iter().collect();
+                ranked.sort_by_key(|command| danger(command));
+                let lines: Vec<String> =
+                    ranked.iter().map(|command| middle_drawn(&line(command), 60)).collect();
+                join(&lines, "; ", 140)
+            }
+        }
+    }
+
+    fn commands(&self) -> Option<&[Simple]> {
+        match (self.why, self.analysis.as_ref().map(Analysis::commands)) {
+            (None, Some(Ok(commands))) => Some(commands),
+            _ => None,
+        }
+    }
+
+    /// The folder of the context is the agent's claim, and stands only where no argument may name another one.
+    pub(super) fn preview(&self, claimed: Option<&str>) -> Preview {
         let commands = self.analysis.as_ref().map(|analysis| analysis.outline(SHOWN).0).unwrap_or_default();
         Preview::Shell {
             command: show(&self.text),
-            opaque: self.opaque().is_some(),
-            why: self.opaque().map(str::to_owned),
+            opaque: self.why.is_some(),
+            why: self.why.map(str::to_owned),
             commands: commands.iter().map(shown).collect(),
-            cwd: self.cwd.or(context).map(show),
+            cwd: self.cwd.map(show),
+            claimed_cwd: if self.cwd.is_none() { claimed.map(show) } else { None },
         }
+    }
+}
+
+const FOREIGN_TEXT: &str = "it is for a shell that is not read here";
+
+/// Why a text whose words are plain may still do something else than they say.
+fn doubt(text: &str, commands: &[Simple]) -> Option<&'static str> {
+    let bytes = text.as_bytes();
+    let drive =
+        bytes.windows(3).any(|three| matches!(three, [letter, b':', b'\\'] if letter.is_ascii_alphabetic()));
+    let variable = |word: &str| word.split('%').count() > 2 && !word.contains("%%");
+    for command in commands {
+        let program = command.argv.first().map_or("", String::as_str);
+        let plain = program.rsplit(['/', '\\']).next().unwrap_or(program).to_ascii_lowercase();
+        let words = command.argv.get(1..).unwrap_or(&[]);
+        let dos = words
+            .iter()
+            .any(|word| matches!(word.as_bytes(), [b'/', letter] if letter.is_ascii_alphabetic()));
+        if drive
+            || ELSEWHERE.contains(&plain.as_str())
+            || (dos && ["rmdir", "copy", "move", "dir"].contains(&plain.as_str()))
+        {
+            return Some("it may be for cmd.exe, which is not read here");
+        }
+        // A format of `date` has such signs as well.
+        if plain != "date" && plain != "printf" && words.iter().any(|word| variable(word)) {
+            return Some("it may be for cmd.exe, which is not read here");
+        }
+        let rereads = REREAD.contains(&plain.as_str())
+            || (plain == "printf" && words.iter().any(|word| word.starts_with("-v")))
+            || (["test", "["].contains(&plain.as_str())
+                && words.iter().any(|word| word.contains('[') && word.contains(['$', '`'])));
+        if rereads {
+            return Some("a built-in of the shell may run what looks like plain words");
+        }
+    }
+    None
+}
+
+/// How bad a command may be; less is worse.
+fn danger(command: &Simple) -> u8 {
+    let program = command.argv.first().map_or("", String::as_str);
+    let plain = program.rsplit('/').next().unwrap_or(program);
+    let writes = command.redirects.iter().any(|file| file.mode != Mode::Read && !file.is_free());
+    let git_reads =
+        plain == "git" && command.argv.get(1).is_some_and(|word| GIT_READS.contains(&word.as_str()));
+    match () {
+        () if writes || plain.starts_with("mkfs") => 0,
+        () if git_reads => 2,
+        () if ["git", "gh", "npm", "pip", "mv", "ln", "tee"].contains(&plain) => {
+            u8::from(!command.argv.iter().any(|word| GRAVE_WORDS.contains(&word.as_str())))
+        }
+        () if GRAVE.contains(&plain) => 0,
+        // A program of this name in another folder may be another program.
+        () if PLAIN.contains(&program) => 3,
+        () => 2,
     }
 }
 
@@ -175,48 +437,14 @@ fn line(command: &Simple) -> String {
     show(&words.chain(files).collect::<Vec<_>>().join(" "))
 }
 
-/// A command among others: its program and what it is told to do, whole where the program only runs another one, and
-/// always with the files that are written.
-fn short(command: &Simple) -> String {
-    let program = command.argv.first().map_or("", String::as_str);
-    let plain = program.rsplit('/').next().unwrap_or(program);
-    if WRAPPERS.contains(&plain) {
-        return clip_drawn(&line(command), 60);
-    }
-    let mut out = clip(&word_text(program), 40);
-    let verb = command.argv.get(1).filter(|_| TWO_WORDS.contains(&plain));
-    if let Some(verb) = verb {
-        out.push(' ');
-        out.push_str(&clip(&word_text(verb), 30));
-    }
-    for file in command.redirects.iter().filter(|file| !file.is_free()) {
-        // Writing to a string cannot fail.
-        let _ = write!(out, " {} {}", sign(file), clip(&word_text(&file.target), 40));
-    }
-    out
-}
-
-/// Cuts text that was drawn already.
-fn clip_drawn(drawn: &str, most: usize) -> String {
-    if drawn.chars().count() <= most {
+/// Cuts text that was drawn already, in its middle.
+fn middle_drawn(drawn: &str, most: usize) -> String {
+    let letters: Vec<char> = drawn.chars().collect();
+    if letters.len() <= most {
         return drawn.to_owned();
     }
-    let mut out: String = drawn.chars().take(most.saturating_sub(1)).collect();
-    out.push('…');
-    out
-}
-
-/// As many as there is room for.
-fn join(names: &[String]) -> String {
-    let mut out = String::new();
-    for (index, name) in names.iter().enumerate() {
-        if index > 0 && out.chars().count().saturating_add(name.chars().count()) > 140 {
-            return format!("{out} and {} more", names.len().saturating_sub(index));
-        }
-        if index > 0 {
-            out.push_str(", ");
-        }
-        out.push_str(name);
-    }
-    out
+    let tail = most / 3;
+    let head = most.saturating_sub(tail).saturating_sub(1);
+    let (start, end) = (letters.iter().take(head), letters.iter().skip(letters.len().saturating_sub(tail)));
+    start.chain(&['…']).chain(end).collect()
 }

@@ -1,22 +1,27 @@
-//! SQL statements: what they do and to which tables. A text that two databases could read differently is left alone.
+//! SQL statements: what they do and to which tables. A text that two databases could read differently is not taken apart.
 
-use placet_core::{Preview, show};
+mod rows;
+mod tokens;
+
+use placet_core::{Preview, Segment, show};
+use rows::Rows;
+use tokens::{Token, tokens};
 
 use super::{
     args::{Args, Name},
-    text::{clip, list},
+    text::{clip, count, join, list, middle, quoted},
 };
 
-/// Longest text that is read.
-const LONGEST: usize = 10_000;
-/// Most tables that are named.
-const TABLES: usize = 20;
-
-/// The first words of statements, those that change most first.
+/// The first words of statements, those that change most first. What runs other code may change anything.
 const VERBS: &[&str] = &[
     "DROP",
     "TRUNCATE",
     "DELETE",
+    "DO",
+    "EXECUTE",
+    "EXEC",
+    "CALL",
+    "LOAD",
     "ALTER",
     "UPDATE",
     "MERGE",
@@ -27,17 +32,12 @@ const VERBS: &[&str] = &[
     "RENAME",
     "CREATE",
     "COPY",
-    "LOAD",
-    "CALL",
-    "EXECUTE",
-    "EXEC",
-    "DO",
+    "ATTACH",
+    "DETACH",
     "LOCK",
     "VACUUM",
     "REINDEX",
     "REFRESH",
-    "ATTACH",
-    "DETACH",
     "PRAGMA",
     "SET",
     "RESET",
@@ -56,291 +56,480 @@ const VERBS: &[&str] = &[
     "WITH",
     "SELECT",
 ];
-/// Statements that may hold another one.
-const HOLDERS: &[&str] = &["WITH", "EXPLAIN"];
-/// Words between a verb and the name of a table.
-const FILLERS: &[&str] =
-    &["ONLY", "IF", "NOT", "EXISTS", "LATERAL", "TABLE", "TEMPORARY", "TEMP", "IGNORE", "LOW_PRIORITY"];
+/// Verbs that only read.
+const READING: &[&str] = &["EXPLAIN", "SHOW", "DESCRIBE", "VALUES", "WITH", "SELECT"];
+/// Words that begin a statement where one database wants no sign between two of them.
+const BARE: &[&str] = &[
+    "DROP",
+    "TRUNCATE",
+    "DELETE",
+    "ALTER",
+    "UPDATE",
+    "MERGE",
+    "INSERT",
+    "REVOKE",
+    "GRANT",
+    "DENY",
+    "CREATE",
+    "EXEC",
+    "EXECUTE",
+    "BACKUP",
+    "RESTORE",
+    "SHUTDOWN",
+    "KILL",
+    "DBCC",
+    "BULK",
+    "RECONFIGURE",
+    "WAITFOR",
+    "DECLARE",
+    "DISABLE",
+    "ENABLE",
+];
+/// Words between a verb and the name of a thing.
+const FILLERS: &[&str] = &[
+    "ONLY",
+    "IF",
+    "NOT",
+    "EXISTS",
+    "LATERAL",
+    "TABLE",
+    "TEMPORARY",
+    "TEMP",
+    "IGNORE",
+    "LOW_PRIORITY",
+    "CONCURRENTLY",
+];
+/// Words between a verb and the kind of a thing.
+const KINDS_OF: &[&str] = &[
+    "OR",
+    "REPLACE",
+    "TEMPORARY",
+    "TEMP",
+    "GLOBAL",
+    "LOCAL",
+    "UNIQUE",
+    "UNLOGGED",
+    "MATERIALIZED",
+    "RECURSIVE",
+];
 /// Words that are no name of a table.
-const RESERVED: &[&str] =
-    &["SELECT", "SET", "VALUES", "WHERE", "OF", "NOWAIT", "SKIP", "DEFAULT", "ON", "AS", "FROM"];
+const RESERVED: &[&str] = &[
+    "SELECT", "SET", "VALUES", "WHERE", "OF", "NOWAIT", "SKIP", "DEFAULT", "ON", "AS", "FROM", "BY", "TO",
+    "CASCADE",
+];
+/// Words before a bracket that is not one of a function.
+const OPENERS: &[&str] = &[
+    "FROM",
+    "JOIN",
+    "IN",
+    "AND",
+    "OR",
+    "NOT",
+    "EXISTS",
+    "ON",
+    "USING",
+    "AS",
+    "WHERE",
+    "ANY",
+    "ALL",
+    "SOME",
+    "SELECT",
+    "UNION",
+    "EXCEPT",
+    "INTERSECT",
+    "LATERAL",
+];
+/// Tools that run a statement and do nothing else.
+const RUNNERS: &[&str] = &[
+    "sql",
+    "query",
+    "execute_sql",
+    "run_sql",
+    "exec_sql",
+    "query_sql",
+    "sql_query",
+    "execute_query",
+    "run_query",
+    "query_database",
+    "query_db",
+    "database_query",
+    "db_query",
+    "execute_statement",
+    "run_statement",
+    "execute_postgresql",
+    "postgres_query",
+    "mysql_query",
+    "sqlite_query",
+    "write_query",
+    "read_query",
+    "execute_sql_query",
+    "run_sql_query",
+];
 
-#[derive(Debug, PartialEq)]
-enum Token<'a> {
-    Word(&'a str),
-    Name(&'a str),
-    Text,
-    Sign(char),
-}
+const NOT_SQL: &str = "databases would not read it alike";
 
-impl Token<'_> {
-    fn is(&self, word: &str) -> bool {
-        matches!(self, Self::Word(text) if text.eq_ignore_ascii_case(word))
-    }
-
-    fn among(&self, words: &[&'static str]) -> Option<&'static str> {
-        words.iter().copied().find(|word| self.is(word))
-    }
+/// One thing that a statement does.
+struct Act {
+    label: String,
+    rank: usize,
+    rows: Option<Rows>,
 }
 
 /// What a text of SQL says.
 pub(super) struct Sql<'a> {
     text: &'a str,
-    kinds: Vec<&'static str>,
-    kind: &'static str,
-    tables: Vec<String>,
-    filtered: bool,
+    /// The argument that holds it.
+    pub(super) key: &'a str,
+    parts: Result<Parts, &'static str>,
+    /// Whether the tool is one that runs it.
+    runs: bool,
+}
+
+#[derive(Default)]
+struct Parts {
+    statements: usize,
+    /// The worst first.
+    acts: Vec<Act>,
+    /// Those of the worst statement first.
+    tables: Vec<(usize, String)>,
 }
 
 impl<'a> Sql<'a> {
     pub(super) fn read(name: &Name, args: &mut Args<'a>) -> Option<Self> {
         let databases =
             ["sql", "database", "db", "postgres", "postgresql", "mysql", "sqlite", "bigquery", "snowflake"];
-        let text = if name.has(&databases) {
-            args.text(&["sql", "query", "statement", "sql_query"])?
-        } else if name.has(&["query"]) {
+        let keys: &[&str] = match () {
+            () if name.has(&databases) => &["sql", "query", "statement", "sql_query"],
             // Many things are queries, and many sentences begin like a statement.
-            args.text(&["sql", "sql_query"])?
-        } else {
-            return None;
+            () if name.has(&["query"]) => &["sql", "sql_query"],
+            () => return None,
         };
-        Self::parse(text)
+        let (key, value) = args.maybe(keys)??;
+        let text = value.as_str()?;
+        let parts = parse(text);
+        // A question in plain words is no SQL that could not be read.
+        let begins = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or("");
+        let sql = key != "query"
+            || name.has(&["sql"])
+            || VERBS.iter().any(|verb| verb.eq_ignore_ascii_case(begins));
+        if text.trim().is_empty() || (parts.is_err() && !sql) {
+            return None;
+        }
+        args.claim(&[Segment::Key(key)], text);
+        for aside in
+            [&["database", "db", "schema"][..], &["params", "parameters"], &["timeout", "timeout_ms"]]
+        {
+            args.maybe(aside)?;
+        }
+        Some(Self { text, key, parts, runs: name.one_of(RUNNERS) })
     }
 
-    fn parse(text: &'a str) -> Option<Self> {
-        let tokens = tokens(text)?;
-        let mut sql = Self { text, kinds: Vec::new(), kind: "", tables: Vec::new(), filtered: true };
-        let rank = |verb: &str| VERBS.iter().position(|known| *known == verb).unwrap_or(VERBS.len());
-        let mut best = VERBS.len();
-        for statement in tokens.split(|token| *token == Token::Sign(';')).filter(|tokens| !tokens.is_empty())
-        {
-            let first = statement.first()?.among(VERBS)?;
-            let (at, verb) = if HOLDERS.contains(&first) {
-                let verbs = statement.iter().enumerate();
-                verbs
-                    .filter_map(|(at, token)| Some((at, token.among(VERBS)?)))
-                    .min_by_key(|(_, verb)| rank(verb))?
-            } else {
-                (0, first)
-            };
-            sql.kinds.push(verb);
-            let filtered = has_where(statement, at);
-            if rank(verb) < best {
-                best = rank(verb);
-                (sql.kind, sql.filtered) = (verb, filtered);
-            } else if rank(verb) == best {
-                sql.filtered &= filtered;
-            }
-            tables(statement, &mut sql.tables);
+    pub(super) fn is_sure(&self) -> bool {
+        self.runs
+    }
+
+    /// Why it cannot be taken apart.
+    pub(super) fn opaque(&self) -> Option<&'static str> {
+        self.parts.as_ref().err().copied()
+    }
+
+    /// Whether it does more than read, as far as one can tell.
+    pub(super) fn changes(&self) -> bool {
+        match &self.parts {
+            Err(_) => true,
+            Ok(parts) => parts.acts.iter().any(|act| !READING.contains(&act.label.as_str())),
         }
-        (!sql.kinds.is_empty()).then_some(sql)
+    }
+
+    /// How bad the worst of it is; less is worse.
+    pub(super) fn rank(&self) -> usize {
+        self.parts.as_ref().ok().and_then(|parts| parts.acts.first()).map_or(0, |act| act.rank)
+    }
+
+    /// What is to be said of the rows: only what is true of every statement that changes some, or how many it is true of.
+    pub(super) fn rows(&self) -> Option<String> {
+        let parts = self.parts.as_ref().ok()?;
+        let rows: Vec<Rows> = parts.acts.iter().filter_map(|act| act.rows).collect();
+        let said = [
+            (Rows::Every, "without a WHERE"),
+            (Rows::True, "with a WHERE that is always true"),
+            (Rows::Constant, "with a WHERE that names no column"),
+        ];
+        let words =
+            said.iter().filter_map(|(which, words)| match rows.iter().filter(|row| *row == which).count() {
+                0 => None,
+                all if all == rows.len() => Some((*words).to_owned()),
+                some => Some(format!("{some} of {} {words}", rows.len())),
+            });
+        let words = words.collect::<Vec<_>>().join(", ");
+        (!words.is_empty()).then_some(words)
+    }
+
+    /// What it does, without who does it.
+    pub(super) fn facts(&self) -> String {
+        let Ok(parts) = &self.parts else { return quoted(&middle(self.text, 140)) };
+        let rows = self.rows().map(|rows| format!("{rows}: ")).unwrap_or_default();
+        let tables: Vec<&str> = parts.tables.iter().map(|(_, table)| table.as_str()).collect();
+        let on =
+            if tables.is_empty() { String::new() } else { format!(" on {}", list(tables.into_iter(), 70)) };
+        format!("{rows}{}{on}", self.labels(parts))
     }
 
     pub(super) fn effect(&self) -> String {
-        let on = match self.tables.len() {
-            0 => String::new(),
-            _ => format!(" on {}", list(self.tables.iter().map(String::as_str), 80)),
+        let statements = match &self.parts {
+            Ok(parts) if parts.statements > 1 => count(parts.statements, "SQL statement", "SQL statements"),
+            _ => "SQL".to_owned(),
         };
-        let rows = match (self.kind, self.filtered) {
-            ("DELETE" | "UPDATE", false) => ", without a WHERE",
-            ("DELETE" | "UPDATE", true) => ", with a WHERE",
-            _ => "",
-        };
-        if self.kinds.len() == 1 {
-            return format!("Run SQL: {}{on}{rows}", self.kind);
+        match self.rows() {
+            Some(rows) if !rows.starts_with(|c: char| c.is_ascii_digit()) => {
+                format!("run {statements} {}", self.facts())
+            }
+            _ if self.parts.is_err() => format!("run {statements} {}", self.facts()),
+            _ => format!("run {statements}: {}", self.facts()),
         }
-        let kinds = list(self.kinds.iter().copied(), 60);
-        format!("Run {} SQL statements: {kinds}{on}{rows}", self.kinds.len())
+    }
+
+    /// Every kind of act once, the worst first, with how often it is there.
+    fn labels(&self, parts: &Parts) -> String {
+        let mut seen: Vec<(&str, usize)> = Vec::new();
+        for act in &parts.acts {
+            match seen.iter_mut().find(|(label, _)| *label == act.label) {
+                Some((_, times)) => *times = times.saturating_add(1),
+                None => seen.push((&act.label, 1)),
+            }
+        }
+        let one = |(label, times): &(&str, usize)| match times {
+            1 => (*label).to_owned(),
+            times => format!("{label} ({times})"),
+        };
+        let labels: Vec<String> = seen.iter().map(one).collect();
+        join(&labels, ", ", 90)
     }
 
     pub(super) fn preview(&self) -> Preview {
+        let Ok(parts) = &self.parts else { return Preview::Json };
         Preview::Sql {
             statement: show(self.text),
-            kind: self.kind.to_owned(),
-            tables: self.tables.iter().map(|table| clip(table, 200)).collect(),
-            filtered: self.filtered,
-            statements: u32::try_from(self.kinds.len()).unwrap_or(u32::MAX),
+            kind: parts.acts.first().map(|act| act.label.clone()).unwrap_or_default(),
+            tables: parts.tables.iter().map(|(_, table)| clip(table, 200)).collect(),
+            filtered: self.rows().is_none(),
+            statements: u32::try_from(parts.statements).unwrap_or(u32::MAX),
         }
     }
 }
 
-/// Whether there is a WHERE for the verb at this place: after it, and as deep in parentheses.
-fn has_where(statement: &[Token<'_>], verb: usize) -> bool {
+fn rank(verb: &str) -> usize {
+    VERBS.iter().position(|known| *known == verb).map_or(VERBS.len(), |at| at.saturating_add(1))
+}
+
+fn parse(text: &str) -> Result<Parts, &'static str> {
+    let tokens = tokens(text).ok_or(NOT_SQL)?;
+    let mut parts = Parts::default();
+    for statement in tokens.split(|token| *token == Token::Sign(';')).filter(|tokens| !tokens.is_empty()) {
+        let acts = acts(statement)?;
+        let worst = acts.iter().map(|act| act.rank).min().unwrap_or(usize::MAX);
+        parts.statements = parts.statements.saturating_add(1);
+        parts.acts.extend(acts);
+        for table in names(statement) {
+            if !parts.tables.iter().any(|(_, known)| *known == table) {
+                parts.tables.push((worst, table));
+            }
+        }
+    }
+    if parts.statements == 0 {
+        return Err("there is no statement in it");
+    }
+    parts.acts.sort_by_key(|act| act.rank);
+    parts.tables.sort_by_key(|(rank, _)| *rank);
+    Ok(parts)
+}
+
+/// What one statement does, or why one cannot say where it ends.
+fn acts(tokens: &[Token<'_>]) -> Result<Vec<Act>, &'static str> {
+    let first = tokens.first().and_then(|token| token.among(VERBS)).ok_or(NOT_SQL)?;
+    let mut out: Vec<Act> = Vec::new();
     let mut depth = 0_i32;
-    for token in statement.iter().skip(verb.saturating_add(1)) {
+    let mut granted = false;
+    for (at, token) in tokens.iter().enumerate() {
         match token {
             Token::Sign('(') => depth = depth.saturating_add(1),
-            Token::Sign(')') if depth == 0 => return false,
             Token::Sign(')') => depth = depth.saturating_sub(1),
-            token if depth == 0 && token.is("WHERE") => return true,
             _ => {}
         }
-    }
-    false
-}
-
-/// The tables that are named, as far as one can tell.
-fn tables(statement: &[Token<'_>], found: &mut Vec<String>) {
-    let starts = ["FROM", "JOIN", "INTO", "UPDATE", "TABLE", "USING", "TRUNCATE", "VIEW"];
-    let mut rest = statement;
-    while let Some((token, after)) = rest.split_first() {
-        rest = after;
-        if token.among(&starts).is_none() {
+        granted |= token.is("ON");
+        let before = at.checked_sub(1).and_then(|at| tokens.get(at));
+        let after = tokens.get(at.saturating_add(1));
+        let word =
+            |token: Option<&Token<'_>>, words: &[&'static str]| token.and_then(|token| token.among(words));
+        let Some(verb) = token.among(VERBS).or_else(|| token.among(BARE)) else { continue };
+        let main = first == "WITH" && depth == 0 && before == Some(&Token::Sign(')'));
+        let explained = first == "EXPLAIN" && depth == 0 && out.len() == 1 && verb != "ANALYZE";
+        let nested =
+            before == Some(&Token::Sign('(')) && ["DELETE", "UPDATE", "INSERT", "MERGE"].contains(&verb);
+        if at == 0 || main || explained || nested {
+            if verb != "WITH" {
+                out.push(act(verb, tokens, at));
+            }
             continue;
         }
-        loop {
-            while let Some((_, after)) =
-                rest.split_first().filter(|(token, _)| token.among(FILLERS).is_some())
-            {
-                rest = after;
-            }
-            let mut name = String::new();
-            while let Some((part, after)) = rest.split_first() {
-                let text = match part {
-                    Token::Word(word) if !name.is_empty() || part.among(RESERVED).is_none() => word,
-                    Token::Name(name) => name,
-                    _ => break,
-                };
-                name.push_str(text);
-                rest = after;
-                match rest.split_first() {
-                    Some((Token::Sign('.'), after)) => {
-                        name.push('.');
-                        rest = after;
-                    }
-                    _ => break,
+        if word(Some(token), BARE).is_none() || before == Some(&Token::Sign('.')) {
+            continue;
+        }
+        let allowed = match verb {
+            _ if ["GRANT", "REVOKE"].contains(&first) => !granted,
+            "UPDATE" if word(before, &["FOR", "KEY", "DO", "ON"]).is_some() => true,
+            "DELETE" if word(before, &["ON"]).is_some() => true,
+            "DELETE" | "UPDATE" | "INSERT" if first == "MERGE" && word(before, &["THEN"]).is_some() => {
+                if verb == "DELETE" {
+                    out.push(Act { label: "DELETE".to_owned(), rank: rank("DELETE"), rows: None });
                 }
+                true
             }
-            if name.is_empty() {
+            "INSERT" | "TRUNCATE" if after == Some(&Token::Sign('(')) && first != "MERGE" => true,
+            "UPDATE" | "DELETE" | "INSERT" | "TRUNCATE" if first == "CREATE" => {
+                word(before, &["AFTER", "BEFORE", "OR", "OF"]).is_some()
+            }
+            "EXECUTE" if first == "CREATE" => word(after, &["FUNCTION", "PROCEDURE"]).is_some(),
+            "ALTER" | "ENABLE" | "DISABLE" if first == "ALTER" => {
+                word(after, &["TABLE", "DATABASE"]).is_none()
+            }
+            "DROP" if first == "ALTER" => {
+                out.push(Act { label: "DROP".to_owned(), rank: rank("DROP"), rows: None });
+                let of_table = [
+                    "COLUMN",
+                    "CONSTRAINT",
+                    "NOT",
+                    "DEFAULT",
+                    "INDEX",
+                    "KEY",
+                    "PRIMARY",
+                    "FOREIGN",
+                    "PARTITION",
+                    "IF",
+                    "IDENTITY",
+                    "EXPRESSION",
+                ];
+                word(after, &of_table).is_some()
+            }
+            _ => false,
+        };
+        if !allowed {
+            return Err("some databases find a second statement in the middle of one");
+        }
+    }
+    if out.is_empty() {
+        out.push(Act { label: first.to_owned(), rank: rank(first), rows: None });
+    }
+    Ok(out)
+}
+
+/// The act that a verb at this place begins, by its whole name.
+fn act(verb: &'static str, tokens: &[Token<'_>], at: usize) -> Act {
+    let rest = tokens.get(at..).unwrap_or(&[]);
+    let has = |words: &[&'static str]| rest.iter().find_map(|token| token.among(words));
+    let plain = || (verb.to_owned(), rank(verb));
+    let (label, rank) = match verb {
+        "COPY" if has(&["PROGRAM"]).is_some() => ("COPY with PROGRAM".to_owned(), 0),
+        "SELECT" if has(&["OUTFILE", "DUMPFILE"]).is_some() => ("SELECT INTO OUTFILE".to_owned(), 0),
+        "SELECT" if has(&["INTO"]).is_some() => ("SELECT INTO".to_owned(), rank("CREATE")),
+        "DROP" | "CREATE" | "ALTER" => {
+            let kind = rest.iter().skip(1).find(|token| token.among(KINDS_OF).is_none());
+            match kind {
+                Some(Token::Word(kind)) if !kind.eq_ignore_ascii_case("TABLE") => {
+                    (format!("{verb} {}", clip(&kind.to_ascii_uppercase(), 24)), rank(verb))
+                }
+                _ => plain(),
+            }
+        }
+        _ => plain(),
+    };
+    let rows = ["DELETE", "UPDATE"].contains(&verb).then(|| rows::of(rest));
+    Act { label, rank, rows }
+}
+
+/// The tables and other things that are named, as far as one can tell.
+fn names(tokens: &[Token<'_>]) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    let first = tokens.first().and_then(|token| token.among(VERBS)).unwrap_or("");
+    // Whether each open bracket is one of a function.
+    let mut functions: Vec<bool> = Vec::new();
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        let before = at.checked_sub(1).and_then(|at| tokens.get(at));
+        at = at.saturating_add(1);
+        match token {
+            Token::Sign('(') => {
+                let called =
+                    matches!(before, Some(Token::Word(_))) && before.and_then(|w| w.among(OPENERS)).is_none();
+                let inside = tokens.get(at).and_then(|next| next.among(&["SELECT", "WITH", "VALUES"]));
+                functions.push(called && inside.is_none());
+            }
+            Token::Sign(')') => {
+                functions.pop();
+            }
+            _ => {}
+        }
+        let starts =
+            match token.among(&["FROM", "JOIN", "INTO", "UPDATE", "TABLE", "USING", "TRUNCATE", "VIEW"]) {
+                Some("FROM") => {
+                    functions.last() != Some(&true) && before.is_none_or(|before| !before.is("DISTINCT"))
+                }
+                Some("USING") => ["DELETE", "MERGE"].contains(&first),
+                Some("UPDATE" | "TRUNCATE") => before
+                    .is_none_or(|before| matches!(before, Token::Sign('(' | ')')) || before.is("ANALYZE")),
+                Some(_) => true,
+                None => {
+                    // The thing that goes or comes: `DROP DATABASE prod`.
+                    let kind = ["DROP", "CREATE", "ALTER"].contains(&first)
+                        && tokens.iter().skip(1).find(|token| token.among(KINDS_OF).is_none()) == Some(token)
+                        && tokens.iter().position(|each| std::ptr::eq(each, token))
+                            == Some(at.saturating_sub(1));
+                    kind && at > 1
+                }
+            };
+        if starts {
+            at = read_names(tokens, at, &mut out);
+        }
+    }
+    out
+}
+
+/// Reads names from here on, one or several behind commas, and says where they end.
+fn read_names(tokens: &[Token<'_>], mut at: usize, found: &mut Vec<String>) -> usize {
+    loop {
+        while tokens.get(at).is_some_and(|token| token.among(FILLERS).is_some()) {
+            at = at.saturating_add(1);
+        }
+        let mut name = String::new();
+        while let Some(part) = tokens.get(at) {
+            let text = match part {
+                Token::Word(word) if !name.is_empty() || part.among(RESERVED).is_none() => word,
+                Token::Name(name) => name,
+                _ => break,
+            };
+            name.push_str(text);
+            at = at.saturating_add(1);
+            if tokens.get(at) != Some(&Token::Sign('.')) {
                 break;
             }
-            if found.len() < TABLES && !found.contains(&name) {
-                found.push(name);
-            }
-            // Another one after a comma, perhaps behind an alias.
-            let alias =
-                rest.iter().take_while(|token| matches!(token, Token::Word(_) | Token::Name(_))).count();
-            match rest.get(alias) {
-                Some(Token::Sign(',')) if alias <= 2 => {
-                    rest = rest.get(alias.saturating_add(1)..).unwrap_or(&[]);
-                }
-                _ => break,
-            }
+            name.push('.');
+            at = at.saturating_add(1);
         }
-    }
-}
-
-/// The tokens, or nothing where databases would not agree on them.
-fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
-    if text.len() > LONGEST || text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
-        return None;
-    }
-    let mut out = Vec::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let (token, length) = match first {
-            c if c.is_ascii_whitespace() => (None, 1),
-            '-' if rest.starts_with("--") => {
-                // Some databases want a blank after the two signs.
-                rest.get(2..)
-                    .and_then(|after| after.chars().next())
-                    .is_none_or(|c| c.is_ascii_whitespace())
-                    .then_some(())?;
-                (None, rest.find('\n').unwrap_or(rest.len()))
-            }
-            '/' if rest.starts_with("/*") => {
-                let end = rest.find("*/")?;
-                let inside = rest.get(2..end)?;
-                // Some databases run what is inside, others nest.
-                if inside.starts_with(['!', '+', 'M']) || inside.contains("/*") {
-                    return None;
-                }
-                (None, end.checked_add(2)?)
-            }
-            '\'' | '"' | '`' => {
-                let (inside, length) = quoted(rest, first)?;
-                (Some(if first == '\'' { Token::Text } else { Token::Name(inside) }), length)
-            }
-            '#' | '$' | '\\' | '[' | ']' => return None,
-            c if c.is_alphanumeric() || c == '_' => {
-                let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
-                (Some(Token::Word(rest.get(..end)?)), end)
-            }
-            c => (Some(Token::Sign(c)), c.len_utf8()),
-        };
-        out.extend(token);
-        rest = rest.get(length..)?;
-    }
-    Some(out)
-}
-
-/// What stands in quotes, and its length with them. A doubled quote is one; a backslash means something to some only.
-fn quoted(text: &str, quote: char) -> Option<(&str, usize)> {
-    let body = text.get(1..)?;
-    let mut from = 0;
-    loop {
-        let end = from + body.get(from..)?.find(quote)?;
-        let inside = body.get(..end)?;
-        if inside.contains('\\') {
-            return None;
+        if name.is_empty() {
+            return at;
         }
-        if body.get(end + 1..).is_some_and(|after| after.starts_with(quote)) {
-            from = end + 2;
-            continue;
+        if !found.contains(&name) {
+            found.push(name);
         }
-        return Some((inside, end + 2));
+        // Another one after a comma, perhaps behind an alias.
+        let rest = tokens.get(at..).unwrap_or(&[]);
+        let alias = rest.iter().take_while(|token| matches!(token, Token::Word(_) | Token::Name(_))).count();
+        if alias > 2 || rest.get(alias) != Some(&Token::Sign(',')) {
+            return at;
+        }
+        at = at.saturating_add(alias).saturating_add(1);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(text: &str) -> Option<(&'static str, Vec<String>, bool, usize)> {
-        let sql = Sql::parse(text)?;
-        Some((sql.kind, sql.tables.clone(), sql.filtered, sql.kinds.len()))
-    }
-
-    fn is(text: &str, kind: &'static str, tables: &[&str], filtered: bool, statements: usize) {
-        let tables = tables.iter().map(|table| (*table).to_owned()).collect();
-        assert_eq!(read(text), Some((kind, tables, filtered, statements)), "{text}");
-    }
-
-    #[test]
-    fn verbs_tables_and_filters_are_found() {
-        is("DELETE FROM users", "DELETE", &["users"], false, 1);
-        is("delete from only public.users where id = 1;", "DELETE", &["public.users"], true, 1);
-        is("DELETE FROM a USING (SELECT 1 FROM b WHERE x) c", "DELETE", &["a", "b"], false, 1);
-        is("UPDATE \"Us er\" SET a = 'x;y'", "UPDATE", &["Us er"], false, 1);
-        is("SELECT * FROM a, b x JOIN c ON true", "SELECT", &["a", "b", "c"], false, 1);
-        is("DROP TABLE IF EXISTS a, b", "DROP", &["a", "b"], false, 1);
-        is("INSERT INTO t (a) VALUES (1); DELETE FROM t", "DELETE", &["t"], false, 2);
-        is("DELETE FROM t WHERE a; DELETE FROM u", "DELETE", &["t", "u"], false, 2);
-        is("TRUNCATE t -- all of it\n", "TRUNCATE", &["t"], false, 1);
-        is("/* note */ SELECT 1", "SELECT", &[], false, 1);
-    }
-
-    #[test]
-    fn what_is_wrapped_in_another_statement_counts() {
-        is("WITH d AS (DELETE FROM t WHERE a RETURNING *) SELECT * FROM d", "DELETE", &["t", "d"], true, 1);
-        is("WITH d AS (DELETE FROM t RETURNING *) SELECT * FROM d WHERE b", "DELETE", &["t", "d"], false, 1);
-        is("EXPLAIN ANALYZE UPDATE t SET a = 1", "UPDATE", &["t"], false, 1);
-    }
-
-    #[test]
-    fn what_databases_read_differently_is_left_alone() {
-        for text in [
-            "SELECT 'a\\' ; DROP TABLE t; --'",
-            "SELECT 1 /*! ; DROP TABLE t */",
-            "SELECT $$x$$",
-            "SELECT 1 # ; DROP",
-            "SELECT 'unclosed",
-            "SELECT 1--1",
-            "find me a flight",
-            "",
-            ";",
-        ] {
-            assert!(read(text).is_none(), "{text}");
-        }
-    }
-}
+mod tests;

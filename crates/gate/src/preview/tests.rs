@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use super::{effect, effect_of, glance, recognise, warnings};
 
 mod claims;
+mod faults;
 mod table;
 
 fn preview(request: &Request) -> Preview {
@@ -179,7 +180,10 @@ fn a_plan_shows_the_steps_that_will_run_in_their_order() {
     ];
     let plan = Plan { title: "PLEASE".to_owned(), steps, can_modify: true, estimated_duration: None };
     let mut request = request(Body::Plan(plan), json!({}), None);
-    assert_eq!(effect(&request), "Carry out a plan of 3 steps (1 optional)");
+    assert_eq!(
+        effect(&request),
+        "Carry out a plan of 3 steps (1 optional): Delete 1 file: x; a step in the agent's words; Run ls"
+    );
     let decided = |id: &str, decision, arguments: Option<Value>| StepDecision {
         id: id.to_owned(),
         decision,
@@ -198,7 +202,7 @@ fn a_plan_shows_the_steps_that_will_run_in_their_order() {
         version: 2,
         content: Some(Arc::new(ProposalContent { steps: Some(steps), ..Default::default() })),
     });
-    assert_eq!(effect(&request), "Carry out a plan of 2 steps (1 optional): delete_file, bash");
+    assert_eq!(effect(&request), "Carry out a plan of 2 steps (1 optional): Delete 1 file: y; Run ls");
     let Preview::Plan { steps } = preview(&request) else { panic!("a plan") };
     let said: Vec<_> =
         steps.iter().map(|step| (step.id.as_str(), step.effect.as_str(), step.optional)).collect();
@@ -234,7 +238,7 @@ fn a_command_line_is_shown_word_by_word() {
                 {"words": ["head", "-5"], "redirects": [{"op": "2>", "target": "out file"}], "joined": "|"},
                 {"words": ["rm", "x"], "redirects": [], "joined": "&&"},
             ],
-            "cwd": "/srv\\u{200b}",
+            "cwd": null, "claimed_cwd": "/srv\\u{200b}",
         })
     );
 }
@@ -477,7 +481,7 @@ proptest! {
         let exact = format!("{amount}.{cents:02}");
         let arguments = object(json!({"amount": exact, "currency": "EUR", "to": "ACME"}));
         let Some(call) = recognise("pay", &arguments) else { panic!("money") };
-        let Preview::Money { amount: shown, .. } = call.known.preview(None) else { panic!("money") };
+        let Preview::Money { amount: shown, .. } = call.preview(None).0 else { panic!("money") };
         prop_assert_eq!(&shown, &exact);
         prop_assert!(effect_of("pay", &arguments).replace(',', "").contains(&exact));
     }

@@ -72,24 +72,78 @@ pub(super) fn list<'a>(values: impl ExactSizeIterator<Item = &'a str>, room: usi
     out
 }
 
+/// Drawn texts, as many as there is room for, and how many are left.
+pub(super) fn join(texts: &[String], between: &str, room: usize) -> String {
+    let mut out = String::new();
+    for (index, text) in texts.iter().enumerate() {
+        if index > 0 && out.chars().count().saturating_add(text.chars().count()) > room {
+            return format!("{out} and {} more", texts.len().saturating_sub(index));
+        }
+        if index > 0 {
+            out.push_str(between);
+        }
+        out.push_str(text);
+    }
+    out
+}
+
 /// `1 file`, `2 files`.
 pub(super) fn count(number: usize, one: &str, many: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
 }
 
-/// A finished sentence: cut where it is too long, but never without saying that there are more arguments.
-pub(super) fn sentence(mut text: String, more: usize) -> String {
-    let more = match more {
-        0 => String::new(),
-        more => format!(", with {}", count(more, "more argument", "more arguments")),
-    };
-    let room = LONGEST.saturating_sub(more.chars().count());
-    if text.chars().count() > room {
-        text = text.chars().take(room.saturating_sub(1)).collect();
-        text.push('…');
+/// A finished sentence: begins with a capital letter, and is cut where it is too long.
+pub(super) fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let text: String =
+        letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect();
+    if text.chars().count() <= LONGEST {
+        return text;
     }
-    text.push_str(&more);
-    text
+    text.chars().take(LONGEST.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// The text drawn safely, cut in its middle: the end of a path or a command says as much as its beginning.
+pub(super) fn middle(text: &str, most: usize) -> String {
+    // The ends of a very long text are enough.
+    let ends = most.saturating_mul(2);
+    let whole = text.chars().count() <= ends;
+    let mut head: Vec<String> = Vec::new();
+    let piece = |character: char| show(character.encode_utf8(&mut [0; 4]));
+    if whole {
+        let drawn = show(text);
+        if drawn.chars().count() <= most {
+            return drawn;
+        }
+    }
+    let room = |share: usize| most.saturating_sub(1).saturating_mul(share) / 5;
+    let mut used = 0_usize;
+    for character in text.chars() {
+        let next = piece(character);
+        used = used.saturating_add(next.chars().count());
+        if used > room(3) {
+            break;
+        }
+        head.push(next);
+    }
+    let mut tail: Vec<String> = Vec::new();
+    used = 0;
+    for character in text.chars().rev() {
+        let next = piece(character);
+        used = used.saturating_add(next.chars().count());
+        if used > room(2) {
+            break;
+        }
+        tail.push(next);
+    }
+    tail.reverse();
+    format!("{}…{}", head.concat(), tail.concat())
+}
+
+/// Names of arguments for the beginning of a sentence, the number of those left out being true.
+pub(super) fn names(keys: &[&str]) -> String {
+    let drawn: Vec<String> = keys.iter().map(|key| clip(key, 28)).collect();
+    list(drawn.iter().map(String::as_str), 60)
 }
 
 /// Digits in groups of three, everything else as it is: `1250.00` is `1,250.00`.
@@ -150,9 +204,11 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_is_never_too_long_and_never_hides_that_there_is_more() {
-        let long = sentence("x".repeat(500), 3);
+    fn a_sentence_is_never_too_long_and_its_middle_is_what_is_left_out() {
+        let long = sentence(&"x".repeat(500));
         assert_eq!(long.chars().count(), LONGEST);
-        assert!(long.ends_with("…, with 3 more arguments"), "{long}");
+        assert_eq!(middle("/srv/very/long/way/to/the/file.txt", 16), "/srv/very…le.txt");
+        assert_eq!(middle("short", 16), "short");
+        assert_eq!(middle("ab\u{202e}cd", 6), "ab…cd");
     }
 }

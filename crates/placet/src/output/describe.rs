@@ -86,6 +86,17 @@ pub(crate) fn headline(record: &Record) -> String {
 pub(crate) fn describe(record: &Record, now: Time) -> Vec<Line> {
     let mut out = Sheet::default();
     out.add("", effect(record), Tone::Strong);
+    if let Some(display) = record.display.as_ref().filter(|display| !display.effect.is_empty()) {
+        out.add("does", safe(&display.effect), Tone::Strong);
+        for warning in &display.warnings {
+            let at = if warning.pointer.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", safe(&warning.pointer))
+            };
+            out.add("careful", format!("{}{at}", safe(&warning.text)), Tone::Warn);
+        }
+    }
     own(&mut out, record);
     for warning in lineage::noted(record) {
         out.add("careful", warning, Tone::Warn);
@@ -143,8 +154,9 @@ pub(super) fn fields(record: &Record, below: &str) -> Vec<(String, String)> {
     if let Some(display) = &record.display {
         let below = |field: &DisplayField| {
             // An empty object stands at the pointer itself; everything else stands below it.
-            let rest = field.pointer.strip_prefix(below)?.strip_prefix('/')?;
-            Some((safe(rest), safe(&field.text)))
+            field.pointer.strip_prefix(below)?.strip_prefix('/')?;
+            let place = field.place();
+            Some((safe(place.strip_prefix(below)?.strip_prefix('/')?), safe(&field.text)))
         };
         return display.fields.iter().filter_map(below).collect();
     }

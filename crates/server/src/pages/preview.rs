@@ -6,18 +6,17 @@ use placet_core::{Preview, ShellCommand, Warning};
 /// The preview; nothing when the values themselves say it best.
 pub(super) fn draw(preview: &Preview) -> Markup {
     match preview {
-        Preview::Shell { command, opaque, why, commands, cwd } => html! {
+        Preview::Shell { command, opaque, why, commands, cwd, claimed_cwd } => html! {
             @if *opaque {
                 div.note.warn { "Nobody can say for sure what this line runs" @if let Some(why) = why { ": " (why) } ". Read the text itself." }
             }
             pre { (command) }
             @if commands.len() > 1 || *opaque { ol { @for command in commands { li.exact { (line(command)) } } } }
             @if let Some(cwd) = cwd { p { "In " code { (cwd) } } }
+            @if let Some(cwd) = claimed_cwd { p.soft { "Folder, as the agent says: " code { (cwd) } } }
         },
         Preview::Sql { statement, kind, tables, filtered, statements } => html! {
-            @if !filtered && ["DELETE", "UPDATE"].contains(&kind.as_str()) {
-                div.note.warn { "Without a WHERE of its own: every row." }
-            }
+            @if !filtered { div.note.warn { "Rows are changed or deleted without a WHERE that means anything." } }
             pre { (statement) }
             dl {
                 dt { "Kind" } dd.exact { (kind) }
@@ -45,7 +44,7 @@ pub(super) fn draw(preview: &Preview) -> Markup {
         Preview::Email { to, cc, bcc, subject, body } => html! {
             dl {
                 @for (name, people) in [("To", to), ("Copy to", cc), ("Hidden copy to", bcc)] {
-                    @if !people.is_empty() { dt { (name) } dd.exact { (people.join(", ")) } }
+                    @if !people.is_empty() { dt { (name) } @for person in people { dd.exact { (person) } } }
                 }
                 dt { "Subject" } dd.exact { (subject) }
             }

@@ -74,7 +74,7 @@ pub(super) fn draw(sight: &Sight<'_>, viewer: &Viewer, notice: Option<&Notice>) 
         (words(sight))
         (votes(request))
         @if state == Life::Pending { (forms(sight, viewer)) }
-        p { a href=(format!("/queue/{}", request.id)) { "Open in the dashboard" } " · signed in as " (viewer.name) }
+        p { a href=(format!("/queue?r={}", request.id)) { "Open in the dashboard" } " · signed in as " (viewer.name) }
     };
     layout(effect, &body)
 }
@@ -169,7 +169,7 @@ fn listed(sight: &Sight<'_>, which: impl Fn(&str) -> bool, digest: Digest) -> Ma
     html! {
         dl {
             @for field in display.fields.iter().filter(|field| which(&field.pointer)) {
-                dt.exact { (field.pointer) }
+                dt.exact { (field.place()) }
                 dd.exact { (field.text) }
             }
         }

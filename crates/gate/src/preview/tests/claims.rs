@@ -44,11 +44,17 @@ fn call() -> impl Strategy<Value = (&'static str, Map<String, Value>)> {
         ("shell", json!({"command": ["bash", "-lc", "true"]})),
         ("execute_sql", json!({"query": "SELECT 1", "params": ["SELECT 1"]})),
         ("Edit", json!({"file_path": "x", "old_string": "x", "new_string": "true", "replace_all": true})),
-        ("MultiEdit", json!({"file_path": "x", "edits": [
-            {"old_string": "x", "new_string": "12"}, {"old_string": "x", "new_string": "12"}]})),
+        (
+            "MultiEdit",
+            json!({"file_path": "x", "edits": [
+            {"old_string": "x", "new_string": "12"}, {"old_string": "x", "new_string": "12"}]}),
+        ),
         ("write_file", json!({"path": "x", "content": "x"})),
         ("apply_patch", json!({"patch": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-x\n+12\n"})),
-        ("http_request", json!({"url": "https://a.example/x", "method": "POST", "headers": {"x": "POST"}, "body": "x"})),
+        (
+            "http_request",
+            json!({"url": "https://a.example/x", "method": "POST", "headers": {"x": "POST"}, "body": "x"}),
+        ),
         ("send_email", json!({"to": ["x", "x"], "cc": "x", "subject": "true", "body": "true"})),
         ("pay", json!({"amount": 12, "currency": "EUR", "to": "x", "iban": "x", "reference": "12"})),
         ("sepa/credit", json!({"amount": "12", "currency": "EUR", "iban": "x"})),
@@ -96,9 +102,21 @@ fn held(tool: &str, arguments: Map<String, Value>) -> Request {
 #[test]
 fn equal_values_in_other_places_are_not_claimed() {
     for (tool, arguments, hidden) in [
-        ("Bash", json!({"command": "git pull || true", "dangerouslyDisableSandbox": true}), "dangerouslyDisableSandbox"),
-        ("pay", json!({"amount": 1, "currency": "EUR", "to": "x", "reference": "12", "monthly_for_months": 12}), "monthly_for_months"),
-        ("send_email", json!({"to": "x", "subject": "s", "body": "true", "send_to_all_contacts": true}), "send_to_all_contacts"),
+        (
+            "Bash",
+            json!({"command": "git pull || true", "dangerouslyDisableSandbox": true}),
+            "dangerouslyDisableSandbox",
+        ),
+        (
+            "pay",
+            json!({"amount": 1, "currency": "EUR", "to": "x", "reference": "12", "monthly_for_months": 12}),
+            "monthly_for_months",
+        ),
+        (
+            "send_email",
+            json!({"to": "x", "subject": "s", "body": "true", "send_to_all_contacts": true}),
+            "send_to_all_contacts",
+        ),
         ("send_email", json!({"to": "x", "subject": "s", "body": "s", "bcc_all": "s"}), "bcc_all"),
     ] {
         let (_, shown) = super::super::preview(&held(tool, object(arguments)));

