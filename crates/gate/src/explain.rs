@@ -10,7 +10,7 @@ use placet_policy::{Call, Explanation, Outcome};
 use crate::{
     Decision, Gate, GateError,
     judge::{call_of, call_of_spec},
-    policies::Version,
+    policies::{Version, doubted},
 };
 
 /// What one policy says of one call, and why.
@@ -44,7 +44,7 @@ pub struct Preview {
 fn explained(version: &Version, call: &Call<'_>) -> Explained {
     let explanation = version.good().map(|policy| policy.explain(call));
     let outcome = match &explanation {
-        Some(explanation) => explanation.outcome.clone(),
+        Some(explanation) => doubted(explanation.outcome.clone(), call),
         None => version.evaluate(call),
     };
     Explained { policy: version.hash().to_owned(), outcome, explanation }

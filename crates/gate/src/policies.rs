@@ -8,9 +8,10 @@ use std::{
 use placet_core::{Actor, AdminCommand, AllOf, Effect, Expected, Needs, Risk, Role, Seat, Time};
 use placet_ledger::hash;
 use placet_policy::{Call, Finding, Outcome, Policy, Problem};
-use placet_store::PolicyVersion;
+use placet_store::{PolicyVersion, planted};
+use serde_json::Map;
 
-use crate::{Gate, GateError, grants::GrantIndex};
+use crate::{Gate, GateError, grants::GrantIndex, preview::contradiction};
 
 /// One policy: compiled, or the reason why it cannot be.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ impl Version {
     /// What it says of a call. Fail closed: a policy that cannot be used may have asked for anything.
     pub(crate) fn evaluate(&self, call: &Call<'_>) -> Outcome {
         let why = match self {
-            Self::Good(policy) => return policy.evaluate(call),
+            Self::Good(policy) => return doubted(policy.evaluate(call), call),
             Self::Broken { why, .. } => why.lines().next().unwrap_or_default(),
         };
         Outcome {
@@ -69,6 +70,33 @@ impl Version {
         }
     }
 }
+
+/// What policy says, and never less than a person where the call contradicts it: tools that are let through as readers may
+/// be handed a command, a statement or a body to send. Only ever stricter.
+pub(crate) fn doubted(outcome: Outcome, call: &Call<'_>) -> Outcome {
+    if outcome.effect != Effect::Allow || planted("readers-may-write") {
+        return outcome;
+    }
+    let none = Map::new();
+    let own = call.tool.into_iter().map(|tool| (tool, call.arguments));
+    let steps = call.steps.iter().map(|step| (step.action.as_str(), step.arguments.as_ref()));
+    let found =
+        own.chain(steps).find_map(|(tool, arguments)| contradiction(tool, arguments.unwrap_or(&none)));
+    let Some(why) = found else { return outcome };
+    let allowed = format!("rule `{}` would let it pass", outcome.rule);
+    Outcome {
+        effect: Effect::Hold,
+        rule: CONTRADICTION.to_owned(),
+        reasons: [why, allowed].into_iter().chain(outcome.reasons).collect(),
+        risk: outcome.risk.max(Risk::High),
+        // Nobody has approved this as what it is.
+        trust: None,
+        ..outcome
+    }
+}
+
+/// The rule on record where a call contradicts what policy takes it for.
+const CONTRADICTION: &str = "contradiction";
 
 /// What the gate knows of policies.
 #[derive(Debug)]

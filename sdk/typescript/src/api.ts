@@ -1031,7 +1031,7 @@ export interface components {
         };
         /** @description One line of a change. */
         DiffLine: {
-            /** @description A space (stays), `+` (comes) or `-` (goes). */
+            /** @description A space (stays), `+` (comes), `-` (goes), `@` (a heading) or `\` (a remark, such as a missing line end). */
             op: string;
             /** @description The line without its end. */
             text: string;
@@ -1051,11 +1051,21 @@ export interface components {
             fields: components["schemas"]["DisplayField"][];
             /** @description The same in the form that suits it. It adds to the fields and never replaces them. */
             preview: components["schemas"]["Preview"];
+            /**
+             * @description Pointers of the fields whose whole value can be read in the preview. Every other field of the body and of a
+             *     replacement has to be listed beside it. Empty from a server that does not say: then all of them are listed.
+             */
+            shown: string[];
             /** @description What to look at twice. */
             warnings: components["schemas"]["Warning"][];
         };
         /** @description One value the agent wrote. */
         DisplayField: {
+            /**
+             * @description Parts of the pointer, counted from 0, that are keys of an object although they read like places in a list. Only
+             *     where there are any, so that `{"a":["x"]}` and `{"a":{"0":"x"}}` neither look nor hash alike.
+             */
+            keys?: number[];
             /** @description Where it stands on the record, as a JSON pointer whose own text is safe to show. */
             pointer: string;
             /** @description The text to show, exactly. */
@@ -1447,11 +1457,13 @@ export interface components {
          *     `\\n`, a backslash is doubled, and nothing hidden is left.
          */
         Preview: {
+            /** @description The working directory as the agent says, which nobody checked. Only where no argument may name another one. */
+            claimed_cwd?: string | null;
             /** @description The text that the shell will be given. */
             command: string;
             /** @description The commands in order. */
             commands: components["schemas"]["ShellCommand"][];
-            /** @description The working directory, if the call names one. */
+            /** @description The working directory, if an argument names one. */
             cwd?: string | null;
             /** @description Whether only a person can say what it does; then `commands` is a best effort. */
             opaque: boolean;
@@ -1460,7 +1472,7 @@ export interface components {
             /** @description Why it is opaque. */
             why?: string | null;
         } | {
-            /** @description The verb that changes most, such as `DELETE`. */
+            /** @description What changes most, such as `DELETE` or `DROP DATABASE`. */
             kind: string;
             /** @description The text, whole. */
             statement: string;
@@ -1473,7 +1485,7 @@ export interface components {
             tables: string[];
             /** @enum {string} */
             type: "sql";
-            /** @description Whether every statement of that kind has a WHERE of its own. */
+            /** @description Whether every part that changes or deletes rows has a WHERE of its own that is not constant. */
             where: boolean;
         } | {
             /** @description The lines in order. */
@@ -2116,7 +2128,7 @@ export interface components {
          * @description Kinds of warnings.
          * @enum {string}
          */
-        WarningCode: "hidden_characters" | "mixed_script" | "long" | "many" | "deep" | "huge_number" | "opaque_shell" | "erased" | "other";
+        WarningCode: "hidden_characters" | "mixed_script" | "long" | "many" | "deep" | "huge_number" | "opaque_shell" | "opaque" | "every_row" | "contradiction" | "overlay" | "erased" | "other";
     };
     responses: never;
     parameters: never;

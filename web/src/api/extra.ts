@@ -52,6 +52,7 @@ export type Preview =
       why?: string | null;
       commands: ShellCommand[];
       cwd?: string | null;
+      claimed_cwd?: string | null;
     }
   | { type: "sql"; statement: string; kind: string; tables: string[]; where: boolean; statements: number }
   | {

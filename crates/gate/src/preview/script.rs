@@ -31,6 +31,44 @@ fn script(letter: char) -> Script {
 /// Letters that cannot be told from Latin ones by their shape.
 const TWINS: &str = "аеорсухіјѕһԁӏԛԝАВЕКМНОРСТУХІЈЅԌԚԜοναρικΑΒΕΖΗΙΚΜΝΟΡΤΥΧ";
 
+/// The Latin letters that those look like, in the same order.
+const LATIN: &str = "aeopcyxijshdlqwabekmhopctyxijsgqwovapikabezhikmnoptyx";
+
+/// Words of two letters or more that are made of nothing but twins, each with the Latin word that it looks like.
+pub(super) fn twins(text: &str) -> impl Iterator<Item = (&str, String)> {
+    let words = if text.is_ascii() { "" } else { text }.split(|letter: char| !letter.is_alphanumeric());
+    words.filter_map(|word| {
+        let latin = |letter: char| TWINS.chars().zip(LATIN.chars()).find(|(twin, _)| *twin == letter);
+        let alike: Option<String> =
+            word.chars().map(|letter| latin(letter).map(|(_, alike)| alike)).collect();
+        alike.filter(|alike| alike.len() >= 2).map(|alike| (word, alike))
+    })
+}
+
+/// The first character that is drawn over the one before it, or over something that is no letter.
+pub(super) fn overlay(text: &str) -> Option<char> {
+    if text.is_ascii() {
+        return None;
+    }
+    let combines = |code: u32| matches!(code, 0x300..=0x36f | 0x1ab0..=0x1aff | 0x1dc0..=0x1dff | 0x20d0..=0x20ff | 0xfe20..=0xfe2f);
+    let (mut before, mut row) = (' ', 0_u32);
+    for letter in text.chars() {
+        let code = u32::from(letter);
+        row = if combines(code) { row.saturating_add(1) } else { 0 };
+        let strikes = matches!(code, 0x334..=0x338 | 0x20d2 | 0x20d3 | 0x20d8..=0x20e0 | 0x20e2..=0x20eb);
+        let base = u32::from(before);
+        if strikes || row > 2 || (row == 1 && !before.is_alphabetic() && !combines(base)) {
+            // The sign that makes an emoji of a digit stands after one.
+            let keycap = code == 0x20e3 && (before.is_ascii_digit() || before == '\u{fe0f}');
+            if !keycap {
+                return Some(letter);
+            }
+        }
+        before = letter;
+    }
+    None
+}
+
 /// The first word that mixes Latin letters with ones that look like them.
 pub(super) fn mixed(text: &str) -> Option<&str> {
     // Nearly all of what agents write.
@@ -87,6 +125,28 @@ mod tests {
             assert!(mixed(text).is_some(), "{text}");
         }
         assert_eq!(mixed("ok pаypal no"), Some("pаypal"));
+    }
+
+    #[test]
+    fn words_of_nothing_but_twins_are_found_with_what_they_look_like() {
+        assert_eq!(TWINS.chars().count(), LATIN.chars().count());
+        assert_eq!(
+            twins("сс: раура").collect::<Vec<_>>(),
+            [("сс", "cc".to_owned()), ("раура", "paypa".to_owned())]
+        );
+        assert_eq!(twins("привет, cc").count(), 0);
+    }
+
+    #[test]
+    fn signs_that_are_drawn_over_others_are_found() {
+        for text in
+            ["a\u{338}b", "1\u{335}000", "=\u{338}", "\u{301}x", "e\u{301}\u{302}\u{303}", "x\u{20dd}"]
+        {
+            assert!(overlay(text).is_some(), "{text:?}");
+        }
+        for text in ["cafe\u{301}", "n\u{303}", "Việt Nam", "plain"] {
+            assert_eq!(overlay(text), None, "{text:?}");
+        }
     }
 
     #[test]

@@ -255,6 +255,33 @@ fn an_opaque_command_line_says_why_and_warns_where_it_stands() {
 }
 
 #[test]
+fn a_plan_has_the_warnings_of_its_steps_and_names_the_worst_first() {
+    let step = |id: usize, action: &str, arguments: Value| Step {
+        id: id.to_string(),
+        action: action.to_owned(),
+        description: String::new(),
+        arguments: Some(object(arguments)),
+        optional: None,
+    };
+    let mut steps: Vec<Step> = (0..15).map(|id| step(id, "read_file", json!({"path": "a"}))).collect();
+    steps.push(step(15, "drop_database", json!({"name": "prod"})));
+    steps.push(step(16, "bash", json!({"command": "rm $(cat x)"})));
+    let plan = Plan { title: "t".to_owned(), steps, can_modify: false, estimated_duration: None };
+    let request = request(Body::Plan(plan), json!({}), None);
+    let said = effect(&request);
+    assert!(said.starts_with("Carry out a plan of 17 steps: ") && said.contains("drop_database"), "{said}");
+    assert!(said.contains("Unclear, cannot be taken apart: run rm"), "{said}");
+    assert_eq!(codes(&request), [(WarningCode::OpaqueShell, "/steps/16/arguments/command".to_owned())]);
+    assert_eq!(glance(&request).1, 1);
+}
+
+#[test]
+fn a_list_and_an_object_with_numbers_for_keys_have_other_fields() {
+    let fields = |arguments: Value| action("t", arguments).display_fields();
+    assert_ne!(fields(json!({"a": ["x"]})), fields(json!({"a": {"0": "x"}})));
+}
+
+#[test]
 fn everything_to_look_at_twice_is_named_with_its_place() {
     let deep = (0..12).fold(json!(1), |inner, _| json!({"k": inner}));
     for (arguments, expected) in [
@@ -268,6 +295,10 @@ fn everything_to_look_at_twice_is_named_with_its_place() {
         (json!({"n": 1e-7}), vec![(WarningCode::HugeNumber, "/arguments/n")]),
         (json!({"n": -999_999_999_999_i64}), vec![]),
         (json!({"d": deep}), vec![(WarningCode::Deep, "/arguments/d/k/k/k/k/k/k/k/k/k/k/k/k")]),
+        (json!({"to": "1\u{335}000"}), vec![(WarningCode::Overlay, "/arguments/to")]),
+        (json!({"\u{441}\u{441}": "x"}), vec![(WarningCode::MixedScript, "/arguments/\u{441}\u{441}")]),
+        (json!({"to": "\u{441}\u{441}", "cc": "x"}), vec![(WarningCode::MixedScript, "/arguments/to")]),
+        (json!({"to": "\u{441}\u{441}"}), vec![]),
         (json!({"x": "line\r\nline\ttab"}), vec![]),
         (json!({"x": "over\rwritten"}), vec![(WarningCode::HiddenCharacters, "/arguments/x")]),
         (json!({"x": "grün, 漢字, ok 🙂"}), vec![]),

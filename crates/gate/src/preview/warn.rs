@@ -5,7 +5,10 @@ use std::ops::ControlFlow;
 use placet_core::{Leaf, Request, Segment, Warning, WarningCode, pointer, visible};
 use serde_json::Value;
 
-use super::{script::mixed, text::clip};
+use super::{
+    script::{mixed, overlay, twins},
+    text::clip,
+};
 
 /// A value longer than this, in characters, does not fit a screen.
 const LONG: usize = 2_000;
@@ -21,8 +24,10 @@ const NAMED: usize = 20;
 struct Look {
     warnings: Vec<Warning>,
     /// How many there were of each kind.
-    counts: [usize; 5],
+    counts: [usize; 6],
     values: usize,
+    /// Words that look like Latin ones, where they stand, and what they look like.
+    alike: Vec<(String, String, String)>,
     /// How much text may still be looked at.
     budget: usize,
 }
@@ -34,6 +39,7 @@ impl Look {
             WarningCode::MixedScript => 1,
             WarningCode::Long => 2,
             WarningCode::Deep => 3,
+            WarningCode::Overlay => 5,
             _ => 4,
         };
         let Some(count) = self.counts.get_mut(slot) else { return };
@@ -58,6 +64,14 @@ impl Look {
                 format!("The word {} mixes letters of several scripts that look alike.", clip(word, 60))
             });
         }
+        if let Some(first) = overlay(text) {
+            self.warn(WarningCode::Overlay, way, || {
+                format!("A character is drawn over another one: U+{:04X} is the first.", u32::from(first))
+            });
+        }
+        for (word, latin) in twins(text).take(NAMED.saturating_sub(self.alike.len())) {
+            self.alike.push((pointer(way), word.to_owned(), latin));
+        }
         if text.len() > LONG && text.chars().nth(LONG).is_some() {
             self.warn(WarningCode::Long, way, || {
                 format!("The value has {} characters: read it to its end.", text.chars().count())
@@ -67,7 +81,17 @@ impl Look {
 
     fn take(&mut self, way: &[Segment<'_>], leaf: Leaf<'_>) {
         match leaf {
-            Leaf::Key(key) => return self.text(way, key),
+            Leaf::Key(key) => {
+                // Names of arguments are Latin: one that only looks like it is none.
+                if let Some((word, latin)) = twins(key).next().filter(|(word, _)| *word == key) {
+                    let (word, latin) = (word.to_owned(), latin);
+                    self.warn(WarningCode::MixedScript, way, || {
+                        format!("The name {} looks like {latin} and is another one.", clip(&word, 60))
+                    });
+                    return;
+                }
+                return self.text(way, key);
+            }
             Leaf::Text(text) | Leaf::String(text) => self.text(way, text),
             Leaf::Literal(Value::Number(number)) => {
                 let written = number.to_string();
@@ -111,10 +135,40 @@ fn hidden(text: &str) -> Option<char> {
     None
 }
 
+/// Warns of words that look like a Latin word that stands elsewhere in the request.
+fn beside(request: &Request, look: &mut Look) {
+    if look.alike.is_empty() {
+        return;
+    }
+    let alike = std::mem::take(&mut look.alike);
+    let mut found = vec![false; alike.len()];
+    request.visit(&mut |_, leaf| {
+        let (Leaf::Key(text) | Leaf::Text(text) | Leaf::String(text)) = leaf else {
+            return ControlFlow::Continue(());
+        };
+        for word in text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| word.len() >= 2)
+        {
+            for ((_, _, latin), found) in alike.iter().zip(&mut found) {
+                *found |= word.eq_ignore_ascii_case(latin);
+            }
+        }
+        if found.iter().all(|found| *found) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let named = alike.into_iter().zip(found).filter(|(_, found)| *found);
+    look.warnings.extend(named.map(|((pointer, word, latin), _)| Warning {
+        code: WarningCode::MixedScript,
+        pointer,
+        text: format!(
+            "The word {} looks like {latin}, which is there as well, and is another one.",
+            clip(&word, 60)
+        ),
+    }));
+}
+
 /// Looks at everything that was written, up to so many bytes of text.
 pub(super) fn look(request: &Request, budget: usize) -> Vec<Warning> {
     let whole = |code, text: String| Warning { code, pointer: String::new(), text };
-    let mut look = Look { warnings: Vec::new(), counts: [0; 5], values: 0, budget };
+    let mut look = Look { warnings: Vec::new(), counts: [0; 6], alike: Vec::new(), values: 0, budget };
     if request.content.is_none() {
         let text = "What was asked has been erased; only its digest is left.".to_owned();
         return vec![whole(WarningCode::Erased, text)];
@@ -133,6 +187,7 @@ pub(super) fn look(request: &Request, budget: usize) -> Vec<Warning> {
         look.take(way, leaf);
         ControlFlow::Continue(())
     });
+    beside(request, &mut look);
     if look.values > MANY {
         let text = format!("There are {} values: look through all of them.", look.values);
         look.warnings.push(whole(WarningCode::Many, text));

@@ -15,6 +15,7 @@ mod open;
 mod outage;
 mod policy;
 mod races;
+mod readers;
 mod reads;
 mod rules;
 mod sessions;

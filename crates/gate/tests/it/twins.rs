@@ -21,5 +21,6 @@ fn each_planted_bug_is_caught() {
             "freeze-is-ignored",
             "freezing::while_everything_is_frozen_nothing_passes_and_everything_can_be_read_and_denied::sqlite",
         ),
+        ("readers-may-write", "readers::what_policy_lets_pass_as_reading_waits_where_it_does_more::sqlite"),
     ]);
 }

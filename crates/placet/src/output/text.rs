@@ -33,8 +33,23 @@ pub(crate) fn until(deadline: Time, now: Time) -> String {
     span(deadline.since(now))
 }
 
-/// A request in one line: what it would do, never what the agent says about it.
+/// A request in one line: what it would do, never what the agent says about it. The server's sentence comes first, since
+/// it begins with what is not known; then the values.
 pub(crate) fn oneline(record: &Record) -> String {
+    let told = record.display.as_ref().filter(|display| !display.effect.is_empty());
+    let Some(display) = told.filter(|_| record.state == State::Pending && record.kind == Kind::Action) else {
+        return values(record);
+    };
+    let careful = match display.warnings.len() {
+        0 => String::new(),
+        1 => "[1 warning] ".to_owned(),
+        more => format!("[{more} warnings] "),
+    };
+    format!("{careful}{} · {}", safe(&display.effect), values(record))
+}
+
+/// The values in one line.
+fn values(record: &Record) -> String {
     if let Some(proposal) = record.proposal.as_ref().filter(|_| record.state == State::Pending) {
         return replaced(proposal);
     }

@@ -73,7 +73,7 @@ fn a_reviewer_is_shown_effect_preview_and_warnings_of_what_will_run() {
         let record = bot.post("/v1/requests", body).await.expect(201);
         assert!(record["display"].is_null(), "not for agents");
         let display = ann.get(&at(&record, "")).await.expect(200)["display"].clone();
-        assert_eq!(display["effect"], "Run a command line that cannot be taken apart: rm -rf \\u{202e}x");
+        assert_eq!(display["effect"], "Unclear, cannot be taken apart: run rm -rf \\u{202e}x");
         assert_eq!(display["preview"]["type"], "shell");
         assert_eq!(
             (&display["preview"]["opaque"], &display["preview"]["command"]),
@@ -81,7 +81,8 @@ fn a_reviewer_is_shown_effect_preview_and_warnings_of_what_will_run() {
         );
         let codes: Vec<_> =
             display["warnings"].as_array().expect("warnings").iter().map(|one| one["code"].clone()).collect();
-        assert_eq!(codes, ["hidden_characters", "opaque_shell"]);
+        assert_eq!(codes, ["opaque_shell", "hidden_characters"]);
+        assert_eq!(display["shown"], json!(["/arguments/command"]));
         assert_eq!(display["warnings"][0]["pointer"], "/arguments/command");
         // After an edit the effect is that of what will run, and the digest still is that of the fields alone.
         let edit = merged(
@@ -105,7 +106,7 @@ fn every_kind_has_a_preview_of_its_own() {
             (
                 json!({"kind": "plan", "session": "s", "title": "t", "steps": [step], "can_modify": true}),
                 "plan",
-                "Carry out a plan of 1 step: delete_file",
+                "Carry out a plan of 1 step: Delete 1 file: x",
             ),
             (
                 json!({"kind": "input", "session": "s", "question": "q?", "input": {"type": "date"}}),

@@ -160,6 +160,23 @@ const GroupHead = memo(function GroupHead({
   );
 });
 
+/** How much of the end of a sentence is always there. */
+const TAIL = 16;
+
+/** The sentence, cut in its middle where it is too long: its end has the file that is written, or the target. */
+function Effect({ text }: { text: string }) {
+  const letters = [...text];
+  const head = letters.length > 2 * TAIL ? letters.slice(0, -TAIL).join("") : text;
+  return (
+    <span className={css.rowEffect} title={text}>
+      <span className={cx(css.effectHead, "verbatim")}>{head}</span>
+      {head === text ? null : (
+        <span className={cx(css.effectTail, "verbatim")}>{letters.slice(-TAIL).join("")}</span>
+      )}
+    </span>
+  );
+}
+
 /** Who decided, for a row that is no longer pending. */
 export function outcomeOf(row: Row): string {
   const word =
@@ -219,7 +236,7 @@ const RowLine = memo(function RowLine({
         <span>{checked ? <Icon name="check" size={12} /> : null}</span>
       </span>
       <span className={css.rowMain}>
-        <span className={cx(css.rowEffect, "verbatim")}>{row.effect}</span>
+        <Effect text={row.effect} />
         <span className={css.rowMeta}>
           <RiskMark risk={row.risk} word={false} />
           <span className={cx(css.clip, "verbatim")}>{row.agent}</span>

@@ -164,9 +164,7 @@ export function PreviewBody({ preview }: { preview: Preview }) {
                 <Text mono>{table}</Text>
               </Badge>
             ))}
-            {!preview.where && /^(delete|update)$/i.test(preview.kind) ? (
-              <Badge tone="bad">{s.sqlNoWhere}</Badge>
-            ) : null}
+            {preview.where ? null : <Badge tone="bad">{s.sqlNoWhere}</Badge>}
           </div>
           <Long text={preview.statement} />
         </>
@@ -295,6 +293,13 @@ function Shell({ preview }: { preview: Extract<Preview, { type: "shell" }> }) {
         <dl className={css.pairs}>
           <Pair name={s.cwd}>
             <Text mono>{preview.cwd}</Text>
+          </Pair>
+        </dl>
+      ) : null}
+      {preview.claimed_cwd ? (
+        <dl className={css.pairs}>
+          <Pair name={s.claimedCwd}>
+            <Text mono>{preview.claimed_cwd}</Text>
           </Pair>
         </dl>
       ) : null}
