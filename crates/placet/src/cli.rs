@@ -1,9 +1,10 @@
 //! The command line as it is typed: every command, its options, and the help that explains them.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum, builder::Styles};
 use placet_core::{Kind, Role};
+use placet_server::ListenAddress;
 
 mod agent;
 mod hook;
@@ -174,9 +175,9 @@ pub(crate) struct ServeArgs {
     /// Folder outside the database for what was acknowledged [default: the XDG state folder]
     #[arg(long, value_name = "DIR", env = "PLACET_STATE")]
     pub(crate) state: Option<PathBuf>,
-    /// Where to listen [default: 127.0.0.1:4000]
+    /// Where to listen; a loopback address means both, 127.0.0.1 and [::1] [default: 127.0.0.1:4000]
     #[arg(long, value_name = "ADDR")]
-    pub(crate) listen: Option<SocketAddr>,
+    pub(crate) listen: Option<ListenAddress>,
     /// Configuration file (TOML)
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,

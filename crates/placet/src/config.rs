@@ -1,9 +1,10 @@
 //! Configuration: embedded defaults, one file over them, single keys over that.
 
-use std::{net::SocketAddr, path::Path, time::Duration};
+use std::{path::Path, time::Duration};
 
 use anyhow::Context as _;
 use placet_core::{AllOf, Limits, Needs, Seat};
+use placet_server::ListenAddress;
 use serde::{Deserialize, Deserializer};
 use toml::{Table, Value};
 
@@ -30,7 +31,8 @@ pub(crate) struct Config {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Server {
-    pub(crate) listen: SocketAddr,
+    #[serde(deserialize_with = "address")]
+    pub(crate) listen: ListenAddress,
     pub(crate) hosts: Vec<String>,
     pub(crate) behind_proxy: bool,
     pub(crate) public_health: bool,
@@ -208,6 +210,10 @@ pub(crate) struct Log {
 fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
     crate::cli::duration(&text).map_err(serde::de::Error::custom)
+}
+
+fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ListenAddress, D::Error> {
+    String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
 }
 
 impl Config {
@@ -405,6 +411,7 @@ mod tests {
             ("doors.events.body_max=1", "doors.events.body_max"),
             ("doors.events=1", "section"),
             ("sessions.absolute=1h", "sessions.absolute"),
+            ("server.listen=placet.example.com:4000", "placet.example.com:4000"),
         ] {
             let error = set(&[pair]).unwrap_err();
             assert!(error.contains(word), "{pair}: {error}");

@@ -1,11 +1,12 @@
 //! `placet demo`: a server in a temporary folder and a scripted agent that asks one of everything.
 
-use std::{net::SocketAddr, process::ExitCode};
+use std::process::ExitCode;
 
 use anyhow::Context as _;
 use data_encoding::BASE32_DNSSEC;
 use placet_client::Client;
 use placet_core::Role;
+use placet_server::ListenAddress;
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -45,14 +46,14 @@ async fn start(args: &DemoArgs, data: &std::path::Path, bootstrap: &str) -> anyh
     let policy = Loaded::built_in("demo", POLICY)?;
     let at = |port: u16| StartOptions {
         data: data.to_owned(),
-        listen: SocketAddr::from(([127, 0, 0, 1], port)),
+        listen: ListenAddress::loopback(port),
         bootstrap_token: bootstrap.to_owned(),
         policy: policy.clone(),
     };
     if let Some(port) = args.port {
         serve::start(at(port)).await
     } else {
-        let taken = tokio::net::TcpListener::bind(("127.0.0.1", PORT)).await.is_err();
+        let taken = ListenAddress::loopback(PORT).bind().await.is_err();
         serve::start(at(if taken { 0 } else { PORT })).await
     }
 }

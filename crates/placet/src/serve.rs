@@ -5,17 +5,17 @@ mod policy;
 
 use std::{net::SocketAddr, path::PathBuf, process::ExitCode, sync::Arc};
 
-use anyhow::Context as _;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use placet_core::Actor;
 use placet_egress::{Rules, Sockets};
 use placet_gate::{Gate, SystemClock, SystemEntropy};
 use placet_notify::Callbacks;
-use placet_server::{Closing, Desk, EventsDoor, Hosts, ListenLimits, Pause, Settings, State, Timing};
+use placet_server::{
+    Closing, Desk, EventsDoor, Hosts, ListenAddress, ListenLimits, Pause, Settings, State, Timing,
+};
 use placet_store::{Location, Options, Store};
 pub(crate) use policy::Loaded;
 use tokio::{
-    net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
     sync::oneshot,
     task::JoinHandle,
@@ -33,7 +33,7 @@ use crate::{
 /// How to start a server inside this process.
 pub(crate) struct StartOptions {
     pub(crate) data: PathBuf,
-    pub(crate) listen: SocketAddr,
+    pub(crate) listen: ListenAddress,
     pub(crate) bootstrap_token: String,
     pub(crate) policy: Loaded,
 }
@@ -142,7 +142,7 @@ async fn launch(
     policy: Option<Loaded>,
 ) -> anyhow::Result<Running> {
     let listen = config.server.listen;
-    if !listen.ip().is_loopback() {
+    if !listen.is_loopback() {
         if dev {
             return Err(usage(format!(
                 "--dev lets agents in without a key, so it listens on loopback only: not on {listen}"
@@ -161,8 +161,8 @@ async fn launch(
     }
     let upstreams = agents::upstreams(&config.doors.a2a, config.limits.expires_in_max)?;
     raise_file_limit();
-    let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
-    let address = listener.local_addr()?;
+    let listeners = listen.bind().await?;
+    let address = listeners.local_addr()?;
     let clock = Arc::new(SystemClock::new());
     let mut options = Options::new(location(config), clock);
     options.checkpoint_pages = config.storage.checkpoint_pages;
@@ -207,7 +207,7 @@ async fn launch(
     let shutdown = async move {
         let _ = stopped.await;
     };
-    let served = tasks.spawn(placet_server::run(listener, state, limits, closing, shutdown));
+    let served = tasks.spawn(placet_server::run(listeners, state, limits, closing, shutdown));
     let pages = page_url(config, address);
     Ok(Running { url: format!("http://{address}"), pages, gate, stop, served, tasks, cancel })
 }
@@ -404,7 +404,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let running = start(StartOptions {
             data: folder.path().to_owned(),
-            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            listen: ListenAddress::loopback(0),
             bootstrap_token: "a-bootstrap-token-of-32-characters".to_owned(),
             policy: Loaded::built_in("test", "version = 1\n").unwrap(),
         })

@@ -18,14 +18,14 @@ use hyper_util::{
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     sync::Semaphore,
     time::{Instant, Sleep},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::{ServiceExt as _, util::Oneshot};
 
-use crate::{State, guard::Peer, later::Answer, state::router};
+use crate::{Listeners, State, guard::Peer, later::Answer, state::router};
 
 /// Bounds on connections.
 #[derive(Debug, Clone)]
@@ -67,12 +67,13 @@ impl Default for Closing {
 /// Serves until `shutdown` ends, then closes: first waits and streams end and no connection is accepted, then calls in
 /// flight finish, and what is left after the grace is cut.
 pub async fn run(
-    listener: TcpListener,
+    listeners: impl Into<Listeners>,
     state: State,
     limits: ListenLimits,
     closing: Closing,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    let mut listeners = listeners.into();
     let router = router(&state);
     let connections = Arc::new(Semaphore::new(limits.connections));
     let (graceful, tasks, cut) = (GracefulShutdown::new(), TaskTracker::new(), CancellationToken::new());
@@ -87,7 +88,7 @@ pub async fn run(
     loop {
         let seat = connections.clone().acquire_owned();
         let (seat, accepted) = tokio::select! {
-            accepted = async { (seat.await, listener.accept().await) } => accepted,
+            accepted = async { (seat.await, listeners.accept().await) } => accepted,
             () = &mut shutdown => break,
         };
         let (stream, peer) = match accepted {
@@ -114,7 +115,7 @@ pub async fn run(
             drop(seat);
         });
     }
-    drop(listener);
+    drop(listeners);
     state.begin_closing();
     let ended = async {
         graceful.shutdown().await;

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use placet_core::Actor;
 use placet_egress::Sockets;
 use placet_notify::Callbacks;
-use placet_server::{Closing, ListenLimits, Settings, State};
-use tokio::{net::TcpListener, sync::oneshot, task::JoinSet};
+use placet_server::{Closing, ListenAddress, ListenLimits, Settings, State};
+use tokio::{sync::oneshot, task::JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{Backend, Http, Kit};
@@ -36,7 +36,7 @@ impl Server {
 
     /// Over a kit, with these settings and limits.
     pub async fn limited(kit: Kit, settings: Settings, limits: ListenLimits) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a loopback port is free");
+        let listener = ListenAddress::loopback(0).bind().await.expect("a loopback port is free");
         let authority = listener.local_addr().expect("a bound listener has an address").to_string();
         let state = State::new(kit.gate().clone(), settings.clone(), None);
         let (stop, stopped) = oneshot::channel::<()>();

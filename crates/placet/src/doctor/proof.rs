@@ -3,7 +3,6 @@
 
 use std::{
     io::Write as _,
-    net::SocketAddr,
     path::Path,
     process::{Command, Stdio},
     time::Duration,
@@ -14,6 +13,7 @@ use data_encoding::BASE32_DNSSEC;
 use placet_client::Client;
 use placet_core::Role;
 use placet_hooks::{Agent, Effect, Event, Output, effect};
+use placet_server::ListenAddress;
 use serde_json::{Value, json};
 use tokio::{net::TcpSocket, task::JoinSet};
 
@@ -45,7 +45,7 @@ pub(super) async fn all(agents: &[Agent], give_up: Option<Duration>) -> anyhow::
     let bootstrap = secret()?;
     let running = serve::start(StartOptions {
         data: folder.path().join("data"),
-        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        listen: ListenAddress::loopback(0),
         bootstrap_token: bootstrap.clone(),
         policy: Loaded::built_in("doctor", POLICY)?,
     })
@@ -65,7 +65,7 @@ async fn with(
     let key = Client::new(url, bootstrap)?.create_key(Role::Agent, "doctor", None).await?.key;
     // A port that is ours and that never listens: connections are refused, and no other program can take it meanwhile.
     let silent = TcpSocket::new_v4()?;
-    silent.bind(SocketAddr::from(([127, 0, 0, 1], 0)))?;
+    silent.bind(([127, 0, 0, 1], 0).into())?;
     let nowhere = format!("http://{}", silent.local_addr()?);
     // At the same time: half of the work is waiting for a server that is not there.
     let mut running = JoinSet::new();

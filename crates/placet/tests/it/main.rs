@@ -9,6 +9,7 @@ mod failed_sync;
 mod full_disk;
 mod group;
 mod hooks;
+mod listening;
 mod owner;
 mod policy;
 mod program;

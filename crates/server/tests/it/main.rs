@@ -17,6 +17,7 @@ mod hooks;
 mod idempotency;
 mod inputs;
 mod limits;
+mod listening;
 mod openapi;
 mod pages;
 mod permits;
