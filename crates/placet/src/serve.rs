@@ -10,9 +10,7 @@ use placet_core::Actor;
 use placet_egress::{Rules, Sockets};
 use placet_gate::{Gate, SystemClock, SystemEntropy};
 use placet_notify::Callbacks;
-use placet_server::{
-    Closing, Desk, EventsDoor, Hosts, ListenAddress, ListenLimits, Pause, Settings, State, Timing,
-};
+use placet_server::{Closing, Desk, EventsDoor, Hosts, ListenAddress, ListenLimits, Pause, Settings, State};
 use placet_store::{Location, Options, Store};
 pub(crate) use policy::Loaded;
 use tokio::{
@@ -277,7 +275,7 @@ fn settings(config: &Config, dev: bool, address: SocketAddr) -> Settings {
         } else {
             Rules::listed_only(config.doors.callback_hosts.iter().cloned())
         },
-        timing: Timing::default(),
+        ..Settings::default()
     }
 }
 

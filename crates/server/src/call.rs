@@ -19,7 +19,7 @@ use serde_json::Value;
 use serde_path_to_error::Segment;
 use sha2::{Digest as _, Sha256};
 
-use crate::{State, guard::Peer, problem::Problem, session, strict::Strict};
+use crate::{State, guard::Peer, problem::Problem, session, strict::Strict, unsent};
 
 /// An authenticated caller within its rate limit.
 #[derive(Debug, Clone)]
@@ -35,10 +35,10 @@ impl FromRequestParts<State> for Caller {
     }
 }
 
-/// Refuses a call that is one too many for its principal.
+/// Refuses a call that is one too many for its principal, or whose principal leaves too many answers unread.
 pub(crate) fn within_rate(state: &State, actor: &Actor) -> Result<(), Problem> {
     if state.rate.allows(&actor.name) {
-        return Ok(());
+        return unsent::admit(&state.unsent, &actor.name);
     }
     let detail = format!("more than {} calls a second: slow down", state.settings.requests_per_second);
     Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail).retry_after(1))

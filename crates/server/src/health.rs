@@ -112,6 +112,7 @@ pub(crate) async fn metrics(
     let Some(handle) = &state.metrics else { return Err(Problem::not_found()) };
     metrics::gauge!("placet_waiters").set(state.gate.waiting() as f64);
     metrics::gauge!("placet_writer_queue").set(state.gate.store().queued() as f64);
+    metrics::gauge!("placet_unsent_bytes").set(state.unsent() as f64);
     let text = handle.render();
     Ok(([(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4"))], text)
         .into_response())

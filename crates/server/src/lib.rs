@@ -1,6 +1,7 @@
 //! HTTP: the doors through which agents and people come in. A door translates and does nothing else.
 
 mod call;
+mod chunks;
 mod doors;
 mod guard;
 mod health;
@@ -15,7 +16,9 @@ mod session;
 mod sockets;
 mod state;
 mod strict;
+mod unsent;
 mod v1;
+mod write_deadline;
 
 pub use doors::a2a::{Desk, Generic, Mode, Pause, Upstream};
 pub use doors::events::EventsDoor;

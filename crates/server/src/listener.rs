@@ -5,15 +5,15 @@ use std::{
     io,
     net::SocketAddr,
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, Once},
     task::{Context, Poll},
     time::Duration,
 };
 
 use axum::{Router, body::Body};
-use hyper::{Request, body::Incoming};
+use hyper::{Request, Version, body::Incoming};
 use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
+    rt::{TokioIo, TokioTimer},
     server::{conn::auto::Builder, graceful::GracefulShutdown},
 };
 use tokio::{
@@ -25,7 +25,14 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::{ServiceExt as _, util::Oneshot};
 
-use crate::{Listeners, State, guard::Peer, later::Answer, state::router};
+use crate::{
+    Listeners, State,
+    guard::Peer,
+    later::Answer,
+    state::router,
+    unsent::{AnswerBody, Budget, Budgets, Counted, Unread},
+    write_deadline::{StreamExecutor, until_nothing_moves},
+};
 
 /// Bounds on connections.
 #[derive(Debug, Clone)]
@@ -38,6 +45,8 @@ pub struct ListenLimits {
     pub write_timeout: Duration,
     /// HTTP/2 streams per connection.
     pub streams_per_connection: u32,
+    /// How many bytes of answers may wait on one connection for the other side to read them.
+    pub unsent_per_connection: usize,
 }
 
 impl Default for ListenLimits {
@@ -46,7 +55,9 @@ impl Default for ListenLimits {
             connections: 16_384,
             header_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(30),
-            streams_per_connection: 1_000,
+            // The least that RFC 9113 recommends.
+            streams_per_connection: 100,
+            unsent_per_connection: 8 * 1024 * 1024,
         }
     }
 }
@@ -102,16 +113,25 @@ pub async fn run(
         };
         let _ = stream.set_nodelay(true);
         let io = TokioIo::new(Patient::new(stream, &limits));
-        let service = Calls { router: router.clone(), peer };
+        let cut = cut.child_token();
+        let service = Calls {
+            router: router.clone(),
+            peer,
+            unsent: Arc::new(Budget::new(limits.unsent_per_connection)),
+            budgets: state.unsent.clone(),
+            h2: Once::new(),
+            // The watcher of a connection ends with it.
+            watcher: Watcher { patience: limits.write_timeout, cut: cut.clone(), tasks: tasks.clone() },
+        };
         let connection = builder.serve_connection_with_upgrades(io, service).into_owned();
         let connection = graceful.watch(connection);
-        let cut = cut.clone();
         tasks.spawn(async move {
             tokio::select! {
                 // A connection that breaks is the client's business; its calls were answered or can be asked again.
                 _ = connection => {}
                 () = cut.cancelled() => {}
             }
+            cut.cancel();
             drop(seat);
         });
     }
@@ -130,8 +150,8 @@ pub async fn run(
     Ok(())
 }
 
-fn builder(limits: &ListenLimits) -> Builder<TokioExecutor> {
-    let mut builder = Builder::new(TokioExecutor::new());
+fn builder(limits: &ListenLimits) -> Builder<StreamExecutor> {
+    let mut builder = Builder::new(StreamExecutor { patience: limits.write_timeout });
     builder
         .http1()
         .timer(TokioTimer::new())
@@ -140,6 +160,7 @@ fn builder(limits: &ListenLimits) -> Builder<TokioExecutor> {
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(limits.streams_per_connection)
+        .max_send_buf_size(64 * 1024)
         .max_header_list_size(32 * 1024)
         .keep_alive_interval(Duration::from_secs(30))
         .keep_alive_timeout(Duration::from_secs(20))
@@ -149,21 +170,53 @@ fn builder(limits: &ListenLimits) -> Builder<TokioExecutor> {
 }
 
 /// One connection's calls, each given to the router with where it comes from.
-#[derive(Clone)]
 struct Calls {
     router: Router,
     peer: SocketAddr,
+    // Answers on this connection that wait to be read.
+    unsent: Arc<Budget>,
+    budgets: Arc<Budgets>,
+    h2: Once,
+    watcher: Watcher,
+}
+
+/// What cuts a connection of HTTP/2 on which nothing moves.
+struct Watcher {
+    patience: Duration,
+    cut: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Watcher {
+    fn watch(&self, connection: Arc<Budget>) {
+        let (patience, cut) = (self.patience, self.cut.clone());
+        self.tasks.spawn(async move {
+            tokio::select! {
+                () = until_nothing_moves(&connection, patience) => {
+                    metrics::counter!("placet_slow_readers_total").increment(1);
+                    tracing::debug!("a connection is cut: the other side does not read");
+                    cut.cancel();
+                }
+                () = cut.cancelled() => {}
+            }
+        });
+    }
 }
 
 impl hyper::service::Service<Request<Incoming>> for Calls {
-    type Response = axum::response::Response;
-    type Error = std::convert::Infallible;
-    type Future = Answer<Oneshot<Router, Request<Body>>>;
+    type Response = http::Response<AnswerBody>;
+    type Error = Unread;
+    type Future = Counted<Answer<Oneshot<Router, Request<Body>>>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
+        if request.version() == Version::HTTP_2 {
+            self.h2.call_once(|| self.watcher.watch(self.unsent.clone()));
+        }
+        let method = request.method().clone();
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(Peer(self.peer));
-        Answer::Routing(Box::pin(self.router.clone().oneshot(request)))
+        let answer = Answer::Routing(Box::pin(self.router.clone().oneshot(request)));
+        Counted::new(answer, self.unsent.clone(), self.budgets.clone(), self.peer.ip(), &method)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::{
     guard,
     limits::{RateLimit, SignInLimits},
     openapi,
+    unsent::Budgets,
 };
 
 /// What can be set about the doors.
@@ -30,6 +31,8 @@ pub struct Settings {
     pub body_timeout: Duration,
     /// How long a stream may be stuck before it is disconnected.
     pub slow_reader: Duration,
+    /// How many bytes of answers may wait for one principal to read them.
+    pub unsent_per_principal: usize,
     /// How many streams one principal may have open.
     pub streams_per_principal: usize,
     /// Whether agents on this machine come in without a key, as `local`.
@@ -87,6 +90,7 @@ impl Default for Settings {
             wait_max: Duration::from_mins(1),
             body_timeout: Duration::from_secs(10),
             slow_reader: Duration::from_secs(15),
+            unsent_per_principal: 32 * 1024 * 1024,
             streams_per_principal: 64,
             dev: false,
             open_decide: false,
@@ -112,6 +116,8 @@ pub struct Inner {
     pub(crate) settings: Settings,
     pub(crate) rate: RateLimit,
     pub(crate) sign_ins: SignInLimits,
+    // Answers that wait to be read.
+    pub(crate) unsent: Arc<Budgets>,
     pub(crate) metrics: Option<PrometheusHandle>,
     // Streams live here; shutdown waits for them.
     pub(crate) tasks: TaskTracker,
@@ -151,12 +157,14 @@ impl State {
         let proxy = a2a::Proxy::new(&settings.upstreams).expect("addresses of agents are checked before");
         let push = a2a::Push::new(&settings.push);
         let rate = RateLimit::new(settings.requests_per_second);
+        let unsent = Arc::new(Budgets::new(settings.unsent_per_principal));
         let streams = crate::v1::StreamSeats::new(settings.streams_per_principal);
         Self(Arc::new(Inner {
             gate,
             settings,
             rate,
             sign_ins: SignInLimits::new(),
+            unsent,
             metrics,
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
@@ -174,6 +182,11 @@ impl State {
     /// The gate behind the doors.
     pub fn gate(&self) -> &Gate {
         &self.gate
+    }
+
+    /// How many bytes of answers wait to be read, of all principals together.
+    pub fn unsent(&self) -> usize {
+        self.unsent.unsent()
     }
 
     /// First stage of shutdown: waits end with the record as it stands, streams end, nothing new is accepted.
@@ -200,6 +213,7 @@ impl State {
                 () = tokio::time::sleep(Duration::from_secs(5)) => {
                     self.rate.tidy();
                     self.sign_ins.tidy();
+                    self.unsent.tidy();
                     // Histograms are folded here; nobody may be scraping them.
                     if let Some(metrics) = &self.metrics {
                         metrics.run_upkeep();

@@ -58,7 +58,9 @@ pub(crate) struct ExportParams {
 /// Requests read at a time.
 const PAGE: u32 = 200;
 
-/// Pages on their way to the reader.
+/// A chunk is handed over when it is this long, whatever is left of the page: pages can be long.
+const CHUNK: usize = 64 * 1024;
+/// Chunks on their way to the reader.
 const AHEAD: usize = 2;
 
 /// Requests as a file: records as lines of JSON, or a table. A file that ends early was cut off: the connection breaks.
@@ -121,27 +123,31 @@ async fn produce(
     _turn: OwnedSemaphorePermit,
 ) {
     let mut page = first;
-    let mut head = format == Format::Csv;
+    let mut chunk = Vec::new();
+    if format == Format::Csv {
+        line(&mut chunk, COLUMNS.iter().map(|column| (*column).to_owned()));
+    }
     loop {
-        let mut chunk = Vec::new();
-        if std::mem::take(&mut head) {
-            line(&mut chunk, COLUMNS.iter().map(|column| (*column).to_owned()));
-        }
         let now = state.gate.now();
-        let written = page.items.iter().try_for_each(|request| match format {
-            Format::Jsonl => {
-                serde_json::to_writer(&mut chunk, &request.view(now))?;
-                chunk.push(b'\n');
-                Ok(())
+        for request in &page.items {
+            let written = match format {
+                Format::Jsonl => {
+                    serde_json::to_writer(&mut chunk, &request.view(now)).map(|()| chunk.push(b'\n'))
+                }
+                Format::Csv => {
+                    line(&mut chunk, cells(&state, &actor, request).into_iter());
+                    Ok(())
+                }
+            };
+            if let Err(error) = written {
+                let _ = send.send(Err(error.into())).await;
+                return;
             }
-            Format::Csv => {
-                line(&mut chunk, cells(&state, &actor, request).into_iter());
-                Ok::<(), serde_json::Error>(())
+            if chunk.len() >= CHUNK && sent(&state, &send, &mut chunk).await.is_err() {
+                return;
             }
-        });
-        let chunk = written.map(|()| Bytes::from(chunk)).map_err(std::io::Error::from);
-        let failed = chunk.is_err();
-        if send.send_timeout(chunk, state.settings.slow_reader).await.is_err() || failed {
+        }
+        if !chunk.is_empty() && sent(&state, &send, &mut chunk).await.is_err() {
             return;
         }
         let Some(next) = page.next else { return };
@@ -153,6 +159,16 @@ async fn produce(
             Err(error) => return cut(&send, &error).await,
         };
     }
+}
+
+/// Hands a chunk over, unless the reader is too slow or gone.
+async fn sent(
+    state: &State,
+    send: &mpsc::Sender<std::io::Result<Bytes>>,
+    chunk: &mut Vec<u8>,
+) -> Result<(), ()> {
+    let chunk = Bytes::from(std::mem::take(chunk));
+    send.send_timeout(Ok(chunk), state.settings.slow_reader).await.map_err(drop)
 }
 
 /// Breaks the connection, so that half a file is not taken for a whole one.

@@ -1,7 +1,6 @@
 //! Server-sent events, resumable without gaps or repetitions.
 
 use axum::{
-    body::Body,
     extract::State as AxumState,
     http::HeaderMap,
     response::{IntoResponse as _, Response},
@@ -10,20 +9,18 @@ use bytes::Bytes;
 use http::{HeaderValue, header};
 use placet_core::Actor;
 use placet_gate::GateError;
-use tokio::{sync::mpsc, time::Instant};
+use tokio::time::Instant;
 
 use crate::{
     State,
     call::{Caller, Params},
+    chunks::{self, ChunkSender},
     problem::Problem,
     v1::streams::{Position, StreamEvent, StreamParams, event, still_works},
 };
 
 /// The last thing a reader is told when the database went back.
 const HISTORY_LOST: &str = "event: error\ndata: {\"code\":\"history_lost\",\"detail\":\"the database went back: what was told may not hold\"}\n\n";
-
-/// Events that may wait for a slow reader before the stream waits too.
-const BUFFER: usize = 16;
 
 /// Follow what happens to requests: `request.created`, `request.decided` and so on, each with the current record.
 #[utoipa::path(get, path = "/v1/stream", operation_id = "stream_events", tag = "streams", params(StreamParams, ("Last-Event-ID" = Option<String>, Header)), responses(
@@ -36,12 +33,9 @@ pub(crate) async fn stream(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let position = Position::open(&state, &actor, &headers, &params).await?;
-    let (send, mut receive) = mpsc::channel::<Bytes>(BUFFER);
+    let (send, body) = chunks::channel();
     state.tasks.spawn(produce(state.clone(), actor, position, send));
-    let chunks = futures_util::stream::poll_fn(move |cx| {
-        receive.poll_recv(cx).map(|chunk| chunk.map(Ok::<_, std::convert::Infallible>))
-    });
-    let mut response = Body::from_stream(chunks).into_response();
+    let mut response = body.into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
@@ -49,7 +43,7 @@ pub(crate) async fn stream(
 }
 
 /// Writes events until the reader goes away, is too slow, loses its key, or the server closes.
-async fn produce(state: State, actor: Actor, mut position: Position, send: mpsc::Sender<Bytes>) {
+async fn produce(state: State, actor: Actor, mut position: Position, send: ChunkSender) {
     let slow = state.settings.slow_reader;
     // The first bytes tell the reader where it stands, before anything happens.
     let hello = if position.reset {
@@ -60,7 +54,7 @@ async fn produce(state: State, actor: Actor, mut position: Position, send: mpsc:
     } else {
         format!("retry: 1000\nid: {}\n\n", position.id())
     };
-    if send.send_timeout(hello.into(), slow).await.is_err() {
+    if send.send(hello.into(), slow).await.is_err() {
         return;
     }
     // Counted from the last thing that was sent, so that news for others cannot keep a heartbeat away.
@@ -96,12 +90,12 @@ async fn produce(state: State, actor: Actor, mut position: Position, send: mpsc:
             }
             () = send.closed() => return,
             () = state.closing.cancelled() => {
-                let _ = send.try_send(Bytes::from(format!("id: {}\n\n", position.id())));
+                send.try_send(Bytes::from(format!("id: {}\n\n", position.id())));
                 return;
             }
         };
         // A reader that does not read is let go; it comes back with the id of the last event it has.
-        if send.send_timeout(chunk, slow).await.is_err() {
+        if send.send(chunk, slow).await.is_err() {
             metrics::counter!("placet_slow_readers_total").increment(1);
             return;
         }

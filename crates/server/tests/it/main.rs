@@ -32,6 +32,7 @@ mod slow_readers;
 mod sockets;
 mod streams;
 mod support;
+mod unread;
 mod vectors;
 mod waits;
 mod wire;

@@ -12,13 +12,14 @@ use placet_a2a::{Fault, Task, Update, Version, answer};
 use placet_core::Actor;
 use placet_gate::Feed;
 use serde_json::{Map, Value};
-use tokio::sync::mpsc;
 
 use super::desk::{fault, find};
-use crate::{State, v1};
+use crate::{
+    State,
+    chunks::{self, ChunkSender},
+    v1,
+};
 
-/// Events that may wait for a slow reader before the stream waits too.
-pub(super) const BUFFER: usize = 16;
 /// How often a quiet stream says that it is alive.
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
 
@@ -66,12 +67,9 @@ pub(super) async fn open(state: &State, actor: &Actor) -> Result<Opened, Fault> 
 
 /// Follows a task from a snapshot that was read after `opened`.
 pub(super) fn follow(state: &State, actor: Actor, opened: Opened, task: Task, wrap: Wrap) -> Response {
-    let (send, mut receive) = mpsc::channel::<Bytes>(BUFFER);
+    let (send, body) = chunks::channel();
     state.tasks.spawn(produce(state.clone(), actor, opened, task, wrap, send));
-    let chunks = futures_util::stream::poll_fn(move |cx| {
-        receive.poll_recv(cx).map(|chunk| chunk.map(Ok::<_, std::convert::Infallible>))
-    });
-    respond(Body::from_stream(chunks))
+    respond(body)
 }
 
 pub(super) fn respond(body: Body) -> Response {
@@ -90,10 +88,10 @@ async fn produce(
     mut opened: Opened,
     mut task: Task,
     wrap: Wrap,
-    send: mpsc::Sender<Bytes>,
+    send: ChunkSender,
 ) {
     let slow = state.settings.slow_reader;
-    if send.send_timeout(wrap.event(&Update::Task(task.clone())), slow).await.is_err() {
+    if send.send(wrap.event(&Update::Task(task.clone())), slow).await.is_err() {
         return;
     }
     while !task.status.state.is_terminal() {
@@ -103,7 +101,7 @@ async fn produce(
                 Err(_) => return,
             },
             () = tokio::time::sleep(HEARTBEAT) => {
-                if !state.gate.still_works(&actor) || send.send_timeout(": alive\n\n".into(), slow).await.is_err() {
+                if !state.gate.still_works(&actor) || send.send(": alive\n\n".into(), slow).await.is_err() {
                     return;
                 }
                 continue;
@@ -124,7 +122,7 @@ async fn produce(
             continue;
         }
         for update in between(&task, &now) {
-            if send.send_timeout(wrap.event(&update), slow).await.is_err() {
+            if send.send(wrap.event(&update), slow).await.is_err() {
                 return;
             }
         }

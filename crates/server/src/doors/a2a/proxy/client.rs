@@ -7,17 +7,20 @@ use bytes::Bytes;
 use placet_a2a::Version;
 use placet_core::Actor;
 use serde_json::{Value, value::RawValue};
-use tokio::sync::mpsc;
 
 use super::{
-    super::stream::{BUFFER, HEARTBEAT, respond},
+    super::stream::{HEARTBEAT, respond},
     agent::Agent,
     hub::{Following, Told},
     kept::{self, Kept, key},
     reader::{self, Source, ends},
     snapshot::snapshot,
 };
-use crate::{State, v1};
+use crate::{
+    State,
+    chunks::{self, ChunkSender},
+    v1,
+};
 
 /// The stream of one client.
 pub(super) struct Client {
@@ -35,19 +38,16 @@ pub(super) struct Client {
 impl Client {
     /// Answers with the task as it stands, if there is one to begin with, and then with everything that happens to it.
     pub(super) fn respond(self, first: Option<Value>) -> Response {
-        let (send, mut receive) = mpsc::channel::<Bytes>(BUFFER);
+        let (send, body) = chunks::channel();
         let state = self.state.clone();
         state.tasks.spawn(self.produce(first, send));
-        let chunks = futures_util::stream::poll_fn(move |cx| {
-            receive.poll_recv(cx).map(|chunk| chunk.map(Ok::<_, std::convert::Infallible>))
-        });
-        respond(Body::from_stream(chunks))
+        respond(body)
     }
 
-    async fn produce(mut self, first: Option<Value>, send: mpsc::Sender<Bytes>) {
+    async fn produce(mut self, first: Option<Value>, send: ChunkSender) {
         let slow = self.state.settings.slow_reader;
         if let Some(first) = first
-            && send.send_timeout(event(self.id.as_ref(), &first.to_string()), slow).await.is_err()
+            && send.send(event(self.id.as_ref(), &first.to_string()), slow).await.is_err()
         {
             return;
         }
@@ -66,12 +66,12 @@ impl Client {
                             None => return,
                         },
                     };
-                    if send.send_timeout(event(self.id.as_ref(), &told.text), slow).await.is_err() || told.last {
+                    if send.send(event(self.id.as_ref(), &told.text), slow).await.is_err() || told.last {
                         return;
                     }
                 }
                 _ = beat.tick() => {
-                    if !self.state.gate.still_works(&self.actor) || send.send_timeout(": alive\n\n".into(), slow).await.is_err() {
+                    if !self.state.gate.still_works(&self.actor) || send.send(": alive\n\n".into(), slow).await.is_err() {
                         return;
                     }
                 }
