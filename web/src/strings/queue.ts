@@ -167,7 +167,7 @@ export const queue = {
     sql: "SQL",
     sqlStatements: (count: number) => `${count} statements`,
     sqlTables: "Tables",
-    sqlNoWhere: "No WHERE that means anything",
+    sqlNoWhere: "WHERE missing or always true",
     diff: "File edit",
     truncated: "The difference is longer than shown: read the raw values.",
     http: "HTTP call",

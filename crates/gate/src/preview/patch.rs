@@ -211,7 +211,7 @@ fn word(does: Does) -> &'static str {
     match does {
         Does::Delete => "delete",
         Does::Link => "link",
-        Does::Mode => "change the mode of",
+        Does::Mode => "chmod",
         Does::Rename => "rename",
         Does::Copy => "copy",
         Does::Create => "create",
@@ -262,7 +262,7 @@ mod tests {
             ("--- a/x.c\n+++ b/x.c\n@@ -1 +1 @@\n-1\n+2\n", "change x.c"),
             ("--- /dev/null\n+++ b/y.c\n@@ -0,0 +1 @@\n+3\n", "create y.c"),
             ("--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n", "delete x"),
-            ("diff --git a/x b/x\nold mode 100644\nnew mode 100755\n", "change the mode of x"),
+            ("diff --git a/x b/x\nold mode 100644\nnew mode 100755\n", "chmod x"),
             ("diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n", "rename x to y"),
             (
                 "diff --git a/l b/l\nnew file mode 120000\nindex 0000000..e69de29\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc/passwd\n\\ No newline at end of file\n",
@@ -271,7 +271,7 @@ mod tests {
             ("diff --git a/x b/x\ndeleted file mode 100644\nindex e69de29..0000000\n", "delete x"),
             (
                 "diff --git a/x b/y\nold mode 100644\nnew mode 100755\nsimilarity index 90%\nrename from x\nrename to y\nindex 1..2\n--- a/x\n+++ b/y\n@@ -1 +1 @@\n-1\n+2\n",
-                "change the mode of and change y; rename x to y",
+                "chmod and change y; rename x to y",
             ),
             (
                 "*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** Delete File: b\n*** End Patch",

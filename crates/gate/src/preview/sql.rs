@@ -2,169 +2,17 @@
 
 mod rows;
 mod tokens;
+mod words;
 
 use placet_core::{Preview, Segment, show};
 use rows::Rows;
 use tokens::{Token, tokens};
+use words::{BARE, FILLERS, KINDS_OF, OPENERS, READING, RESERVED, RUNNERS, VERBS};
 
 use super::{
     args::{Args, Name},
     text::{clip, count, join, list, middle, quoted},
 };
-
-/// The first words of statements, those that change most first. What runs other code may change anything.
-const VERBS: &[&str] = &[
-    "DROP",
-    "TRUNCATE",
-    "DELETE",
-    "DO",
-    "EXECUTE",
-    "EXEC",
-    "CALL",
-    "LOAD",
-    "ALTER",
-    "UPDATE",
-    "MERGE",
-    "REPLACE",
-    "INSERT",
-    "REVOKE",
-    "GRANT",
-    "RENAME",
-    "CREATE",
-    "COPY",
-    "ATTACH",
-    "DETACH",
-    "LOCK",
-    "VACUUM",
-    "REINDEX",
-    "REFRESH",
-    "PRAGMA",
-    "SET",
-    "RESET",
-    "BEGIN",
-    "START",
-    "COMMIT",
-    "ROLLBACK",
-    "SAVEPOINT",
-    "RELEASE",
-    "USE",
-    "ANALYZE",
-    "EXPLAIN",
-    "SHOW",
-    "DESCRIBE",
-    "VALUES",
-    "WITH",
-    "SELECT",
-];
-/// Verbs that only read.
-const READING: &[&str] = &["EXPLAIN", "SHOW", "DESCRIBE", "VALUES", "WITH", "SELECT"];
-/// Words that begin a statement where one database wants no sign between two of them.
-const BARE: &[&str] = &[
-    "DROP",
-    "TRUNCATE",
-    "DELETE",
-    "ALTER",
-    "UPDATE",
-    "MERGE",
-    "INSERT",
-    "REVOKE",
-    "GRANT",
-    "DENY",
-    "CREATE",
-    "EXEC",
-    "EXECUTE",
-    "BACKUP",
-    "RESTORE",
-    "SHUTDOWN",
-    "KILL",
-    "DBCC",
-    "BULK",
-    "RECONFIGURE",
-    "WAITFOR",
-    "DECLARE",
-    "DISABLE",
-    "ENABLE",
-];
-/// Words between a verb and the name of a thing.
-const FILLERS: &[&str] = &[
-    "ONLY",
-    "IF",
-    "NOT",
-    "EXISTS",
-    "LATERAL",
-    "TABLE",
-    "TEMPORARY",
-    "TEMP",
-    "IGNORE",
-    "LOW_PRIORITY",
-    "CONCURRENTLY",
-];
-/// Words between a verb and the kind of a thing.
-const KINDS_OF: &[&str] = &[
-    "OR",
-    "REPLACE",
-    "TEMPORARY",
-    "TEMP",
-    "GLOBAL",
-    "LOCAL",
-    "UNIQUE",
-    "UNLOGGED",
-    "MATERIALIZED",
-    "RECURSIVE",
-];
-/// Words that are no name of a table.
-const RESERVED: &[&str] = &[
-    "SELECT", "SET", "VALUES", "WHERE", "OF", "NOWAIT", "SKIP", "DEFAULT", "ON", "AS", "FROM", "BY", "TO",
-    "CASCADE",
-];
-/// Words before a bracket that is not one of a function.
-const OPENERS: &[&str] = &[
-    "FROM",
-    "JOIN",
-    "IN",
-    "AND",
-    "OR",
-    "NOT",
-    "EXISTS",
-    "ON",
-    "USING",
-    "AS",
-    "WHERE",
-    "ANY",
-    "ALL",
-    "SOME",
-    "SELECT",
-    "UNION",
-    "EXCEPT",
-    "INTERSECT",
-    "LATERAL",
-];
-/// Tools that run a statement and do nothing else.
-const RUNNERS: &[&str] = &[
-    "sql",
-    "query",
-    "execute_sql",
-    "run_sql",
-    "exec_sql",
-    "query_sql",
-    "sql_query",
-    "execute_query",
-    "run_query",
-    "query_database",
-    "query_db",
-    "database_query",
-    "db_query",
-    "execute_statement",
-    "run_statement",
-    "execute_postgresql",
-    "postgres_query",
-    "mysql_query",
-    "sqlite_query",
-    "write_query",
-    "read_query",
-    "execute_sql_query",
-    "run_sql_query",
-];
 
 const NOT_SQL: &str = "databases would not read it alike";
 
@@ -235,10 +83,7 @@ impl<'a> Sql<'a> {
 
     /// Whether it does more than read, as far as one can tell.
     pub(super) fn changes(&self) -> bool {
-        match &self.parts {
-            Err(_) => true,
-            Ok(parts) => parts.acts.iter().any(|act| !READING.contains(&act.label.as_str())),
-        }
+        self.parts.as_ref().map_or(true, Parts::changes)
     }
 
     /// How bad the worst of it is; less is worse.
@@ -316,6 +161,45 @@ impl<'a> Sql<'a> {
             statements: u32::try_from(parts.statements).unwrap_or(u32::MAX),
         }
     }
+}
+
+impl Parts {
+    fn changes(&self) -> bool {
+        self.acts.iter().any(|act| !READING.contains(&act.label.as_str()))
+    }
+}
+
+/// Whether a text is SQL that does more than read. Of a text that may be a question in plain words this is so only if it
+/// goes on like a statement.
+pub(super) fn changes(text: &str, key: &str) -> bool {
+    let words: Vec<String> = text
+        .split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'))
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_uppercase)
+        .collect();
+    let begins = words.first().is_some_and(|word| VERBS.contains(&word.as_str()));
+    if ["query", "q"].contains(&key) && !begins && !text.contains(';') {
+        return false;
+    }
+    let things =
+        ["TABLE", "DATABASE", "SCHEMA", "VIEW", "INDEX", "USER", "ROLE", "FUNCTION", "TRIGGER", "SEQUENCE"];
+    let pair = |pair: &[String]| match pair {
+        [verb, next] => match verb.as_str() {
+            "DELETE" => next == "FROM",
+            "INSERT" | "MERGE" | "REPLACE" | "SELECT" => next == "INTO",
+            "DROP" | "ALTER" | "CREATE" | "TRUNCATE" => things.contains(&next.as_str()),
+            "TO" | "FROM" => next == "PROGRAM",
+            "INTO" => next == "OUTFILE" || next == "DUMPFILE",
+            _ => false,
+        },
+        _ => false,
+    };
+    let updates = || words.contains(&"UPDATE".to_owned()) && words.contains(&"SET".to_owned());
+    if words.windows(2).any(pair) || updates() {
+        return true;
+    }
+    // What nobody mistakes for a question is SQL, and then everything but reading counts.
+    !["query", "q"].contains(&key) && parse(text).map_or(begins, |parts| parts.changes())
 }
 
 fn rank(verb: &str) -> usize {

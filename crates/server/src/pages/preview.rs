@@ -16,7 +16,7 @@ pub(super) fn draw(preview: &Preview) -> Markup {
             @if let Some(cwd) = claimed_cwd { p.soft { "Folder, as the agent says: " code { (cwd) } } }
         },
         Preview::Sql { statement, kind, tables, filtered, statements } => html! {
-            @if !filtered { div.note.warn { "Rows are changed or deleted without a WHERE that means anything." } }
+            @if !filtered { div.note.warn { "A WHERE is missing or always true." } }
             pre { (statement) }
             dl {
                 dt { "Kind" } dd.exact { (kind) }

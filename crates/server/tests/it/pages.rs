@@ -261,6 +261,27 @@ fn what_an_agent_writes_stays_text_on_the_page() {
 }
 
 #[test]
+fn the_page_has_every_leaf_marks_claims_and_leads_to_the_request_in_the_dashboard() {
+    on_sqlite(async |server| {
+        let ann = Browser::sign_in(server, "ann", &["reviewer"]).await;
+        let arguments = json!({"command": "git pull || true", "description": "true", "timeout": null});
+        let body = json!({"kind": "action", "session": "s", "tool": "Bash", "arguments": arguments,
+            "context": {"cwd": "/srv/claimed"}});
+        let (path, record) = asked(server, body).await;
+        let page = ann.look(&path).await;
+        for part in ["/arguments/command", "/arguments/description", "/arguments/timeout", ">null<"] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+        assert!(page.contains("Folder, as the agent says: <code>/srv/claimed</code>"), "{page}");
+        let link = format!("href=\"/queue?r={}\"", record["id"].as_str().unwrap());
+        assert!(page.contains(&link), "{page}");
+        let keys = json!({"kind": "action", "session": "s", "tool": "x", "arguments": {"a": {"0": "x"}, "b": ["x"]}});
+        let page = ann.look(&asked(server, keys).await.0).await;
+        assert!(page.contains("/arguments/a/&quot;0&quot;") && page.contains("/arguments/b/0"), "{page}");
+    });
+}
+
+#[test]
 fn a_replacement_on_the_table_is_shown_as_what_a_yes_would_run() {
     on_sqlite(async |server| {
         let policy = "version = 1\n[needs.two]\npeople = 2\n[[rule]]\nname = \"all\"\neffect = \"hold\"\nneeds = \"two\"\n";

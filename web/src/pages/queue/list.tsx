@@ -12,6 +12,9 @@ import { TimeLeft } from "./time-left";
 
 const s = strings.queue;
 const ROW = 66;
+/** A row whose sentence has two lines, and how many letters one line has room for. */
+const TALL = 86;
+const LINE = 36;
 const HEAD = 36;
 
 export interface ListHandle {
@@ -48,7 +51,7 @@ export function QueueList({
   const virtual = useVirtualizer({
     count: items.length,
     getScrollElement: () => box.current,
-    estimateSize: (index) => (items[index]?.type === "group" ? HEAD : ROW),
+    estimateSize: (index) => heightOf(items[index]),
     getItemKey: (index) => items[index]?.key ?? index,
     overscan: 8,
   });
@@ -95,6 +98,7 @@ export function QueueList({
             position: place.index + 1,
             size: items.length,
             top: place.start,
+            height: place.size,
             current: item.key === cursor,
           };
           return item.type === "group" ? (
@@ -122,6 +126,7 @@ interface Frame {
   position: number;
   size: number;
   top: number;
+  height: number;
   current: boolean;
 }
 
@@ -160,21 +165,21 @@ const GroupHead = memo(function GroupHead({
   );
 });
 
-/** How much of the end of a sentence is always there. */
-const TAIL = 16;
+/** Longest sentence that fits a row of two lines; of a longer one the middle is left out. */
+const MOST = 80;
+const TAIL = 24;
 
-/** The sentence, cut in its middle where it is too long: its end has the file that is written, or the target. */
-function Effect({ text }: { text: string }) {
+/** What is not known stands at the beginning of a sentence, the file that is written or the target at its end. */
+function cut(text: string): string {
   const letters = [...text];
-  const head = letters.length > 2 * TAIL ? letters.slice(0, -TAIL).join("") : text;
-  return (
-    <span className={css.rowEffect} title={text}>
-      <span className={cx(css.effectHead, "verbatim")}>{head}</span>
-      {head === text ? null : (
-        <span className={cx(css.effectTail, "verbatim")}>{letters.slice(-TAIL).join("")}</span>
-      )}
-    </span>
-  );
+  if (letters.length <= MOST) return text;
+  return `${letters.slice(0, MOST - TAIL - 1).join("")}…${letters.slice(-TAIL).join("")}`;
+}
+
+/** How high a row is: a sentence that does not fit one line has two. */
+function heightOf(item: Item | undefined): number {
+  if (item?.type === "group") return HEAD;
+  return item && item.row.effect.length > LINE ? TALL : ROW;
 }
 
 /** Who decided, for a row that is no longer pending. */
@@ -190,6 +195,7 @@ const RowLine = memo(function RowLine({
   position,
   size,
   top,
+  height,
   current,
   checked,
   sending,
@@ -219,7 +225,7 @@ const RowLine = memo(function RowLine({
       data-id={row.id}
       data-state={row.state}
       className={cx(css.row, css[row.risk], current && css.current, (!open || sending) && css.dim)}
-      style={{ transform: `translateY(${top}px)` }}
+      style={{ transform: `translateY(${top}px)`, height }}
       onClick={(event) => {
         if (event.metaKey || event.ctrlKey || event.shiftKey) onCheck(row.id);
         else onPick(row.id);
@@ -236,7 +242,9 @@ const RowLine = memo(function RowLine({
         <span>{checked ? <Icon name="check" size={12} /> : null}</span>
       </span>
       <span className={css.rowMain}>
-        <Effect text={row.effect} />
+        <span className={cx(css.rowEffect, "verbatim")} title={row.effect}>
+          {cut(row.effect)}
+        </span>
         <span className={css.rowMeta}>
           <RiskMark risk={row.risk} word={false} />
           <span className={cx(css.clip, "verbatim")}>{row.agent}</span>

@@ -351,7 +351,7 @@ function Diff({ preview }: { preview: Extract<Preview, { type: "diff" }> }) {
         {(folded ? preview.lines.slice(0, DIFF_LINES) : preview.lines).map((line, index) => (
           <div key={index} className={LINE[line.op]}>
             <span className={css.sign} aria-hidden>
-              {line.op}
+              {line.op === "@" || line.op === "\\" ? "" : line.op}
             </span>
             <span className="visually-hidden">
               {line.op === "+" ? s.added : line.op === "-" ? s.removed : ""}

@@ -1,0 +1,291 @@
+//! One call: what is known of it by the name of its tool and the shape of its arguments, and what may be said of it.
+
+use placet_core::{Preview, WarningCode};
+use serde_json::{Map, Value};
+
+use super::{
+    args::{Args, Name},
+    diff, files, money, out, reader, shell,
+    shown::Claim,
+    sql,
+    text::{self, clip, quoted, sentence, value},
+};
+
+/// A call of which more is known than its name.
+enum Known<'a> {
+    Shell(shell::Shell<'a>),
+    Sql(sql::Sql<'a>),
+    Change(diff::Change<'a>),
+    Files(files::Files<'a>),
+    Money(money::Money<'a>),
+    Email(out::Email<'a>),
+    Message(out::Message<'a>),
+    Http(out::Http<'a>),
+}
+
+/// A call that was recognised.
+pub(super) struct Recognised<'a> {
+    tool: String,
+    known: Known<'a>,
+    /// Arguments that this does not account for.
+    unknown: Vec<&'a str>,
+    /// The values that its preview is to show whole.
+    claims: Vec<Claim>,
+}
+
+impl<'a> Recognised<'a> {
+    fn new(tool: &str, known: Known<'a>, args: Args<'a>) -> Self {
+        Self { tool: clip(tool, 60), known, unknown: args.unknown(), claims: args.claims }
+    }
+
+    /// What the call does, in one sentence. A verb stands only where tool and arguments are all known; what is not known
+    /// comes first, where no list cuts it off.
+    fn effect(&self) -> String {
+        let limit = match (self.unknown.as_slice(), self.known.opaque()) {
+            ([], None) => String::new(),
+            ([], Some(_)) => "unclear, cannot be taken apart: ".to_owned(),
+            (names, None) => format!("unclear ({}): ", text::names(names)),
+            (names, Some(_)) => format!("unclear ({}), cannot be taken apart: ", text::names(names)),
+        };
+        let does = if self.is_said() {
+            self.known.effect()
+        } else {
+            format!("call {}: {}", self.tool, self.known.facts())
+        };
+        sentence(&format!("{limit}{does}"))
+    }
+
+    /// Whether the verb may be said. What runs a text runs it whatever else it is told; everything else is done in a
+    /// way that an unknown argument may turn round.
+    fn is_said(&self) -> bool {
+        match &self.known {
+            Known::Shell(known) => known.is_sure(),
+            Known::Sql(known) => known.is_sure(),
+            Known::Change(_) => true,
+            Known::Files(_) | Known::Message(_) => self.unknown.is_empty(),
+            Known::Money(known) => known.is_sure() && self.unknown.is_empty(),
+            Known::Email(known) => known.is_sure() && self.unknown.is_empty(),
+            Known::Http(known) => known.is_sure() && self.unknown.is_empty(),
+        }
+    }
+
+    pub(super) fn preview(self, claimed: Option<&str>) -> (Preview, Vec<Claim>) {
+        let said = self.is_said();
+        let preview = match self.known {
+            Known::Shell(known) => known.preview(claimed.filter(|_| self.unknown.is_empty())),
+            Known::Sql(known) => known.preview(),
+            Known::Change(known) => known.preview(),
+            Known::Money(known) if said => known.preview(),
+            Known::Email(known) if said => known.preview(),
+            Known::Http(known) if said => known.preview(),
+            _ => Preview::Json,
+        };
+        (preview, self.claims)
+    }
+
+    /// What to look at twice in the call itself, each with the argument it is about.
+    pub(super) fn warnings(&self) -> Vec<(WarningCode, String, String)> {
+        let mut out = Vec::new();
+        match &self.known {
+            Known::Shell(known) => out.extend(known.opaque().map(|why| {
+                let text = format!("Only a person can say what this command line does: {why}.");
+                (WarningCode::OpaqueShell, known.key.to_owned(), text)
+            })),
+            Known::Sql(known) => {
+                out.extend(known.opaque().map(|why| {
+                    let text = format!("This SQL cannot be taken apart: {why}.");
+                    (WarningCode::Opaque, known.key.to_owned(), text)
+                }));
+                out.extend(known.rows().map(|rows| {
+                    (
+                        WarningCode::EveryRow,
+                        known.key.to_owned(),
+                        format!("Rows are changed or deleted, {rows}."),
+                    )
+                }));
+            }
+            Known::Change(known) => out.extend(known.opaque().map(|key| {
+                let text = "This patch cannot be taken apart: read the text itself.".to_owned();
+                (WarningCode::Opaque, key.to_owned(), text)
+            })),
+            _ => {}
+        }
+        out
+    }
+
+    /// How bad it is among the steps of a plan; less is worse.
+    fn rank(&self) -> u8 {
+        match &self.known {
+            Known::Shell(known) => known.rank().min(2),
+            Known::Sql(known) if known.opaque().is_some() || known.rank() < 9 => 0,
+            Known::Sql(known) => {
+                if known.changes() {
+                    1
+                } else {
+                    3
+                }
+            }
+            Known::Files(known) => u8::from(!known.deletes()),
+            Known::Money(_) => 0,
+            _ => 1,
+        }
+    }
+}
+
+/// Recognises a call by its tool's name and the shape of its arguments.
+pub(super) fn recognise<'a>(tool: &str, arguments: &'a Map<String, Value>) -> Option<Recognised<'a>> {
+    let name = Name::new(tool);
+    macro_rules! first {
+        ($($variant:ident: $kind:ty),+ $(,)?) => {
+            $({
+                let mut args = Args::new(arguments);
+                if let Some(known) = <$kind>::read(&name, &mut args) {
+                    return Some(Recognised::new(tool, Known::$variant(known), args));
+                }
+            })+
+        };
+    }
+    first!(
+        Shell: shell::Shell<'a>,
+        Sql: sql::Sql<'a>,
+        Change: diff::Change<'a>,
+        Files: files::Files<'a>,
+        Money: money::Money<'a>,
+        Email: out::Email<'a>,
+        Message: out::Message<'a>,
+        Http: out::Http<'a>,
+    );
+    // Last, so that nothing that is known by its name is taken for a payment.
+    let mut args = Args::new(arguments);
+    let money = money::Money::read_shape(&mut args)?;
+    Some(Recognised::new(tool, Known::Money(money), args))
+}
+
+impl Known<'_> {
+    fn effect(&self) -> String {
+        match self {
+            Self::Shell(known) => known.effect(),
+            Self::Sql(known) => known.effect(),
+            Self::Change(known) => known.effect(),
+            Self::Files(known) => known.effect(),
+            Self::Money(known) => known.effect(),
+            Self::Email(known) => known.effect(),
+            Self::Message(known) => known.effect(),
+            Self::Http(known) => known.effect(),
+        }
+    }
+
+    /// What it is about, without what is done to it.
+    fn facts(&self) -> String {
+        match self {
+            Self::Shell(known) => known.facts(),
+            Self::Sql(known) => known.facts(),
+            Self::Change(known) => known.facts(),
+            Self::Files(known) => known.facts(),
+            Self::Money(known) => known.facts(),
+            Self::Email(known) => known.facts(),
+            Self::Message(known) => known.facts(),
+            Self::Http(known) => known.facts(),
+        }
+    }
+
+    /// Something about it that cannot be taken apart.
+    fn opaque(&self) -> Option<()> {
+        match self {
+            Self::Shell(known) => known.opaque().map(drop),
+            Self::Sql(known) => known.opaque().map(drop),
+            Self::Change(known) => known.opaque().map(drop),
+            _ => None,
+        }
+    }
+}
+
+/// What a call does, in one sentence.
+pub(super) fn effect_of(tool: &str, arguments: &Map<String, Value>) -> String {
+    match recognise(tool, arguments) {
+        Some(call) => call.effect(),
+        None => sentence(&plain(&format!("Call {}", clip(tool, 100)), arguments)),
+    }
+}
+
+/// A call of which nothing is known but its name.
+fn plain(call: &str, arguments: &Map<String, Value>) -> String {
+    let mut each = arguments.iter();
+    match (each.next(), each.next()) {
+        (None, _) => format!("{call} without arguments"),
+        (Some((key, one)), None) => match one {
+            Value::String(text) => format!("{call} with {} {}", value(key, 30), quoted(&clip(text, 60))),
+            Value::Number(_) | Value::Bool(_) => format!("{call} with {} {one}", value(key, 30)),
+            _ => format!("{call} with 1 argument"),
+        },
+        _ => format!("{call} with {} arguments", arguments.len()),
+    }
+}
+
+/// What a step of a plan does. Its action is a tool, or words of the agent, which then stand in quotes.
+pub(super) fn effect_of_step(action: &str, arguments: Option<&Map<String, Value>>) -> String {
+    let none = Map::new();
+    let arguments = arguments.unwrap_or(&none);
+    if is_tool(action) {
+        effect_of(action, arguments)
+    } else {
+        sentence(&plain(&quoted(&clip(action, 100)), arguments))
+    }
+}
+
+/// How bad a step may be; less is worse.
+pub(super) fn step_rank(action: &str, arguments: Option<&Map<String, Value>>) -> u8 {
+    let name = Name::new(action);
+    let grave = [
+        "delete",
+        "drop",
+        "destroy",
+        "remove",
+        "purge",
+        "truncate",
+        "erase",
+        "wipe",
+        "terminate",
+        "kill",
+        "revoke",
+        "reset",
+        "overwrite",
+        "shutdown",
+        "disable",
+        "grant",
+        "pay",
+        "payment",
+        "transfer",
+        "refund",
+        "charge",
+        "deploy",
+        "force",
+        "publish",
+        "exec",
+        "execute",
+        "run",
+        "sudo",
+    ];
+    let none = Map::new();
+    let known = recognise(action, arguments.unwrap_or(&none)).map(|call| call.rank());
+    match known {
+        _ if name.has(&grave) => known.unwrap_or(0).min(1),
+        Some(rank) => rank,
+        None if !is_tool(action) => 1,
+        None if name.begins(reader::READERS) => 3,
+        None => 2,
+    }
+}
+
+/// Cuts a finished sentence.
+pub(super) fn clip_drawn(drawn: &str, most: usize) -> String {
+    if drawn.chars().count() <= most {
+        return drawn.to_owned();
+    }
+    drawn.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+pub(super) fn is_tool(name: &str) -> bool {
+    (1..=200).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_./:-".contains(&byte))
+}
