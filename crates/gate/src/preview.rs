@@ -102,9 +102,12 @@ pub(crate) fn effect(request: &Request) -> String {
             steps.sort_by_key(|(step, arguments)| step_rank(&step.action, *arguments));
             let said: Vec<String> = steps
                 .iter()
-                .map(|(step, arguments)| match is_tool(&step.action) {
-                    true => clip_drawn(&effect_of_step(&step.action, *arguments), 60),
-                    false => "a step in the agent's words".to_owned(),
+                .map(|(step, arguments)| {
+                    if is_tool(&step.action) {
+                        clip_drawn(&effect_of_step(&step.action, *arguments), 60)
+                    } else {
+                        "a step in the agent's words".to_owned()
+                    }
                 })
                 .collect();
             sentence(&if said.is_empty() { what } else { format!("{what}: {}", join(&said, "; ", 120)) })

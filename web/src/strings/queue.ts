@@ -196,6 +196,8 @@ export const queue = {
 
   // Plan
   plan: {
+    title: "Title",
+    estimate: "Estimated",
     step: (number: number) => `Step ${number}`,
     id: "named",
     optional: "optional",

@@ -43,9 +43,9 @@ impl<'a> Recognised<'a> {
     fn effect(&self) -> String {
         let limit = match (self.unknown.as_slice(), self.known.opaque()) {
             ([], None) => String::new(),
-            ([], Some(_)) => "unclear, cannot be taken apart: ".to_owned(),
+            ([], Some(())) => "unclear, cannot be taken apart: ".to_owned(),
             (names, None) => format!("unclear ({}): ", text::names(names)),
-            (names, Some(_)) => format!("unclear ({}), cannot be taken apart: ", text::names(names)),
+            (names, Some(())) => format!("unclear ({}), cannot be taken apart: ", text::names(names)),
         };
         let does = if self.is_said() {
             self.known.effect()

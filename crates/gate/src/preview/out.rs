@@ -102,7 +102,6 @@ impl<'a> Http<'a> {
             (Some(method), _) if method.len() <= 20 && method.bytes().all(|b| b.is_ascii_alphabetic()) => {
                 Some(method.to_owned())
             }
-            (Some(_), _) => None,
             (None, Some(named)) => Some(named.to_uppercase()),
             // What sends something without saying how is not known here.
             (None, None) if matches!(sends, Sends::Nothing) && name.one_of(GETS) => Some("GET".to_owned()),

@@ -117,7 +117,7 @@ impl<'a> Sql<'a> {
         let tables: Vec<&str> = parts.tables.iter().map(|(_, table)| table.as_str()).collect();
         let on =
             if tables.is_empty() { String::new() } else { format!(" on {}", list(tables.into_iter(), 70)) };
-        format!("{rows}{}{on}", self.labels(parts))
+        format!("{rows}{}{on}", parts.labels())
     }
 
     pub(super) fn effect(&self) -> String {
@@ -134,23 +134,6 @@ impl<'a> Sql<'a> {
         }
     }
 
-    /// Every kind of act once, the worst first, with how often it is there.
-    fn labels(&self, parts: &Parts) -> String {
-        let mut seen: Vec<(&str, usize)> = Vec::new();
-        for act in &parts.acts {
-            match seen.iter_mut().find(|(label, _)| *label == act.label) {
-                Some((_, times)) => *times = times.saturating_add(1),
-                None => seen.push((&act.label, 1)),
-            }
-        }
-        let one = |(label, times): &(&str, usize)| match times {
-            1 => (*label).to_owned(),
-            times => format!("{label} ({times})"),
-        };
-        let labels: Vec<String> = seen.iter().map(one).collect();
-        join(&labels, ", ", 90)
-    }
-
     pub(super) fn preview(&self) -> Preview {
         let Ok(parts) = &self.parts else { return Preview::Json };
         Preview::Sql {
@@ -164,6 +147,23 @@ impl<'a> Sql<'a> {
 }
 
 impl Parts {
+    /// Every kind of act once, the worst first, with how often it is there.
+    fn labels(&self) -> String {
+        let mut seen: Vec<(&str, usize)> = Vec::new();
+        for act in &self.acts {
+            match seen.iter_mut().find(|(label, _)| *label == act.label) {
+                Some((_, times)) => *times = times.saturating_add(1),
+                None => seen.push((&act.label, 1)),
+            }
+        }
+        let one = |(label, times): &(&str, usize)| match times {
+            1 => (*label).to_owned(),
+            times => format!("{label} ({times})"),
+        };
+        let labels: Vec<String> = seen.iter().map(one).collect();
+        join(&labels, ", ", 90)
+    }
+
     fn changes(&self) -> bool {
         self.acts.iter().any(|act| !READING.contains(&act.label.as_str()))
     }

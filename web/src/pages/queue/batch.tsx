@@ -166,7 +166,7 @@ export default function BatchDialog({
                     </div>
                     <h3 className="verbatim">{effectOf(record)}</h3>
                     {warnings.length > 0 ? <WarningList warnings={warnings} /> : null}
-                    <Runs record={record} />
+                    <Runs record={record} compact />
                   </section>
                 );
               })}

@@ -29,12 +29,15 @@ export function Runs({
   record,
   elsewhere = false,
   plan = true,
+  compact = false,
 }: {
   record: RequestRecord;
   /** Whether the values of a replacement are listed by the caller. */
   elsewhere?: boolean;
-  /** Whether steps are listed here, and not by the caller. */
+  /** Whether the plan is listed here, and not by the caller. */
   plan?: boolean;
+  /** Whether titles that say nothing new are left out: in a batch, where many stand below each other. */
+  compact?: boolean;
 }) {
   const display = record.display;
   const fields = display?.fields ?? [];
@@ -49,7 +52,7 @@ export function Runs({
     ({ pointer }) =>
       !pointer.startsWith("/input/options/") &&
       pointer !== "/default" &&
-      (plan || !pointer.startsWith("/steps/")),
+      (plan || !/^\/(steps|title|estimated_duration)(\/|$)/.test(pointer)),
   );
   const asked = leftOver(own, display.shown, warnings);
   const replaced =
@@ -62,11 +65,13 @@ export function Runs({
         );
   const strip = record.kind === "action" ? "/arguments" : "";
   const bare = preview.type === "json";
+  const others = bare ? s.section.arguments : s.section.otherArguments;
+  const title = base ? s.nowProposed : compact ? undefined : others;
   const drawn = !bare && (preview.type !== "plan" || plan);
   return (
     <>
       {drawn || options.length > 0 || suggestion ? (
-        <Section title={previewTitle(record, preview)}>
+        <Section title={compact ? undefined : previewTitle(record, preview)}>
           {drawn ? (
             <div className={css.drawn} data-preview={preview.type}>
               <PreviewBody preview={preview} />
@@ -94,7 +99,7 @@ export function Runs({
         </Section>
       ) : null}
       {asked.length > 0 ? (
-        <Section title={base ? s.nowProposed : bare ? s.section.arguments : s.section.otherArguments}>
+        <Section title={title}>
           <Fields fields={asked} strip={strip} />
         </Section>
       ) : null}

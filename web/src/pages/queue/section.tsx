@@ -13,13 +13,14 @@ export function Section({
   children,
   className,
 }: {
-  title: string;
+  /** None where what stands above says it already. */
+  title: string | undefined;
   children: ReactNode;
   className?: string;
 }) {
   return (
     <section className={cx(css.section, className)}>
-      <h3>{title}</h3>
+      {title === undefined ? null : <h3>{title}</h3>}
       {children}
     </section>
   );

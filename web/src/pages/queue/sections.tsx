@@ -47,6 +47,11 @@ export function Top({ record, onBack }: { record: RequestRecord; onBack?: () => 
 }
 
 export function Effect({ record }: { record: RequestRecord }) {
+  // The agent's name for its plan, and how long it says that it takes.
+  const named = [
+    [s.plan.title, shownText(record, "/title")],
+    [s.plan.estimate, shownText(record, "/estimated_duration")],
+  ].filter((one): one is [string, string] => one[1] !== null);
   return (
     <header>
       <h2 className={cx(css.effect, "verbatim")}>{effectOf(record)}</h2>
@@ -73,6 +78,11 @@ export function Effect({ record }: { record: RequestRecord }) {
         {record.state === "pending" ? (
           <span title={exact(record.created_at)}>{s.created(ago(record.created_at))}</span>
         ) : null}
+        {named.map(([name, text]) => (
+          <span key={name}>
+            {name} <b className="verbatim">{text}</b>
+          </span>
+        ))}
       </p>
     </header>
   );

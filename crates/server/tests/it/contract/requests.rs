@@ -211,6 +211,7 @@ fn a_reviewer_is_shown_the_exact_text_and_decides_on_its_digest() {
             "preview": {
               "type": "json"
             },
+            "shown": [],
             "warnings": [
               {
                 "code": "hidden_characters",
