@@ -10,8 +10,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     Entropy, EventRetention, Feed, GateError, coming, figures::FiguresTurn, hub, passwords::Passwords,
-    permit, policies::Policies, preview, simulate::ShadowSlot, timer, timer::Timer, verifying::Verifying,
-    waiters::Waiters, warnings::Warnings,
+    permit, policies::Policies, preview, simulate::ShadowSlot, timer, timer::Timer,
+    unknown_keys::UnknownKeys, verifying::Verifying, waiters::Waiters, warnings::Warnings,
 };
 
 /// What can be set.
@@ -84,6 +84,7 @@ pub struct Inner {
     pub(crate) verifying: Verifying,
     pub(crate) figures_turn: FiguresTurn,
     pub(crate) warnings: Warnings,
+    pub(crate) unknown_keys: UnknownKeys,
     // Every entry once, for the streams. Bounded: a stream that lags reads the database instead.
     pub(crate) news: broadcast::Sender<News>,
     // Who gets ready for answers that are being committed.
@@ -124,6 +125,7 @@ impl Gate {
             verifying: Verifying::default(),
             figures_turn: FiguresTurn::default(),
             warnings: Warnings::default(),
+            unknown_keys: UnknownKeys::default(),
             settings,
             timer: Timer::default(),
             news: broadcast::channel(STREAM_MEMORY).0,

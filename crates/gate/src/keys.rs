@@ -9,6 +9,17 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{Gate, GateError};
 
+/// What a node knows of a token by itself.
+#[derive(Debug)]
+pub enum KeyLook {
+    /// It works, and is theirs.
+    Known(Actor),
+    /// It was looked for in vain, and nothing changed since.
+    Unknown,
+    /// It may have been made on another node.
+    New,
+}
+
 /// A key to be made.
 #[derive(Debug, Clone)]
 pub struct NewKey {
@@ -46,11 +57,32 @@ impl Gate {
     /// Who this token belongs to, if it works. Another node's new keys are looked up.
     pub async fn authenticate(&self, token: &str) -> Result<Option<Actor>, GateError> {
         let secret = hashed(token);
-        if let Some(actor) = known(&self.store.directory(), &secret) {
-            return Ok(Some(actor));
+        match self.look_up(token) {
+            KeyLook::Known(actor) => return Ok(Some(actor)),
+            KeyLook::Unknown => return Ok(None),
+            KeyLook::New => {}
         }
-        let directory = self.store.refresh_directory().await?;
-        Ok(known(&directory, &secret))
+        let directory = self.unknown_keys.look(&self.store).await?;
+        let found = known(&directory, &secret);
+        if found.is_none() {
+            self.unknown_keys.remember(&directory, secret);
+        }
+        Ok(found)
+    }
+
+    /// What this node knows of a token without a look at the database.
+    pub fn look_up(&self, token: &str) -> KeyLook {
+        let (secret, directory) = (hashed(token), self.store.directory());
+        match known(&directory, &secret) {
+            Some(actor) => KeyLook::Known(actor),
+            None if self.unknown_keys.has(&directory, &secret) => KeyLook::Unknown,
+            None => KeyLook::New,
+        }
+    }
+
+    /// How often the database was looked at for keys that this node does not know.
+    pub fn key_looks(&self) -> u64 {
+        self.unknown_keys.looks()
     }
 
     /// Whether an actor's key or session still works, as far as this node knows. Commands check again at commit.

@@ -28,6 +28,7 @@ mod shape;
 mod simulate;
 mod submit;
 mod timer;
+mod unknown_keys;
 mod verifying;
 mod waiters;
 mod warnings;
@@ -45,7 +46,7 @@ pub use freezes::NewFreeze;
 pub use gate::{Gate, Settings};
 pub use grants::{GrantView, Remember, RememberScope};
 pub use history::{Happened, History, Similar};
-pub use keys::{MadeKey, NewKey, PersonSpec};
+pub use keys::{KeyLook, MadeKey, NewKey, PersonSpec};
 pub use notes::{NoteConflict, Notes};
 pub use permit::Claimed;
 pub use placet_store::{

@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use anyhow::Context as _;
 use placet_core::{AllOf, Limits, Needs, Seat};
-use placet_server::ListenAddress;
+use placet_server::{BadProxies, ListenAddress, Proxies};
 use serde::{Deserialize, Deserializer};
 use toml::{Table, Value};
 
@@ -35,6 +35,8 @@ pub(crate) struct Server {
     pub(crate) listen: ListenAddress,
     pub(crate) hosts: Vec<String>,
     pub(crate) behind_proxy: bool,
+    pub(crate) trusted_proxies: Vec<String>,
+    pub(crate) proxy_header: String,
     pub(crate) public_health: bool,
     #[serde(deserialize_with = "duration")]
     pub(crate) grace: Duration,
@@ -72,6 +74,7 @@ pub(crate) struct LimitsSection {
     pub(crate) requests_per_second: u32,
     pub(crate) pending_per_agent: u64,
     pub(crate) connections: usize,
+    pub(crate) connections_per_address: usize,
     pub(crate) waits: usize,
     pub(crate) waits_per_principal: usize,
     pub(crate) streams_per_principal: usize,
@@ -269,10 +272,19 @@ impl Config {
                 "doors.events.keep must be at least 1, and doors.events.body_max between 1024 and 67108864",
             ));
         }
+        self.proxies()?;
         if self.limits.connections == 0 || self.limits.pending_per_agent == 0 {
             return Err(usage("limits.connections and limits.pending_per_agent must be at least 1"));
         }
         Ok(())
+    }
+
+    /// Whose word is taken for whom they call.
+    pub(crate) fn proxies(&self) -> anyhow::Result<Proxies> {
+        let header = self.server.proxy_header.parse();
+        let header = header.map_err(|error: BadProxies| usage(format!("server.proxy_header: {error}")))?;
+        let networks = self.server.trusted_proxies.iter().map(String::as_str);
+        Proxies::new(networks, header).map_err(|error| usage(format!("server.trusted_proxies: {error}")))
     }
 
     /// What the gate needs to know.
@@ -411,6 +423,10 @@ mod tests {
             ("doors.events.body_max=1", "doors.events.body_max"),
             ("doors.events=1", "section"),
             ("sessions.absolute=1h", "sessions.absolute"),
+            ("server.trusted_proxies=10.0.0.1/8", "10.0.0.0/8"),
+            ("server.trusted_proxies=proxy.example.com", "server.trusted_proxies"),
+            ("server.trusted_proxies=0.0.0.0/0", "every caller"),
+            ("server.proxy_header=via", "server.proxy_header"),
             ("server.listen=placet.example.com:4000", "placet.example.com:4000"),
         ] {
             let error = set(&[pair]).unwrap_err();

@@ -175,7 +175,7 @@ async fn launch(
     if gate.store().lost().is_none() {
         prepare(&gate, config, bootstrap, policy.as_ref()).await?;
     }
-    let settings = Settings { upstreams, ..settings(config, dev, address) };
+    let settings = Settings { upstreams, proxies: config.proxies()?, ..settings(config, dev, address) };
     let state = State::new(gate.clone(), settings, metrics());
     let (tasks, cancel) = (TaskTracker::new(), CancellationToken::new());
     if let Some(policy) = policy {
@@ -197,6 +197,7 @@ async fn launch(
     }
     let limits = ListenLimits {
         connections: config.limits.connections,
+        connections_per_address: Some(config.limits.connections_per_address).filter(|each| *each > 0),
         header_timeout: config.limits.header_timeout,
         ..ListenLimits::default()
     };

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use placet_core::{Actor, Auth, Role};
-use placet_gate::Idempotency;
+use placet_gate::{Idempotency, KeyLook};
 use placet_ledger::{
     canonical,
     ijson::{self, Limits},
@@ -69,11 +69,19 @@ pub(crate) async fn authenticate(parts: &Parts, state: &State) -> Result<Actor, 
     let Some((_, token)) = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")) else {
         return Err(Problem::unauthorized("expected `Authorization: Bearer plk_…`"));
     };
-    let actor = state
-        .gate
-        .authenticate(token.trim())
-        .await
-        .map_err(|error| Problem::gate(error, state.gate.now()))?;
+    let token = token.trim();
+    let actor = match state.gate.look_up(token) {
+        KeyLook::Known(actor) => Some(actor),
+        KeyLook::Unknown => None,
+        KeyLook::New if !state.unknown_keys.allows(peer.map(|peer| peer.0.ip())) => {
+            let detail = "too many unknown keys from this address: wait a little";
+            return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail).retry_after(1));
+        }
+        KeyLook::New => {
+            let found = state.gate.authenticate(token).await;
+            found.map_err(|error| Problem::gate(error, state.gate.now()))?
+        }
+    };
     actor.ok_or_else(|| Problem::unauthorized("the key is unknown or was revoked"))
 }
 

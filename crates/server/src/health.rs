@@ -81,7 +81,7 @@ pub(crate) async fn readyz(
         epoch,
         code,
         reason,
-        warnings: state.gate.warnings(),
+        warnings: state.warnings(),
     };
     Ok(json(if ready.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, &ready))
 }

@@ -11,6 +11,7 @@ use std::{
 };
 
 use axum::{Router, body::Body};
+use http::{HeaderMap, header};
 use hyper::{Request, Version, body::Incoming};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -29,8 +30,9 @@ use crate::{
     Listeners, State,
     guard::Peer,
     later::Answer,
+    shares::Shares,
     state::router,
-    unsent::{AnswerBody, Budget, Budgets, Counted, Unread},
+    unsent::{AnswerBody, Budget, Counted, Unread},
     write_deadline::{StreamExecutor, until_nothing_moves},
 };
 
@@ -39,6 +41,9 @@ use crate::{
 pub struct ListenLimits {
     /// How many at once.
     pub connections: usize,
+    /// How many of them one address may have; a quarter if nothing is said. Loopback may have three quarters, and trusted
+    /// proxies all.
+    pub connections_per_address: Option<usize>,
     /// How long the head of a request may take, and how long a connection may idle.
     pub header_timeout: Duration,
     /// How long a reader may leave us unable to write.
@@ -53,6 +58,7 @@ impl Default for ListenLimits {
     fn default() -> Self {
         Self {
             connections: 16_384,
+            connections_per_address: None,
             header_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(30),
             // The least that RFC 9113 recommends.
@@ -87,6 +93,7 @@ pub async fn run(
     let mut listeners = listeners.into();
     let router = router(&state);
     let connections = Arc::new(Semaphore::new(limits.connections));
+    let shares = Shares::new(limits.connections, limits.connections_per_address);
     let (graceful, tasks, cut) = (GracefulShutdown::new(), TaskTracker::new(), CancellationToken::new());
     let builder = Arc::new(builder(&limits));
     tokio::pin!(shutdown);
@@ -111,6 +118,11 @@ pub async fn run(
                 continue;
             }
         };
+        let share = shares.take(peer.ip());
+        if share.is_none() && !state.settings.proxies.trusts(peer.ip()) {
+            metrics::counter!("placet_connections_refused_total").increment(1);
+            continue;
+        }
         let _ = stream.set_nodelay(true);
         let io = TokioIo::new(Patient::new(stream, &limits));
         let cut = cut.child_token();
@@ -118,7 +130,7 @@ pub async fn run(
             router: router.clone(),
             peer,
             unsent: Arc::new(Budget::new(limits.unsent_per_connection)),
-            budgets: state.unsent.clone(),
+            state: state.clone(),
             h2: Once::new(),
             // The watcher of a connection ends with it.
             watcher: Watcher { patience: limits.write_timeout, cut: cut.clone(), tasks: tasks.clone() },
@@ -132,7 +144,7 @@ pub async fn run(
                 () = cut.cancelled() => {}
             }
             cut.cancel();
-            drop(seat);
+            drop((seat, share));
         });
     }
     drop(listeners);
@@ -175,7 +187,7 @@ struct Calls {
     peer: SocketAddr,
     // Answers on this connection that wait to be read.
     unsent: Arc<Budget>,
-    budgets: Arc<Budgets>,
+    state: State,
     h2: Once,
     watcher: Watcher,
 }
@@ -203,6 +215,24 @@ impl Watcher {
     }
 }
 
+impl Calls {
+    /// Who calls: the other end of the connection, or whoever a trusted proxy says.
+    fn client(&self, headers: &HeaderMap) -> SocketAddr {
+        let proxies = &self.state.settings.proxies;
+        let forwarded = headers.contains_key("x-forwarded-for") || headers.contains_key(header::FORWARDED);
+        if !forwarded {
+            return self.peer;
+        }
+        if !proxies.trusts(self.peer.ip()) {
+            self.state.unlisted_proxy.get_or_init(|| {
+                tracing::warn!(address = %self.peer.ip(), "a header of proxies is ignored: server.trusted_proxies does not list this address");
+                self.peer.ip()
+            });
+        }
+        SocketAddr::new(proxies.client(self.peer, headers), self.peer.port())
+    }
+}
+
 impl hyper::service::Service<Request<Incoming>> for Calls {
     type Response = http::Response<AnswerBody>;
     type Error = Unread;
@@ -212,11 +242,12 @@ impl hyper::service::Service<Request<Incoming>> for Calls {
         if request.version() == Version::HTTP_2 {
             self.h2.call_once(|| self.watcher.watch(self.unsent.clone()));
         }
+        let client = self.client(request.headers());
         let method = request.method().clone();
         let mut request = request.map(Body::new);
-        request.extensions_mut().insert(Peer(self.peer));
+        request.extensions_mut().insert(Peer(client));
         let answer = Answer::Routing(Box::pin(self.router.clone().oneshot(request)));
-        Counted::new(answer, self.unsent.clone(), self.budgets.clone(), self.peer.ip(), &method)
+        Counted::new(answer, self.unsent.clone(), self.state.unsent.clone(), client.ip(), &method)
     }
 }
 

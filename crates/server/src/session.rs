@@ -7,10 +7,11 @@ use std::sync::{Arc, OnceLock};
 
 use axum::{extract::FromRequestParts, http::request::Parts};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use placet_core::AdminRefusal;
 pub(crate) use placet_gate::SignedIn;
-use placet_gate::{Gate, OpenedSession};
+use placet_gate::{Gate, GateError, OpenedSession};
 
-use crate::{State, guard::Peer, problem::Problem};
+use crate::{State, guard::Peer, problem::Problem, sign_ins::Try};
 
 /// The name of the cookie. The prefix makes browsers refuse it from other hosts, other paths and without `Secure`.
 const COOKIE: &str = "__Host-placet";
@@ -189,7 +190,7 @@ fn is_loopback(authority: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// Signs in with name and password. Not more often than a person would.
+/// Signs in with name and password. Wrong ones make the next ones slower.
 pub(crate) async fn with_password(
     parts: &Parts,
     state: &State,
@@ -197,39 +198,35 @@ pub(crate) async fn with_password(
     password: &str,
 ) -> Result<OpenedSession, Problem> {
     check_sign_in(parts)?;
-    limited(state.sign_ins.peer(peer(parts)))?;
-    limited(state.sign_ins.name(name))?;
+    let begun = state.sign_ins.begin(peer(parts), name).await?;
     let opened = state.gate.sign_in_with_password(name, password, user_agent(&parts.headers)).await;
+    looked_at(begun, &opened);
     opened.map_err(|error| Problem::gate(error, state.gate.now()))
 }
 
 /// Signs in with a one-time link.
 pub(crate) async fn with_link(parts: &Parts, state: &State, token: &str) -> Result<OpenedSession, Problem> {
     check_sign_in(parts)?;
-    limited(state.sign_ins.peer(peer(parts)))?;
+    // Links are too long to be guessed, so wrong passwords of others do not slow them down.
     let opened = state.gate.sign_in_with_link(token, user_agent(&parts.headers)).await;
     opened.map_err(|error| Problem::gate(error, state.gate.now()))
 }
 
-fn peer(parts: &Parts) -> Option<std::net::IpAddr> {
+/// Tells a try what came of it.
+pub(crate) fn looked_at<T>(begun: Try<'_>, outcome: &Result<T, GateError>) {
+    match outcome {
+        Ok(_) => begun.succeeded(),
+        Err(GateError::Admin(AdminRefusal::BadCredentials)) => {}
+        Err(_) => begun.forgive(),
+    }
+}
+
+pub(crate) fn peer(parts: &Parts) -> Option<std::net::IpAddr> {
     parts.extensions.get::<Peer>().map(|peer| peer.0.ip())
 }
 
 fn user_agent(headers: &HeaderMap) -> &str {
     headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default()
-}
-
-/// Refuses a try that comes too soon after others.
-pub(crate) fn limited(wait: Option<u32>) -> Result<(), Problem> {
-    match wait {
-        None => Ok(()),
-        Some(seconds) => Err(Problem::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            "rate_limited",
-            "too many tries to sign in: wait a little",
-        )
-        .retry_after(seconds)),
-    }
 }
 
 /// The person of a session, for calls that keys cannot make.

@@ -1,6 +1,10 @@
 //! What every handler shares, and the router that ties routes to their documentation.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    net::IpAddr,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use axum::{Router, middleware};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -10,11 +14,12 @@ use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Desk, EventsDoor, Hosts, Upstream,
+    Desk, EventsDoor, Hosts, Proxies, Upstream,
     doors::{a2a, events::EventStreams},
     guard,
-    limits::{RateLimit, SignInLimits},
+    limits::{RateLimit, UnknownKeyLimit},
     openapi,
+    sign_ins::SignIns,
     unsent::Budgets,
 };
 
@@ -23,6 +28,8 @@ use crate::{
 pub struct Settings {
     /// Names under which this server may be called.
     pub hosts: Hosts,
+    /// Whose word is taken for whom they call.
+    pub proxies: Proxies,
     /// Calls a second per principal; zero for no limit.
     pub requests_per_second: u32,
     /// Longest wait of one call.
@@ -66,6 +73,8 @@ pub struct Timing {
     pub push_timeout: Duration,
     /// How often every open task of an agent behind us is looked at.
     pub task_look: Duration,
+    /// How long the first try to sign in waits after too many wrong ones; later ones wait up to 32 times as long.
+    pub sign_in_step: Duration,
     /// How often a stream makes sure that its task of an agent behind us is still read by somebody.
     pub follow_check: Duration,
 }
@@ -77,6 +86,7 @@ impl Default for Timing {
             push_look: Duration::from_secs(1),
             push_timeout: Duration::from_secs(10),
             task_look: Duration::from_secs(20),
+            sign_in_step: Duration::from_millis(250),
             follow_check: Duration::from_secs(3),
         }
     }
@@ -86,6 +96,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             hosts: Hosts::loopback(),
+            proxies: Proxies::default(),
             requests_per_second: 200,
             wait_max: Duration::from_mins(1),
             body_timeout: Duration::from_secs(10),
@@ -115,7 +126,10 @@ pub struct Inner {
     pub(crate) gate: Gate,
     pub(crate) settings: Settings,
     pub(crate) rate: RateLimit,
-    pub(crate) sign_ins: SignInLimits,
+    pub(crate) sign_ins: SignIns,
+    pub(crate) unknown_keys: UnknownKeyLimit,
+    // The first address that sent a header of proxies without being one that is trusted.
+    pub(crate) unlisted_proxy: OnceLock<IpAddr>,
     // Answers that wait to be read.
     pub(crate) unsent: Arc<Budgets>,
     pub(crate) metrics: Option<PrometheusHandle>,
@@ -157,13 +171,16 @@ impl State {
         let proxy = a2a::Proxy::new(&settings.upstreams).expect("addresses of agents are checked before");
         let push = a2a::Push::new(&settings.push);
         let rate = RateLimit::new(settings.requests_per_second);
+        let sign_ins = SignIns::new(settings.timing.sign_in_step);
         let unsent = Arc::new(Budgets::new(settings.unsent_per_principal));
         let streams = crate::v1::StreamSeats::new(settings.streams_per_principal);
         Self(Arc::new(Inner {
             gate,
             settings,
             rate,
-            sign_ins: SignInLimits::new(),
+            sign_ins,
+            unknown_keys: UnknownKeyLimit::new(),
+            unlisted_proxy: OnceLock::new(),
             unsent,
             metrics,
             tasks: TaskTracker::new(),
@@ -187,6 +204,18 @@ impl State {
     /// How many bytes of answers wait to be read, of all principals together.
     pub fn unsent(&self) -> usize {
         self.unsent.unsent()
+    }
+
+    /// What the operator should mend although everything works.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.gate.warnings();
+        warnings.extend(self.unlisted_proxy.get().map(|address| {
+            format!(
+                "calls with a header of proxies come from {address}, which `server.trusted_proxies` does not list: \
+                 the header is ignored, and everybody behind that proxy counts as one address"
+            )
+        }));
+        warnings
     }
 
     /// First stage of shutdown: waits end with the record as it stands, streams end, nothing new is accepted.
@@ -213,6 +242,7 @@ impl State {
                 () = tokio::time::sleep(Duration::from_secs(5)) => {
                     self.rate.tidy();
                     self.sign_ins.tidy();
+                    self.unknown_keys.tidy();
                     self.unsent.tidy();
                     // Histograms are folded here; nobody may be scraping them.
                     if let Some(metrics) = &self.metrics {

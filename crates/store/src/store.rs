@@ -290,6 +290,11 @@ impl Store {
         self.shared.directory.borrow().1.clone()
     }
 
+    /// Whether no other process can write here: the embedded database has one server.
+    pub fn is_alone(&self) -> bool {
+        self.poll.is_none()
+    }
+
     /// Looks whether another node changed keys or people, and takes the change over.
     pub async fn refresh_directory(&self) -> Result<Arc<Directory>, StoreError> {
         let known = self.shared.directory.borrow().0;

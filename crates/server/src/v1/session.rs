@@ -248,8 +248,9 @@ pub(crate) async fn set_password(
     sent: Sent<NewPassword, Person>,
 ) -> Result<Response, Problem> {
     let (Person(signed_in), NewPassword { current, new }) = (sent.who, sent.body);
-    session::limited(state.sign_ins.name(&signed_in.name))?;
+    let begun = state.sign_ins.begin(session::peer(&sent.parts), &signed_in.name).await?;
     let set = state.gate.set_password(&signed_in, current.as_deref(), &new).await;
+    session::looked_at(begun, &set);
     set.map_err(|error| {
         let problem = refuse(&state, error);
         // The session works: 401 would say that it does not.

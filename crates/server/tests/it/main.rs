@@ -5,6 +5,7 @@
 mod a2a;
 mod a2a_proxy;
 mod again;
+mod availability;
 mod bad_calls;
 mod bad_json;
 mod closing;
