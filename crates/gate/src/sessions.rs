@@ -202,6 +202,11 @@ impl Gate {
         self.open(SignIn::Password { name: name.to_owned(), hash }, user_agent).await
     }
 
+    /// Whether this node knows a link, which may be over all the same.
+    pub fn knows_link(&self, token: &str) -> bool {
+        self.store.directory().by_link.contains_key(&hashed(token))
+    }
+
     /// How many passwords were compared since the start. A name that cannot sign in counts too: it must take as long.
     pub fn passwords_compared(&self) -> u64 {
         self.passwords.compared()

@@ -389,6 +389,9 @@ pub(crate) struct RestoreArgs {
     /// The backup
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    /// End every key of the backup; a new key for an admin is printed
+    #[arg(long)]
+    pub(crate) revoke_keys: bool,
     #[command(flatten)]
     pub(crate) place: Place,
     /// Folder outside the database for what was acknowledged, as the server is told

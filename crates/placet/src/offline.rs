@@ -1,5 +1,7 @@
 //! What works on the database itself: first keys, verification, backup and restore.
 
+mod standing;
+
 use std::{
     io::BufRead as _,
     path::{Path, PathBuf},
@@ -13,6 +15,7 @@ use placet_gate::{Gate, Settings, SystemClock, SystemEntropy};
 use placet_ledger::Chain;
 use placet_store::{Location, Options, Progress, Store, StoreError, Verified, VerifyError};
 use serde_json::{json, value::RawValue};
+use standing::Standing;
 
 use crate::{
     cli::{BackupArgs, Global, KeyNewArgs, LedgerVerifyArgs, PersonPlaceArgs, Place, RestoreArgs},
@@ -332,18 +335,22 @@ pub(crate) async fn restore(args: RestoreArgs) -> anyhow::Result<ExitCode> {
     let report =
         placet_store::restore(&args.file, &location, Arc::new(SystemClock::new()), progress(args.json))
             .await?;
+    let standing = Standing::after(&report, location.clone(), args.revoke_keys).await?;
     if let Some(state) = &state {
         placet_store::begin_memory(&location, state).await?;
     }
     if args.json {
-        output::line(&json_line(&json!({
+        let mut said = json!({
             "epoch": report.epoch, "closed": report.closed, "entries": report.verified.entries, "requests": report.verified.requests,
-        })))?;
+        });
+        standing.add_to(&mut said);
+        output::line(&json_line(&said))?;
     } else {
         output::line(&format!(
             "restored {} requests into the new epoch {}; {} that were still open are now cancelled, revoked or unknown",
             report.verified.requests, report.epoch, report.closed,
         ))?;
+        standing.say()?;
     }
     Ok(ExitCode::SUCCESS)
 }

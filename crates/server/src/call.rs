@@ -1,5 +1,7 @@
 //! One call: who makes it, what its strict JSON body says, and its idempotency key.
 
+use std::net::IpAddr;
+
 use axum::{
     body::Body,
     extract::{FromRequest, FromRequestParts, Path, Query},
@@ -73,16 +75,22 @@ pub(crate) async fn authenticate(parts: &Parts, state: &State) -> Result<Actor, 
     let actor = match state.gate.look_up(token) {
         KeyLook::Known(actor) => Some(actor),
         KeyLook::Unknown => None,
-        KeyLook::New if !state.unknown_keys.allows(peer.map(|peer| peer.0.ip())) => {
-            let detail = "too many unknown keys from this address: wait a little";
-            return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail).retry_after(1));
-        }
         KeyLook::New => {
+            unknown(state, peer.map(|peer| peer.0.ip()))?;
             let found = state.gate.authenticate(token).await;
             found.map_err(|error| Problem::gate(error, state.gate.now()))?
         }
     };
     actor.ok_or_else(|| Problem::unauthorized("the key is unknown or was revoked"))
+}
+
+/// Refuses a credential that this node does not know if its address showed too many of those.
+pub(crate) fn unknown(state: &State, peer: Option<IpAddr>) -> Result<(), Problem> {
+    if state.unknown_keys.allows(peer) {
+        return Ok(());
+    }
+    let detail = "too many unknown keys or links from this address: wait a little";
+    Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail).retry_after(1))
 }
 
 /// From this machine itself, not through a proxy on it.

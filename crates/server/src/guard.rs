@@ -1,6 +1,9 @@
 //! The wall in front of every route: who may call us by which name, from which page, and what every answer says.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use axum::{
     extract::{MatchedPath, Request, State as AxumState},
@@ -55,7 +58,7 @@ pub(crate) fn host_of(authority: &str) -> &str {
     authority.rsplit_once(':').map_or(authority, |(host, _)| host)
 }
 
-/// Where a connection comes from.
+/// Who calls, as far as the connection and trusted proxies say.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
@@ -68,6 +71,7 @@ pub(crate) async fn guard(AxumState(state): AxumState<State>, mut request: Reque
     }
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
+    let from = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
     let mut response = match allowed(&state, request.uri(), request.headers()) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
@@ -75,16 +79,15 @@ pub(crate) async fn guard(AxumState(state): AxumState<State>, mut request: Reque
     match later::take(&mut response) {
         Some(pending) => later::later(async move {
             let response = pending.await;
-            seal(&state, &method, route.as_ref(), renewal.as_ref(), start, response)
+            seal(&state, (&method, route.as_ref(), from), renewal.as_ref(), start, response)
         }),
-        None => seal(&state, &method, route.as_ref(), renewal.as_ref(), start, response),
+        None => seal(&state, (&method, route.as_ref(), from), renewal.as_ref(), start, response),
     }
 }
 
 fn seal(
     state: &State,
-    method: &Method,
-    route: Option<&MatchedPath>,
+    (method, route, from): (&Method, Option<&MatchedPath>, Option<IpAddr>),
     renewal: Option<&Renewal>,
     start: Instant,
     mut response: Response,
@@ -100,19 +103,21 @@ fn seal(
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     // The pattern, never the address itself: ids are not secrets, but they are not labels either.
-    record(method.as_str(), route.map_or("none", MatchedPath::as_str), &response, start.elapsed());
+    let route = route.map_or("none", MatchedPath::as_str);
+    record((method.as_str(), route, from), &response, start.elapsed());
     response
 }
 
-fn record(method: &str, route: &str, response: &Response, took: Duration) {
+fn record((method, route, from): (&str, &str, Option<IpAddr>), response: &Response, took: Duration) {
+    let from = from.map(tracing::field::display);
     let status = response.status();
     let code = response.extensions().get::<ProblemCode>().map_or("", |code| code.0);
     metrics::counter!("placet_http_requests_total", "route" => route.to_owned(), "status" => status.as_str().to_owned()).increment(1);
     metrics::histogram!("placet_http_seconds", "route" => route.to_owned()).record(took.as_secs_f64());
     if status.is_server_error() {
-        tracing::warn!(method, route, status = status.as_u16(), code, ?took, "call failed");
+        tracing::warn!(method, route, from, status = status.as_u16(), code, ?took, "call failed");
     } else {
-        tracing::debug!(method, route, status = status.as_u16(), code, ?took, "call");
+        tracing::debug!(method, route, from, status = status.as_u16(), code, ?took, "call");
     }
 }
 

@@ -207,7 +207,11 @@ pub(crate) async fn with_password(
 /// Signs in with a one-time link.
 pub(crate) async fn with_link(parts: &Parts, state: &State, token: &str) -> Result<OpenedSession, Problem> {
     check_sign_in(parts)?;
-    // Links are too long to be guessed, so wrong passwords of others do not slow them down.
+    // Links are too long to be guessed, so wrong passwords of others do not slow them down. One that this node does not
+    // know costs a look at the database, as an unknown key does.
+    if !state.gate.knows_link(token) {
+        crate::call::unknown(state, peer(parts))?;
+    }
     let opened = state.gate.sign_in_with_link(token, user_agent(&parts.headers)).await;
     opened.map_err(|error| Problem::gate(error, state.gate.now()))
 }

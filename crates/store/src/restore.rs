@@ -1,8 +1,8 @@
 //! Backup to one portable file, and restore from it into a new epoch, so that no old permit lives twice.
 
-use std::{path::Path, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use rusqlite::{Connection, types::Value};
+use rusqlite::{Connection, OptionalExtension as _, types::Value};
 
 use crate::{
     Clock, Location, StoreError, Timeline,
@@ -25,6 +25,10 @@ pub struct RestoreReport {
     pub epoch: String,
     /// Requests that were still open and are now cancelled, revoked or unknown.
     pub closed: usize,
+    /// When the last entry of the backup was written: what changed later is undone.
+    pub as_of: Option<String>,
+    /// When each person, or one of their keys, was last changed.
+    pub people: BTreeMap<String, String>,
 }
 
 /// What a column holds.
@@ -357,7 +361,21 @@ pub async fn restore(
             begin_epoch(&mut backend, Began::Restored).await?
         }
     };
-    Ok(RestoreReport { verified, epoch, closed })
+    let (as_of, people) = dates(file)?;
+    Ok(RestoreReport { verified, epoch, closed, as_of, people })
+}
+
+/// How old a backup is, and when it last heard of each person.
+fn dates(file: &Path) -> Result<(Option<String>, BTreeMap<String, String>), StoreError> {
+    let connection = sqlite::open_read_only(file)?;
+    let last = "SELECT json_extract(entry, '$.at') FROM ledger ORDER BY seq DESC LIMIT 1";
+    let as_of = connection.query_row(last, [], |row| row.get(0)).optional()?;
+    let mut find = connection.prepare(
+        "SELECT json_extract(entry, '$.data.name'), max(json_extract(entry, '$.at')) FROM ledger
+         WHERE entry LIKE '%\"type\":\"person.put\"%' OR entry LIKE '%\"type\":\"key.created\"%' GROUP BY 1",
+    )?;
+    let people = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok((as_of, people.collect::<Result<_, _>>()?))
 }
 
 /// Begins a new epoch; says its name and how many requests it closed.

@@ -14,5 +14,6 @@ mod owner;
 mod policy;
 mod program;
 mod recover;
+mod restoring;
 mod shipped;
 mod sign_in;

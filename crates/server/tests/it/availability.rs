@@ -136,6 +136,21 @@ fn unknown_keys_of_one_address_are_limited_and_known_ones_are_not() {
                 }
             }
             assert_problem(&refused.expect("two thousand are too many"), 429, "rate_limited", None);
+            // So are links that nobody made; those that somebody did work.
+            let admin = server.admin();
+            admin.put("/v1/people/ann", json!({"roles": ["reviewer"], "teams": []})).await.expect(200);
+            let link = admin.post("/v1/people/ann/link", json!({})).await.expect(201);
+            let token = link["url"].as_str().and_then(|url| url.strip_prefix("/sign-in/")).expect("a link");
+            let mut limited = false;
+            for n in 0..2_000 {
+                let wrong = json!({"token": format!("nobody-{n}")});
+                limited |= server.nobody().post("/v1/session/link", wrong).await.status == 429;
+                if limited {
+                    break;
+                }
+            }
+            assert!(limited, "two thousand are too many");
+            server.nobody().post("/v1/session/link", json!({ "token": token })).await.expect(200);
             bot.post("/v1/requests", action()).await.expect(201);
         },
     );
