@@ -33,8 +33,8 @@ impl Standing {
         revoke_keys: bool,
     ) -> anyhow::Result<Self> {
         let clock = Arc::new(SystemClock::new());
-        let store = Arc::new(Store::open(Options::new(location, clock.clone())).await?);
-        let gate = Gate::start(store, clock, Arc::new(SystemEntropy), Settings::default()).await?;
+        let store = Arc::new(Store::open(Options::new(location, clock)).await?);
+        let gate = Gate::start(store, Arc::new(SystemEntropy), Settings::default()).await?;
         let standing = Self::read(&gate, report, revoke_keys).await;
         gate.close().await;
         standing
