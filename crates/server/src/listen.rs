@@ -118,8 +118,7 @@ impl ListenAddress {
     /// Listens there.
     pub async fn bind(self) -> Result<Listeners, ListenError> {
         let (bound, other) =
-            bind_all(self, async |address| TcpListener::bind(address).await, |bound| bound.local_addr())
-                .await?;
+            bind_all(self, async |address| TcpListener::bind(address).await, TcpListener::local_addr).await?;
         Ok(Listeners { bound, other, turn: 0 })
     }
 }

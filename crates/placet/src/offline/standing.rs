@@ -97,7 +97,9 @@ impl Standing {
         output::line(&paint(STRONG, "\nPeople:"))?;
         for (name, person, changed) in &self.people {
             let roles: Vec<String> = person.roles.iter().map(ToString::to_string).collect();
-            let teams: String = person.teams.iter().map(|team| format!(", team {}", safe(team))).collect();
+            let teams: Vec<String> =
+                person.teams.iter().map(|team| format!(", team {}", safe(team))).collect();
+            let teams = teams.concat();
             let changed =
                 changed.as_deref().map_or_else(String::new, |at| format!(", last changed {}", safe(at)));
             output::line(&format!("  {}: {}{teams}{changed}", safe(name), roles.join(", ")))?;
