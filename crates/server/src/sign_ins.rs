@@ -228,8 +228,8 @@ mod tests {
 
     const STEP: Duration = Duration::from_millis(250);
 
-    fn at(last: u8) -> Option<IpAddr> {
-        Some(IpAddr::from([203, 0, 113, last]))
+    fn at(last: u8) -> IpAddr {
+        IpAddr::from([203, 0, 113, last])
     }
 
     /// Tries, with a clock of their own.
@@ -244,8 +244,8 @@ mod tests {
         }
 
         /// How many steps a try waits.
-        fn waits(&mut self, peer: Option<IpAddr>, name: &str, right: bool) -> u32 {
-            let (begun, wait) = self.sign_ins.enter(peer, name, self.now).expect("a seat");
+        fn waits(&mut self, peer: IpAddr, name: &str, right: bool) -> u32 {
+            let (begun, wait) = self.sign_ins.enter(Some(peer), name, self.now).expect("a seat");
             self.now += wait;
             if right {
                 begun.succeed(self.now);
@@ -294,7 +294,7 @@ mod tests {
         let mut place = Place::new();
         assert!((0..100).all(|_| place.waits(at(1), "ann", true) == 0));
         for _ in 0..100 {
-            let (begun, wait) = place.sign_ins.enter(at(2), "ben", place.now).expect("a seat");
+            let (begun, wait) = place.sign_ins.enter(Some(at(2)), "ben", place.now).expect("a seat");
             assert_eq!(wait, Duration::ZERO, "what was not looked at costs nothing either");
             begun.take_back(place.now);
         }
@@ -303,7 +303,8 @@ mod tests {
     #[test]
     fn only_so_many_tries_are_under_way_and_a_name_cannot_take_the_seats_of_others() {
         let place = Place::new();
-        let enter = |peer, name: &str| place.sign_ins.enter(peer, name, place.now).map(|(begun, _)| begun);
+        let enter =
+            |peer, name: &str| place.sign_ins.enter(Some(peer), name, place.now).map(|(begun, _)| begun);
         let mut held: Vec<_> = (0..PAIR_SEATS).map(|_| enter(at(1), "ann").expect("a seat")).collect();
         assert!(enter(at(1), "ann").is_err());
         drop(enter(at(1), "ben").expect("another name has its own"));
@@ -319,7 +320,7 @@ mod tests {
     fn what_is_remembered_is_bounded() {
         let mut place = Place::new();
         for index in 0..REMEMBERED + 100 {
-            let peer = Some(IpAddr::from(u32::try_from(index).unwrap().to_be_bytes()));
+            let peer = IpAddr::from(u32::try_from(index).unwrap().to_be_bytes());
             place.waits(peer, &format!("n{index}"), false);
             place.waits(peer, "ann", true);
         }
