@@ -33,7 +33,7 @@ test("a reviewer stops everything, nothing is approved meanwhile, everybody sees
   await stop.getByRole("button", { name: "Stop everything" }).click();
   const line = (page) => page.getByTestId("frozen");
   await line(bob.page).waitFor();
-  const words = await line(bob.page).innerText();
+  const words = await line(bob.page).textContent();
   assert.match(words, /Everything is frozen\..*By bob:.*<b>something<\/b> is wrong/s);
   assert.match(words, /An admin can lift it/);
   assert.equal(await line(bob.page).getByRole("button").count(), 0, "not for a reviewer");

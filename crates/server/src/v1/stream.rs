@@ -74,7 +74,7 @@ async fn produce(state: State, actor: Actor, mut position: Position, send: Chunk
                 }
                 Err(GateError::Closing) => return,
                 Err(GateError::Store(placet_gate::StoreError::HistoryLost(_))) => {
-                    let _ = send.try_send(Bytes::from_static(HISTORY_LOST.as_bytes()));
+                    send.try_send(Bytes::from_static(HISTORY_LOST.as_bytes()));
                     return;
                 }
                 Err(error) => {
