@@ -149,6 +149,12 @@ impl Client {
         self.send::<Value>(&call).await.map(drop)
     }
 
+    /// Says that keys, people and policy were looked at after a restore or a recovery.
+    pub async fn confirm_restore(&self) -> Result<(), Error> {
+        let call = Call::post(self.at("/v1/restore/confirm"), &json!({}), None)?;
+        self.send::<Value>(&call).await.map(drop)
+    }
+
     /// The people, as the server describes them.
     pub async fn people(&self) -> Result<Value, Error> {
         self.send(&Call::get(self.at("/v1/people"))).await

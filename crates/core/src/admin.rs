@@ -81,6 +81,8 @@ pub enum AdminCommand {
         /// Which.
         id: FreezeId,
     },
+    /// Say that keys, people and policy were looked at after a restore.
+    ConfirmRestore,
     /// Make a link with which a person signs in once.
     CreateLink {
         /// Who.
@@ -252,6 +254,9 @@ pub enum AdminEvent {
         /// Which.
         id: FreezeId,
     },
+    /// Somebody looked at keys, people and policy after a restore or a recovery.
+    #[serde(rename = "restore.confirmed")]
+    RestoreConfirmed {},
     /// A one-time link was made; the one before it stops working.
     #[serde(rename = "link.created")]
     LinkCreated {
@@ -314,6 +319,7 @@ impl AdminEvent {
             Self::GrantRevoked { .. } => "grant.revoked",
             Self::FreezeSet { .. } => "freeze.set",
             Self::FreezeLifted { .. } => "freeze.lifted",
+            Self::RestoreConfirmed {} => "restore.confirmed",
             Self::LinkCreated { .. } => "link.created",
             Self::SessionOpened { .. } => "session.opened",
             Self::SessionEnded { .. } => "session.ended",
@@ -387,6 +393,9 @@ pub enum AdminRefusal {
     /// Freezes are held in memory and therefore bounded.
     #[error("there are {0} freezes, which is the limit: lift some")]
     TooManyFreezes(usize),
+    /// No restore waits for a look.
+    #[error("there is nothing to confirm: nothing was restored, or somebody confirmed it before")]
+    NothingToConfirm,
     /// There is no such standing yes.
     #[error("no such standing approval")]
     NoGrant,
@@ -506,6 +515,10 @@ impl Directory {
                 }
                 Ok(AdminEvent::GrantRevoked { id: *id })
             }
+            AdminCommand::ConfirmRestore => match self.unconfirmed {
+                Some(_) => Ok(AdminEvent::RestoreConfirmed {}),
+                None => Err(AdminRefusal::NothingToConfirm),
+            },
             AdminCommand::Freeze { freeze } => {
                 self.may_freeze(freeze)?;
                 Ok(AdminEvent::FreezeSet { freeze: Box::new(Freeze { at: now, ..(**freeze).clone() }) })
@@ -613,8 +626,10 @@ impl Directory {
                 self.keep_grants(|grant| grant.expires_at > *from);
                 self.forget_sign_ins();
             }
+            AdminEvent::RestoreConfirmed {} => self.unconfirmed = None,
             // What was said in advance was said to another life of this database, and who signed in did so there.
             AdminEvent::Restored { .. } | AdminEvent::Recovered { .. } => {
+                self.unconfirmed = Some(at);
                 self.keep_grants(|_| false);
                 self.forget_sign_ins();
             }

@@ -71,6 +71,8 @@ pub struct Directory {
     pub voided: BTreeMap<Voided, Time>,
     /// What is stopped.
     pub freezes: BTreeMap<FreezeId, Arc<Freeze>>,
+    /// When a restore or a recovery undid changes that nobody has looked at since.
+    pub unconfirmed: Option<Time>,
     /// Which key a secret's SHA-256 belongs to.
     pub by_secret: HashMap<[u8; 32], KeyId>,
     /// The policy in force, by hash. None until one was put: the built-in one is in force then.

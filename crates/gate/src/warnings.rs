@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use placet_core::Directory;
+use placet_core::{Actor, AdminCommand, Directory, Role, Time};
 
-use crate::Gate;
+use crate::{Gate, GateError};
 
 /// What was found in a directory, kept until there is another one.
 #[derive(Debug, Default)]
@@ -14,8 +14,16 @@ impl Gate {
     /// One sentence for each thing, with what to do about it.
     pub fn warnings(&self) -> Vec<String> {
         let mut all = self.store.warnings();
-        all.extend(self.warnings.of(&self.store.directory()));
+        let directory = self.store.directory();
+        all.extend(directory.unconfirmed.map(undone));
+        all.extend(self.warnings.of(&directory));
         all
+    }
+
+    /// Says that somebody looked at keys, people and policy after a restore or a recovery.
+    pub async fn confirm_restore(&self, actor: &Actor) -> Result<(), GateError> {
+        let actor = &*self.acting(actor, &[Role::Admin])?;
+        self.admin(actor, AdminCommand::ConfirmRestore, None).await.map(drop)
     }
 }
 
@@ -32,6 +40,13 @@ impl Warnings {
             }
         }
     }
+}
+
+fn undone(at: Time) -> String {
+    format!(
+        "keys that were revoked and policies that were tightened after the backup may be back since {at}: look at keys, \
+         people and policy, then say so with `placet doctor --confirm-restore`"
+    )
 }
 
 fn sentence(names: &[&str]) -> String {

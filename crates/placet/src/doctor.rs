@@ -58,6 +58,11 @@ pub(crate) async fn run(args: &DoctorArgs, global: &Global) -> anyhow::Result<Ex
     let url = global.url.clone().filter(|url| !url.is_empty()).unwrap_or_else(|| DEFAULT_URL.to_owned());
     let outage = args.give_up.map_or(OUTAGE, |sooner| sooner.min(OUTAGE));
     let client = Client::new(&url, token.trim())?.with_outage_budget(outage);
+    if args.confirm_restore {
+        client.confirm_restore().await?;
+        output::line("confirmed; the ledger says by whom")?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let agents = args.agent.map_or_else(|| Agent::ALL.to_vec(), |agent| vec![agent]);
 
     let mut checks = Vec::new();

@@ -90,6 +90,7 @@ pub(crate) fn routes() -> OpenApiRouter<State> {
         .routes(routes!(v1::policy::version))
         .routes(routes!(v1::freeze::create, v1::freeze::list))
         .routes(routes!(v1::freeze::lift))
+        .routes(routes!(v1::ledger::confirm_restore))
         .routes(routes!(v1::grants::list))
         .routes(routes!(v1::grants::revoke))
         .routes(routes!(health::healthz))

@@ -198,6 +198,7 @@ impl Problem {
             AdminRefusal::TooManyGrants(_) => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_grants", detail)
             }
+            AdminRefusal::NothingToConfirm => Self::new(StatusCode::CONFLICT, "nothing_to_confirm", detail),
             AdminRefusal::ClockBehind => Self::new(StatusCode::SERVICE_UNAVAILABLE, "clock_behind", detail),
             AdminRefusal::BadReason(_) => Self::unprocessable("invalid", "/reason", detail),
             AdminRefusal::TooManyFreezes(_) => {

@@ -50,6 +50,8 @@ pub(crate) struct SignIns {
     /// What was stopped, and what goes on.
     pub(crate) frozen: Vec<Arc<Freeze>>,
     pub(crate) lifted: Vec<FreezeId>,
+    /// Whether a restore waits for a look now, where that changed.
+    pub(crate) unconfirmed: Option<Option<Time>>,
 }
 
 impl SignIns {
@@ -65,8 +67,10 @@ impl SignIns {
             forgotten,
             frozen,
             lifted,
+            unconfirmed,
         } = self;
         ended.is_empty()
+            && unconfirmed.is_none()
             && frozen.is_empty()
             && lifted.is_empty()
             && voided.is_empty()
@@ -91,6 +95,9 @@ impl SignIns {
         let new = after.freezes.iter().filter(|(id, _)| !before.freezes.contains_key(id));
         self.frozen.extend(new.map(|(_, freeze)| freeze.clone()));
         self.lifted.extend(before.freezes.keys().filter(|id| !after.freezes.contains_key(id)));
+        if before.unconfirmed != after.unconfirmed {
+            self.unconfirmed = Some(after.unconfirmed);
+        }
     }
 
     /// Takes over what a command that went ahead brought along and the ledger must not know.
@@ -169,6 +176,15 @@ pub(crate) fn attach_freezes(
     Ok(())
 }
 
+/// Puts the reminder of a restore into the directory.
+pub(crate) fn attach_unconfirmed(
+    directory: &mut Directory,
+    row: Option<String>,
+) -> Result<(), crate::StoreError> {
+    directory.unconfirmed = row.map(|at| crate::rows::parse(&at)).transpose()?;
+    Ok(())
+}
+
 /// Puts sessions, links and passwords into the directory.
 pub(crate) fn attach(
     directory: &mut Directory,
@@ -196,5 +212,7 @@ pub(crate) const LINKS: &str = "SELECT name, token, expires_at FROM links";
 pub(crate) const PASSWORDS: &str = "SELECT name, hash FROM passwords";
 /// Credentials that count no more.
 pub(crate) const VOIDED: &str = "SELECT kind, name, at FROM voided";
+/// When a restore was that waits for a look.
+pub(crate) const UNCONFIRMED: &str = "SELECT value FROM meta WHERE name = 'unconfirmed'";
 /// What is stopped.
 pub(crate) const FROZEN: &str = "SELECT data FROM freezes";

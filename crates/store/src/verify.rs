@@ -306,6 +306,8 @@ impl Rebuilt {
         if readers.head().await?.head.seq > upto {
             return Ok(requests);
         }
+        // A reminder, which databases of earlier formats do not have.
+        (directory.unconfirmed, self.directory.unconfirmed) = (None, None);
         directory.by_secret.clear();
         directory.grant_keys.clear();
         directory.by_link.clear();

@@ -99,6 +99,7 @@ fn every_event_has_its_name_on_the_wire() {
         (AdminEvent::Opened {}, "ledger.opened"),
         (AdminEvent::Restored { from: "e1".to_owned() }, "ledger.restored"),
         (AdminEvent::Recovered { from: "e1".to_owned(), acknowledged: Some(7) }, "ledger.recovered"),
+        (AdminEvent::RestoreConfirmed {}, "restore.confirmed"),
         (AdminEvent::ClockAccepted { from: Time::from_micros(1) }, "clock.accepted"),
         (AdminEvent::KeyCreated { id: id(1), role: Role::Admin, name: name(), owner: None }, "key.created"),
         (AdminEvent::KeyRevoked { id: id(1), voids: true }, "key.revoked"),

@@ -149,6 +149,9 @@ pub(crate) struct DoctorArgs {
     /// File with the agent's key, instead of PLACET_TOKEN
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Say that keys, people and policy were looked at after a restore; needs an admin's key
+    #[arg(long)]
+    pub(crate) confirm_restore: bool,
     /// Give a server that is not there up sooner than usual; never later
     #[arg(long, value_parser = duration, value_name = "DURATION", hide = true)]
     pub(crate) give_up: Option<Duration>,

@@ -165,3 +165,17 @@ pub(crate) async fn verify(
     let kind = [(header::CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"))];
     Ok((kind, Body::from_stream(lines)).into_response())
 }
+
+/// Say that keys, people and policy were looked at after a restore or a recovery: `/readyz` and `placet doctor` remind until
+/// then.
+#[utoipa::path(post, path = "/v1/restore/confirm", operation_id = "confirm_restore", tag = "admin", responses(
+    (status = 204, description = "confirmed, and in the ledger"),
+    (status = 409, description = "nothing_to_confirm", body = ProblemDocument),
+))]
+pub(crate) async fn confirm_restore(
+    AxumState(state): AxumState<State>,
+    Caller(actor): Caller,
+) -> Result<Response, Problem> {
+    state.gate.confirm_restore(&actor).await.map_err(|error| refuse(&state, error))?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}

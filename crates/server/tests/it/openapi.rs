@@ -127,6 +127,7 @@ fn the_document_is_openapi_3_1_and_names_every_call() {
         "POST /v1/requests/{id}/reassign",
         "POST /v1/requests/{id}/resolve",
         "POST /v1/requests/{id}/revoke",
+        "POST /v1/restore/confirm",
         "POST /v1/session",
         "POST /v1/session/link",
         "PUT /v1/people/{name}",

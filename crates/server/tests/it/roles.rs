@@ -54,6 +54,7 @@ fn rule(operation: &Operation) -> (&'static str, Value, u16) {
         // Without the headers of an upgrade.
         "GET /v1/ws" => ("arud", json!(null), 400),
         "POST /v1/keys" => ("d", json!({"role": "auditor", "name": "new"}), 201),
+        "POST /v1/restore/confirm" => ("d", json!(null), 409),
         "POST /v1/people" => ("d", json!({"name": "new", "roles": ["auditor"]}), 201),
         "PUT /v1/people/{name}" => ("d", json!({"roles": ["auditor"]}), 200),
         "GET /v1/keys" | "GET /v1/people" => ("d", json!(null), 200),

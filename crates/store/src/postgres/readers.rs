@@ -24,7 +24,7 @@ use crate::{
     policies,
     read::{Between, Bind, groups_sql, list_sql, page},
     rows::{self, bytes32, int, parse, uint},
-    sessions::{self, FROZEN, LINKS, PASSWORDS, SESSIONS, VOIDED},
+    sessions::{self, FROZEN, LINKS, PASSWORDS, SESSIONS, UNCONFIRMED, VOIDED},
     tail::News,
     verify::TableRow,
 };
@@ -147,9 +147,10 @@ impl PostgresReaders {
             since(SIGN_IN, PASSWORDS),
             since(CREDENTIALS, VOIDED),
             since(FREEZES, FROZEN),
+            UNCONFIRMED,
         ];
         let statements = statements.map(|sql| typed(&client, sql, vec![])).into();
-        let [heads, rows @ ..]: [Vec<Row>; 10] = snapshot(&client, statements).await?;
+        let [heads, rows @ ..]: [Vec<Row>; 11] = snapshot(&client, statements).await?;
         Ok((session::head(one(&heads)?)?.principals_seq, directory(&rows)?))
     }
 
@@ -492,12 +493,12 @@ fn stored(row: &Row) -> Result<StoredSession, StoreError> {
 }
 
 /// What the directory is read with, in the order of [`directory`].
-pub(super) const DIRECTORY: [&str; 9] =
-    [PRINCIPALS, KEYS, POLICY_IN_FORCE, GRANTS, SESSIONS, LINKS, PASSWORDS, VOIDED, FROZEN];
+pub(super) const DIRECTORY: [&str; 10] =
+    [PRINCIPALS, KEYS, POLICY_IN_FORCE, GRANTS, SESSIONS, LINKS, PASSWORDS, VOIDED, FROZEN, UNCONFIRMED];
 
 /// The directory from the rows of [`DIRECTORY`].
-pub(super) fn directory(rows: &[Vec<Row>; 9]) -> Result<Directory, StoreError> {
-    let [principals, keys, policy, grants, signed_in, links, passwords, voided, frozen] = rows;
+pub(super) fn directory(rows: &[Vec<Row>; 10]) -> Result<Directory, StoreError> {
+    let [principals, keys, policy, grants, signed_in, links, passwords, voided, frozen, unconfirmed] = rows;
     let principals = principals.iter().map(|row| Ok((read(row, 0)?, read(row, 1)?, read(row, 2)?)));
     let keys = keys.iter().map(|row| {
         let key = Key {
@@ -529,5 +530,7 @@ pub(super) fn directory(rows: &[Vec<Row>; 9]) -> Result<Directory, StoreError> {
     sessions::attach_voided(&mut directory, voided.collect::<Result<Vec<_>, StoreError>>()?)?;
     let frozen = frozen.iter().map(|row| read(row, 0));
     sessions::attach_freezes(&mut directory, frozen.collect::<Result<Vec<_>, StoreError>>()?)?;
+    let unconfirmed = unconfirmed.first().map(|row| read(row, 0)).transpose()?;
+    sessions::attach_unconfirmed(&mut directory, unconfirmed)?;
     Ok(directory)
 }

@@ -104,6 +104,8 @@ statements! {
                  SET count = CASE WHEN trust.at <= $4 THEN 0 ELSE trust.count END + 1, at = excluded.at, seq = excluded.seq
                  WHERE $5 > trust.seq";
     take_trust = "UPDATE trust SET count = greatest(count - 1, 0) WHERE digest = $1";
+    cut_unconfirmed = "DELETE FROM meta WHERE name = 'unconfirmed'";
+    put_unconfirmed = "INSERT INTO meta (name, value) VALUES ('unconfirmed', $1)";
     cut_freezes = "DELETE FROM freezes WHERE id = ANY ($1)";
     put_freeze = "INSERT INTO freezes (id, data) VALUES ($1, $2)";
     cut_voided = "DELETE FROM voided WHERE kind = $1 AND name = $2";
@@ -447,6 +449,12 @@ impl Statements {
         }
         if !rows.gone_passwords.is_empty() {
             all.push(send!(client, &self.cut_passwords, rows.gone_passwords));
+        }
+        if let Some(unconfirmed) = rows.unconfirmed {
+            all.push(send!(client, &self.cut_unconfirmed,));
+            if let Some(at) = unconfirmed {
+                all.push(send!(client, &self.put_unconfirmed, at.to_string()));
+            }
         }
         if !rows.lifted.is_empty() {
             let ids: Vec<String> = rows.lifted.iter().map(ToString::to_string).collect();

@@ -561,6 +561,9 @@ pub(super) fn directory(db: &Connection) -> Result<Directory, StoreError> {
         let frozen = find.query_map([], |row| row.get(0))?.collect::<Result<Vec<_>, _>>()?;
         sessions::attach_freezes(&mut directory, frozen)?;
     }
+    let mut find = db.prepare_cached(sessions::UNCONFIRMED)?;
+    let unconfirmed = find.query_row([], |row| row.get(0)).optional()?;
+    sessions::attach_unconfirmed(&mut directory, unconfirmed)?;
     Ok(directory)
 }
 

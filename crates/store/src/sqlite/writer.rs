@@ -347,6 +347,13 @@ impl SqliteWriter {
         for id in &rows.lifted {
             db.prepare_cached("DELETE FROM freezes WHERE id = ?1")?.execute([id.to_string()])?;
         }
+        if let Some(unconfirmed) = rows.unconfirmed {
+            db.prepare_cached("DELETE FROM meta WHERE name = 'unconfirmed'")?.execute([])?;
+            if let Some(at) = unconfirmed {
+                db.prepare_cached("INSERT INTO meta (name, value) VALUES ('unconfirmed', ?1)")?
+                    .execute([at.to_string()])?;
+            }
+        }
         for freeze in &rows.frozen {
             db.prepare_cached("INSERT INTO freezes (id, data) VALUES (?1, ?2)")?
                 .execute(params![freeze.id.to_string(), serde_json::to_string(&**freeze)?])?;
