@@ -11,6 +11,7 @@ pub mod figures;
 pub mod fill;
 pub mod list;
 pub mod on_postgres;
+pub mod pairs;
 pub mod parked;
 pub mod paused;
 pub mod posts;

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use clap::{Parser, Subcommand};
 use placet_bench::baseline::bare::{self, Mode};
+use placet_bench::load::pairs;
 use placet_bench::load::rows::{Bench, Part, Peers, Sizes};
 use placet_bench::node::{default_bin, print, say};
 use placet_bench::report::Report;
@@ -45,6 +46,12 @@ struct Args {
     /// A running community gateway to compare the approvals door with, such as http://127.0.0.1:8000.
     #[arg(long, value_name = "URL", value_parser = peer)]
     approvals_peer: Option<SocketAddr>,
+    /// Another build of `placet`, older as a rule: measures both in turns, and nothing else.
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
+    /// How many pairs then.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=999))]
+    pairs: u64,
     /// Tiny counts: checks that every row can be measured, judges no target.
     #[arg(long)]
     short: bool,
@@ -92,6 +99,20 @@ async fn run(args: Args) -> Result<ExitCode> {
         postgres: std::env::var("PLACET_BENCH_POSTGRES").ok().filter(|url| !url.is_empty()),
         peers: Peers { events: args.events_peer, approvals: args.approvals_peer },
     };
+    if let Some(old) = &args.against {
+        let rows =
+            pairs::compare(old, &bench.bin, &bench.dir, bench.sizes.pace, usize::try_from(args.pairs)?);
+        let rows = rows.await?;
+        if let Some(parent) = args.out.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        std::fs::write(
+            &args.out,
+            serde_json::to_vec_pretty(&json!({"machine": machine(&bench), "pairs": rows}))?,
+        )?;
+        print(pairs::table(&rows));
+        return Ok(ExitCode::SUCCESS);
+    }
     if args.only.contains(&Part::Postgres) && bench.postgres.is_none() {
         bail!(
             "--only postgres needs PLACET_BENCH_POSTGRES, the URL of a cluster in which databases may be made"
