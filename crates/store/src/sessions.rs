@@ -50,8 +50,20 @@ pub(crate) struct SignIns {
     /// What was stopped, and what goes on.
     pub(crate) frozen: Vec<Arc<Freeze>>,
     pub(crate) lifted: Vec<FreezeId>,
-    /// Whether a restore waits for a look now, where that changed.
-    pub(crate) unconfirmed: Option<Option<Time>>,
+    /// What became of the reminder of a restore.
+    pub(crate) reminder: Reminder,
+}
+
+/// The reminder that a restore undid changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Reminder {
+    /// As it was.
+    #[default]
+    Unchanged,
+    /// Of a restore at this time.
+    Since(Time),
+    /// Somebody looked.
+    Gone,
 }
 
 impl SignIns {
@@ -67,10 +79,10 @@ impl SignIns {
             forgotten,
             frozen,
             lifted,
-            unconfirmed,
+            reminder,
         } = self;
         ended.is_empty()
-            && unconfirmed.is_none()
+            && *reminder == Reminder::Unchanged
             && frozen.is_empty()
             && lifted.is_empty()
             && voided.is_empty()
@@ -96,7 +108,7 @@ impl SignIns {
         self.frozen.extend(new.map(|(_, freeze)| freeze.clone()));
         self.lifted.extend(before.freezes.keys().filter(|id| !after.freezes.contains_key(id)));
         if before.unconfirmed != after.unconfirmed {
-            self.unconfirmed = Some(after.unconfirmed);
+            self.reminder = after.unconfirmed.map_or(Reminder::Gone, Reminder::Since);
         }
     }
 

@@ -24,7 +24,7 @@ fn call(server: &Program, method: &str, path: &str, key: &str, body: &Value) -> 
     (status, serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {text}")))
 }
 
-fn ready(server: &Program) -> (u16, Value) {
+pub(crate) fn ready(server: &Program) -> (u16, Value) {
     call(server, "GET", "/readyz", "", &json!({}))
 }
 

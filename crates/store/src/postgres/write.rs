@@ -12,7 +12,7 @@ use crate::{
     backend::Changes,
     policies::{TrustChange, idle_before},
     rows::{AnswerRow, int},
-    sessions::voided_columns,
+    sessions::{Reminder, voided_columns},
 };
 
 /// Prepares every statement in one round trip.
@@ -450,9 +450,9 @@ impl Statements {
         if !rows.gone_passwords.is_empty() {
             all.push(send!(client, &self.cut_passwords, rows.gone_passwords));
         }
-        if let Some(unconfirmed) = rows.unconfirmed {
+        if rows.reminder != Reminder::Unchanged {
             all.push(send!(client, &self.cut_unconfirmed,));
-            if let Some(at) = unconfirmed {
+            if let Reminder::Since(at) = rows.reminder {
                 all.push(send!(client, &self.put_unconfirmed, at.to_string()));
             }
         }

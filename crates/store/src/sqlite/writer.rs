@@ -14,7 +14,7 @@ use crate::{
     policies::{PolicyRow, TrustChange, TrustRow, idle_before},
     rows::{AnswerRow, bytes32, int, parse, uint},
     sabotage::planted,
-    sessions::{NewLink, NewSession, voided_columns},
+    sessions::{NewLink, NewSession, Reminder, voided_columns},
 };
 
 /// The one writer.
@@ -347,9 +347,9 @@ impl SqliteWriter {
         for id in &rows.lifted {
             db.prepare_cached("DELETE FROM freezes WHERE id = ?1")?.execute([id.to_string()])?;
         }
-        if let Some(unconfirmed) = rows.unconfirmed {
+        if rows.reminder != Reminder::Unchanged {
             db.prepare_cached("DELETE FROM meta WHERE name = 'unconfirmed'")?.execute([])?;
-            if let Some(at) = unconfirmed {
+            if let Reminder::Since(at) = rows.reminder {
                 db.prepare_cached("INSERT INTO meta (name, value) VALUES ('unconfirmed', ?1)")?
                     .execute([at.to_string()])?;
             }

@@ -309,6 +309,7 @@ fn health_says_what_an_answer_is_worth() {
         ready["epoch"] = json!("[epoch]");
         shape!(ready, @r#"
         {
+          "code": null,
           "database": "sqlite",
           "durability": "WAL, synchronous=FULL: survives a crash and a power cut",
           "epoch": "[epoch]",
