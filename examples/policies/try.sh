@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Plays a payment through payments.toml on a server of its own: one passes, one is refused, one takes two people; then
-# asks what a looser policy would have done.
+# Plays payments through payments.toml on a server of its own: one passes, one is refused, one takes one person, one takes
+# two of them in their own browsers; then asks what a looser policy would have done.
 #
 #   ./try.sh              with `placet` in PATH, or PLACET_BIN=target/debug/placet ./try.sh
 set -euo pipefail
@@ -34,12 +34,17 @@ echo "--- policy alone answers these:"
 ask --tool bank/balance --args '{}'
 ask --tool bank/transfer --args '{"amount":10,"to":"elsewhere"}'
 
-echo "--- this one waits for finance and board:"
-id=$(ask --json --tool bank/transfer --args '{"amount":9000,"to":"DE02120300000000202051"}' | sed -n 's/^  "id": "\(req_[^"]*\)",*$/\1/p')
+pay() { ask --json --tool bank/transfer --args "{\"amount\":$1,\"to\":\"DE02120300000000202051\"}" | sed -n 's/^  "id": "\(req_[^"]*\)",*$/\1/p'; }
+echo "--- this one waits for finance:"
+PLACET_TOKEN=$ann "$placet" approve "$(pay 3000)" | grep approved && echo "somebody of finance agreed, and it is approved"
+
+echo "--- this one waits for finance and board, with a step-up: a key and a terminal cannot give that, so they say where"
+id=$(pay 9000)
 PLACET_TOKEN=$ann "$placet" policy explain "$id"
-code=$(PLACET_TOKEN=$ann "$placet" show "$id" | sed -n 's/^ *step-up code *//p')
-PLACET_TOKEN=$ann "$placet" approve "$id" --code "$code"
-PLACET_TOKEN=$bob "$placet" approve "$id" --code "$code" | grep approved && echo "two people agreed, and it is approved"
+for who in "$ann" "$bob"; do
+  if PLACET_TOKEN=$who "$placet" approve "$id"; then echo "a terminal gave a step-up" >&2; exit 1; fi
+done
+PLACET_TOKEN=$bob "$placet" deny "$id" --reason "not today" | grep denied && echo "a no needs no step-up"
 
 echo "--- what would a looser policy have done?"
 sed 's/above = 5000/above = 50000/' "$work/policy.toml" >"$work/looser.toml"

@@ -1,6 +1,6 @@
 //! What a reviewer does: list, decide, take back, hand over, settle.
 
-use placet_core::{DecisionWord, Digest, Record, ReportStatus, RequestId, Risk, State, StepDecision, StepUp};
+use placet_core::{DecisionWord, Digest, Record, ReportStatus, RequestId, Risk, State, StepDecision};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -23,8 +23,6 @@ pub struct Decide {
     #[serde(skip_serializing_if = "Option::is_none")]
     remember: Option<Remember>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    step_up: Option<StepUp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     display: Option<Digest>,
 }
 
@@ -41,7 +39,6 @@ impl Decide {
             answer: None,
             steps: None,
             remember: None,
-            step_up: None,
             display: None,
         }
     }
@@ -82,13 +79,6 @@ impl Decide {
     #[must_use]
     pub fn with_remember(mut self, remember: Remember) -> Self {
         self.remember = Some(remember);
-        self
-    }
-
-    /// Adds the short code from the detail view, where a step-up is needed.
-    #[must_use]
-    pub fn with_code(mut self, code: impl Into<String>) -> Self {
-        self.step_up = Some(StepUp { code: code.into() });
         self
     }
 

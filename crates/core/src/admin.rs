@@ -104,6 +104,8 @@ pub enum AdminCommand {
         lives: Duration,
         /// What the browser says of itself. Stored, never ledgered.
         user_agent: String,
+        /// The key that it proves its calls with.
+        key: Box<BrowserKey>,
     },
     /// Sign out, or end a session from elsewhere.
     EndSession {
@@ -125,6 +127,15 @@ pub enum AdminCommand {
         /// The session that goes on.
         keep: Option<SessionId>,
     },
+}
+
+/// A key that a browser made and cannot give away: a point of P-256, and its thumbprint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrowserKey {
+    /// Both coordinates, 32 bytes each. Stored, never ledgered.
+    pub point: [u8; 64],
+    /// The thumbprint (RFC 7638), which the ledger keeps.
+    pub thumbprint: String,
 }
 
 /// What a person shows to sign in.
@@ -276,6 +287,9 @@ pub enum AdminEvent {
         via: Via,
         /// When it ends at the latest.
         expires_at: Time,
+        /// The thumbprint of the key that the browser proves its calls with.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bound: Option<String>,
     },
     /// A session is over.
     #[serde(rename = "session.ended")]

@@ -33,8 +33,10 @@ pub enum Auth {
     Open,
     /// A bearer token.
     Token,
-    /// A session in the dashboard.
+    /// A session in the dashboard, or a password that was said with the call.
     Session,
+    /// A session whose browser proved the call with a key that it cannot give away.
+    Bound,
     /// A bearer token or session, and the short code bound to the digest.
     Code,
 }

@@ -90,7 +90,7 @@ fn check(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
 fn proved(needs: &Needs, auth: Auth) -> bool {
     match needs.step_up.as_deref() {
         None => true,
-        Some("code") => auth >= Auth::Code,
+        Some("code") => auth == Auth::Code,
         Some(_) => false,
     }
 }

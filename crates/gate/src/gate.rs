@@ -254,18 +254,19 @@ impl Gate {
         may_see(actor, request)
     }
 
-    /// The exact text to show a reviewer, with its digest, and the step-up code where one is needed.
+    /// The exact text to show a reviewer, with its digest.
     pub fn display(&self, request: &Request) -> Option<Display> {
         let fields = request.display_fields();
         let digest = display_digest(&fields).ok()?;
-        let code = request
-            .needs
-            .step_up
-            .as_ref()
-            .map(|_| permit::code(&self.store.secret(), request.current_digest()));
         let (preview, shown) = preview::preview(request);
         let (effect, warnings) = (preview::effect(request), preview::warnings(request));
-        Some(Display { digest, fields, code, effect, preview, shown, warnings })
+        Some(Display { digest, fields, code: None, effect, preview, shown, warnings })
+    }
+
+    /// The step-up code of a request, for the one page that shows it to a person whose browser proves its calls.
+    pub fn step_up_code(&self, actor: &Actor, request: &Request) -> Option<String> {
+        let needed = request.needs.step_up.is_some() && actor.auth == placet_core::Auth::Bound;
+        needed.then(|| permit::code(&self.store.secret(), request.current_digest()))
     }
 
     /// The caller in the role that is used: a key has one; a session has all of its person, and uses the first of these

@@ -27,6 +27,7 @@ mod sessions;
 mod shape;
 mod simulate;
 mod submit;
+mod tickets;
 mod timer;
 mod unknown_keys;
 mod verifying;
@@ -53,11 +54,12 @@ pub use placet_store::{
     ANSWER_TO, AttemptResult, CALLBACK, Clock, Delivery, Done, EVENTS, EventTail, EventWords, Filter,
     Idempotency, LedgerRow, Listed, NewEvent, NewNote, NewTheme, News, Note, NoteChange, NoteExpected,
     NoteFilter, Order, Outcome, PROXIED, PolicyVersion, Progress, RESUME, RecentEvents, SeenEvent,
-    StoreError, StoredEvent, StoredSession, SystemClock, ThemeDone, Work,
+    StoreError, StoredEvent, StoredSession, SystemClock, ThemeDone, Work, planted,
 };
 pub use policies::{Checked, PolicyView, Put};
 pub use sessions::{MadeLink, OpenedSession, SignedIn};
 pub use simulate::{Shadow, Simulated};
 pub use submit::Submitted;
+pub use tickets::{Ticket, TicketFor};
 pub use verifying::{Turn, Verification};
 pub use waiters::{Parked, Until, Waited, Waiting, Woken};

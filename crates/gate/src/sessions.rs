@@ -4,10 +4,11 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use data_encoding::BASE32_DNSSEC;
 use placet_core::{
-    Actor, AdminCommand, AdminRefusal, Auth, Directory, OPEN_REVIEWER, Person, Role, SIGN_IN_LINK, Session,
-    SessionEnd, SessionId, SignIn, Time, Via, show, valid_name,
+    Actor, AdminCommand, AdminRefusal, Auth, BrowserKey, Directory, OPEN_REVIEWER, Person, Role,
+    SIGN_IN_LINK, Session, SessionEnd, SessionId, SignIn, Time, Via, show, valid_name,
 };
-use placet_store::{StoreError, StoredSession, Work};
+use placet_ledger::thumbprint;
+use placet_store::{Idempotency, StoreError, StoredSession, Work};
 use subtle::ConstantTimeEq as _;
 
 use crate::{Gate, GateError, PersonSpec, gate::Inner, keys::hashed, permit::keyed};
@@ -16,6 +17,8 @@ use crate::{Gate, GateError, PersonSpec, gate::Inner, keys::hashed, permit::keye
 const TURN: Duration = Duration::from_hours(1);
 /// How long the one before works: calls that were under way, and an answer that was lost.
 const GRACE: Duration = Duration::from_mins(1);
+/// How long a browser may sign with one nonce, in microseconds; the one before counts as well.
+const NONCE: u64 = 300_000_000;
 /// How often the time of the last use is written.
 const SEEN: Duration = Duration::from_mins(1);
 /// How long the very first link works.
@@ -48,8 +51,12 @@ pub struct SignedIn {
     pub idle_until: Time,
     /// What a page of ours sends along to show that the person meant it.
     pub csrf: String,
-    /// The secret to use from now on, where it is another than the one that was shown.
-    pub renewed: Option<String>,
+    /// The public key that the browser proves its calls with.
+    pub key: Option<[u8; 64]>,
+    /// The hash of the secret that it is used with.
+    secret: [u8; 32],
+    /// Since when.
+    rotated_at: Time,
 }
 
 /// A session that was just opened.
@@ -66,22 +73,20 @@ pub struct OpenedSession {
 pub struct MadeLink {
     /// Who may sign in with it.
     pub name: String,
-    /// The secret part of its address; shown once.
-    pub token: String,
+    /// The secret part of its address, shown once; `None` when an idempotency key says that it was shown before.
+    pub token: Option<String>,
     /// Until when it works.
     pub expires_at: Time,
 }
 
 impl Gate {
-    /// Who this session's secret belongs to, if it works. `active` says whether the person does something: only that
-    /// keeps a session from ending by itself.
-    pub async fn session(&self, secret: &str, active: bool) -> Result<Option<SignedIn>, GateError> {
+    /// Who this session's secret belongs to, if it works. Nothing is noted yet: whoever has only the secret is nobody.
+    pub async fn session(&self, secret: &str) -> Result<Option<SignedIn>, GateError> {
         let hash = hashed(secret);
         let Some(row) = self.store.session(hash).await? else { return Ok(None) };
         let now = self.now();
-        let next = self.next_secret(secret);
         let current = row.secret == hash;
-        let in_grace = now < row.rotated_at.plus(GRACE) && row.secret == hashed(&next);
+        let in_grace = now < row.rotated_at.plus(GRACE) && row.secret == hashed(&self.next_secret(secret));
         let in_time = now < row.session.expires_at && now < row.last_seen_at.plus(self.settings.session_idle);
         if !in_time || !(current || in_grace) {
             return Ok(None);
@@ -91,19 +96,30 @@ impl Gate {
         if directory.live_session(row.session.id, now).is_none() {
             directory = self.store.refresh_directory().await?;
         }
-        let turn = current && active && now >= row.rotated_at.plus(TURN);
-        if turn || (active && now >= row.last_seen_at.plus(SEEN)) {
+        Ok(self.signed_in(&directory, &row, now))
+    }
+
+    /// Notes that a session is in use, once its browser has proved the call. Returns the secret to use from now on, where it is
+    /// another than this one. `active` says whether the person does something: only that keeps a session from ending by
+    /// itself.
+    pub async fn use_session(&self, signed_in: &mut SignedIn, secret: &str, active: bool) -> Option<String> {
+        let (hash, next, now) = (hashed(secret), self.next_secret(secret), self.now());
+        let current = signed_in.secret == hash;
+        let turn = current && active && now >= signed_in.rotated_at.plus(TURN);
+        if turn || (active && now >= signed_in.last_seen_at.plus(SEEN)) {
             let next = turn.then(|| hashed(&next));
-            let seen = Work::Seen { id: row.session.id, secret: hash, next };
+            let seen = Work::Seen { id: signed_in.session.id, secret: hash, next };
             if let Err(error) = self.store.run(seen).await {
                 // The person keeps what they have; the next call tries again.
                 tracing::warn!(%error, "the use of a session could not be noted");
-                return Ok(self.signed_in(&directory, &row, now, None));
+                return None;
             }
         }
-        let renewed = (turn || !current).then_some(next);
-        let last_seen_at = if active { now } else { row.last_seen_at };
-        Ok(self.signed_in(&directory, &StoredSession { last_seen_at, ..row }, now, renewed))
+        if active {
+            signed_in.last_seen_at = now;
+            signed_in.idle_until = now.plus(self.settings.session_idle).min(signed_in.session.expires_at);
+        }
+        (turn || !current).then_some(next)
     }
 
     /// The secret that follows this one. The same for every call that comes with it, so that a lost answer loses nothing.
@@ -112,13 +128,7 @@ impl Gate {
         BASE32_DNSSEC.encode(&next)
     }
 
-    fn signed_in(
-        &self,
-        directory: &Directory,
-        row: &StoredSession,
-        now: Time,
-        renewed: Option<String>,
-    ) -> Option<SignedIn> {
+    fn signed_in(&self, directory: &Directory, row: &StoredSession, now: Time) -> Option<SignedIn> {
         let session = directory.live_session(row.session.id, now)?;
         let Person { roles, teams } = directory.people.get(&session.name)?.clone();
         let role = directory.usual_role(&session.name)?;
@@ -140,7 +150,9 @@ impl Gate {
             last_seen_at: row.last_seen_at,
             idle_until: row.last_seen_at.plus(self.settings.session_idle).min(session.expires_at),
             csrf: BASE32_DNSSEC.encode(&csrf),
-            renewed,
+            key: row.key,
+            secret: row.secret,
+            rotated_at: row.rotated_at,
         })
     }
 
@@ -150,16 +162,28 @@ impl Gate {
     }
 
     /// Makes a link with which a person signs in once.
-    pub async fn create_link(&self, actor: &Actor, name: &str) -> Result<MadeLink, GateError> {
-        self.link(actor, name, SIGN_IN_LINK).await
+    pub async fn create_link(
+        &self,
+        actor: &Actor,
+        name: &str,
+        idempotency: Option<Idempotency>,
+    ) -> Result<MadeLink, GateError> {
+        self.link(actor, name, SIGN_IN_LINK, idempotency).await
     }
 
-    async fn link(&self, actor: &Actor, name: &str, lives: Duration) -> Result<MadeLink, GateError> {
+    async fn link(
+        &self,
+        actor: &Actor,
+        name: &str,
+        lives: Duration,
+        idempotency: Option<Idempotency>,
+    ) -> Result<MadeLink, GateError> {
         let actor = &*self.acting(actor, &[Role::Admin])?;
         let token = self.random_secret();
         let command = AdminCommand::CreateLink { name: name.to_owned(), token: hashed(&token), lives };
-        self.admin(actor, command, None).await?;
+        self.admin(actor, command, idempotency).await?;
         let expires_at = self.store.directory().links.get(name).copied().unwrap_or_default();
+        let token = self.knows_link(&token).then_some(token);
         Ok(MadeLink { name: name.to_owned(), token, expires_at })
     }
 
@@ -175,15 +199,20 @@ impl Gate {
             let person = PersonSpec { roles: [Role::Admin, Role::Reviewer].into(), teams: BTreeSet::new() };
             self.put_person(&Actor::system(), FIRST.to_owned(), person, None).await?;
         }
-        self.link(&Actor::system(), FIRST, FIRST_LINK).await.map(Some)
+        self.link(&Actor::system(), FIRST, FIRST_LINK, None).await.map(Some)
     }
 
     /// Signs a person in with a one-time link, which is used up by it.
-    pub async fn sign_in_with_link(&self, token: &str, user_agent: &str) -> Result<OpenedSession, GateError> {
+    pub async fn sign_in_with_link(
+        &self,
+        token: &str,
+        user_agent: &str,
+        key: [u8; 64],
+    ) -> Result<OpenedSession, GateError> {
         let proof = SignIn::Link(hashed(token));
         // Another node may have made it; the transaction looks again.
         self.store.refresh_directory().await?.signing_in(&proof, self.now())?;
-        self.open(proof, user_agent).await
+        self.open(proof, user_agent, key).await
     }
 
     /// Signs a person in with name and password. Unknown, without a password and wrong are one answer, after one time.
@@ -192,14 +221,49 @@ impl Gate {
         name: &str,
         password: &str,
         user_agent: &str,
+        key: [u8; 64],
     ) -> Result<OpenedSession, GateError> {
+        let hash = self.known(name, password).await?;
+        self.open(SignIn::Password { name: name.to_owned(), hash }, user_agent, key).await
+    }
+
+    /// A person for this one call, by their password: for pages without scripts, which have no session.
+    pub async fn by_password(&self, name: &str, password: &str) -> Result<Actor, GateError> {
+        self.known(name, password).await?;
+        let directory = self.store.directory();
+        let role = directory.usual_role(name).ok_or(AdminRefusal::BadCredentials)?;
+        Ok(Actor { name: name.to_owned(), role, key: None, session: None, auth: Auth::Session })
+    }
+
+    /// What is stored of a password that is right. Unknown, without a password and wrong are one answer, after one time.
+    async fn known(&self, name: &str, password: &str) -> Result<Arc<str>, GateError> {
         let directory = self.store.refresh_directory().await?;
         let stored = directory.passwords.get(name).cloned();
         let fits = self.passwords.fits(password, stored.clone()).await?;
-        let Some(hash) = stored.filter(|_| fits && valid_name(name)) else {
-            return Err(AdminRefusal::BadCredentials.into());
-        };
-        self.open(SignIn::Password { name: name.to_owned(), hash }, user_agent).await
+        stored.filter(|_| fits && valid_name(name)).ok_or_else(|| AdminRefusal::BadCredentials.into())
+    }
+
+    /// What a browser must sign with each call: the first one is this window's, the second one the last one's.
+    pub fn nonces(&self, session: SessionId) -> [String; 2] {
+        let window = u64::try_from(self.now().micros()).unwrap_or(0) / NONCE;
+        [window, window.saturating_sub(1)].map(|window| {
+            let parts: [&[u8]; 2] = [session.as_bytes(), &window.to_be_bytes()];
+            BASE32_DNSSEC.encode(&keyed(&self.store.secret(), "placet/nonce/v1", &parts)[..16])
+        })
+    }
+
+    /// Ends the sessions whose browser proves nothing: those of version 0.2.
+    pub async fn end_unbound(&self) -> Result<usize, GateError> {
+        let directory = self.store.refresh_directory().await?;
+        let unbound = directory.sessions.values().filter(|session| session.bound.is_none());
+        let ids: Vec<SessionId> = unbound.map(|session| session.id).collect();
+        for id in &ids {
+            let command = AdminCommand::EndSession { id: *id, why: SessionEnd::Expired, keep: true };
+            // Another node may have been quicker.
+            let work = Work::Admin { actor: Actor::system(), command, idempotency: None };
+            self.store.run(work).await?;
+        }
+        Ok(ids.len())
     }
 
     /// Whether this node knows a link, which may be over all the same.
@@ -212,7 +276,7 @@ impl Gate {
         self.passwords.compared()
     }
 
-    async fn open(&self, proof: SignIn, user_agent: &str) -> Result<OpenedSession, GateError> {
+    async fn open(&self, proof: SignIn, user_agent: &str, key: [u8; 64]) -> Result<OpenedSession, GateError> {
         let secret = self.random_secret();
         let mut random = [0_u8; 10];
         self.entropy.fill(&mut random);
@@ -224,6 +288,7 @@ impl Gate {
             secret: hashed(&secret),
             lives: self.settings.session_absolute,
             user_agent: show(&user_agent),
+            key: Box::new(BrowserKey { point: key, thumbprint: thumbprint(&key) }),
         };
         self.admin(&nobody(), command, None).await?;
         let directory = self.store.directory();
@@ -234,8 +299,9 @@ impl Gate {
             rotated_at: session.created_at,
             last_seen_at: session.created_at,
             user_agent,
+            key: Some(key),
         };
-        let signed_in = self.signed_in(&directory, &row, session.created_at, None);
+        let signed_in = self.signed_in(&directory, &row, session.created_at);
         let signed_in = signed_in.ok_or(AdminRefusal::NoSession)?;
         Ok(OpenedSession { signed_in, secret })
     }

@@ -1,5 +1,6 @@
 //! What is hashed, and how: every digest has a domain of its own, so that none can stand in for another.
 
+use data_encoding::BASE64URL_NOPAD;
 use placet_core::{Body, Content, Digest, DisplayField, Kind, ProposalContent, Request, RequestId, Time};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -15,6 +16,14 @@ pub fn hash(domain: &str, parts: &[&[u8]]) -> Digest {
         hasher.update(part);
     }
     Digest::new(hasher.finalize().into())
+}
+
+/// The thumbprint of a public key on P-256 (RFC 7638), by which the ledger knows it.
+pub fn thumbprint(point: &[u8; 64]) -> String {
+    let (x, y) = point.split_at(32);
+    let text = |part: &[u8]| BASE64URL_NOPAD.encode(part);
+    let key = format!(r#"{{"crv":"P-256","kty":"EC","x":"{}","y":"{}"}}"#, text(x), text(y));
+    BASE64URL_NOPAD.encode(&Sha256::digest(key.as_bytes()))
 }
 
 /// Everything that the digest of a request covers.

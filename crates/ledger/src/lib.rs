@@ -19,5 +19,7 @@ mod permit;
 
 pub use canonical::{CanonicalError, canonical, canonical_string};
 pub use chain::{BadEntry, By, Chain, Data, Entry, Head, Sealed};
-pub use digests::{Canonical, Parts, display_digest, edit_digest, hash, payload_digest, proposal_digest};
+pub use digests::{
+    Canonical, Parts, display_digest, edit_digest, hash, payload_digest, proposal_digest, thumbprint,
+};
 pub use permit::{Granted, Unfit, Wanted, action_digest, check_permit};

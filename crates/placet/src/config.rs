@@ -120,6 +120,8 @@ pub(crate) struct Sessions {
     pub(crate) idle: Duration,
     #[serde(deserialize_with = "duration")]
     pub(crate) absolute: Duration,
+    #[serde(deserialize_with = "unbound")]
+    pub(crate) unbound: placet_server::Unbound,
 }
 
 /// Doors for the clients of other gateways.
@@ -213,6 +215,17 @@ pub(crate) struct Log {
 fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
     crate::cli::duration(&text).map_err(serde::de::Error::custom)
+}
+
+fn unbound<'de, D: Deserializer<'de>>(deserializer: D) -> Result<placet_server::Unbound, D::Error> {
+    match String::deserialize(deserializer)?.as_str() {
+        "off" => Ok(placet_server::Unbound::Off),
+        "password" => Ok(placet_server::Unbound::Password),
+        other => {
+            let wrong = format!("sessions.unbound must be \"off\" or \"password\", not {other:?}");
+            Err(serde::de::Error::custom(wrong))
+        }
+    }
 }
 
 fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ListenAddress, D::Error> {
@@ -417,6 +430,7 @@ mod tests {
             ("limits.pending_per_agent", "KEY=VALUE"),
             ("hold.people=0", "hold.people"),
             ("hold.step_up=retina", "hold.step_up"),
+            ("sessions.unbound=on", "sessions.unbound"),
             ("requests.expires_in=soon", "duration"),
             ("sessions.idle=1m", "sessions.idle"),
             ("doors.events.keep=0", "doors.events.keep"),

@@ -225,6 +225,16 @@ async fn prepare(
     }
     // Without the switch, whatever it let anybody vote for is no longer counted.
     gate.open_deciding(config.doors.open_decide).await?;
+    // A session of version 0.2 is its cookie alone: whoever had one signs in again.
+    if gate.store().lost().is_none() {
+        let ended = gate.end_unbound().await?;
+        if ended > 0 {
+            tracing::info!(
+                ended,
+                "sessions whose browser signs nothing are over: their people sign in again"
+            );
+        }
+    }
     // Before the doors open: the first request is judged by it.
     if let Some(policy) = policy {
         policy::apply(gate, policy).await?;
@@ -250,6 +260,7 @@ fn settings(config: &Config, dev: bool, address: SocketAddr) -> Settings {
     let own = if address.is_ipv6() { format!("[{}]", address.ip()) } else { address.ip().to_string() };
     Settings {
         hosts: Hosts::loopback().and(config.server.hosts.iter().cloned()).and([own]),
+        unbound: config.sessions.unbound,
         requests_per_second: config.limits.requests_per_second,
         wait_max: config.limits.wait_max,
         body_timeout: config.limits.body_timeout,
@@ -352,7 +363,10 @@ async fn say_hello(running: &Running, config: &Config, dev: bool) {
     match running.gate.first_link().await {
         Ok(Some(link)) => output::to_stderr(&format!(
             "Nobody can sign in yet. Open this once, in a browser, until {}, to sign in as `{}`:\n  {}/sign-in/{}",
-            link.expires_at, link.name, running.pages, link.token
+            link.expires_at,
+            link.name,
+            running.pages,
+            link.token.unwrap_or_default()
         )),
         Ok(None) => {}
         Err(error) => tracing::error!(%error, "no link for the first person could be made"),

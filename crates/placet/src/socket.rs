@@ -148,9 +148,9 @@ pub(crate) async fn make(gate: &Gate, url: &str, request: Asked) -> KeyAnswer {
     let request = match request {
         Asked::Key(request) => request,
         Asked::Link(LinkRequest { link }) => {
-            return match gate.create_link(&Actor::system(), &link).await {
+            return match gate.create_link(&Actor::system(), &link, None).await {
                 Ok(made) => KeyAnswer::Link {
-                    url: format!("{url}/sign-in/{}", made.token),
+                    url: format!("{url}/sign-in/{}", made.token.unwrap_or_default()),
                     expires_at: made.expires_at,
                 },
                 Err(error) => KeyAnswer::Refused(error.to_string()),

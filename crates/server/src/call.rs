@@ -21,7 +21,7 @@ use serde_json::Value;
 use serde_path_to_error::Segment;
 use sha2::{Digest as _, Sha256};
 
-use crate::{State, guard::Peer, problem::Problem, session, strict::Strict, unsent};
+use crate::{State, guard::Peer, problem::Problem, proof::Proved, session, strict::Strict, unsent};
 
 /// An authenticated caller within its rate limit.
 #[derive(Debug, Clone)]
@@ -49,12 +49,13 @@ pub(crate) fn within_rate(state: &State, actor: &Actor) -> Result<(), Problem> {
 pub(crate) async fn authenticate(parts: &Parts, state: &State) -> Result<Actor, Problem> {
     let (headers, peer) = (&parts.headers, parts.extensions.get::<Peer>().copied());
     let Some(value) = headers.get(header::AUTHORIZATION) else {
-        if session::has_cookie(headers) {
-            let Some(signed_in) = session::signed_in(parts, state).await? else {
-                return Err(Problem::unauthorized("the session is over: sign in again"));
-            };
+        if let Some(signed_in) = session::signed_in(parts) {
             session::check_call(parts, &signed_in)?;
             return Ok(signed_in.actor);
+        }
+        // Our own API knows sessions: whoever shows half of one is told so. At the other doors it counts as nothing.
+        if session::has_cookie(headers) && parts.uri.path().starts_with("/v1/") {
+            return Err(session::unproved());
         }
         if state.settings.dev && is_local(headers, peer) {
             return Ok(Actor {
@@ -64,6 +65,9 @@ pub(crate) async fn authenticate(parts: &Parts, state: &State) -> Result<Actor, 
                 session: None,
                 auth: Auth::Open,
             });
+        }
+        if session::has_cookie(headers) {
+            return Err(session::unproved());
         }
         return Err(Problem::unauthorized("a key is needed: send `Authorization: Bearer plk_…`"));
     };
@@ -115,7 +119,7 @@ impl<T: DeserializeOwned> FromRequest<State> for Call<T> {
         let (mut parts, body) = request.into_parts();
         let Caller(actor) = Caller::from_request_parts(&mut parts, state).await?;
         let (bytes, value) = json_body(&parts.headers, body, state).await?;
-        let idempotency = idempotency(&parts.headers, &actor, parts.uri.path(), &value)?;
+        let idempotency = once(&parts, &actor, &value)?;
         Ok(Self { actor, body: fitted(&bytes, value)?, idempotency })
     }
 }
@@ -248,9 +252,21 @@ pub(crate) fn idempotency(
             "`Idempotency-Key` must be 1 to 255 visible ASCII characters",
         ));
     };
+    keyed_by(&[actor.name.as_str(), path, key], body).map(Some)
+}
+
+/// The same; without one of its own, a call that its browser signed has its signature: a copy of it makes nothing again.
+pub(crate) fn once(parts: &Parts, actor: &Actor, body: &Value) -> Result<Option<Idempotency>, Problem> {
+    if let Some(named) = idempotency(&parts.headers, actor, parts.uri.path(), body)? {
+        return Ok(Some(named));
+    }
+    let Some(once) = parts.extensions.get::<Proved>().and_then(Proved::once) else { return Ok(None) };
+    keyed_by(&[actor.name.as_str(), parts.uri.path(), "signed", &once], body).map(Some)
+}
+
+fn keyed_by(parts: &[&str], body: &Value) -> Result<Idempotency, Problem> {
     let body = canonical(body).map_err(|error| Problem::unprocessable("invalid", "", error.to_string()))?;
-    let scope = scope(&[actor.name.as_str(), path, key]);
-    Ok(Some(Idempotency { scope, body: Sha256::digest(&body).into() }))
+    Ok(Idempotency { scope: scope(parts), body: Sha256::digest(&body).into() })
 }
 
 /// SHA-256 over parts that cannot run into each other.

@@ -45,7 +45,7 @@ impl Modify for Key {
         components.add_security_scheme("key", SecurityScheme::Http(scheme));
         let cookie = ApiKeyValue::with_description(
             "__Host-placet",
-            "A person's session. Calls that change something also need the header `Placet-CSRF` and this server's own `Origin`.",
+            "A person's session. The cookie alone is nobody's: every call is signed by the browser's own key, in the header `Placet-Proof: v1.<base64url of r and s>` over `placet/proof/v1`, method, path with query, hex SHA-256 of the body, session id and nonce, one line each; the nonce comes from `GET /v1/session` and the header `Placet-Nonce`. Calls that change something also need the header `Placet-CSRF` and this server's own `Origin`.",
         );
         components.add_security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
     }
@@ -80,6 +80,8 @@ pub(crate) fn routes() -> OpenApiRouter<State> {
         .routes(routes!(v1::session::get, v1::session::sign_in, v1::session::sign_out))
         .routes(routes!(v1::session::sign_in_with_link))
         .routes(routes!(v1::session::set_password))
+        .routes(routes!(v1::session::ws_ticket))
+        .routes(routes!(v1::session::export_ticket))
         .routes(routes!(v1::session::list))
         .routes(routes!(v1::session::end))
         .routes(routes!(v1::policy::get, v1::policy::put))

@@ -23,9 +23,11 @@ use crate::{State, problem::Problem};
 pub(crate) fn routes() -> Router<State> {
     Router::new()
         .route("/pages.css", get(style))
-        .route("/sign-in", get(sign_in::form).post(sign_in::submit))
-        .route("/sign-in/{token}", get(sign_in::link).post(sign_in::use_link))
-        .route("/r/{id}", get(decide::look))
+        .route("/sign-in", get(sign_in::form).post(sign_in::without_script))
+        .route("/sign-in.js", get(sign_in::script))
+        .route("/sign-in/{token}", get(sign_in::link).post(sign_in::without_script))
+        .route("/open.js", get(decide::script))
+        .route("/r/{id}", get(decide::look).post(decide::read))
         .route("/r/{id}/decision", axum::routing::post(decide::submit))
 }
 

@@ -19,6 +19,7 @@ pub(crate) struct Problem {
     record: Option<(Arc<Request>, Time)>,
     // Boxed: every fallible call carries room for this, and hardly any needs it.
     problems: Option<Box<serde_json::Value>>,
+    decide_url: Option<Box<str>>,
     retry_after: Option<u32>,
 }
 
@@ -49,6 +50,9 @@ pub(crate) struct ProblemDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<Object>>)]
     problems: Option<serde_json::Value>,
+    /// step_up_required: where a person decides it, in their own browser.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decide_url: Option<String>,
 }
 
 impl Problem {
@@ -60,6 +64,7 @@ impl Problem {
             pointer: None,
             record: None,
             problems: None,
+            decide_url: None,
             retry_after: None,
         }
     }
@@ -125,6 +130,7 @@ impl Problem {
                 .as_ref()
                 .and_then(|(request, now)| serde_json::to_value(request.view(*now)).ok()),
             problems: self.problems.as_deref().cloned(),
+            decide_url: self.decide_url.as_deref().map(str::to_owned),
         }
     }
 
@@ -150,8 +156,11 @@ impl Problem {
             Refusal::ClockBehind => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::CONFLICT,
         };
+        let step_up = matches!(refusal, Refusal::StepUpRequired(_));
+        let decide_url =
+            request.as_ref().filter(|_| step_up).map(|request| format!("/r/{}", request.id).into());
         let record = request.filter(|_| status == StatusCode::CONFLICT).map(|request| (request, now));
-        Self { record, ..Self::new(status, refusal.code(), refusal.to_string()) }
+        Self { record, decide_url, ..Self::new(status, refusal.code(), refusal.to_string()) }
     }
 
     /// An error of the gate.

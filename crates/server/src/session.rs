@@ -1,7 +1,7 @@
 //! A person's session in a browser: its cookie, what proves that a call comes from our own page, and signing in.
 //!
-//! The JSON calls and the server-rendered pages use the same functions. A cookie alone is never enough to change anything:
-//! the call must also come from this very origin and carry the token that only pages of this session know.
+//! A cookie alone is nobody's: it goes to every port of its host. The browser proves each call with its own key (see
+//! [`crate::proof`]); the call must also come from this very origin and carry the token that only pages of this session know.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,16 +11,30 @@ use placet_core::AdminRefusal;
 pub(crate) use placet_gate::SignedIn;
 use placet_gate::{Gate, GateError, OpenedSession};
 
-use crate::{State, guard::Peer, problem::Problem, sign_ins::Try};
+use crate::{
+    State,
+    guard::Peer,
+    problem::Problem,
+    proof::{Proved, PublicKey},
+    sign_ins::Try,
+};
 
 /// The name of the cookie. The prefix makes browsers refuse it from other hosts, other paths and without `Secure`.
 const COOKIE: &str = "__Host-placet";
 /// The header in which a page sends the session's token.
 const TOKEN: &str = "placet-csrf";
+/// The header with what to sign next.
+const NONCE: &str = "placet-nonce";
 
-/// A new cookie for the answer to a call whose session got another secret.
+/// What the answer to a call by session brings: a new cookie if the session got another secret, and what to sign next.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Renewal(Arc<OnceLock<HeaderValue>>);
+pub(crate) struct Renewal(Arc<Brought>);
+
+#[derive(Debug, Default)]
+struct Brought {
+    cookie: OnceLock<HeaderValue>,
+    nonce: OnceLock<HeaderValue>,
+}
 
 impl Renewal {
     /// A place for one, if the call comes with a session's cookie at all.
@@ -28,12 +42,22 @@ impl Renewal {
         has_cookie(headers).then(Self::default)
     }
 
-    /// Puts the new cookie on the answer, unless the answer has one of its own.
+    /// Puts what there is on the answer, unless the answer has a cookie of its own.
     pub(crate) fn put(&self, headers: &mut HeaderMap) {
-        if let Some(cookie) = self.0.get()
+        if let Some(cookie) = self.0.cookie.get()
             && !headers.contains_key(header::SET_COOKIE)
         {
             headers.insert(header::SET_COOKIE, cookie.clone());
+        }
+        if let Some(nonce) = self.0.nonce.get() {
+            headers.insert(NONCE, nonce.clone());
+        }
+    }
+
+    /// What the browser is to sign its next call with.
+    pub(crate) fn nonce(parts: &Parts, nonce: &str) {
+        if let (Some(renewal), Ok(nonce)) = (parts.extensions.get::<Self>(), HeaderValue::from_str(nonce)) {
+            let _ = renewal.0.nonce.set(nonce);
         }
     }
 }
@@ -50,24 +74,43 @@ pub(crate) fn has_cookie(headers: &HeaderMap) -> bool {
     !headers.contains_key(header::AUTHORIZATION) && secrets(headers).next().is_some()
 }
 
-/// Who is signed in, if anybody is. A call with a key is that key's alone.
-pub(crate) async fn signed_in(parts: &Parts, state: &State) -> Result<Option<SignedIn>, Problem> {
-    if !has_cookie(&parts.headers) {
-        return Ok(None);
-    }
-    let mut secrets = secrets(&parts.headers);
-    // Two cookies of one name: somebody plays tricks.
-    let (Some(secret), None) = (secrets.next(), secrets.next()) else { return Ok(None) };
+/// Who is signed in, if anybody proved to be. A call with a key is that key's alone.
+pub(crate) fn signed_in(parts: &Parts) -> Option<SignedIn> {
+    let proved = parts.extensions.get::<Proved>().filter(|_| has_cookie(&parts.headers));
+    proved.map(|proved| proved.signed_in.clone())
+}
+
+/// The refusal of a call that comes with a cookie and nothing else.
+pub(crate) fn unproved() -> Problem {
+    let detail =
+        "a cookie is not enough: the browser signs each call with its own key, in the header `Placet-Proof`";
+    Problem::new(StatusCode::UNAUTHORIZED, "proof_needed", detail)
+}
+
+/// Whose cookie this is, if anybody's. Only what proves the call may ask; nothing is noted yet.
+pub(crate) async fn of_cookie(parts: &Parts, state: &State) -> Result<Option<SignedIn>, Problem> {
+    let Some(secret) = secret(parts) else { return Ok(None) };
+    state.gate.session(secret).await.map_err(|error| Problem::gate(error, state.gate.now()))
+}
+
+/// Notes that a proved call uses its session.
+pub(crate) async fn used(parts: &Parts, state: &State, signed_in: &mut SignedIn) {
+    let Some(secret) = secret(parts) else { return };
     // A stream that stays open is no sign that anybody is there.
-    let active = !is_stream(parts);
-    let found = state.gate.session(secret, active).await;
-    let found = found.map_err(|error| Problem::gate(error, state.gate.now()))?;
-    if let Some(renewed) = found.as_ref().and_then(|signed_in| signed_in.renewed.as_ref())
-        && let Some(renewal) = parts.extensions.get::<Renewal>()
-    {
-        let _ = renewal.0.set(set_cookie(renewed));
+    let renewed = state.gate.use_session(signed_in, secret, !is_stream(parts)).await;
+    if let (Some(renewed), Some(renewal)) = (renewed, parts.extensions.get::<Renewal>()) {
+        let _ = renewal.0.cookie.set(set_cookie(&renewed));
     }
-    Ok(found)
+}
+
+/// The secret of a call that is a session's and nothing that counts more.
+fn secret(parts: &Parts) -> Option<&str> {
+    let mut secrets = secrets(&parts.headers);
+    match (has_cookie(&parts.headers), secrets.next(), secrets.next()) {
+        (true, Some(secret), None) => Some(secret),
+        // Two cookies of one name: somebody plays tricks.
+        _ => None,
+    }
 }
 
 fn is_stream(parts: &Parts) -> bool {
@@ -123,6 +166,12 @@ pub(crate) fn check_form(parts: &Parts, signed_in: &SignedIn, csrf: &str) -> Res
     } else {
         Err(forged("that is not the token of this session: read GET /v1/session again"))
     }
+}
+
+/// Checks that a form was sent from a page of ours.
+pub(crate) fn check_page(parts: &Parts) -> Result<(), Problem> {
+    check_site(&parts.headers)?;
+    check_origin(parts)
 }
 
 /// Checks a call that signs somebody in: there is no session yet, but no other site's page may make it. A client that
@@ -196,23 +245,31 @@ pub(crate) async fn with_password(
     state: &State,
     name: &str,
     password: &str,
+    key: &PublicKey,
 ) -> Result<OpenedSession, Problem> {
     check_sign_in(parts)?;
+    let point = key.point()?;
     let begun = state.sign_ins.begin(peer(parts), name).await?;
-    let opened = state.gate.sign_in_with_password(name, password, user_agent(&parts.headers)).await;
+    let opened = state.gate.sign_in_with_password(name, password, user_agent(&parts.headers), point).await;
     looked_at(begun, &opened);
     opened.map_err(|error| Problem::gate(error, state.gate.now()))
 }
 
 /// Signs in with a one-time link.
-pub(crate) async fn with_link(parts: &Parts, state: &State, token: &str) -> Result<OpenedSession, Problem> {
+pub(crate) async fn with_link(
+    parts: &Parts,
+    state: &State,
+    token: &str,
+    key: &PublicKey,
+) -> Result<OpenedSession, Problem> {
     check_sign_in(parts)?;
+    let point = key.point()?;
     // Links are too long to be guessed, so wrong passwords of others do not slow them down. One that this node does not
     // know costs a look at the database, as an unknown key does.
     if !state.gate.knows_link(token) {
         crate::call::unknown(state, peer(parts))?;
     }
-    let opened = state.gate.sign_in_with_link(token, user_agent(&parts.headers)).await;
+    let opened = state.gate.sign_in_with_link(token, user_agent(&parts.headers), point).await;
     opened.map_err(|error| Problem::gate(error, state.gate.now()))
 }
 
@@ -241,8 +298,9 @@ impl FromRequestParts<State> for Person {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, Problem> {
-        let Some(signed_in) = signed_in(parts, state).await? else {
-            return Err(Problem::unauthorized("nobody is signed in: sign in first"));
+        let Some(signed_in) = signed_in(parts) else {
+            let stranger = || Problem::unauthorized("nobody is signed in: sign in first");
+            return Err(if has_cookie(&parts.headers) { unproved() } else { stranger() });
         };
         check_call(parts, &signed_in)?;
         crate::call::within_rate(state, &signed_in.actor)?;

@@ -23,9 +23,21 @@ use crate::{
     unsent::Budgets,
 };
 
+/// What whoever runs no script may do on the pages of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unbound {
+    /// Nothing: they are led to the dashboard.
+    #[default]
+    Off,
+    /// Read and decide, with their password each time.
+    Password,
+}
+
 /// What can be set about the doors.
 #[derive(Debug, Clone)]
 pub struct Settings {
+    /// What works without a browser that proves its calls.
+    pub unbound: Unbound,
     /// Names under which this server may be called.
     pub hosts: Hosts,
     /// Whose word is taken for whom they call.
@@ -95,6 +107,7 @@ impl Default for Timing {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            unbound: Unbound::default(),
             hosts: Hosts::loopback(),
             proxies: Proxies::default(),
             requests_per_second: 200,
@@ -276,6 +289,7 @@ pub fn router(state: &State) -> Router {
                 "this address does not take that method",
             )
         })
+        .layer(middleware::from_fn_with_state(state.clone(), crate::proof::prove))
         .layer(middleware::from_fn_with_state(state.clone(), guard::guard))
         .with_state(state.clone())
 }

@@ -13,6 +13,7 @@ pub(crate) const SQLITE: &[Migration] = &[
     (7, include_str!("../migrations/sqlite/0007_credentials.sql")),
     (8, include_str!("../migrations/sqlite/0008_freezes.sql")),
     (9, include_str!("../migrations/sqlite/0009_time.sql")),
+    (10, include_str!("../migrations/sqlite/0010_bound.sql")),
 ];
 pub(crate) const POSTGRES: &[Migration] = &[
     (1, include_str!("../migrations/postgres/0001_gate.sql")),
@@ -24,10 +25,11 @@ pub(crate) const POSTGRES: &[Migration] = &[
     (7, include_str!("../migrations/postgres/0007_credentials.sql")),
     (8, include_str!("../migrations/postgres/0008_freezes.sql")),
     (9, include_str!("../migrations/postgres/0009_time.sql")),
+    (10, include_str!("../migrations/postgres/0010_bound.sql")),
 ];
 
 /// The newest format that this program knows; both databases are always at the same.
-pub(crate) const KNOWN: i64 = 9;
+pub(crate) const KNOWN: i64 = 10;
 
 /// The first format with policies, standing yeses and trust.
 pub(crate) const POLICY: i64 = 2;
@@ -40,6 +42,9 @@ pub(crate) const CREDENTIALS: i64 = 7;
 
 /// The first format with freezes.
 pub(crate) const FREEZES: i64 = 8;
+
+/// The first format whose sessions are bound to a browser.
+pub(crate) const BOUND: i64 = 10;
 
 #[cfg(test)]
 mod tests {

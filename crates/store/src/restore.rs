@@ -148,6 +148,7 @@ pub(crate) const TABLES: &[(&str, &[(&str, Column)])] = {
                 ("rotated_at", Int),
                 ("last_seen_at", Int),
                 ("user_agent", Text),
+                ("bound", Bytes),
             ],
         ),
         ("links", &[("name", Text), ("token", Bytes), ("expires_at", Int)]),

@@ -17,6 +17,8 @@ pub struct StoredSession {
     pub last_seen_at: Time,
     /// What the browser says of itself.
     pub user_agent: String,
+    /// The public key that it proves its calls with.
+    pub key: Option<[u8; 64]>,
 }
 
 /// A session to be stored.
@@ -25,6 +27,7 @@ pub(crate) struct NewSession {
     pub(crate) session: Arc<Session>,
     pub(crate) secret: [u8; 32],
     pub(crate) user_agent: String,
+    pub(crate) key: [u8; 64],
 }
 
 /// A one-time link to be stored.
@@ -119,12 +122,13 @@ impl SignIns {
                 let expires_at = directory.links.get(name).copied().unwrap_or_default();
                 self.links.push(NewLink { name: name.clone(), token: *token, expires_at });
             }
-            AdminCommand::OpenSession { id, secret, user_agent, .. } => {
+            AdminCommand::OpenSession { id, secret, user_agent, key, .. } => {
                 let session = directory.sessions.get(id).cloned();
                 self.opened.extend(session.map(|session| NewSession {
                     session,
                     secret: *secret,
                     user_agent: user_agent.clone(),
+                    key: key.point,
                 }));
             }
             AdminCommand::SetPassword { name, hash, .. } => {
@@ -136,13 +140,20 @@ impl SignIns {
     }
 }
 
-/// Rows of sessions that are stored: `id, name, via, created_at, expires_at`.
-pub(crate) type SessionColumns = (String, String, String, i64, i64);
+/// Rows of sessions that are stored: `id, name, via, created_at, expires_at, bound`.
+pub(crate) type SessionColumns = (String, String, String, i64, i64, Option<Vec<u8>>);
+
+/// A browser's key from its column.
+pub(crate) fn key(bound: Option<&[u8]>) -> Result<Option<[u8; 64]>, crate::StoreError> {
+    let damaged = |_| crate::StoreError::Damaged("the key of a session has another length".to_owned());
+    bound.map(|bytes| bytes.try_into().map_err(damaged)).transpose()
+}
 
 /// A session from its columns.
 pub(crate) fn session(columns: SessionColumns) -> Result<Session, crate::StoreError> {
-    let (id, name, via, created_at, expires_at) = columns;
+    let (id, name, via, created_at, expires_at, bound) = columns;
     Ok(Session {
+        bound: key(bound.as_deref())?.as_ref().map(placet_ledger::thumbprint),
         id: crate::rows::parse(&id)?,
         name,
         via: crate::rows::parse(&via)?,
@@ -217,7 +228,10 @@ pub(crate) fn attach(
 }
 
 /// The columns of a session that the directory reads.
-pub(crate) const SESSIONS: &str = "SELECT id, name, via, created_at, expires_at FROM sessions";
+pub(crate) const SESSIONS: &str = "SELECT id, name, via, created_at, expires_at, bound FROM sessions";
+/// The same of a database that is read before it is upgraded.
+pub(crate) const SESSIONS_BEFORE: &str =
+    "SELECT id, name, via, created_at, expires_at, CAST(NULL AS BYTEA) FROM sessions";
 /// One-time links.
 pub(crate) const LINKS: &str = "SELECT name, token, expires_at FROM links";
 /// Passwords.

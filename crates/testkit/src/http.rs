@@ -1,5 +1,7 @@
 //! A small HTTP client, so that the tests of the server depend on nothing of ours that speaks HTTP.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, header};
 use http_body_util::{BodyExt as _, Full};
@@ -7,6 +9,8 @@ use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::{net::TcpStream, task::JoinSet};
+
+use crate::Signer;
 
 /// Somebody who calls the server, with their key. Every call has a connection of its own.
 #[derive(Debug, Clone)]
@@ -17,6 +21,8 @@ pub struct Http {
     pub token: Option<String>,
     /// Sent with every call.
     pub headers: Vec<(String, String)>,
+    /// The key of a browser that signs every call.
+    pub signer: Option<Arc<Signer>>,
 }
 
 /// What came back.
@@ -54,6 +60,13 @@ impl Http {
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The same caller, signing every call.
+    #[must_use]
+    pub fn signed(mut self, signer: &Arc<Signer>) -> Self {
+        self.signer = Some(signer.clone());
         self
     }
 
@@ -123,14 +136,22 @@ impl Http {
         }
     }
 
+    /// A call, made once more where what it signs was too old, as the dashboard does.
     async fn call(&self, method: Method, path: &str, body: Bytes) -> (Response<Incoming>, JoinSet<()>) {
+        let first = self.call_once(method.clone(), path, body.clone()).await;
+        let nonce = first.0.headers().get("placet-nonce").and_then(|nonce| nonce.to_str().ok());
+        let newer = self.signer.as_ref().zip(nonce).is_some_and(|(signer, nonce)| signer.renew(nonce));
+        if newer && first.0.status() == 401 { self.call_once(method, path, body).await } else { first }
+    }
+
+    async fn call_once(&self, method: Method, path: &str, body: Bytes) -> (Response<Incoming>, JoinSet<()>) {
         let stream = TcpStream::connect(&self.authority).await.expect("the server accepts connections");
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
             .await
             .expect("the server speaks HTTP");
         let mut driver = JoinSet::new();
         driver.spawn(async move { drop(connection.await) });
-        let mut request = Request::builder().method(method).uri(path);
+        let mut request = Request::builder().method(method.clone()).uri(path);
         let given = |name: &str| self.headers.iter().any(|(header, _)| header.eq_ignore_ascii_case(name));
         if !given("host") {
             request = request.header(header::HOST, &self.authority);
@@ -143,6 +164,9 @@ impl Http {
         }
         for (name, value) in &self.headers {
             request = request.header(name, value);
+        }
+        if let Some(signer) = &self.signer {
+            request = request.header("placet-proof", signer.proof(&method, path, &body));
         }
         let request = request.body(Full::new(body)).expect("a request that can be sent");
         (sender.send_request(request).await.expect("the server answers"), driver)

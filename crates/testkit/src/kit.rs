@@ -206,6 +206,16 @@ impl Kit {
         self.key(Role::Reviewer, name, None).await
     }
 
+    /// The same person in a session whose browser proved the call.
+    pub fn bound(actor: &Actor) -> Actor {
+        Actor { auth: placet_core::Auth::Bound, ..actor.clone() }
+    }
+
+    /// The code that such a person is shown.
+    pub fn code(&self, actor: &Actor, request: &Request) -> String {
+        self.gate().step_up_code(&Self::bound(actor), request).expect("a code")
+    }
+
     /// A reviewer of these teams.
     pub async fn reviewer_in(&self, name: &str, teams: &[&str]) -> Actor {
         let actor = self.reviewer(name).await;

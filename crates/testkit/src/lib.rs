@@ -22,6 +22,7 @@ mod program;
 mod replicas;
 mod run;
 mod server;
+mod signer;
 mod twins;
 mod wait;
 
@@ -35,5 +36,6 @@ pub use program::{Program, command_line, printed_json};
 pub use replicas::{Front, Replica};
 pub use run::block_on;
 pub use server::Server;
+pub use signer::{Signer, said};
 pub use twins::each_is_caught;
 pub use wait::{found, soon, until};

@@ -77,7 +77,12 @@ impl Server {
 
     /// Somebody with this key, or nobody.
     pub fn http(&self, token: Option<&str>) -> Http {
-        Http { authority: self.authority.clone(), token: token.map(str::to_owned), headers: Vec::new() }
+        Http {
+            authority: self.authority.clone(),
+            token: token.map(str::to_owned),
+            headers: Vec::new(),
+            signer: None,
+        }
     }
 
     /// Nobody.

@@ -437,6 +437,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/requests/export/ticket": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A ticket for one download, which a browser cannot sign: `ticket` of `/v1/requests/export`. */
+        post: operations["create_export_ticket"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/requests/{id}": {
         parameters: {
             query?: never;
@@ -741,10 +758,30 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Follow what happens to requests over a WebSocket: the same events, one text message each. */
+        /**
+         * Follow what happens to requests over a WebSocket: the same events, one text message each. A session shows a ticket of
+         *     `POST /v1/ws/ticket` as its second `Sec-WebSocket-Protocol`.
+         */
         get: operations["stream_events_ws"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/ws/ticket": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A ticket for one WebSocket, which a browser cannot sign: the second `Sec-WebSocket-Protocol` of `/v1/ws` or `/stream`. */
+        post: operations["create_ws_ticket"];
         delete?: never;
         options?: never;
         head?: never;
@@ -764,7 +801,7 @@ export interface components {
          * @description How a principal proved who it is; ordered by strength.
          * @enum {string}
          */
-        Auth: "open" | "token" | "session" | "code";
+        Auth: "open" | "token" | "session" | "bound" | "code";
         /** @description One decision of a batch: a decision, and the request it is about. */
         BatchItem: {
             /** @description respond: the answer. */
@@ -940,6 +977,8 @@ export interface components {
         };
         /** @description Name and password. */
         Credentials: {
+            /** @description The public part of a key that the browser made and keeps: it signs every call of the session. */
+            key: components["schemas"]["PublicKey"];
             name: string;
             password: string;
         };
@@ -1316,11 +1355,13 @@ export interface components {
         LinkRecord: {
             /** Format: date-time */
             expires_at: string;
-            /** @description Its address on this server: `/sign-in/TOKEN`. */
-            url: string;
+            /** @description Its address on this server: `/sign-in/TOKEN`. Null when an idempotency key says that it was shown before. */
+            url?: string | null;
         };
         /** @description A one-time link. */
         LinkToken: {
+            /** @description The public part of a key that the browser made and keeps: it signs every call of the session. */
+            key: components["schemas"]["PublicKey"];
             /** @description The last part of its address. */
             token: string;
         };
@@ -1589,6 +1630,8 @@ export interface components {
              * @example already_decided
              */
             code: string;
+            /** @description step_up_required: where a person decides it, in their own browser. */
+            decide_url?: string | null;
             /** @description What happened and what to do. */
             detail: string;
             /** @description JSON pointer to the field that does not fit. */
@@ -1628,6 +1671,13 @@ export interface components {
             digest: string;
             /** @description Step decisions in order. */
             steps?: components["schemas"]["StepDecision"][] | null;
+        };
+        /** @description A public key as a page sends it. */
+        PublicKey: {
+            /** @description The first coordinate on P-256, base64url without padding. */
+            x: string;
+            /** @description The second one. */
+            y: string;
         };
         /** @description Whether calls can be answered, and what an answer is worth. */
         Readiness: {
@@ -1934,6 +1984,8 @@ export interface components {
             csrf: string;
             has_password: boolean;
             name: string;
+            /** @description What to sign the next call with; every answer has a newer one in `Placet-Nonce`. */
+            nonce: string;
             /** @description All of the person's roles: each call uses the one it needs. */
             roles: components["schemas"]["Role"][];
             server: components["schemas"]["ServerFacts"];
@@ -2075,6 +2127,13 @@ export interface components {
              * @description The fewest people whose yes could be enough.
              */
             need: number;
+        };
+        /** @description A call that the browser cannot sign, announced. */
+        TicketRecord: {
+            /** Format: date-time */
+            expires_at: string;
+            /** @description Works once, within 30 seconds, in this session. */
+            ticket: string;
         };
         /** @description How long people took, in seconds; the twenty with most decisions. */
         TimesRecord: {
@@ -3391,6 +3450,15 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description made before with this idempotency key: without the link itself */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkRecord"];
+                };
+            };
             /** @description the link, shown once */
             201: {
                 headers: {
@@ -4268,6 +4336,8 @@ export interface operations {
                 until?: string;
                 /** @description Decided by this person, alone or with others. */
                 by?: string;
+                /** @description For a session: a ticket of `POST /v1/requests/export/ticket`, in place of a proof. It works once. */
+                ticket?: string;
             };
             header?: never;
             path?: never;
@@ -4322,6 +4392,65 @@ export interface operations {
                 };
             };
             /** @description other exports are running */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    create_export_ticket: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key with the same body gives the same result; with another body it is refused */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the ticket */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TicketRecord"];
+                };
+            };
+            /** @description proof_needed: the call is not signed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the role cannot do this; a foreign host or page; or, in a session, `csrf` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description too many calls, waits or streams of this principal */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5130,7 +5259,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the person, and the token that every change needs */
+            /** @description the person, and the token that every change needs; to a cookie alone `{bound, nonce}` and nothing else */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5765,6 +5894,65 @@ export interface operations {
             };
             /** @description the query does not fit */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description too many calls, waits or streams of this principal */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description busy, closing, or the database is away: try again after `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    create_ws_ticket: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key with the same body gives the same result; with another body it is refused */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the ticket */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TicketRecord"];
+                };
+            };
+            /** @description proof_needed: the call is not signed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the role cannot do this; a foreign host or page; or, in a session, `csrf` */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -2,6 +2,7 @@
 import createClient, { type Middleware } from "openapi-fetch";
 import type { paths } from "../../../sdk/typescript/src/api";
 import type { Problem } from "./extra";
+import { proved, provedRequest } from "./proof";
 
 /** A refusal by the server, or no answer at all (`status` 0). */
 export class ApiError extends Error {
@@ -66,7 +67,12 @@ export interface CallOptions {
   query?: Record<string, string | number | boolean | null | undefined>;
   signal?: AbortSignal;
   headers?: Record<string, string>;
+  /** Signs nothing: for signing in, when an old key may still be there. */
+  plain?: boolean;
 }
+
+/** What the server says when it does not know who we are. */
+const NOBODY = ["unauthorized", "proof_needed", "proof_nonce"];
 
 export function address(path: string, query?: CallOptions["query"]): string {
   const params = new URLSearchParams();
@@ -85,7 +91,7 @@ export async function send(path: string, options: CallOptions = {}): Promise<Res
   if (unsafe(method) && csrf) headers["placet-csrf"] = csrf;
   let response: Response;
   try {
-    response = await fetch(address(path, options.query), {
+    response = await (options.plain ? fetch : proved)(address(path, options.query), {
       method,
       headers,
       body: options.body === undefined ? undefined : JSON.stringify(options.body),
@@ -99,7 +105,7 @@ export async function send(path: string, options: CallOptions = {}): Promise<Res
   }
   if (!response.ok) {
     const error = await problemOf(response);
-    if (error.status === 401 && error.code === "unauthorized") lost();
+    if (error.status === 401 && NOBODY.includes(error.code)) lost();
     throw error;
   }
   return response;
@@ -120,7 +126,7 @@ const guard: Middleware = {
   async onResponse({ response }) {
     if (response.ok) return undefined;
     const error = await problemOf(response);
-    if (error.status === 401 && error.code === "unauthorized") lost();
+    if (error.status === 401 && NOBODY.includes(error.code)) lost();
     throw error;
   },
   onError() {
@@ -129,7 +135,12 @@ const guard: Middleware = {
 };
 
 /** The typed client for everything in the API document. */
-export const api = createClient<paths>({ baseUrl: "", credentials: "same-origin", cache: "no-store" });
+export const api = createClient<paths>({
+  baseUrl: "",
+  credentials: "same-origin",
+  cache: "no-store",
+  fetch: provedRequest,
+});
 api.use(guard);
 
 /** A fresh key, so that a repeated send of the same decision counts once. */

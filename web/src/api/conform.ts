@@ -32,6 +32,7 @@ export type Checked = [
   Fits<Wire<"HistoryRecord">, mine.RequestHistory>,
   Fits<Wire<"SessionItem">, mine.SessionItem>,
   Fits<Wire<"LinkRecord">, mine.SignInLink>,
+  Fits<Wire<"TicketRecord">, mine.Ticket>,
   Fits<Wire<"LedgerStatus">, mine.LedgerStatus>,
   Fits<Wire<"StatsRecord">, mine.Stats>,
 ];

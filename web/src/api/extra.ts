@@ -331,6 +331,7 @@ export interface Session {
     via: "link" | "password";
   } | null;
   csrf: string;
+  nonce: string;
   has_password: boolean;
   server: { version: string; dev: boolean; database: string };
 }
@@ -343,8 +344,12 @@ export interface SessionItem {
   current: boolean;
   user_agent: string;
 }
+export interface Ticket {
+  ticket: string;
+  expires_at: string;
+}
 export interface SignInLink {
-  url: string;
+  url: string | null;
   expires_at: string;
 }
 

@@ -4,6 +4,7 @@ import { useEffect, useSyncExternalStore } from "react";
 import { address } from "./client";
 import type { RequestRecord, Row } from "./extra";
 import { keys } from "./keys";
+import { proved } from "./proof";
 import {
   addPage,
   patchQueue,
@@ -159,7 +160,7 @@ export function startLive(client: QueryClient, signedOut: () => void): () => voi
 
   async function follow(from: string): Promise<"again" | "reset"> {
     const query = serverHasRows() ? { view: "row" } : undefined;
-    const response = await fetch(address("/v1/stream", query), {
+    const response = await proved(address("/v1/stream", query), {
       headers: { accept: "text/event-stream", "last-event-id": from },
       credentials: "same-origin",
       cache: "no-store",

@@ -4,6 +4,7 @@ import { drafts } from "@/lib/drafts";
 import { ApiError, call, setCsrf } from "./client";
 import type { Role, Session } from "./extra";
 import { keys } from "./keys";
+import { forgetKey } from "./proof";
 
 /** What a server without sessions, or the dev proxy with a token, looks like. */
 const OPEN: Session = {
@@ -12,13 +13,19 @@ const OPEN: Session = {
   teams: [],
   session: null,
   csrf: "",
+  nonce: "",
   has_password: false,
   server: { version: "", dev: true, database: "" },
 };
 
 async function read(): Promise<Session | null> {
   try {
-    const session = await call<Session>("/v1/session");
+    const session = await call<Session | { bound: true }>("/v1/session");
+    // A session whose key is not here: the server says nothing to it.
+    if ("bound" in session) {
+      setCsrf(null);
+      return null;
+    }
     setCsrf(session.csrf || null);
     return session;
   } catch (error) {
@@ -71,6 +78,7 @@ export function useSignOut(): () => Promise<void> {
   const client = useQueryClient();
   return async () => {
     await call("/v1/session", { method: "DELETE" });
+    await forgetKey();
     setCsrf(null);
     drafts.clear();
     // The session's own query stays: whoever watches it must learn that it is over.

@@ -30,6 +30,7 @@ export const pages = {
     exportJsonl: "Export JSONL",
     exportCsv: "Export CSV",
     exportHint: "The export follows the filters.",
+    exportFailed: "The export did not start",
     page: "Open its page",
     detail: "Request",
     closeDetail: "Close the request",
@@ -363,6 +364,8 @@ export const pages = {
     linkTitle: "Your sign-in link",
     linkText: "It works once. Press the button to use it.",
     linkSubmit: "Sign in with this link",
+    cannotSign:
+      "This browser signs nothing here: open the page over https, or on the machine itself as localhost.",
     badLink: "This link was used, has expired, or never was one. Ask for another.",
     other: "Sign in with a password",
     noPassword: "No password?",

@@ -1,7 +1,7 @@
 // Every page, light and dark and on a phone: axe finds nothing, nothing is wider than the screen, no page logs an error.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { axe, LONG, launch, signedIn } from "../lib/browser.mjs";
+import { axe, LONG, launch, readPlain, setPassword, signedIn } from "../lib/browser.mjs";
 import { places, seed } from "../lib/seed.mjs";
 import { Server } from "../lib/server.mjs";
 
@@ -10,7 +10,7 @@ let browser;
 let pending;
 
 before(async () => {
-  server = await Server.start();
+  server = await Server.start({ set: ["sessions.unbound=password"] });
   ({ pending } = await seed(server, { past: 26 }));
   browser = await launch();
 });
@@ -49,6 +49,9 @@ for (const [mode, options] of Object.entries(modes)) {
       });
     }
     await suite.test("request page", async () => {
+      await setPassword(page);
+      await readPlain(page, `${server.url}/r/${pending[1].id}`);
+      assert.deepEqual(await axe(page), []);
       await page.goto(`${server.url}/r/${pending[1].id}`);
       assert.deepEqual(await axe(page), []);
     });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { ask, low } from "../lib/ask.mjs";
-import { launch, signedIn } from "../lib/browser.mjs";
+import { asPage, launch, signedIn, who } from "../lib/browser.mjs";
 import { Server } from "../lib/server.mjs";
 
 let server;
@@ -62,8 +62,7 @@ for (const which of ["same site, other port", "other site"]) {
     const other = await ask(bot, low());
     const { context, page: own } = await signedIn(browser, server, "ann");
     // The cookie is really there: the same call from the own origin is allowed.
-    const mine = await own.evaluate(async () => (await fetch("/v1/session")).status);
-    assert.equal(mine, 200);
+    assert.equal((await who(own)).body.name, "ann");
     const decision = JSON.stringify({ decision: "approve", digest: record.digest, version: record.version });
     const base = server.url;
     const before_ = await entries();
@@ -226,52 +225,26 @@ for (const which of ["same site, other port", "other site"]) {
     assert.equal(await entries(), before_, "something changed");
     const rita = await server.reviewer();
     assert.equal((await rita.get(`/v1/requests/${record.id}`)).state, "pending");
-    assert.equal(
-      await own.evaluate(async () => (await fetch("/v1/session")).status),
-      200,
-      "signed out by a stranger",
-    );
+    assert.equal((await who(own)).body.name, "ann", "signed out by a stranger");
     // The same decision from the own page, with its token, is taken: the refusals above were not for another reason.
-    const own200 = await own.evaluate(
-      async ({ id, decision }) => {
-        const { csrf } = await (await fetch("/v1/session")).json();
-        const answer = await fetch(`/v1/requests/${id}/decision`, {
-          method: "POST",
-          headers: { "content-type": "application/json", "placet-csrf": csrf },
-          body: decision,
-        });
-        return answer.status;
-      },
-      { id: record.id, decision },
-    );
-    assert.equal(own200, 200);
+    assert.equal((await asPage(own, "POST", `/v1/requests/${record.id}/decision`, decision)).status, 200);
     await context.close();
   });
 }
 
-test("the cookie alone, without the token, decides nothing even on the own origin", async () => {
+test("without the token, or without the signature, nothing is decided even on the own origin", async () => {
   const bot = await server.agent();
   const record = await ask(bot, low());
   const { context, page: own } = await signedIn(browser, server, "ann");
-  const statuses = await own.evaluate(
-    async ({ id, digest, version }) => {
-      const body = JSON.stringify({ decision: "approve", digest, version });
-      const path = `/v1/requests/${id}/decision`;
-      const json = { "content-type": "application/json" };
-      const out = [];
-      for (const headers of [
-        json,
-        { ...json, "placet-csrf": "" },
-        { ...json, "placet-csrf": "x".repeat(43) },
-      ]) {
-        out.push((await fetch(path, { method: "POST", headers, body })).status);
-      }
-      return out;
-    },
-    { id: record.id, digest: record.digest, version: record.version },
-  );
-  assert.deepEqual(statuses, [403, 403, 403]);
+  const body = { decision: "approve", digest: record.digest, version: record.version };
+  const path = `/v1/requests/${record.id}/decision`;
+  const post = async (options) => (await asPage(own, "POST", path, body, options)).status;
+  assert.equal(await post({ csrf: false }), 403);
+  assert.equal(await post({ csrf: false, headers: { "placet-csrf": "" } }), 403);
+  assert.equal(await post({ csrf: false, headers: { "placet-csrf": "x".repeat(43) } }), 403);
+  assert.equal(await post({ proof: false }), 401);
   assert.equal((await bot.get(`/v1/requests/${record.id}`)).state, "pending");
+  assert.equal(await post({}), 200);
   await context.close();
 });
 

@@ -302,7 +302,7 @@ test("every kind takes every decision by keyboard", async (suite) => {
       };
       for (const [name, value] of Object.entries(each.wanted)) assert.deepEqual(found[name], value, name);
       assert.deepEqual(decision.by, ["ann"]);
-      assert.equal(record.votes.at(-1)?.auth, each.auth ?? "session");
+      assert.equal(record.votes.at(-1)?.auth, each.auth ?? "bound");
     });
   }
   clean(seen);

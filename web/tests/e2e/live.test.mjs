@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { ask, askMany, editable, low, previews, questions } from "../lib/ask.mjs";
-import { LONG, launch, signedIn, signIn } from "../lib/browser.mjs";
+import { LONG, launch, signedIn, signIn, who } from "../lib/browser.mjs";
 import {
   detail,
   dialog,
@@ -127,7 +127,7 @@ test("a restart of the server is survived: told, reconnected, nothing missed", a
 
 /** Ends all sessions of a person, as an admin. */
 async function endSessions(page) {
-  const { session } = await page.evaluate(async () => (await fetch("/v1/session")).json());
+  const { session } = (await who(page)).body;
   await server.admin.ok("DELETE", `/v1/sessions/${session.id}`);
 }
 

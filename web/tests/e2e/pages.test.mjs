@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { action, ask, askMany, low } from "../lib/ask.mjs";
-import { launch, quiet, signedIn } from "../lib/browser.mjs";
+import { launch, quiet, signedIn, who } from "../lib/browser.mjs";
 import { clean, dialog, tabTo, toasts } from "../lib/screen.mjs";
 import { seed } from "../lib/seed.mjs";
 import { BOUND, Server } from "../lib/server.mjs";
@@ -70,7 +70,7 @@ test("history: the exports follow the filters and open as what they say", async 
     ["Export CSV", "csv"],
   ]) {
     const waiting = page.waitForEvent("download");
-    await page.getByRole("link", { name: label }).click();
+    await page.getByRole("button", { name: label }).click();
     const download = await waiting;
     assert.match(download.suggestedFilename(), new RegExp(`\\.${ending}$`));
     const chunks = [];
@@ -254,7 +254,7 @@ test("people: a person, a link and a key are made; the key is shown once", async
     .first()
     .click();
   await fresh.waitForURL((url) => !url.pathname.startsWith("/sign-in"));
-  assert.equal(await fresh.evaluate(async () => (await (await fetch("/v1/session")).json()).name), "carl");
+  assert.equal((await who(fresh)).body.name, "carl");
   await fresh.context().close();
   await dialog(page).getByRole("button", { name: "Done" }).click();
 
@@ -328,11 +328,7 @@ test("settings: a password is set, other sessions are seen and ended, colours ar
   await toasts(page)
     .getByText(/password was saved/)
     .waitFor();
-  assert.equal(
-    await other.page.evaluate(async () => (await fetch("/v1/session")).status),
-    401,
-    "the other session lives on",
-  );
+  assert.equal((await who(other.page)).status, 401, "the other session lives on");
 
   // Sign in with it, elsewhere: wrong first.
   const elsewhere = await browser.newContext();
@@ -353,7 +349,7 @@ test("settings: a password is set, other sessions are seen and ended, colours ar
   assert.equal(await end.count(), 1);
   await end.click();
   await toasts(page).getByText("That session has ended.").waitFor();
-  assert.equal(await door.evaluate(async () => (await fetch("/v1/session")).status), 401);
+  assert.equal((await who(door)).status, 401);
 
   await page.getByRole("radio", { name: "Dark" }).check({ force: true });
   assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");

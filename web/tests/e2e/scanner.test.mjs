@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { ask, confirmation, low, plan, previews, questions } from "../lib/ask.mjs";
-import { launch, signedIn, signIn } from "../lib/browser.mjs";
+import { launch, signedIn, signIn, who } from "../lib/browser.mjs";
 import { Server } from "../lib/server.mjs";
 
 let server;
@@ -83,7 +83,7 @@ test("GET and HEAD of every link, with and without a cookie, change nothing", as
     .first()
     .click();
   await fresh.waitForURL((url) => !url.pathname.startsWith("/sign-in"));
-  assert.equal(await fresh.evaluate(async () => (await fetch("/v1/session")).status), 200);
+  assert.equal((await who(fresh)).body.name, "zoe");
   await fresh.context().close();
   await page.close();
   await context.close();
@@ -139,16 +139,18 @@ test("a link signs in exactly once", async () => {
   const page = await context.newPage();
   const link = await server.link("ann");
   const token = new URL(link).pathname.split("/").at(-1);
+  const pair = await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, false, ["sign"]);
+  const { x, y } = await crypto.subtle.exportKey("jwk", pair.publicKey);
   const first = await fetch(`${server.url}/v1/session/link`, {
     method: "POST",
     headers: { "content-type": "application/json", origin: server.url },
-    body: JSON.stringify({ token }),
+    body: JSON.stringify({ token, key: { x, y } }),
   });
   assert.equal(first.status, 200);
   const second = await fetch(`${server.url}/v1/session/link`, {
     method: "POST",
     headers: { "content-type": "application/json", origin: server.url },
-    body: JSON.stringify({ token }),
+    body: JSON.stringify({ token, key: { x, y } }),
   });
   assert.equal(second.status, 401);
   await signIn(page, server, "ann");

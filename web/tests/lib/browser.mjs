@@ -112,6 +112,86 @@ export async function signIn(page, server, name) {
   await page.waitForURL((url) => !url.pathname.startsWith("/sign-in"));
 }
 
+/**
+ * A call as the page itself makes it: with the key that the browser keeps. `proof: false` leaves the signature out.
+ * Gives `{status, body}`.
+ */
+export async function asPage(page, method, path, body, { proof = true, csrf = true, headers = {} } = {}) {
+  return await page.evaluate(
+    async ({ method, path, body, proof, csrf, headers }) => {
+      const kept = await new Promise((done, fail) => {
+        const opening = indexedDB.open("placet", 1);
+        opening.onupgradeneeded = () => opening.result.createObjectStore("session");
+        opening.onerror = () => fail(opening.error);
+        opening.onsuccess = () => {
+          const reading = opening.result.transaction("session").objectStore("session").get("current");
+          reading.onsuccess = () => done(reading.result ?? null);
+        };
+      });
+      const hex = (bytes) =>
+        Array.from(new Uint8Array(bytes), (each) => each.toString(16).padStart(2, "0")).join("");
+      const text = (words) => new TextEncoder().encode(words);
+      const call = async (method, path, body, nonce, more) => {
+        const sent = new Headers(more);
+        if (body !== undefined) sent.set("content-type", "application/json");
+        if (nonce && kept) {
+          const digest = hex(await crypto.subtle.digest("SHA-256", text(body ?? "")));
+          const words = text(`placet/proof/v1\n${method}\n${path}\n${digest}\n${kept.id}\n${nonce}`);
+          const signed = await crypto.subtle.sign({ name: "ECDSA", hash: "SHA-256" }, kept.key, words);
+          const base64 = btoa(String.fromCharCode(...new Uint8Array(signed)));
+          sent.set(
+            "placet-proof",
+            `v1.${base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`,
+          );
+        }
+        const answer = await fetch(path, { method, headers: sent, body });
+        const said = await answer.text();
+        let parsed = said;
+        try {
+          parsed = JSON.parse(said);
+        } catch {
+          // Not every answer is JSON.
+        }
+        return { status: answer.status, body: parsed };
+      };
+      const { nonce } = (await call("GET", "/v1/session", undefined, null, {})).body;
+      const me = await call("GET", "/v1/session", undefined, nonce, {});
+      const more = { ...(csrf && me.body.csrf ? { "placet-csrf": me.body.csrf } : {}), ...headers };
+      return await call(method, path, body, proof ? nonce : null, more);
+    },
+    {
+      method,
+      path,
+      body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
+      proof,
+      csrf,
+      headers,
+    },
+  );
+}
+
+/** Who is signed in on this page: the status and what is said of them. */
+export async function who(page) {
+  return await asPage(page, "GET", "/v1/session");
+}
+
+const PASSWORD = "three quiet green owls";
+
+/** Gives the person of this page a password. */
+export async function setPassword(page) {
+  const { status } = await asPage(page, "PUT", "/v1/session/password", { new: PASSWORD });
+  if (status !== 204) throw new Error(`no password was set: ${status}`);
+}
+
+/** Reads the page of a request that is drawn for browsers without scripts: with the password, each time. */
+export async function readPlain(page, address, name = "ann") {
+  await page.goto(address, { waitUntil: "domcontentloaded" });
+  await page.getByLabel("Name").fill(name);
+  await page.getByLabel("Password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Show it" }).click();
+  await page.getByRole("heading", { name: "Your decision" }).waitFor();
+}
+
 /** What axe has to say about the page, serious or not. */
 export async function axe(page) {
   // The page's own policy forbids foreign scripts; the debugger is not the page.

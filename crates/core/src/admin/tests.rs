@@ -115,7 +115,13 @@ fn every_event_has_its_name_on_the_wire() {
         (AdminEvent::FreezeLifted { id: FreezeId::new(1, [1; 10]) }, "freeze.lifted"),
         (AdminEvent::LinkCreated { name: name(), expires_at: NOW }, "link.created"),
         (
-            AdminEvent::SessionOpened { id: session, name: name(), via: Via::Link, expires_at: NOW },
+            AdminEvent::SessionOpened {
+                id: session,
+                name: name(),
+                via: Via::Link,
+                expires_at: NOW,
+                bound: None,
+            },
             "session.opened",
         ),
         (AdminEvent::SessionEnded { id: session, why: SessionEnd::Revoked, voids: false }, "session.ended"),
@@ -137,6 +143,7 @@ fn sign_in(directory: &mut Directory, n: u8, name: &str) {
         name: name.to_owned(),
         via: Via::Password,
         expires_at: NOW.plus(Duration::from_hours(1)),
+        bound: None,
     };
     directory.evolve(&event, NOW, None);
 }

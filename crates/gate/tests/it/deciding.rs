@@ -59,13 +59,13 @@ both! {
         let kit = Kit::with(backend, |settings| settings.needs = Needs { any, four_eyes: false, step_up: Some("code".to_owned()) }).await;
         let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
         let requests = [kit.ask(&bot).await, kit.ask(&bot).await, kit.ask(&bot).await];
-        let step_up = kit.gate().display(&requests[1]).unwrap().code.map(|code| StepUp { code });
+        let step_up = Some(StepUp { code: kit.code(&ann, &requests[1]) });
         let batch = vec![
             decide(&requests[0], DecisionWord::Approve),
             Decision { step_up, ..decide(&requests[1], DecisionWord::Approve) },
             decide(&requests[2], DecisionWord::Deny),
         ];
-        let outcomes = kit.gate().decide_many(&ann, batch, false).await.unwrap();
+        let outcomes = kit.gate().decide_many(&Kit::bound(&ann), batch, false).await.unwrap();
         assert_eq!(outcomes[0].answer, Err(Refusal::StepUpRequired("code".to_owned())));
         let states: Vec<State> = outcomes.iter().map(|outcome| outcome.request.as_ref().unwrap().state).collect();
         assert_eq!(states, [State::Pending, State::Approved, State::Denied]);

@@ -177,7 +177,7 @@ both! {
                 assert_eq!(admin_refusal(put), reserved);
             }
         }
-        assert_eq!(admin_refusal(kit.gate().create_link(kit.admin(), OPEN_REVIEWER).await), reserved);
+        assert_eq!(admin_refusal(kit.gate().create_link(kit.admin(), OPEN_REVIEWER, None).await), reserved);
         let bot = kit.agent("bot").await;
         let request = ask(kit, &bot).await;
         // Neither a stronger proof under its name, nor its way in under another.

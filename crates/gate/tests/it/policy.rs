@@ -260,12 +260,12 @@ both! {
         assert_eq!(held.verdict.policy, approved_by_policy.verdict.policy);
         assert_eq!(refusal(kit.approve(&ann, &held).await), Refusal::StepUpRequired("code".to_owned()));
         let with_code = |actor: &Actor| {
-            let code = kit.gate().display(&held).unwrap().code.unwrap();
+            let code = kit.code(actor, &held);
             let decision = placet_gate::Decision {
                 step_up: Some(placet_core::StepUp { code }),
                 ..Kit::decision(&held, DecisionWord::Approve)
             };
-            let (gate, actor) = (kit.gate().clone(), actor.clone());
+            let (gate, actor) = (kit.gate().clone(), Kit::bound(actor));
             async move { gate.decide(&actor, decision).await.unwrap().state }
         };
         assert_eq!(with_code(&ann).await, State::Pending);

@@ -1,6 +1,6 @@
 //! What the gate adds to the life cycle: caps, schemas, digests of edits, four eyes, step-up codes, roles.
 
-use placet_core::{AllOf, Auth, DecisionWord, Needs, Refusal, Seat, State, StepUp};
+use placet_core::{Actor, AllOf, Auth, DecisionWord, Needs, Refusal, Seat, State, StepUp};
 use placet_gate::{Decision, GateError, Until};
 use placet_testkit::{Kit, both};
 use serde_json::json;
@@ -134,13 +134,24 @@ both! {
         let kit = Kit::with(backend, |settings| settings.needs = needs(1, false, Some("code"))).await;
         let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
         let (request, other) = (kit.ask(&bot).await, kit.ask(&bot).await);
-        let code = kit.gate().display(&request).unwrap().code.unwrap();
-        let other_code = kit.gate().display(&other).unwrap().code.unwrap();
+        let (code, other_code) = (kit.code(&ann, &request), kit.code(&ann, &other));
+        // A list, a stream, a key: nobody else is shown it.
+        assert_eq!(kit.gate().display(&request).unwrap().code, None);
+        for auth in [Auth::Open, Auth::Token, Auth::Session] {
+            let actor = Actor { auth, ..ann.clone() };
+            assert_eq!(kit.gate().step_up_code(&actor, &request), None, "{auth:?}");
+        }
         assert!(code.len() == 6 && code != other_code);
         let with = |code: &str| Decision { step_up: Some(StepUp { code: code.to_owned() }), ..Kit::decision(&request, DecisionWord::Approve) };
         assert_eq!(refusal(kit.approve(&ann, &request).await), Refusal::StepUpRequired("code".to_owned()));
-        assert_eq!(pointer(kit.gate().decide(&ann, with(&other_code)).await), "/step_up/code");
-        assert_eq!(pointer(kit.gate().decide(&ann, with("")).await), "/step_up/code");
+        let bound = Kit::bound(&ann);
+        assert_eq!(pointer(kit.gate().decide(&bound, with(&other_code)).await), "/step_up/code");
+        assert_eq!(pointer(kit.gate().decide(&bound, with("")).await), "/step_up/code");
+        // The right code from whoever could have copied it.
+        for auth in [Auth::Token, Auth::Session, Auth::Code] {
+            let actor = Actor { auth, ..ann.clone() };
+            assert_eq!(refusal(kit.gate().decide(&actor, with(&code)).await), Refusal::StepUpRequired("code".to_owned()), "{auth:?}");
+        }
         assert_eq!(kit.read(request.id).await.version, 1);
         kit.finish().await;
     }
@@ -196,11 +207,11 @@ both! {
         let mut kit = Kit::with(backend, |settings| settings.needs = needs(1, false, Some("code"))).await;
         let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
         let request = kit.ask(&bot).await;
-        let code = kit.gate().display(&request).unwrap().code.unwrap();
+        let code = kit.code(&ann, &request);
         kit.restart().await;
         // What was shown before a restart is still the code.
         let with_code = Decision { step_up: Some(StepUp { code }), ..Kit::decision(&request, DecisionWord::Approve) };
-        let approved = kit.gate().decide(&ann, with_code).await.unwrap();
+        let approved = kit.gate().decide(&Kit::bound(&ann), with_code).await.unwrap();
         assert_eq!((approved.state, approved.votes[0].auth), (State::Approved, Auth::Code));
         // A no needs no proof.
         let request = kit.ask(&bot).await;

@@ -10,6 +10,9 @@ use tokio::task::JoinSet;
 
 use crate::{outcome, parked, refusal};
 
+/// A browser's key; nothing here signs with it.
+const KEY: [u8; 64] = [7; 64];
+
 async fn person(kit: &Kit, name: &str, roles: &[Role]) {
     let person =
         PersonSpec { roles: roles.iter().copied().collect(), teams: std::collections::BTreeSet::new() };
@@ -17,12 +20,23 @@ async fn person(kit: &Kit, name: &str, roles: &[Role]) {
 }
 
 async fn open(kit: &Kit, name: &str) -> OpenedSession {
-    let link = kit.gate().create_link(kit.admin(), name).await.unwrap();
-    kit.gate().sign_in_with_link(&link.token, "test").await.unwrap()
+    let link = token(kit.gate().create_link(kit.admin(), name, None).await.unwrap());
+    kit.gate().sign_in_with_link(&link, "test", KEY).await.unwrap()
 }
 
 async fn signed_in(kit: &Kit, opened: &OpenedSession) -> Option<SignedIn> {
-    kit.gate().session(&opened.secret, true).await.unwrap()
+    used(kit, &opened.secret).await.map(|(signed_in, _)| signed_in)
+}
+
+/// Who it is, and the secret to go on with where it is another one.
+async fn used(kit: &Kit, secret: &str) -> Option<(SignedIn, Option<String>)> {
+    let mut signed_in = kit.gate().session(secret).await.unwrap()?;
+    let renewed = kit.gate().use_session(&mut signed_in, secret, true).await;
+    Some((signed_in, renewed))
+}
+
+fn token(link: placet_gate::MadeLink) -> String {
+    link.token.expect("it is shown")
 }
 
 fn admin_refusal<T: std::fmt::Debug>(result: Result<T, GateError>) -> AdminRefusal {
@@ -58,13 +72,30 @@ async fn story(kit: &Kit) -> Vec<String> {
 }
 
 both! {
+    async fn sessions_of_version_0_2_are_over_at_the_first_start(backend: Backend) {
+        let mut kit = Kit::start(backend).await;
+        person(&kit, "ann", &[Role::Reviewer]).await;
+        let (old, new) = (open(&kit, "ann").await, open(&kit, "ann").await);
+        let id = old.signed_in.session.id;
+        kit.place().sql(&format!("UPDATE sessions SET bound = NULL WHERE id = '{id}'")).await;
+        kit.restart().await;
+        // Until they are ended, they have no key to prove anything with.
+        assert_eq!(kit.gate().session(&old.secret).await.unwrap().expect("it is there").key, None);
+        assert_eq!(kit.gate().end_unbound().await.unwrap(), 1);
+        assert!(signed_in(&kit, &old).await.is_none());
+        assert_eq!(signed_in(&kit, &new).await.and_then(|new| new.key), Some(KEY));
+        assert_eq!(kit.gate().end_unbound().await.unwrap(), 0);
+        assert_eq!(story(&kit).await.last().map(String::as_str), Some("session.ended expired"));
+        kit.abandon().await;
+    }
+
     async fn of_many_who_use_one_link_one_gets_in(kit) {
         person(kit, "ann", &[Role::Reviewer]).await;
-        let link = kit.gate().create_link(kit.admin(), "ann").await.unwrap();
+        let link = token(kit.gate().create_link(kit.admin(), "ann", None).await.unwrap());
         let mut tries = JoinSet::new();
         for _ in 0..8 {
-            let (gate, token) = (kit.gate().clone(), link.token.clone());
-            tries.spawn(async move { gate.sign_in_with_link(&token, "").await });
+            let (gate, token) = (kit.gate().clone(), link.clone());
+            tries.spawn(async move { gate.sign_in_with_link(&token, "", KEY).await });
         }
         let (good, bad): (Vec<_>, Vec<_>) = tries.join_all().await.into_iter().partition(Result::is_ok);
         assert_eq!((good.len(), bad.len()), (1, 7));
@@ -82,11 +113,11 @@ both! {
             let refused = kit.gate().reset_password(actor, "ann", "correct horse battery").await;
             assert_eq!(admin_refusal(refused), AdminRefusal::NoSession);
         }
-        assert!(kit.gate().sign_in_with_password("ann", "correct horse battery", "").await.is_err());
+        assert!(kit.gate().sign_in_with_password("ann", "correct horse battery", "", KEY).await.is_err());
         assert!(signed_in(kit, &opened).await.is_some());
         kit.gate().reset_password(&Actor::system(), "ann", "correct horse battery").await.unwrap();
         assert!(signed_in(kit, &opened).await.is_none(), "all sessions end");
-        kit.gate().sign_in_with_password("ann", "correct horse battery", "").await.unwrap();
+        kit.gate().sign_in_with_password("ann", "correct horse battery", "", KEY).await.unwrap();
         let nobody = kit.gate().reset_password(&Actor::system(), "nobody", "correct horse battery").await;
         assert_eq!(admin_refusal(nobody), AdminRefusal::NoPerson);
     }
@@ -94,10 +125,10 @@ both! {
     async fn only_admins_make_links_and_only_for_people(kit) {
         let (bot, ann, eve) = (kit.agent("bot").await, kit.reviewer("ann").await, kit.auditor("eve").await);
         for actor in [&bot, &ann, &eve] {
-            assert!(matches!(kit.gate().create_link(actor, "ann").await, Err(GateError::Forbidden(_))));
+            assert!(matches!(kit.gate().create_link(actor, "ann", None).await, Err(GateError::Forbidden(_))));
         }
         for nobody in ["bot", "nobody"] {
-            assert_eq!(admin_refusal(kit.gate().create_link(kit.admin(), nobody).await), AdminRefusal::NoPerson);
+            assert_eq!(admin_refusal(kit.gate().create_link(kit.admin(), nobody, None).await), AdminRefusal::NoPerson);
         }
         assert!(story(kit).await.is_empty());
     }
@@ -110,7 +141,7 @@ both! {
         let request = kit.ask(&bot).await;
         kit.gate().end_session(&ann, opened.signed_in.session.id, true).await.unwrap();
         assert_eq!(refusal(kit.approve(&ann, &request).await), Refusal::Unauthorized);
-        assert_eq!(admin_refusal(kit.gate().create_link(&ann, "ann").await), AdminRefusal::NoKey);
+        assert_eq!(admin_refusal(kit.gate().create_link(&ann, "ann", None).await), AdminRefusal::NoKey);
         assert!(signed_in(kit, &opened).await.is_none());
 
         // Nor does one whose time is up, or whose person lost the role, whatever this node believed a moment ago.
@@ -149,12 +180,12 @@ both! {
         let (first, second) = (open(kit, "ann").await, open(kit, "ann").await);
         kit.gate().set_password(&second.signed_in, None, "correct horse battery").await.unwrap();
         assert!(signed_in(kit, &first).await.is_none());
-        let third = kit.gate().sign_in_with_password("ann", "correct horse battery", "").await.unwrap();
-        let bad = kit.gate().sign_in_with_password("ann", "incorrect horse", "").await;
+        let third = kit.gate().sign_in_with_password("ann", "correct horse battery", "", KEY).await.unwrap();
+        let bad = kit.gate().sign_in_with_password("ann", "incorrect horse", "", KEY).await;
         assert_eq!(admin_refusal(bad), AdminRefusal::BadCredentials);
         kit.gate().end_session(&third.signed_in.actor, third.signed_in.session.id, true).await.unwrap();
         kit.gate().remove_person(kit.admin(), "ann".to_owned()).await.unwrap();
-        let gone = kit.gate().sign_in_with_password("ann", "correct horse battery", "").await;
+        let gone = kit.gate().sign_in_with_password("ann", "correct horse battery", "", KEY).await;
         assert_eq!(admin_refusal(gone), AdminRefusal::BadCredentials);
         assert_eq!(
             story(kit).await,
@@ -170,12 +201,12 @@ both! {
         person(kit, "ann", &[Role::Reviewer]).await;
         let opened = open(kit, "ann").await;
         kit.gate().set_password(&opened.signed_in, None, "correct horse battery").await.unwrap();
-        let link = kit.gate().create_link(kit.admin(), "ann").await.unwrap();
+        let link = token(kit.gate().create_link(kit.admin(), "ann", None).await.unwrap());
         kit.gate().remove_person(kit.admin(), "ann".to_owned()).await.unwrap();
         person(kit, "ann", &[Role::Reviewer]).await;
         assert!(signed_in(kit, &opened).await.is_none());
-        assert_eq!(admin_refusal(kit.gate().sign_in_with_link(&link.token, "").await), AdminRefusal::BadLink);
-        let bad = kit.gate().sign_in_with_password("ann", "correct horse battery", "").await;
+        assert_eq!(admin_refusal(kit.gate().sign_in_with_link(&link, "", KEY).await), AdminRefusal::BadLink);
+        let bad = kit.gate().sign_in_with_password("ann", "correct horse battery", "", KEY).await;
         assert_eq!(admin_refusal(bad), AdminRefusal::BadCredentials);
     }
 
@@ -188,9 +219,9 @@ both! {
         let first = gate.first_link().await.unwrap().expect("a link");
         // Started again before anybody used it: another one, and the first is void.
         let second = gate.first_link().await.unwrap().expect("a link");
-        assert_eq!(admin_refusal(gate.sign_in_with_link(&first.token, "").await), AdminRefusal::BadLink);
+        assert_eq!(admin_refusal(gate.sign_in_with_link(&token(first), "", KEY).await), AdminRefusal::BadLink);
         clock.advance(Duration::from_mins(59));
-        let opened = gate.sign_in_with_link(&second.token, "").await.unwrap();
+        let opened = gate.sign_in_with_link(&token(second), "", KEY).await.unwrap();
         assert_eq!(opened.signed_in.name, "admin");
         assert_eq!(opened.signed_in.roles, [Role::Admin, Role::Reviewer].into());
         assert!(gate.first_link().await.unwrap().is_none());
@@ -207,7 +238,7 @@ both! {
         person(&kit, "ann", &[Role::Reviewer]).await;
         let opened = open(&kit, "ann").await;
         kit.gate().set_password(&opened.signed_in, None, "correct horse battery").await.unwrap();
-        let link = kit.gate().create_link(kit.admin(), "ann").await.unwrap();
+        let link = token(kit.gate().create_link(kit.admin(), "ann", None).await.unwrap());
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("backup.db");
         backup(&kit.place().location(), &file).await.unwrap();
@@ -221,9 +252,9 @@ both! {
         let store = Arc::new(Store::open(place.options(kit.clock().clone())).await.unwrap());
         let entropy = Arc::new(placet_testkit::SeededEntropy::default());
         let gate = placet_gate::Gate::start(store, entropy, placet_gate::Settings::default()).await.unwrap();
-        assert!(gate.session(&opened.secret, true).await.unwrap().is_none());
-        assert_eq!(admin_refusal(gate.sign_in_with_link(&link.token, "").await), AdminRefusal::BadLink);
-        gate.sign_in_with_password("ann", "correct horse battery", "").await.unwrap();
+        assert!(gate.session(&opened.secret).await.unwrap().is_none());
+        assert_eq!(admin_refusal(gate.sign_in_with_link(&link, "", KEY).await), AdminRefusal::BadLink);
+        gate.sign_in_with_password("ann", "correct horse battery", "", KEY).await.unwrap();
         gate.close().await;
         drop(gate);
         assert!(signed_in(&kit, &opened).await.is_some(), "where it was opened it goes on");
@@ -249,13 +280,11 @@ fn a_session_that_ends_on_one_node_is_over_on_the_other() {
         // A secret that changed on one node is the session's secret on the other.
         let opened = open(&two, "ann").await;
         one.clock().advance(Duration::from_hours(1));
-        let renewed = signed_in(&one, &opened).await.expect("a session").renewed.expect("another secret");
-        assert_eq!(signed_in(&two, &opened).await.expect("a minute more").renewed.as_ref(), Some(&renewed));
+        let renewed = used(&one, &opened.secret).await.expect("a session").1.expect("another secret");
+        assert_eq!(used(&two, &opened.secret).await.expect("a minute more").1.as_ref(), Some(&renewed));
         one.clock().advance(Duration::from_mins(1));
         assert!(signed_in(&two, &opened).await.is_none());
-        assert!(
-            two.gate().session(&renewed, true).await.unwrap().is_some_and(|found| found.renewed.is_none())
-        );
+        assert!(used(&two, &renewed).await.is_some_and(|(_, renewed)| renewed.is_none()));
         two.finish().await;
         one.finish().await;
     });

@@ -21,6 +21,7 @@ fn each_planted_bug_is_caught() {
             "freeze-is-ignored",
             "freezing::while_everything_is_frozen_nothing_passes_and_everything_can_be_read_and_denied::sqlite",
         ),
+        ("keys-step-up", "rules::a_step_up_needs_the_code_of_exactly_this_request::sqlite"),
         ("readers-may-write", "readers::what_policy_lets_pass_as_reading_waits_where_it_does_more::sqlite"),
     ]);
 }

@@ -110,9 +110,6 @@ pub(crate) struct ApproveArgs {
     /// Say what it would do, and do nothing
     #[arg(long, conflicts_with = "group")]
     pub(crate) dry_run: bool,
-    /// The short code that `placet show` prints, where a step-up is needed
-    #[arg(long, value_name = "CODE", conflicts_with = "group")]
-    pub(crate) code: Option<String>,
     /// Do not ask
     #[arg(long, short)]
     pub(crate) yes: bool,
@@ -187,9 +184,6 @@ pub(crate) struct EditArgs {
     /// Say what it would do, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// The short code that `placet show` prints, where a step-up is needed
-    #[arg(long, value_name = "CODE")]
-    pub(crate) code: Option<String>,
     /// Do not ask
     #[arg(long, short)]
     pub(crate) yes: bool,
@@ -233,9 +227,6 @@ pub(crate) struct AnswerArgs {
     /// Why
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
-    /// The short code that `placet show` prints, where a step-up is needed
-    #[arg(long, value_name = "CODE")]
-    pub(crate) code: Option<String>,
 }
 
 /// Take an approval back.

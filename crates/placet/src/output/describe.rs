@@ -104,8 +104,9 @@ pub(crate) fn describe(record: &Record, now: Time) -> Vec<Line> {
     proposal(&mut out, record);
     outcome(&mut out, record);
     why(&mut out, record, now);
-    if let Some(code) = record.display.as_ref().and_then(|display| display.code.as_ref()) {
-        out.add("step-up code", show(code), Tone::Warn);
+    if let Some(step_up) = record.needs.step_up.as_deref().filter(|_| record.state == State::Pending) {
+        let said = format!("{}: approved in a browser only, at {}", show(step_up), record.url);
+        out.add("step-up", said, Tone::Warn);
     }
     out.heading("Facts");
     out.add("id", record.id.to_string(), Tone::Plain);

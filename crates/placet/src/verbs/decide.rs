@@ -37,7 +37,7 @@ pub(crate) async fn approve(context: &Context, args: ApproveArgs) -> anyhow::Res
     if let Some(remember) = grants::remember(&args.remember)? {
         decide = decide.with_remember(remember);
     }
-    decide = with(decide, &record, args.reason, args.code, args.yes || args.dry_run)?;
+    decide = with(context, decide, &record, args.reason)?;
     if args.dry_run {
         return preview::run(context, &record, &decide).await;
     }
@@ -103,8 +103,7 @@ pub(crate) async fn edit(context: &Context, args: EditArgs) -> anyhow::Result<u8
         }
     };
     let changes = replacement::changes(&before, &after);
-    let decide =
-        with(Decide::edit(&record, after), &record, args.reason, args.code, args.yes || args.dry_run)?;
+    let decide = with(context, Decide::edit(&record, after), &record, args.reason)?;
     if args.dry_run {
         return preview::run(context, &record, &decide).await;
     }
@@ -168,7 +167,7 @@ pub(crate) async fn answer(context: &Context, args: AnswerArgs) -> anyhow::Resul
             )));
         }
     };
-    let decide = with(decide, &record, args.reason, args.code, true)?;
+    let decide = with(context, decide, &record, args.reason)?;
     send(context, &record, &decide).await
 }
 
@@ -193,28 +192,21 @@ fn too_late(context: &Context, record: &Record) -> std::io::Result<()> {
     if context.json { output::json(record) } else { Ok(()) }
 }
 
-/// Adds the reason, and the step-up where one is needed.
+/// Adds the reason. Where a step-up is needed the terminal cannot say yes: a program could type for the person.
 fn with(
+    context: &Context,
     decide: Decide,
     record: &Record,
     reason: Option<String>,
-    code: Option<String>,
-    quiet: bool,
 ) -> anyhow::Result<Decide> {
-    let decide = reason.map_or(decide.clone(), |reason| decide.with_reason(reason));
-    match (code, &record.needs.step_up) {
-        (Some(code), _) => Ok(decide.with_code(code)),
-        (None, None) => Ok(decide),
-        (None, Some(_)) if !quiet && somebody_there() => {
-            let shown = record.display.as_ref().and_then(|display| display.code.as_deref());
-            let shown = shown.map(|code| format!(" ({})", show(code))).unwrap_or_default();
-            Ok(decide.with_code(ask(&format!("This needs a step-up. Type the code{shown}:"))?))
-        }
-        (None, Some(step_up)) => Err(usage(format!(
-            "this needs the step-up `{step_up}`: add `--code` with the code that `placet show {}` prints",
-            record.id
-        ))),
+    if let Some(step_up) = record.needs.step_up.as_deref().filter(|_| decide.word() != DecisionWord::Deny) {
+        let page = format!("{}{}", context.client.url(), record.url);
+        anyhow::bail!("this needs the step-up `{}`, which only a browser gives: open {page}", show(step_up));
     }
+    Ok(match reason {
+        Some(reason) => decide.with_reason(reason),
+        None => decide,
+    })
 }
 
 /// Shows what will be approved and asks, where there is somebody to ask.

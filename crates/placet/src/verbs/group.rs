@@ -101,10 +101,7 @@ fn alone(record: &Record) -> Option<String> {
         return Some(format!("{id} is a question: answer it first, with `placet answer {id}`"));
     }
     let step_up = record.needs.step_up.as_deref()?;
-    Some(format!(
-        "{id} needs the step-up `{}`: approve it first, with `placet approve {id} --code`",
-        show(step_up)
-    ))
+    Some(format!("{id} needs the step-up `{}`: approve it first, in the dashboard", show(step_up)))
 }
 
 fn show_all(records: &[Record]) {

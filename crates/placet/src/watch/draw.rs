@@ -197,13 +197,10 @@ fn footer(frame: &mut Frame<'_>, app: &App, area: Rect) {
         Mode::Approve { shown, word: None, .. } => {
             (format!("Approve {} exactly as shown? y or esc", short(shown.id)), "")
         }
-        Mode::Approve { shown, word: Some(word), typed } => {
-            let what = if shown.needs.step_up.is_some() { "the code" } else { "the name" };
-            (
-                format!("Risk {}. To approve {}, type {what} `{}`:", shown.risk, short(shown.id), show(word)),
-                typed.as_str(),
-            )
-        }
+        Mode::Approve { shown, word: Some(word), typed } => (
+            format!("Risk {}. To approve {}, type the name `{}`:", shown.risk, short(shown.id), show(word)),
+            typed.as_str(),
+        ),
         Mode::Change { shown, .. } => {
             (format!("Approve {} with these changes? y or esc", short(shown.id)), "")
         }

@@ -69,22 +69,12 @@ impl App {
             ('a', Kind::Input) if !approvable(&shown) => {
                 self.say("a question: press r to answer it", Tone::Warn, now);
             }
-            ('a', _) => {
-                let word = approving_word(&shown);
-                if word.as_deref() == Some("") {
-                    self.say(
-                        "this needs a step-up code that is not here yet: try again in a moment",
-                        Tone::Warn,
-                        now,
-                    );
-                } else {
-                    self.mode = Mode::Approve { shown, word, typed };
-                }
+            ('a' | 'e', _) if shown.needs.step_up.is_some() => {
+                let said = format!("this needs a step-up, which only a browser gives: open {}", shown.url);
+                self.say(&said, Tone::Warn, now);
             }
+            ('a', _) => self.mode = Mode::Approve { word: approving_word(&shown), shown, typed },
             ('d', _) => self.mode = Mode::Deny { shown, typed },
-            ('e', Kind::Action) if shown.needs.step_up.is_some() => {
-                self.say("this needs a step-up: use `placet edit`", Tone::Warn, now);
-            }
             ('e', Kind::Action) if shown.allowed.contains(&DecisionWord::Edit) => return Action::Edit(shown),
             ('e', Kind::Action) => self.say("the agent does not offer edits here", Tone::Warn, now),
             ('e', _) => self.say("only an action has arguments to edit", Tone::Warn, now),
@@ -135,9 +125,7 @@ impl App {
                 Action::Send(shown.id, Box::new(Decide::approve(&shown).as_shown(&shown)))
             }
             Mode::Approve { shown, word: Some(word), typed } if typed == word => {
-                let decide = Decide::approve(&shown).as_shown(&shown);
-                let decide = if shown.needs.step_up.is_some() { decide.with_code(typed) } else { decide };
-                Action::Send(shown.id, Box::new(decide))
+                Action::Send(shown.id, Box::new(Decide::approve(&shown).as_shown(&shown)))
             }
             Mode::Change { shown, decide, .. } => Action::Send(shown.id, decide),
             Mode::Deny { shown, typed } => {

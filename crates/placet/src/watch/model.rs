@@ -192,11 +192,8 @@ impl App {
     }
 }
 
-/// What must be typed to approve: the step-up code, the tool's name where the risk is high, or just `y`.
+/// What must be typed to approve: the tool's name where the risk is high, or just `y`.
 pub(super) fn approving_word(record: &Record) -> Option<String> {
-    if record.needs.step_up.is_some() {
-        return Some(record.display.as_ref().and_then(|display| display.code.clone()).unwrap_or_default());
-    }
     let name = || record.tool.clone().unwrap_or_else(|| record.kind.to_string());
     (record.risk >= Risk::High).then(name)
 }

@@ -196,7 +196,6 @@ fn an_id_and_a_group_are_not_given_together_and_one_is_needed() {
         vec!["approve", "0c1g60o", "--group", "g"],
         vec!["deny", "0c1g60o", "--group", "g"],
         vec!["approve", "--group", "g", "--remember", "exact"],
-        vec!["approve", "--group", "g", "--code", "123456"],
         vec!["approve", "--group", "g", "--same"],
         vec!["approve", "--group", "g", "--dry-run"],
     ] {

@@ -9,6 +9,7 @@ use std::{
     sync::mpsc::{self, Receiver},
 };
 
+use placet_testkit::Signer;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -110,10 +111,16 @@ fn call(url: &str, method: &str, path: &str, headers: &str, body: &Value) -> (u1
     (status, head.to_owned(), serde_json::from_str(body).unwrap_or_default())
 }
 
+/// What a browser sends to sign in, with the public part of a key that nobody uses again.
+fn with_key(mut body: Value) -> Value {
+    body["key"] = Signer::default().key();
+    body
+}
+
 /// Uses a link: who is signed in by it, if anybody is.
 fn use_link(link: &str) -> Option<Value> {
     let (url, token) = link.trim().split_once("/sign-in/").expect("the address of a link");
-    let (status, _, body) = call(url, "POST", "/v1/session/link", "", &json!({ "token": token }));
+    let (status, _, body) = call(url, "POST", "/v1/session/link", "", &with_key(json!({ "token": token })));
     (status == 200).then_some(body)
 }
 
@@ -208,7 +215,7 @@ fn typing(args: &[&str], line: &str) -> Output {
 }
 
 fn signs_in(url: &str, name: &str, password: &str) -> u16 {
-    call(url, "POST", "/v1/session", "", &json!({"name": name, "password": password})).0
+    call(url, "POST", "/v1/session", "", &with_key(json!({"name": name, "password": password}))).0
 }
 
 #[test]
@@ -219,7 +226,7 @@ fn person_password_is_read_from_standard_input_and_ends_every_session() {
     let (server, url) = serve(&data);
     let link = server.line("/sign-in/");
     let (_, token) = link.trim().split_once("/sign-in/").expect("a link");
-    let (_, head, _) = call(&url, "POST", "/v1/session/link", "", &json!({ "token": token }));
+    let (_, head, _) = call(&url, "POST", "/v1/session/link", "", &with_key(json!({ "token": token })));
     let cookie = head.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect("a cookie");
     let cookie = format!("Cookie: {}\r\n", cookie.split(';').next().expect("a cookie"));
     assert_eq!(call(&url, "GET", "/v1/session", &cookie, &Value::Null).0, 200);
@@ -265,7 +272,10 @@ fn the_demo_signs_its_reviewer_in_and_the_session_administers_and_decides() {
     let ready: Value = serde_json::from_str(&demo.line("\"ready\"")).expect("JSON");
     let (url, link) = (ready["url"].as_str().expect("text"), ready["sign_in"].as_str().expect("text"));
     let (_, token) = link.split_once("/sign-in/").expect("a link");
-    let (status, head, body) = call(url, "POST", "/v1/session/link", "", &json!({ "token": token }));
+    let signer = Signer::default();
+    let (status, head, body) =
+        call(url, "POST", "/v1/session/link", "", &json!({"token": token, "key": signer.key()}));
+    signer.signed_in(&body);
     assert_eq!((status, &body["name"]), (200, &json!("you")));
     assert_eq!(body["roles"], json!(["reviewer", "admin", "auditor"]));
     let cookie = head.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect("a cookie");
@@ -275,6 +285,9 @@ fn the_demo_signs_its_reviewer_in_and_the_session_administers_and_decides() {
         body["csrf"].as_str().expect("a token")
     );
     for path in ["/v1/requests", "/v1/keys", "/v1/ledger"] {
+        assert_eq!(call(url, "GET", path, &headers, &Value::Null).0, 401, "{path}: a cookie is not enough");
+        let proof = signer.proof(&http::Method::GET, path, b"");
+        let headers = format!("{headers}Placet-Proof: {proof}\r\n");
         assert_eq!(call(url, "GET", path, &headers, &Value::Null).0, 200, "{path}");
     }
     let made = placet(&["--url", url, "person", "link", "you"])

@@ -35,7 +35,7 @@ impl FromRequestParts<State> for Decider {
 fn open(parts: &Parts, state: &State) -> Result<Option<Actor>, Problem> {
     let settings = &state.settings;
     let credentials =
-        parts.headers.contains_key(header::AUTHORIZATION) || session::has_cookie(&parts.headers);
+        parts.headers.contains_key(header::AUTHORIZATION) || session::signed_in(parts).is_some();
     let peer = parts.extensions.get::<Peer>().copied();
     if !(settings.dev && settings.open_decide) || credentials || !is_local(&parts.headers, peer) {
         return Ok(None);

@@ -1,46 +1,87 @@
-//! Looking at one request and deciding it, by plain links and forms. Only a signed-in POST from our own page decides.
+//! Looking at one request and deciding it without any script. A cookie proves nothing, so every look and every decision
+//! comes with the person's password; by default there is only the way to the dashboard.
 
 use std::sync::Arc;
 
 use axum::{
     body::Body,
     extract::{Path, State as AxumState},
-    response::{IntoResponse as _, Redirect, Response},
+    response::Response,
 };
 use http::{Request as Call, StatusCode, request::Parts};
-use maud::html;
-use placet_core::{DecisionWord, InputType, Request, RequestId, Role, StepUp};
-use placet_gate::{Decision, SignedIn};
+use maud::{Markup, html};
+use placet_core::{Actor, DecisionWord, InputType, Request, RequestId, Role};
+use placet_gate::Decision;
 use placet_ledger::ijson::{self, Limits};
 use serde_json::Value;
 
 use super::{
+    assets,
     forms::Filled,
     headers,
     html::layout,
     request::{Notice, Sight, Viewer, draw, question},
 };
-use crate::{
-    State,
-    problem::Problem,
-    session::{check_form, signed_in},
-};
+use crate::{State, problem::Problem, session, state::Unbound};
 
-/// The page of one request.
-pub(crate) async fn look(
+/// The page of one request. A browser that follows a link proves nothing, so there is nothing on it yet: it leads to the
+/// dashboard, and asks for a password where pages without scripts are allowed.
+pub(crate) async fn look(AxumState(state): AxumState<State>, Path(id): Path<String>) -> Response {
+    shell(&state, &id, StatusCode::OK, None)
+}
+
+fn shell(state: &State, id: &str, status: StatusCode, notice: Option<&str>) -> Response {
+    let id = plain(id);
+    let body = html! {
+        h1 { "A request waits for a decision" }
+        @if let Some(notice) = notice { div.note.bad role="alert" { (notice) } }
+        p { a data-open href=(format!("/queue?r={id}")) { "Open it in the dashboard" } }
+        @if state.settings.unbound == Unbound::Off { script type="module" src="/open.js" {} }
+        @if state.settings.unbound == Unbound::Password {
+            h2 { "Without scripts" }
+            section {
+                form method="post" action=(format!("/r/{id}")) {
+                    p { "This page shows and decides nothing without your password, each time." }
+                    (who_fields(""))
+                    button type="submit" { "Show it" }
+                }
+            }
+        }
+    };
+    headers::page(status, layout("A request", &body))
+}
+
+/// The script that opens the dashboard.
+pub(crate) async fn script() -> Response {
+    assets::text("text/javascript; charset=utf-8", include_str!("open.js"))
+}
+
+/// Name and password, which every form without a session needs.
+pub(super) fn who_fields(name: &str) -> Markup {
+    html! {
+        label for="name" { "Name" }
+        input #name name="name" value=(name) autocomplete="username" autocapitalize="off" spellcheck="false" required;
+        label for="password" { "Password" }
+        input #password name="password" type="password" autocomplete="current-password" required;
+    }
+}
+
+/// Shows a request to whoever said their password.
+pub(crate) async fn read(
     AxumState(state): AxumState<State>,
     Path(id): Path<String>,
     call: Call<Body>,
 ) -> Response {
-    let (parts, _) = call.into_parts();
+    let (parts, body) = call.into_parts();
     let seen = async {
-        let who = who(&parts, &state).await?;
+        let form = Filled::read(&parts, body, &state).await?;
+        let who = by_password(&parts, &state, &form).await?;
         let request = found(&state, &who, &id).await?;
-        Ok::<_, Stop>((who, request))
+        Ok::<_, Problem>((who, request))
     };
     match seen.await {
         Ok((who, request)) => page(&state, &who, &request, StatusCode::OK, None),
-        Err(stop) => stop.answer(&id),
+        Err(problem) => shell(&state, &id, problem.status(), Some(problem.detail())),
     }
 }
 
@@ -52,23 +93,22 @@ pub(crate) async fn submit(
 ) -> Response {
     let (parts, body) = call.into_parts();
     let seen = async {
-        let who = who(&parts, &state).await?;
         let form = Filled::read(&parts, body, &state).await?;
-        check_form(&parts, &who, form.one("csrf"))?;
+        let who = by_password(&parts, &state, &form).await?;
         let request = found(&state, &who, &id).await?;
-        Ok::<_, Stop>((who, form, request))
+        Ok::<_, Problem>((who, form, request))
     };
     let (who, form, request) = match seen.await {
         Ok(seen) => seen,
-        Err(stop) => return stop.answer(&id),
+        Err(problem) => return shell(&state, &id, problem.status(), Some(problem.detail())),
     };
     let decided = async {
         let decision = decision(&request, &form)?;
-        state.gate.decide(&who.actor, decision).await.map_err(|error| Problem::gate(error, state.gate.now()))
+        state.gate.decide(&who, decision).await.map_err(|error| Problem::gate(error, state.gate.now()))
     };
     match decided.await {
-        // Shown by a GET of its own: loading the page again decides nothing.
-        Ok(_) => Redirect::to(&format!("/r/{}", request.id)).into_response(),
+        // By another page: loading this one again would ask for the password, and decide nothing.
+        Ok(decided) => page(&state, &who, &decided, StatusCode::OK, None),
         Err(problem) => {
             let now = found(&state, &who, &id).await.unwrap_or(request);
             let notice = Notice(format!("Nothing was decided: {}", problem.detail()));
@@ -77,30 +117,19 @@ pub(crate) async fn submit(
     }
 }
 
-/// Why there is no page to show.
-enum Stop {
-    /// Nobody is signed in.
-    Stranger,
-    Problem(Problem),
-}
-
-impl From<Problem> for Stop {
-    fn from(problem: Problem) -> Self {
-        Self::Problem(problem)
+/// Whoever said their password in this very form, where that is allowed. As slow as signing in.
+async fn by_password(parts: &Parts, state: &State, form: &Filled) -> Result<Actor, Problem> {
+    if state.settings.unbound != Unbound::Password {
+        let detail = "requests are read and decided in the dashboard: `sessions.unbound` is `off` here";
+        return Err(Problem::new(StatusCode::FORBIDDEN, "script_needed", detail));
     }
-}
-
-impl Stop {
-    fn answer(self, id: &str) -> Response {
-        match self {
-            // The same for every address: what exists is not discussed with strangers.
-            Self::Stranger => Redirect::to(&format!("/sign-in?next=/r/{}", plain(id))).into_response(),
-            Self::Problem(problem) => {
-                let body = html! { h1 { "Nothing to show" } p { (problem.detail()) } p { a href="/" { "To the dashboard" } } };
-                headers::page(problem.status(), layout("Nothing to show", &body))
-            }
-        }
-    }
+    session::check_page(parts)?;
+    let begun = state.sign_ins.begin(session::peer(parts), form.one("name")).await?;
+    let who = state.gate.by_password(form.one("name"), form.one("password")).await;
+    session::looked_at(begun, &who);
+    let who = who.map_err(|error| Problem::gate(error, state.gate.now()))?;
+    crate::call::within_rate(state, &who)?;
+    Ok(who)
 }
 
 /// An identifier for an address; anything else is left out.
@@ -109,31 +138,22 @@ fn plain(id: &str) -> &str {
     if fits { id } else { "" }
 }
 
-async fn who(parts: &Parts, state: &State) -> Result<SignedIn, Stop> {
-    let who = signed_in(parts, state).await?.ok_or(Stop::Stranger)?;
-    crate::call::within_rate(state, &who.actor)?;
-    Ok(who)
-}
-
-async fn found(state: &State, who: &SignedIn, id: &str) -> Result<Arc<Request>, Problem> {
+async fn found(state: &State, who: &Actor, id: &str) -> Result<Arc<Request>, Problem> {
     let id: RequestId = id.parse().map_err(|_| Problem::not_found())?;
-    state.gate.get(&who.actor, id).await.map_err(|error| Problem::gate(error, state.gate.now()))
+    state.gate.get(who, id).await.map_err(|error| Problem::gate(error, state.gate.now()))
 }
 
 fn page(
     state: &State,
-    who: &SignedIn,
+    who: &Actor,
     request: &Request,
     status: StatusCode,
     notice: Option<&Notice>,
 ) -> Response {
     let display = state.gate.display(request);
     let sight = Sight { request, display: display.as_ref(), now: state.gate.now() };
-    let viewer = Viewer {
-        name: who.name.clone(),
-        csrf: who.csrf.clone(),
-        reviewer: who.roles.contains(&Role::Reviewer),
-    };
+    let reviewer = state.gate.store().directory().person(&who.name, Role::Reviewer).is_some();
+    let viewer = Viewer { name: who.name.clone(), reviewer };
     headers::page(status, draw(&sight, &viewer, notice))
 }
 
@@ -163,7 +183,7 @@ fn decision(request: &Request, form: &Filled) -> Result<Decision, Problem> {
         answer,
         steps: None,
         remember: None,
-        step_up: text("code").filter(|_| word != DecisionWord::Deny).map(|code| StepUp { code }),
+        step_up: None,
         display: display.map_err(|_| wrong("display", "that is not a form of this page"))?,
         claimed: None,
         idempotency: None,

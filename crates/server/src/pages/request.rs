@@ -14,8 +14,6 @@ use super::{html::layout, preview};
 #[derive(Debug, Clone)]
 pub(super) struct Viewer {
     pub(super) name: String,
-    /// Proves that a form was sent from a page of ours.
-    pub(super) csrf: String,
     /// Whether they decide at all.
     pub(super) reviewer: bool,
 }
@@ -214,14 +212,14 @@ fn forms(sight: &Sight<'_>, viewer: &Viewer) -> Markup {
         h2 { "Your decision" }
         section {
             form method="post" action=(format!("/r/{}/decision", request.id)) {
-                input type="hidden" name="csrf" value=(viewer.csrf);
                 input type="hidden" name="digest" value=(request.current_digest());
                 input type="hidden" name="version" value=(request.version);
                 @if let Some(display) = sight.display { input type="hidden" name="display" value=(display.digest); }
                 (answer(sight))
                 label for="reason" { "Reason" }
                 textarea #reason name="reason" maxlength="8000" {}
-                (code(sight))
+                (step_up(request))
+                (super::decide::who_fields(&viewer.name))
                 @if request.allowed.contains(&DecisionWord::Approve) {
                     button.yes type="submit" name="decision" value="approve" { (label(sight, "/confirm_label", "Approve")) }
                 }
@@ -242,14 +240,14 @@ fn label(sight: &Sight<'_>, pointer: &str, ours: &str) -> String {
     }
 }
 
-fn code(sight: &Sight<'_>) -> Markup {
+/// A code can be copied by a program; only a browser that proves its calls shows one.
+fn step_up(request: &Request) -> Markup {
     html! {
-        @if let Some(code) = sight.display.and_then(|display| display.code.as_deref()) {
+        @if request.needs.step_up.is_some() {
             div.note.warn {
-                "This is " (Risk::Critical.as_str()) ". To approve, type the code of exactly this request: " code { (code) }
+                "This is " (Risk::Critical.as_str()) ". Here you can deny it; to approve it, "
+                a href=(format!("/queue?r={}", request.id)) { "open the dashboard" } "."
             }
-            label for="code" { "Code" }
-            input #code name="code" autocomplete="off" autocapitalize="off" spellcheck="false";
         }
     }
 }

@@ -53,6 +53,9 @@ pub(crate) struct ExportParams {
     until: Option<String>,
     /// Decided by this person, alone or with others.
     by: Option<String>,
+    /// For a session: a ticket of `POST /v1/requests/export/ticket`, in place of a proof. It works once.
+    #[expect(dead_code, reason = "looked at before the call comes here")]
+    ticket: Option<String>,
 }
 
 /// Requests read at a time.

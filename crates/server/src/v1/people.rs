@@ -6,15 +6,16 @@ use axum::{
     extract::State as AxumState,
     response::{IntoResponse as _, Response},
 };
-use http::StatusCode;
+use http::{StatusCode, request::Parts};
 use placet_core::{Role, Time};
 use placet_gate::PersonSpec;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::{
     State,
-    call::{Call, Caller, Id},
+    call::{Call, Caller, Id, once},
     problem::{Problem, ProblemDocument},
     v1::{json, refuse},
 };
@@ -47,8 +48,8 @@ pub(crate) struct PersonBody {
 /// A link with which a person signs in once. Shown this once.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct LinkRecord {
-    /// Its address on this server: `/sign-in/TOKEN`.
-    url: String,
+    /// Its address on this server: `/sign-in/TOKEN`. Null when an idempotency key says that it was shown before.
+    url: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     expires_at: Time,
 }
@@ -121,16 +122,21 @@ pub(crate) async fn put(
 /// Make a link with which a person signs in once, within 15 minutes. The one before stops working.
 #[utoipa::path(post, path = "/v1/people/{name}/link", operation_id = "create_link", tag = "admin", params(("name" = String, Path)), responses(
     (status = 201, description = "the link, shown once", body = LinkRecord),
+    (status = 200, description = "made before with this idempotency key: without the link itself", body = LinkRecord),
     (status = 404, description = "nobody of that name", body = ProblemDocument),
 ))]
 pub(crate) async fn link(
     AxumState(state): AxumState<State>,
     Caller(actor): Caller,
     name: Id<String>,
+    parts: Parts,
 ) -> Result<Response, Problem> {
-    let made = state.gate.create_link(&actor, &name.get()?).await.map_err(|error| refuse(&state, error))?;
-    let url = format!("/sign-in/{}", made.token);
-    Ok(json(StatusCode::CREATED, &LinkRecord { url, expires_at: made.expires_at }))
+    let idempotency = once(&parts, &actor, &Value::Null)?;
+    let made = state.gate.create_link(&actor, &name.get()?, idempotency).await;
+    let made = made.map_err(|error| refuse(&state, error))?;
+    let status = if made.token.is_some() { StatusCode::CREATED } else { StatusCode::OK };
+    let url = made.token.map(|token| format!("/sign-in/{token}"));
+    Ok(json(status, &LinkRecord { url, expires_at: made.expires_at }))
 }
 
 /// Remove a person; their keys and sessions stop at once.

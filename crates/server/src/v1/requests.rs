@@ -203,7 +203,7 @@ pub(crate) async fn get(
     let until = params.version.map_or(Until::Decided, Until::NotVersion);
     let Some(wait) = params.wait.as_deref() else {
         let request = state.gate.get(&actor, id).await.map_err(|error| refuse(&state, error))?;
-        return Ok(record(&state, &actor, StatusCode::OK, &request));
+        return Ok(detail(&state, &actor, &request));
     };
     let wait = duration(wait, state.settings.wait_max)?;
     match state.gate.park(&actor, id, until, wait).await {
@@ -228,7 +228,16 @@ async fn read(
     waiting: Result<Waiting, GateError>,
 ) -> Result<Response, Problem> {
     let request = waited(state, actor, id, waiting).await.map_err(|error| refuse(state, error))?;
-    Ok(record(state, actor, StatusCode::OK, &request))
+    Ok(detail(state, actor, &request))
+}
+
+/// The record for whoever looks at this one request: a person's own browser is shown the step-up code as well.
+fn detail(state: &State, actor: &Actor, request: &Request) -> Response {
+    let mut view = view(state, actor, request);
+    if let Some(display) = view.display.as_mut() {
+        display.code = state.gate.step_up_code(actor, request);
+    }
+    json(StatusCode::OK, &view)
 }
 
 /// How much of each request a list or a stream tells.

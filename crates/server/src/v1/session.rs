@@ -8,7 +8,7 @@ use axum::{
 };
 use http::{StatusCode, header};
 use placet_core::{Role, SessionId, Time, Via};
-use placet_gate::OpenedSession;
+use placet_gate::{OpenedSession, TicketFor};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -16,6 +16,7 @@ use crate::{
     State,
     call::{Caller, Id, Params, Sent},
     problem::{Problem, ProblemDocument},
+    proof::PublicKey,
     session::{self, Person, SignedIn, clear_cookie, set_cookie},
     v1::{json, keys::KeepParams, refuse},
 };
@@ -32,8 +33,19 @@ pub(crate) struct SessionRecord {
     session: CurrentSession,
     /// To be sent in the header `Placet-CSRF` with every POST, PUT and DELETE of this session.
     csrf: String,
+    /// What to sign the next call with; every answer has a newer one in `Placet-Nonce`.
+    nonce: String,
     has_password: bool,
     server: ServerFacts,
+}
+
+/// What a cookie alone is told.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct BoundSession {
+    /// Always true: the session is somebody's, and their browser must say so.
+    bound: bool,
+    /// What to sign the next call with.
+    nonce: String,
 }
 
 /// This session.
@@ -94,6 +106,8 @@ pub(crate) struct SessionList {
 pub(crate) struct Credentials {
     name: String,
     password: String,
+    /// The public part of a key that the browser made and keeps: it signs every call of the session.
+    key: PublicKey,
 }
 
 /// A one-time link.
@@ -102,6 +116,8 @@ pub(crate) struct Credentials {
 pub(crate) struct LinkToken {
     /// The last part of its address.
     token: String,
+    /// The public part of a key that the browser made and keeps: it signs every call of the session.
+    key: PublicKey,
 }
 
 /// A new password.
@@ -130,6 +146,7 @@ fn record(state: &State, signed_in: &SignedIn) -> SessionRecord {
             via: session.via,
         },
         csrf: signed_in.csrf.clone(),
+        nonce: state.gate.nonces(session.id)[0].clone(),
         has_password: signed_in.has_password,
         server: ServerFacts {
             version: env!("CARGO_PKG_VERSION"),
@@ -147,11 +164,29 @@ fn opened(state: &State, opened: &OpenedSession) -> Response {
 
 /// Who is signed in here.
 #[utoipa::path(get, path = "/v1/session", operation_id = "get_session", tag = "session", security(("session" = [])), responses(
-    (status = 200, description = "the person, and the token that every change needs", body = SessionRecord),
+    (status = 200, description = "the person, and the token that every change needs; to a cookie alone `{bound, nonce}` and nothing else", body = SessionRecord),
     (status = 401, description = "nobody is signed in", body = ProblemDocument),
 ))]
-pub(crate) async fn get(AxumState(state): AxumState<State>, Person(signed_in): Person) -> Response {
-    json(StatusCode::OK, &record(&state, &signed_in))
+pub(crate) async fn get(
+    AxumState(state): AxumState<State>,
+    person: Result<Person, Problem>,
+    request: axum::extract::Request,
+) -> Result<Response, Problem> {
+    let problem = match person {
+        Ok(Person(signed_in)) => return Ok(json(StatusCode::OK, &record(&state, &signed_in))),
+        Err(problem) => problem,
+    };
+    if problem.code() != "proof_needed" {
+        return Err(problem);
+    }
+    let (parts, _) = request.into_parts();
+    match session::of_cookie(&parts, &state).await? {
+        Some(signed_in) => {
+            let nonce = state.gate.nonces(signed_in.session.id)[0].clone();
+            Ok(json(StatusCode::OK, &BoundSession { bound: true, nonce }))
+        }
+        None => Err(Problem::unauthorized("nobody is signed in: sign in first")),
+    }
 }
 
 /// Sign in with name and password.
@@ -166,8 +201,8 @@ pub(crate) async fn sign_in(
     AxumState(state): AxumState<State>,
     sent: Sent<Credentials>,
 ) -> Result<Response, Problem> {
-    let Credentials { name, password } = sent.body;
-    Ok(opened(&state, &session::with_password(&sent.parts, &state, &name, &password).await?))
+    let Credentials { name, password, key } = sent.body;
+    Ok(opened(&state, &session::with_password(&sent.parts, &state, &name, &password, &key).await?))
 }
 
 /// Sign in with a one-time link, which is used up by it.
@@ -182,7 +217,8 @@ pub(crate) async fn sign_in_with_link(
     AxumState(state): AxumState<State>,
     sent: Sent<LinkToken>,
 ) -> Result<Response, Problem> {
-    Ok(opened(&state, &session::with_link(&sent.parts, &state, &sent.body.token).await?))
+    let LinkToken { token, key } = sent.body;
+    Ok(opened(&state, &session::with_link(&sent.parts, &state, &token, &key).await?))
 }
 
 /// Sign out.
@@ -196,6 +232,38 @@ pub(crate) async fn sign_out(
     let ended = state.gate.end_session(&signed_in.actor, signed_in.session.id, true).await;
     ended.map_err(|error| refuse(&state, error))?;
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, clear_cookie())]).into_response())
+}
+
+/// A call that the browser cannot sign, announced.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TicketRecord {
+    /// Works once, within 30 seconds, in this session.
+    ticket: String,
+    #[schema(value_type = String, format = DateTime)]
+    expires_at: Time,
+}
+
+fn ticket(state: &State, signed_in: &SignedIn, what: TicketFor) -> Response {
+    let made = state.gate.ticket(signed_in.session.id, what);
+    json(StatusCode::CREATED, &TicketRecord { ticket: made.text, expires_at: made.expires_at })
+}
+
+/// A ticket for one WebSocket, which a browser cannot sign: the second `Sec-WebSocket-Protocol` of `/v1/ws` or `/stream`.
+#[utoipa::path(post, path = "/v1/ws/ticket", operation_id = "create_ws_ticket", tag = "session", security(("session" = [])), responses(
+    (status = 201, description = "the ticket", body = TicketRecord),
+    (status = 401, description = "proof_needed: the call is not signed", body = ProblemDocument),
+))]
+pub(crate) async fn ws_ticket(AxumState(state): AxumState<State>, Person(signed_in): Person) -> Response {
+    ticket(&state, &signed_in, TicketFor::Stream)
+}
+
+/// A ticket for one download, which a browser cannot sign: `ticket` of `/v1/requests/export`.
+#[utoipa::path(post, path = "/v1/requests/export/ticket", operation_id = "create_export_ticket", tag = "session", security(("session" = [])), responses(
+    (status = 201, description = "the ticket", body = TicketRecord),
+    (status = 401, description = "proof_needed: the call is not signed", body = ProblemDocument),
+))]
+pub(crate) async fn export_ticket(AxumState(state): AxumState<State>, Person(signed_in): Person) -> Response {
+    ticket(&state, &signed_in, TicketFor::Export)
 }
 
 /// List one's own sessions.

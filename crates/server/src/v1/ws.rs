@@ -17,11 +17,13 @@ use crate::{
     State,
     call::{Caller, Params},
     problem::{Problem, ProblemDocument},
+    proof::answered,
     sockets::{POLICY, TRY_AGAIN, close, send},
     v1::streams::{Position, StreamParams, event, still_works},
 };
 
-/// Follow what happens to requests over a WebSocket: the same events, one text message each.
+/// Follow what happens to requests over a WebSocket: the same events, one text message each. A session shows a ticket of
+/// `POST /v1/ws/ticket` as its second `Sec-WebSocket-Protocol`.
 #[utoipa::path(get, path = "/v1/ws", operation_id = "stream_events_ws", tag = "streams", params(StreamParams), responses(
     (status = 101, description = "messages `{id, type, at, record}`, or with `view=row` `{id, type, at, request}`; `{type: \"reset\"}` means: list again"),
     (status = 400, description = "not a WebSocket handshake", body = ProblemDocument),
@@ -42,6 +44,7 @@ pub(crate) async fn ws(
     })?;
     let position = Position::open(&state, &actor, &headers, &params).await?;
     let tracked = state.tasks.token();
+    let upgrade = answered(upgrade, &headers);
     Ok(upgrade.max_message_size(4096).max_frame_size(4096).on_upgrade(move |socket| async move {
         follow(state, actor, position, socket).await;
         drop(tracked);

@@ -5,7 +5,10 @@ use placet_testkit::{Backend, Http, Kit, Server, both};
 use serde_json::json;
 use tokio::{io::AsyncReadExt as _, net::TcpStream};
 
-use crate::support::{action, assert_problem, soon, until_so, with_settings};
+use crate::{
+    browser::use_link,
+    support::{action, assert_problem, soon, until_so, with_settings},
+};
 
 #[test]
 fn one_address_cannot_hold_every_connection() {
@@ -143,14 +146,13 @@ fn unknown_keys_of_one_address_are_limited_and_known_ones_are_not() {
             let token = link["url"].as_str().and_then(|url| url.strip_prefix("/sign-in/")).expect("a link");
             let mut limited = false;
             for n in 0..2_000 {
-                let wrong = json!({"token": format!("nobody-{n}")});
-                limited |= server.nobody().post("/v1/session/link", wrong).await.status == 429;
+                limited |= use_link(&server.nobody(), &format!("nobody-{n}")).await.status == 429;
                 if limited {
                     break;
                 }
             }
             assert!(limited, "two thousand are too many");
-            server.nobody().post("/v1/session/link", json!({ "token": token })).await.expect(200);
+            use_link(&server.nobody(), token).await.expect(200);
             bot.post("/v1/requests", action()).await.expect(201);
         },
     );

@@ -180,6 +180,7 @@ fn a_step_up_needs_the_code_that_is_shown() {
             let record = ask(&bot).await;
             assert!(record.get("display").is_none(), "the agent is not shown the code");
             assert_problem(&decide(&ann, &record, "approve").await, 403, "step_up_required", None);
+            let ann = crate::browser::signed_in(server, "ann", &["reviewer"]).await.page();
             let shown = ann.get(&at(&record, "")).await.expect(200);
             let code = shown["display"]["code"].clone();
             let wrong = if code == "000000" { "000001" } else { "000000" };

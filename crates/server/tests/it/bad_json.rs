@@ -171,7 +171,7 @@ fn missing_and_wrong_fields_of_a_decision_are_named() {
             (merged(good.clone(), json!({"remember": {"tool": "delete_files"}})), "/remember/tool"),
             (merged(good.clone(), json!({"remember": {"scope": "everything"}})), "/remember/scope"),
             (merged(good.clone(), json!({"reason": "x".repeat(8193)})), "/reason"),
-            (merged(good.clone(), json!({"step_up": {"code": "000000"}})), "/step_up/code"),
+            (merged(good.clone(), json!({"step_up": {"code": 0}})), "/step_up/code"),
             (merged(good.clone(), json!({"decision": "respond", "answer": "hi"})), "/decision"),
         ];
         let before = head(server).await;

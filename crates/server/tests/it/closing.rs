@@ -43,7 +43,12 @@ impl Alone {
                 let _ = stopped.await;
             },
         ));
-        Self { kit, nobody: Http { authority, token: None, headers: Vec::new() }, stop, running }
+        Self {
+            kit,
+            nobody: Http { authority, token: None, headers: Vec::new(), signer: None },
+            stop,
+            running,
+        }
     }
 
     /// Closes it, and waits until it has closed.

@@ -231,7 +231,7 @@ fn metrics_name_routes_by_their_pattern_and_hold_no_id() {
             Closing::default(),
             async move { drop(stopped.await) },
         ));
-        let nobody = Http { authority, token: None, headers: Vec::new() };
+        let nobody = Http { authority, token: None, headers: Vec::new(), signer: None };
         let bot = Http { authority: nobody.authority.clone(), ..beside.agent("bot").await };
         let record = bot.post("/v1/requests", action()).await.expect(201);
         let id = record["id"].as_str().expect("an id");

@@ -2,10 +2,19 @@
 
 use bytes::Bytes;
 use http::Method;
+use placet_server::Unbound;
 use placet_testkit::{Answer, Http, Server};
 use serde_json::{Value, json};
 
-use crate::support::{action, on_sqlite};
+use crate::{
+    browser::{PASSWORD, signed_in, with_password},
+    support::{action, on_sqlite, with_settings},
+};
+
+/// A server whose pages take a password from whoever runs no script.
+fn with_forms<F: AsyncFnOnce(&mut Server)>(body: F) {
+    with_settings(|settings| settings.unbound = Unbound::Password, body);
+}
 
 #[test]
 fn the_dashboards_addresses_answer_with_a_page_that_may_run_only_our_own_files() {
@@ -50,32 +59,25 @@ fn addresses_that_are_nobodys_answer_like_every_unknown_one() {
     });
 }
 
-/// A browser in which somebody is signed in.
-struct Browser(Http);
+/// A browser that runs no script, and whoever sits in front of it with a password.
+struct Browser {
+    http: Http,
+    name: String,
+}
 
 impl Browser {
-    /// Signs a new reviewer in by a one-time link, as a person does: look, then press the button.
-    async fn sign_in(server: &Server, name: &str, roles: &[&str]) -> Self {
-        let admin = server.admin();
-        admin.post("/v1/people", json!({"name": name, "roles": roles})).await.expect(201);
-        let link = admin.post(&format!("/v1/people/{name}/link"), json!({})).await.expect(201);
-        let path = link["url"].as_str().expect("an address").to_owned();
-        let origin = server.url();
-        let stranger = server.nobody().with("origin", &origin).with("sec-fetch-site", "same-origin");
-        for _ in 0..3 {
-            assert_eq!(stranger.get(&path).await.status, 200, "looking uses nothing up");
-            assert_eq!(stranger.send(Method::HEAD, &path, Bytes::new()).await.status, 200);
-        }
-        let answer = stranger.post_bytes(&path, "").await;
-        assert_eq!((answer.status, answer.header("location")), (303, Some("/")), "{}", answer.body);
-        let cookie =
-            answer.header("set-cookie").expect("a cookie").split(';').next().unwrap_or_default().to_owned();
-        assert_eq!(stranger.post_bytes(&path, "").await.status, 401, "a link works once");
-        Self(stranger.with("cookie", &cookie))
+    async fn of(server: &Server, name: &str, roles: &[&str]) -> Self {
+        with_password(server, name, roles).await;
+        let http = server.nobody().with("origin", &server.url()).with("sec-fetch-site", "same-origin");
+        Self { http, name: name.to_owned() }
+    }
+
+    fn who(&self) -> [(&str, &str); 2] {
+        [("name", &self.name), ("password", PASSWORD)]
     }
 
     async fn look(&self, path: &str) -> String {
-        let answer = self.0.get(path).await;
+        let answer = self.send(path, &self.who()).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         answer.body.as_str().expect("a page").to_owned()
     }
@@ -84,17 +86,22 @@ impl Browser {
         let form: Vec<String> =
             fields.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
         let form = form.join("&");
-        self.0.clone().with("content-type", "application/x-www-form-urlencoded").post_bytes(path, form).await
+        self.http
+            .clone()
+            .with("content-type", "application/x-www-form-urlencoded")
+            .post_bytes(path, form)
+            .await
     }
 
     /// Fills in the form of a page and presses a button.
     async fn decide(&self, page: &str, path: &str, more: &[(&str, &str)]) -> Answer {
         let mut fields = vec![];
-        for name in ["csrf", "digest", "version", "display"] {
+        for name in ["digest", "version", "display"] {
             fields.push((name, hidden(page, name)));
         }
         let mut fields: Vec<(&str, &str)> =
             fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        fields.extend(self.who());
         fields.extend(more);
         self.send(&format!("{path}/decision"), &fields).await
     }
@@ -127,19 +134,14 @@ async fn state_of(server: &Server, record: &Value) -> Value {
 
 #[test]
 fn a_person_decides_by_plain_forms() {
-    on_sqlite(async |server| {
-        let ann = Browser::sign_in(server, "ann", &["reviewer"]).await;
+    with_forms(async |server| {
+        let ann = Browser::of(server, "ann", &["reviewer"]).await;
         for (word, state) in [("approve", "approved"), ("deny", "denied")] {
             let (path, record) = asked(server, action()).await;
             let page = ann.look(&path).await;
             assert!(page.contains("delete_files") && page.contains("report.md"), "{page}");
             let answer = ann.decide(&page, &path, &[("decision", word), ("reason", "seen\r\nit")]).await;
-            assert_eq!(
-                (answer.status, answer.header("location")),
-                (303, Some(path.as_str())),
-                "{}",
-                answer.body
-            );
+            assert_eq!(answer.status, 200, "{}", answer.body);
             let now = state_of(server, &record).await;
             assert_eq!(now["state"], state);
             assert_eq!(now["decision"]["reason"], "seen\nit");
@@ -154,8 +156,8 @@ fn a_person_decides_by_plain_forms() {
 
 #[test]
 fn every_kind_of_question_is_answered_by_plain_forms() {
-    on_sqlite(async |server| {
-        let ann = Browser::sign_in(server, "ann", &["reviewer"]).await;
+    with_forms(async |server| {
+        let ann = Browser::of(server, "ann", &["reviewer"]).await;
         let ask = |input: Value| json!({"kind": "input", "session": "s", "question": "which?", "input": input, "required": true});
         for (input, filled, expected) in [
             (json!({"type": "text"}), vec![("answer", "two\r\nlines <b>")], json!("two\nlines <b>")),
@@ -173,7 +175,7 @@ fn every_kind_of_question_is_answered_by_plain_forms() {
             let mut fields = vec![("decision", "respond")];
             fields.extend(filled);
             let answer = ann.decide(&page, &path, &fields).await;
-            assert_eq!(answer.status, 303, "{input}: {}", answer.body);
+            assert_eq!(answer.status, 200, "{input}: {}", answer.body);
             assert_eq!(state_of(server, &record).await["decision"]["answer"], expected, "{input}");
         }
         let (path, record) = asked(server, ask(json!({"type": "number", "max": 9}))).await;
@@ -187,42 +189,103 @@ fn every_kind_of_question_is_answered_by_plain_forms() {
 }
 
 #[test]
-fn looking_decides_nothing_and_strangers_are_asked_to_sign_in() {
-    on_sqlite(async |server| {
+fn a_page_shows_and_decides_nothing_without_the_password_of_that_very_moment() {
+    with_forms(async |server| {
         let (path, record) = asked(server, action()).await;
-        let ann = Browser::sign_in(server, "ann", &["reviewer"]).await;
-        for method in [Method::GET, Method::HEAD] {
-            assert_eq!(ann.0.send(method.clone(), &path, Bytes::new()).await.status, 200);
-            let form = format!("{path}/decision?decision=approve");
-            assert_eq!(ann.0.send(method, &form, Bytes::new()).await.status, 405);
+        let ann = Browser::of(server, "ann", &["reviewer"]).await;
+        let page = ann.look(&path).await;
+        let signed_in = signed_in(server, "ann", &["reviewer"]).await;
+        let empty = server.nobody().get("/r/req_00000000000000000000000000").await;
+        for caller in [server.nobody(), signed_in.bare(), signed_in.stolen(), signed_in.page()] {
+            for method in [Method::GET, Method::HEAD] {
+                let form = format!("{path}/decision?decision=approve");
+                assert_eq!(caller.send(method, &form, Bytes::new()).await.status, 405);
+            }
+            let looked = caller.get(&path).await;
+            assert_eq!((looked.status, shape(&looked)), (200, shape(&empty)), "the same for every address");
+            let form = caller.with("content-type", "application/x-www-form-urlencoded");
+            let body = format!("decision=approve&version=1&digest={}", hidden(&page, "digest"));
+            for path in [path.clone(), format!("{path}/decision")] {
+                let answer = form.post_bytes(&path, body.clone()).await;
+                assert!([401, 403].contains(&answer.status), "{path}: {} {}", answer.status, answer.body);
+                assert!(!answer.body.to_string().contains("delete_files"), "{}", answer.body);
+            }
         }
-        let stranger = server.nobody();
-        for unknown in [path.as_str(), "/r/req_00000000000000000000000000", "/r/x"] {
-            let answer = stranger.get(unknown).await;
-            assert_eq!(answer.status, 303, "{unknown}");
-            assert!(
-                answer.header("location").is_some_and(|to| to.starts_with("/sign-in?next=/r/")),
-                "{unknown}"
-            );
+        for (name, password) in
+            [("ann", "wrong password"), ("ann", ""), ("nobody", PASSWORD), ("bot", PASSWORD)]
+        {
+            let fields = [("name", name), ("password", password), ("decision", "approve")];
+            for path in [path.clone(), format!("{path}/decision")] {
+                let answer = ann.send(&path, &fields).await;
+                assert_eq!(answer.status, 401, "{name}");
+                assert!(!answer.body.to_string().contains("delete_files"), "{}", answer.body);
+            }
         }
         assert_eq!(state_of(server, &record).await["version"], 1);
     });
 }
 
 #[test]
-fn a_form_of_another_site_decides_nothing() {
+fn without_the_setting_pages_lead_to_the_dashboard_and_take_no_password() {
     on_sqlite(async |server| {
         let (path, record) = asked(server, action()).await;
-        let ann = Browser::sign_in(server, "ann", &["reviewer"]).await;
+        let ann = Browser::of(server, "ann", &["reviewer"]).await;
+        let page = server.nobody().get(&path).await.expect(200);
+        let page = page.as_str().expect("a page");
+        assert!(page.contains(&format!("/queue?r={}", record["id"].as_str().expect("an id"))), "{page}");
+        assert!(!page.contains("password"), "{page}");
+        let compared = server.kit.gate().passwords_compared();
+        for path in [path.clone(), format!("{path}/decision")] {
+            assert_eq!(ann.send(&path, &ann.who()).await.status, 403, "{path}");
+        }
+        for form in ["/sign-in", "/sign-in/abc"] {
+            let answer = ann.send(form, &ann.who()).await;
+            assert_eq!((answer.status, answer.header("set-cookie")), (403, None), "{form}");
+        }
+        assert_eq!(server.kit.gate().passwords_compared(), compared, "nobody guesses here");
+    });
+}
+
+/// What a page looks like, whatever the address.
+fn shape(answer: &Answer) -> String {
+    let page = answer.body.as_str().unwrap_or_default();
+    let id = page.split("/queue?r=").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
+    page.replace(id, "ID")
+}
+
+#[test]
+fn a_step_up_is_not_given_by_a_plain_form() {
+    with_forms(async |server| {
+        let policy = "version = 1\n[needs.code]\npeople = 1\nstep_up = \"code\"\n[[rule]]\nname = \"all\"\neffect = \"hold\"\nneeds = \"code\"\n";
+        server.kit.put_policy(policy).await;
+        let ann = Browser::of(server, "ann", &["reviewer"]).await;
+        let (path, record) = asked(server, action()).await;
         let page = ann.look(&path).await;
-        let token = hidden(&page, "csrf");
+        let bound = signed_in(server, "ben", &["reviewer"]).await;
+        let read = bound.page().get(&format!("/v1{}", path.replace("/r/", "/requests/"))).await.expect(200);
+        let code = read["display"]["code"].as_str().expect("a code").to_owned();
+        assert!(!page.contains(&code), "{page}");
+        let answer = ann.decide(&page, &path, &[("decision", "approve"), ("code", &code)]).await;
+        assert!([403, 422].contains(&answer.status), "{} {}", answer.status, answer.body);
+        assert_eq!(ann.decide(&page, &path, &[("decision", "approve")]).await.status, 403);
+        assert_eq!(state_of(server, &record).await["version"], 1);
+        assert_eq!(ann.decide(&page, &path, &[("decision", "deny")]).await.status, 200);
+    });
+}
+
+#[test]
+fn a_form_of_another_site_decides_nothing() {
+    with_forms(async |server| {
+        let (path, record) = asked(server, action()).await;
+        let ann = Browser::of(server, "ann", &["reviewer"]).await;
+        let page = ann.look(&path).await;
         let others = |name: &str, value: &str| {
-            let mut http = ann.0.clone();
+            let mut http = ann.http.clone();
             http.headers.retain(|(header, _)| header != name);
             if !value.is_empty() {
                 http.headers.push((name.to_owned(), value.to_owned()));
             }
-            Browser(http)
+            Browser { http, name: ann.name.clone() }
         };
         for browser in [
             others("origin", "http://localhost:1"),
@@ -233,16 +296,14 @@ fn a_form_of_another_site_decides_nothing() {
         ] {
             assert_eq!(browser.decide(&page, &path, &[("decision", "approve")]).await.status, 403);
         }
-        let forged = page.replace(&token, &"0".repeat(token.len()));
-        assert_eq!(ann.decide(&forged, &path, &[("decision", "approve")]).await.status, 403);
         assert_eq!(state_of(server, &record).await["version"], 1);
     });
 }
 
 #[test]
 fn what_an_agent_writes_stays_text_on_the_page() {
-    on_sqlite(async |server| {
-        let ann = Browser::sign_in(server, "ann", &["reviewer"]).await;
+    with_forms(async |server| {
+        let ann = Browser::of(server, "ann", &["reviewer"]).await;
         let evil = "\"><script>alert(1)</script>\u{202e}gpj.exe\u{200b}\u{1b}[31m";
         let (path, _) = asked(
             server,
@@ -262,8 +323,8 @@ fn what_an_agent_writes_stays_text_on_the_page() {
 
 #[test]
 fn the_page_has_every_leaf_marks_claims_and_leads_to_the_request_in_the_dashboard() {
-    on_sqlite(async |server| {
-        let ann = Browser::sign_in(server, "ann", &["reviewer"]).await;
+    with_forms(async |server| {
+        let ann = Browser::of(server, "ann", &["reviewer"]).await;
         let arguments = json!({"command": "git pull || true", "description": "true", "timeout": null});
         let body = json!({"kind": "action", "session": "s", "tool": "Bash", "arguments": arguments,
             "context": {"cwd": "/srv/claimed"}});
@@ -283,10 +344,10 @@ fn the_page_has_every_leaf_marks_claims_and_leads_to_the_request_in_the_dashboar
 
 #[test]
 fn a_replacement_on_the_table_is_shown_as_what_a_yes_would_run() {
-    on_sqlite(async |server| {
+    with_forms(async |server| {
         let policy = "version = 1\n[needs.two]\npeople = 2\n[[rule]]\nname = \"all\"\neffect = \"hold\"\nneeds = \"two\"\n";
         server.kit.put_policy(policy).await;
-        let ann = Browser::sign_in(server, "ann", &["reviewer"]).await;
+        let ann = Browser::of(server, "ann", &["reviewer"]).await;
         let (path, record) = asked(server, action()).await;
         let edit = json!({"decision": "edit", "digest": record["digest"], "version": record["version"],
             "arguments": {"files": ["mallory.md"]}});
@@ -303,15 +364,14 @@ fn a_replacement_on_the_table_is_shown_as_what_a_yes_would_run() {
 
 #[test]
 fn somebody_who_is_no_reviewer_sees_no_buttons_and_cannot_decide() {
-    on_sqlite(async |server| {
+    with_forms(async |server| {
         let (path, record) = asked(server, action()).await;
-        let ann = Browser::sign_in(server, "ann", &["reviewer"]).await;
+        let ann = Browser::of(server, "ann", &["reviewer"]).await;
         let page = ann.look(&path).await;
-        let eve = Browser::sign_in(server, "eve", &["auditor"]).await;
+        let eve = Browser::of(server, "eve", &["auditor"]).await;
         let hers = eve.look(&path).await;
         assert!(!hers.contains("<button"), "{hers}");
-        let stolen = page.replace(&hidden(&page, "csrf"), "x");
-        assert_eq!(eve.decide(&stolen, &path, &[("decision", "approve")]).await.status, 403);
+        assert_eq!(eve.decide(&page, &path, &[("decision", "approve")]).await.status, 403);
         assert_eq!(state_of(server, &record).await["version"], 1);
     });
 }

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use http::Method;
 use placet_server::Settings;
-use placet_testkit::{Answer, Backend, Http, Kit, Server, block_on, both};
+use placet_testkit::{Answer, Backend, Http, Kit, Server, Signer, block_on, both};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::{
+    browser::{Browser, PASSWORD, cookie, person, signed_in, token, use_link, use_password, with_password},
     support::{
         Socket, Sse, ask, assert_problem, at, decide, head, on_sqlite, soon, until_so, vote, with_settings,
         without_heartbeats,
@@ -16,77 +17,8 @@ use crate::{
     waits::parked,
 };
 
-const PASSWORD: &str = "correct horse battery";
-
-/// A browser in which somebody signed in.
-#[derive(Clone)]
-struct Browser {
-    anybody: Http,
-    cookie: String,
-    csrf: String,
-    origin: String,
-}
-
-impl Browser {
-    fn of(server: &Server, answer: Answer) -> Self {
-        let cookie = cookie(&answer).expect("a cookie");
-        let body = answer.expect(200);
-        Self {
-            anybody: server.nobody(),
-            cookie,
-            csrf: body["csrf"].as_str().expect("a token").to_owned(),
-            origin: server.url(),
-        }
-    }
-
-    /// With the cookie alone, as any page could make the browser call.
-    fn bare(&self) -> Http {
-        self.anybody.clone().with("cookie", &self.cookie)
-    }
-
-    /// As our own page calls.
-    fn page(&self) -> Http {
-        self.bare()
-            .with("origin", &self.origin)
-            .with("placet-csrf", &self.csrf)
-            .with("sec-fetch-site", "same-origin")
-    }
-
-    async fn id(&self) -> String {
-        self.page().get("/v1/session").await.expect(200)["session"]["id"].as_str().expect("an id").to_owned()
-    }
-}
-
-/// The cookie that an answer gives, as it is sent back.
-fn cookie(answer: &Answer) -> Option<String> {
-    answer.header("set-cookie")?.split(';').next().map(str::to_owned)
-}
-
-async fn person(server: &Server, name: &str, roles: &[&str]) {
-    server.admin().put(&format!("/v1/people/{name}"), json!({ "roles": roles })).await.expect(200);
-}
-
-async fn token(server: &Server, name: &str) -> String {
-    let made = server.admin().post(&format!("/v1/people/{name}/link"), json!({})).await.expect(201);
-    let url = made["url"].as_str().expect("an address");
-    url.strip_prefix("/sign-in/").expect("its path").to_owned()
-}
-
-async fn signed_in(server: &Server, name: &str, roles: &[&str]) -> Browser {
-    person(server, name, roles).await;
-    let token = token(server, name).await;
-    Browser::of(server, server.nobody().post("/v1/session/link", json!({ "token": token })).await)
-}
-
-async fn with_password(server: &Server, name: &str, roles: &[&str]) -> Browser {
-    let browser = signed_in(server, name, roles).await;
-    let set = browser.page().put("/v1/session/password", json!({ "new": PASSWORD })).await;
-    assert_eq!(set.status, 204, "{}", set.body);
-    browser
-}
-
 async fn try_password(server: &Server, name: &str, password: &str) -> Answer {
-    server.nobody().post("/v1/session", json!({"name": name, "password": password})).await
+    use_password(&server.nobody(), name, password).await
 }
 
 fn advance(server: &Server, by: Duration) {
@@ -116,21 +48,19 @@ both! {
                 assert_eq!(head(server).await, before, "{path}");
             }
         }
-        let used = server.nobody().post("/v1/session/link", json!({ "token": token })).await;
-        let ann = Browser::of(server, used.clone());
-        let body = used.expect(200);
+        let ann = Browser::by_link(server, &server.nobody(), &token).await;
+        let body = ann.page().get("/v1/session").await.expect(200);
         assert_eq!((&body["name"], &body["roles"], &body["has_password"]), (&json!("ann"), &json!(["reviewer"]), &json!(false)));
         assert_eq!(body["session"]["via"], "link");
-        assert_eq!(ann.page().get("/v1/session").await.expect(200), body);
 
-        let again = server.nobody().post("/v1/session/link", json!({ "token": token })).await;
+        let again = use_link(&server.nobody(), &token).await;
         assert_problem(&again, 401, "bad_link", None);
         assert_eq!(cookie(&again), None);
-        let unknown = server.nobody().post("/v1/session/link", json!({"token": "x"})).await;
+        let unknown = use_link(&server.nobody(), "x").await;
         assert_eq!(unknown.body, again.body);
         let late = self::token(server, "ann").await;
         advance(server, Duration::from_mins(15));
-        let late = server.nobody().post("/v1/session/link", json!({ "token": late })).await;
+        let late = use_link(&server.nobody(), &late).await;
         assert_eq!((late.status, &late.body), (401, &again.body));
     }
 }
@@ -143,9 +73,7 @@ fn of_two_calls_with_one_link_one_signs_in() {
         let mut calls = JoinSet::new();
         for _ in 0..8 {
             let (nobody, token) = (server.nobody(), token.clone());
-            calls.spawn(
-                async move { nobody.post("/v1/session/link", json!({ "token": token })).await.status },
-            );
+            calls.spawn(async move { use_link(&nobody, &token).await.status });
         }
         let mut said = calls.join_all().await;
         said.sort_unstable();
@@ -160,7 +88,9 @@ fn the_cookie_is_for_this_host_alone_and_hidden_from_scripts() {
             person(server, "ann", &["auditor"]).await;
             token(server, "ann").await
         };
-        let answer = server.nobody().post("/v1/session/link", json!({ "token": token })).await;
+        let signer = Signer::default();
+        let body = json!({"token": token, "key": signer.key()});
+        let answer = server.nobody().post("/v1/session/link", body).await;
         let set = answer.header("set-cookie").expect("a cookie").to_owned();
         let (pair, attributes) = set.split_once("; ").expect("attributes");
         assert_eq!(attributes, "Path=/; Secure; HttpOnly; SameSite=Lax");
@@ -168,7 +98,7 @@ fn the_cookie_is_for_this_host_alone_and_hidden_from_scripts() {
         assert_eq!(secret.len(), 52, "256 bits in base32");
         assert_eq!(answer.headers.get_all("set-cookie").iter().count(), 1);
         assert!(!answer.body.to_string().contains(secret));
-        let ann = Browser::of(server, answer);
+        let ann = signed_in(server, "ann", &["auditor"]).await;
         let out = ann.page().delete("/v1/session").await;
         assert_eq!(out.status, 204);
         assert_eq!(
@@ -208,7 +138,7 @@ fn a_wrong_password_an_unknown_name_and_no_password_are_one_answer() {
                 "{name}: a name that cannot sign in takes as long"
             );
         }
-        let ann = Browser::of(server, try_password(server, "ann", PASSWORD).await);
+        let ann = Browser::by_password(server, "ann", PASSWORD).await;
         assert_eq!(ann.page().get("/v1/session").await.expect(200)["session"]["via"], "password");
     });
 }
@@ -230,7 +160,7 @@ fn after_many_wrong_passwords_the_right_one_and_links_still_work() {
         try_password(server, "ann", PASSWORD).await.expect(200);
         try_password(server, "ben", PASSWORD).await.expect(200);
         let token = token(server, "ann").await;
-        server.nobody().post("/v1/session/link", json!({ "token": token })).await.expect(200);
+        use_link(&server.nobody(), &token).await.expect(200);
     });
 }
 
@@ -240,10 +170,8 @@ fn a_flood_of_wrong_passwords_is_bounded_and_does_not_keep_the_right_one_out() {
         with_password(server, "ann", &["reviewer"]).await;
         let nobody = server.nobody();
         let mut flood = JoinSet::new();
-        let wrong = async move |nobody: Http| {
-            let body = json!({"name": "ann", "password": "incorrect horse battery"});
-            nobody.post("/v1/session", body).await.status
-        };
+        let wrong =
+            async move |nobody: Http| use_password(&nobody, "ann", "incorrect horse battery").await.status;
         for _ in 0..20 {
             flood.spawn(wrong(nobody.clone()));
         }
@@ -277,7 +205,7 @@ both! {
         assert_ne!(new, ann.cookie);
         assert!(turned.header("set-cookie").is_some_and(|set| set.ends_with("; Path=/; Secure; HttpOnly; SameSite=Lax")));
         // Calls that were under way, and one whose answer was lost.
-        let bare = ann.bare();
+        let bare = ann.signed();
         let (first, second) = tokio::join!(bare.get("/v1/sessions"), bare.get("/v1/session"));
         for answer in [first, second] {
             assert_eq!((answer.status, cookie(&answer)), (200, Some(new.clone())));
@@ -286,8 +214,8 @@ both! {
         let answer = renewed.page().put("/v1/session/password", json!({ "new": PASSWORD })).await;
         assert_eq!((answer.status, cookie(&answer)), (204, None), "the token of the page stays");
         advance(server, Duration::from_mins(1));
-        assert_eq!(ann.bare().get("/v1/session").await.status, 401);
-        assert_eq!(renewed.bare().get("/v1/session").await.status, 200);
+        assert_eq!(ann.signed().get("/v1/session").await.status, 401);
+        assert_eq!(renewed.signed().get("/v1/session").await.status, 200);
     }
 
     async fn a_session_ends_when_it_is_not_used_and_at_the_latest_after_a_week(server: Server) {
@@ -301,9 +229,9 @@ both! {
             busy.cookie = cookie(&answer).unwrap_or(busy.cookie);
             answer.expect(200);
         }
-        assert_eq!(idle.bare().get("/v1/session").await.status, 401);
+        assert_eq!(idle.signed().get("/v1/session").await.status, 401);
         begun.advance(Duration::from_hours(3));
-        assert_eq!(busy.bare().get("/v1/session").await.status, 401, "168 hours are over");
+        assert_eq!(busy.signed().get("/v1/session").await.status, 401, "168 hours are over");
         server.kit.gate().sweep().await.expect("old sessions can be ended");
         let ended: Vec<Value> = entries(server).await.into_iter().filter(|entry| entry["data"]["type"] == "session.ended").collect();
         assert_eq!(ended.len(), 2);
@@ -354,7 +282,7 @@ fn a_change_by_cookie_needs_the_token_and_this_very_origin() {
             (Method::DELETE, format!("/v1/sessions/{id}"), Value::Null),
         ];
         for (what, token, origin, site, code) in cases {
-            let mut caller = ann.bare();
+            let mut caller = ann.signed();
             for (name, value) in [("placet-csrf", token), ("origin", origin), ("sec-fetch-site", site)] {
                 if let Some(value) = value {
                     caller = caller.with(name, value);
@@ -370,7 +298,7 @@ fn a_change_by_cookie_needs_the_token_and_this_very_origin() {
         assert_eq!(decide(&twice, &record, "approve").await.code(), "csrf", "two tokens");
         assert_eq!(head(server).await, before, "nothing happened");
         // A browser that does not say who made the call still says from where.
-        let silent = ann.bare().with("placet-csrf", &ann.csrf).with("origin", &own);
+        let silent = ann.signed().with("placet-csrf", &ann.csrf).with("origin", &own);
         let decided = decide(&silent, &record, "approve").await.expect(200);
         assert_eq!(decided["state"], "approved");
     });
@@ -380,7 +308,7 @@ fn a_change_by_cookie_needs_the_token_and_this_very_origin() {
 fn other_sites_can_neither_read_by_cookie_nor_open_streams_nor_sign_anybody_in() {
     on_sqlite(async |server| {
         let ann = signed_in(server, "ann", &["reviewer"]).await;
-        let site = |value: &str| ann.bare().with("sec-fetch-site", value);
+        let site = |value: &str| ann.signed().with("sec-fetch-site", value);
         for other in ["cross-site", "same-site"] {
             assert_eq!(site(other).get("/v1/requests").await.code(), "csrf", "{other}");
             assert_eq!(site(other).get("/v1/session").await.code(), "csrf", "{other}");
@@ -390,12 +318,12 @@ fn other_sites_can_neither_read_by_cookie_nor_open_streams_nor_sign_anybody_in()
         assert_eq!(site("none").get("/v1/requests").await.status, 200);
         assert_eq!(soon("an answer", site("none").lines("/v1/stream")).await.status, 403);
         assert_eq!(soon("an answer", site("same-origin").lines("/v1/stream")).await.status, 200);
-        assert_eq!(soon("an answer", ann.bare().lines("/v1/stream")).await.status, 200);
-        for wrong in [ann.bare(), ann.bare().with("origin", "http://127.0.0.1:1")] {
+        assert_eq!(soon("an answer", ann.signed().lines("/v1/stream")).await.status, 200);
+        for wrong in [ann.signed(), ann.signed().with("origin", "http://127.0.0.1:1")] {
             let refused = wrong.get("/v1/ws").await;
             assert_eq!((refused.status, refused.code()), (403, "csrf"));
         }
-        Socket::open(&ann.bare().with("origin", &ann.origin), "/v1/ws").await;
+        Socket::open(&ann.page(), "/v1/ws").await;
 
         let token = token(server, "ann").await;
         let nobody = server.nobody();
@@ -404,13 +332,13 @@ fn other_sites_can_neither_read_by_cookie_nor_open_streams_nor_sign_anybody_in()
             nobody.clone().with("sec-fetch-site", "same-site"),
             nobody.clone().with("origin", "http://127.0.0.1:1"),
         ] {
-            let answer = forged.post("/v1/session/link", json!({ "token": token })).await;
+            let answer = use_link(&forged, &token).await;
             assert_eq!((answer.status, answer.code()), (403, "csrf"));
-            let answer = forged.post("/v1/session", json!({"name": "ann", "password": PASSWORD})).await;
+            let answer = use_password(&forged, "ann", PASSWORD).await;
             assert_eq!((answer.status, answer.code()), (403, "csrf"));
         }
         let page = nobody.with("origin", &ann.origin).with("sec-fetch-site", "same-origin");
-        page.post("/v1/session/link", json!({ "token": token })).await.expect(200);
+        use_link(&page, &token).await.expect(200);
     });
 }
 
@@ -425,7 +353,7 @@ fn an_ended_session_ends_its_waits_and_streams_at_once() {
         let (caller, path) = (ann.page(), at(&record, "?wait=5m"));
         waits.spawn(async move { caller.get(&path).await });
         let mut events = Sse::open(&ann.page(), None).await.greeted().await;
-        let mut socket = Socket::open(&ann.bare().with("origin", &ann.origin), "/v1/ws").await;
+        let mut socket = Socket::open(&ann.page(), "/v1/ws").await;
         parked(server, 1).await;
         let revoked = server.admin().delete(&format!("/v1/sessions/{}", ann.id().await)).await;
         assert_eq!(revoked.status, 204);
@@ -478,14 +406,14 @@ fn a_session_uses_the_role_that_a_call_needs_as_long_as_the_person_has_it() {
         ann.page().post("/v1/keys", json!({"role": "agent", "name": "other"})).await.expect(201);
         person(server, "ann", &["admin", "reviewer"]).await;
         let decided = decide(&ann.page(), &record, "approve").await.expect(200);
-        assert_eq!(decided["votes"][0]["auth"], "session");
+        assert_eq!(decided["votes"][0]["auth"], "bound");
         let session = ann.id().await;
         let made: Vec<Value> = entries(server).await;
         let by = |name: &str| {
             let entry = made.iter().rfind(|entry| entry["data"]["type"] == name).expect(name);
             json!([entry["by"]["name"], entry["by"]["role"], entry["by"]["auth"], entry["by"]["session"]])
         };
-        assert_eq!(by("request.decided"), json!(["ann", "reviewer", "session", session]));
+        assert_eq!(by("request.decided"), json!(["ann", "reviewer", "bound", session]));
         person(server, "ann", &["auditor"]).await;
         assert_eq!(decide(&ann.page(), &ask(&bot).await, "approve").await.code(), "forbidden");
         assert_eq!(ann.page().get("/v1/keys").await.code(), "forbidden");
@@ -512,7 +440,7 @@ fn a_new_password_ends_the_other_sessions_and_needs_the_old_one() {
         assert_eq!(first.page().get("/v1/session").await.status, 401);
         assert_eq!(second.page().get("/v1/session").await.expect(200)["has_password"], true);
 
-        let third = Browser::of(server, try_password(server, "ann", PASSWORD).await);
+        let third = Browser::by_password(server, "ann", PASSWORD).await;
         let other = "another long password";
         for body in [json!({ "new": other }), json!({"current": "wrong", "new": other})] {
             assert_problem(&set(&third, body).await, 403, "bad_credentials", None);
@@ -536,7 +464,7 @@ fn people_see_and_end_their_own_sessions_and_admins_end_any() {
         person(server, "ann", &["reviewer"]).await;
         let token = token(server, "ann").await;
         let agent = server.nobody().with("user-agent", &format!("Mozilla/5.0 \u{202e}{}", "x".repeat(400)));
-        let phone = Browser::of(server, agent.post("/v1/session/link", json!({ "token": token })).await);
+        let phone = Browser::by_link(server, &agent, &token).await;
         let desk = signed_in(server, "ann", &["reviewer"]).await;
         let bob = signed_in(server, "bob", &["reviewer", "auditor"]).await;
         let listed = desk.page().get("/v1/sessions").await.expect(200);
@@ -596,8 +524,8 @@ fn a_session_of_one_node_works_and_ends_on_the_other() {
         let mut events = Sse::open(&there.page(), None).await.greeted().await;
         // A link of one node signs in on the other, once.
         let link = token(&one, "ann").await;
-        two.nobody().post("/v1/session/link", json!({ "token": link })).await.expect(200);
-        assert_eq!(one.nobody().post("/v1/session/link", json!({ "token": link })).await.status, 401);
+        use_link(&two.nobody(), &link).await.expect(200);
+        assert_eq!(use_link(&one.nobody(), &link).await.status, 401);
         assert_eq!(ann.page().delete("/v1/session").await.status, 204);
         assert!(events.next().await.is_none(), "its stream on the other node ends");
         assert_eq!(there.page().get("/v1/session").await.status, 401);

@@ -317,6 +317,11 @@ impl Socket {
                 .headers_mut()
                 .insert("authorization", format!("Bearer {token}").parse().expect("a good header"));
         }
+        if caller.signer.is_some() {
+            let made = caller.post("/v1/ws/ticket", Value::Null).await.expect(201);
+            let offered = format!("placet, {}", made["ticket"].as_str().expect("a ticket"));
+            request.headers_mut().insert("sec-websocket-protocol", offered.parse().expect("a good header"));
+        }
         for (name, value) in &caller.headers {
             let name: http::HeaderName = name.parse().expect("a good name");
             request.headers_mut().insert(name, value.parse().expect("a good header"));

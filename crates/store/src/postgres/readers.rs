@@ -20,11 +20,11 @@ use crate::{
     Figure, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError, StoredSession, Waiting,
     backend::HeadRow,
     figures::figure,
-    migrations::{CREDENTIALS, FREEZES, POLICY, SIGN_IN},
+    migrations::{BOUND, CREDENTIALS, FREEZES, POLICY, SIGN_IN},
     policies,
     read::{Between, Bind, groups_sql, list_sql, page},
     rows::{self, bytes32, int, parse, uint},
-    sessions::{self, FROZEN, LINKS, PASSWORDS, SESSIONS, UNCONFIRMED, VOIDED},
+    sessions::{self, FROZEN, LINKS, PASSWORDS, SESSIONS, SESSIONS_BEFORE, UNCONFIRMED, VOIDED},
     tail::News,
     verify::TableRow,
 };
@@ -142,7 +142,7 @@ impl PostgresReaders {
             if format >= CREDENTIALS { KEYS } else { KEYS_BEFORE },
             since(POLICY, POLICY_IN_FORCE),
             since(POLICY, GRANTS),
-            since(SIGN_IN, SESSIONS),
+            if format >= BOUND { SESSIONS } else { since(SIGN_IN, SESSIONS_BEFORE) },
             since(SIGN_IN, LINKS),
             since(SIGN_IN, PASSWORDS),
             since(CREDENTIALS, VOIDED),
@@ -476,19 +476,20 @@ const GRANTS: &str = "SELECT data, digest, pattern FROM grants WHERE ended_at IS
 /// No row at all.
 const NOTHING: &str = "SELECT WHERE false";
 
-const SESSION: &str = "SELECT id, name, via, created_at, expires_at, secret, rotated_at, last_seen_at, user_agent FROM sessions";
+const SESSION: &str = "SELECT id, name, via, created_at, expires_at, bound, secret, rotated_at, last_seen_at, user_agent FROM sessions";
 
 fn session_columns(row: &Row) -> Result<sessions::SessionColumns, StoreError> {
-    Ok((read(row, 0)?, read(row, 1)?, read(row, 2)?, read(row, 3)?, read(row, 4)?))
+    Ok((read(row, 0)?, read(row, 1)?, read(row, 2)?, read(row, 3)?, read(row, 4)?, read(row, 5)?))
 }
 
 fn stored(row: &Row) -> Result<StoredSession, StoreError> {
     Ok(StoredSession {
         session: sessions::session(session_columns(row)?)?,
-        secret: bytes32(read(row, 5)?)?,
-        rotated_at: Time::from_micros(read(row, 6)?),
-        last_seen_at: Time::from_micros(read(row, 7)?),
-        user_agent: read(row, 8)?,
+        key: sessions::key(read(row, 5)?)?,
+        secret: bytes32(read(row, 6)?)?,
+        rotated_at: Time::from_micros(read(row, 7)?),
+        last_seen_at: Time::from_micros(read(row, 8)?),
+        user_agent: read(row, 9)?,
     })
 }
 

@@ -114,8 +114,8 @@ statements! {
     end_sessions = "DELETE FROM sessions WHERE id = ANY ($1)";
     cut_links = "DELETE FROM links WHERE name = ANY ($1)";
     cut_passwords = "DELETE FROM passwords WHERE name = ANY ($1)";
-    put_session = "INSERT INTO sessions (id, name, via, created_at, expires_at, secret, rotated_at, last_seen_at, user_agent)
-                   VALUES ($1, $2, $3, $4, $5, $6, $4, $4, $7)";
+    put_session = "INSERT INTO sessions (id, name, via, created_at, expires_at, secret, rotated_at, last_seen_at, user_agent, bound)
+                   VALUES ($1, $2, $3, $4, $5, $6, $4, $4, $7, $8)";
     put_link = "INSERT INTO links (name, token, expires_at) VALUES ($1, $2, $3)
                 ON CONFLICT (name) DO UPDATE SET token = excluded.token, expires_at = excluded.expires_at";
     put_password = "INSERT INTO passwords (name, hash) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET hash = excluded.hash";
@@ -484,6 +484,7 @@ impl Statements {
                 session.expires_at.micros(),
                 &row.secret[..],
                 plain(&row.user_agent),
+                &row.key[..],
             ));
         }
         for link in &rows.links {

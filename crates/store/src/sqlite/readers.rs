@@ -15,7 +15,7 @@ use crate::{
     Figure, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError, StoredSession, Waiting,
     backend::HeadRow,
     figures::figure,
-    migrations::{CREDENTIALS, FREEZES, POLICY, SIGN_IN},
+    migrations::{BOUND, CREDENTIALS, FREEZES, POLICY, SIGN_IN},
     policies,
     read::{Between, Bind, groups_sql, list_sql, page},
     rows::{self, bytes32, int, parse, uint},
@@ -538,9 +538,13 @@ pub(super) fn directory(db: &Connection) -> Result<Directory, StoreError> {
         policies::attach(&mut directory, policy, grants)?;
     }
     if super::format(db)? >= SIGN_IN {
-        let mut find = db.prepare_cached(sessions::SESSIONS)?;
+        let known = super::format(db)? >= BOUND;
+        let mut find =
+            db.prepare_cached(if known { sessions::SESSIONS } else { sessions::SESSIONS_BEFORE })?;
         let signed_in = find
-            .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?
+            .query_map([], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
+            })?
             .collect::<Result<Vec<_>, _>>()?;
         let mut find = db.prepare_cached(sessions::LINKS)?;
         let links = find
@@ -574,18 +578,19 @@ const KEYS_BEFORE: &str =
     (SELECT json_extract(entry, '$.data.id') AS id, json_extract(entry, '$.data.owner') AS owner
      FROM ledger WHERE entry LIKE '%\"type\":\"key.created\"%') AS made ON made.id = keys.id";
 
-const SESSION: &str = "SELECT id, name, via, created_at, expires_at, secret, rotated_at, last_seen_at, user_agent FROM sessions";
+const SESSION: &str = "SELECT id, name, via, created_at, expires_at, bound, secret, rotated_at, last_seen_at, user_agent FROM sessions";
 
 type StoredColumns = (sessions::SessionColumns, Vec<u8>, i64, i64, String);
 
 fn session_columns(row: &rusqlite::Row<'_>) -> rusqlite::Result<StoredColumns> {
-    let session = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?);
-    Ok((session, row.get(5)?, row.get(6)?, row.get(7)?, row.get(8)?))
+    let session = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?);
+    Ok((session, row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?))
 }
 
 fn session(columns: StoredColumns) -> Result<StoredSession, StoreError> {
     let (session, secret, rotated_at, last_seen_at, user_agent) = columns;
     Ok(StoredSession {
+        key: sessions::key(session.5.as_deref())?,
         session: sessions::session(session)?,
         secret: bytes32(&secret)?,
         rotated_at: Time::from_micros(rotated_at),

@@ -358,11 +358,11 @@ impl SqliteWriter {
             db.prepare_cached("INSERT INTO freezes (id, data) VALUES (?1, ?2)")?
                 .execute(params![freeze.id.to_string(), serde_json::to_string(&**freeze)?])?;
         }
-        for NewSession { session, secret, user_agent } in &rows.opened {
+        for NewSession { session, secret, user_agent, key } in &rows.opened {
             let created = session.created_at.micros();
             db.prepare_cached(
-                "INSERT INTO sessions (id, name, via, created_at, expires_at, secret, rotated_at, last_seen_at, user_agent)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?4, ?4, ?7)",
+                "INSERT INTO sessions (id, name, via, created_at, expires_at, secret, rotated_at, last_seen_at, user_agent, bound)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?4, ?4, ?7, ?8)",
             )?
             .execute(params![
                 session.id.to_string(),
@@ -371,7 +371,8 @@ impl SqliteWriter {
                 created,
                 session.expires_at.micros(),
                 &secret[..],
-                user_agent
+                user_agent,
+                &key[..]
             ])?;
         }
         for NewLink { name, token, expires_at } in &rows.links {

@@ -15,8 +15,8 @@ describe("readFilters", () => {
 
 describe("exportAddress", () => {
   it("carries the filters, encoded", () => {
-    expect(exportAddress("csv", { tool: "a&b", state: "denied" })).toBe(
-      "/v1/requests/export?format=csv&tool=a%26b&state=denied",
+    expect(exportAddress("csv", { tool: "a&b", state: "denied" }, "plt_x")).toBe(
+      "/v1/requests/export?format=csv&ticket=plt_x&tool=a%26b&state=denied",
     );
   });
 });

@@ -42,9 +42,9 @@ export function readFilters(search: Record<string, unknown>): Filters {
   return filters;
 }
 
-/** Where the export with these filters is. */
-export function exportAddress(format: "jsonl" | "csv", filters: Filters): string {
-  const query = new URLSearchParams({ format });
+/** Where the export with these filters is. A download cannot be signed, so a ticket that was signed goes with it. */
+export function exportAddress(format: "jsonl" | "csv", filters: Filters, ticket: string): string {
+  const query = new URLSearchParams({ format, ticket });
   for (const [name, value] of Object.entries(filters)) if (value) query.set(name, value);
   return `/v1/requests/export?${query}`;
 }

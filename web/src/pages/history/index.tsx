@@ -3,7 +3,7 @@ import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { call } from "@/api/client";
-import type { Row, RowPage } from "@/api/extra";
+import type { Row, RowPage, Ticket } from "@/api/extra";
 import { keys } from "@/api/keys";
 import { cx } from "@/lib/cx";
 import { strings } from "@/strings";
@@ -18,6 +18,7 @@ import {
   Page,
   RiskMark,
   Select,
+  useToast,
   Verbatim,
 } from "@/ui";
 import { StateBadge, When } from "../shared/bits";
@@ -30,6 +31,45 @@ const RequestPanel = lazy(() => import("./panel"));
 const text = strings.history;
 const PAGE = 200;
 const ROW = 52;
+
+/** Downloads what the filters show. */
+function Export({
+  format,
+  filters,
+  children,
+}: {
+  format: "jsonl" | "csv";
+  filters: Filters;
+  children: string;
+}) {
+  const toast = useToast();
+  const [busy, setBusy] = useState(false);
+  const start = async () => {
+    setBusy(true);
+    try {
+      const { ticket } = await call<Ticket>("/v1/requests/export/ticket", { method: "POST" });
+      const link = document.createElement("a");
+      link.href = exportAddress(format, filters, ticket);
+      link.download = "";
+      link.click();
+    } catch (error) {
+      toast({ text: `${text.exportFailed}: ${error instanceof Error ? error.message : ""}`, tone: "bad" });
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <button
+      type="button"
+      className={css.export}
+      title={text.exportHint}
+      disabled={busy}
+      onClick={() => void start()}
+    >
+      {children}
+    </button>
+  );
+}
 
 /** The filters, and a way to change them; what is typed reaches the address after a pause. */
 function useFilters(): [Filters, string | null, (change: Partial<Filters> & { id?: string | null }) => void] {
@@ -205,7 +245,7 @@ function HistoryRow({
       </div>
       <div role="cell" className={css.what}>
         <a
-          href={`/r/${row.id}`}
+          href={`/history?id=${row.id}`}
           className={css.link}
           aria-current={selected ? "true" : undefined}
           onClick={(event) => {
@@ -321,12 +361,12 @@ export default function HistoryPage() {
         about={text.about}
         actions={
           <>
-            <a className={css.export} href={exportAddress("jsonl", filters)} download title={text.exportHint}>
+            <Export format="jsonl" filters={filters}>
               {text.exportJsonl}
-            </a>
-            <a className={css.export} href={exportAddress("csv", filters)} download title={text.exportHint}>
+            </Export>
+            <Export format="csv" filters={filters}>
               {text.exportCsv}
-            </a>
+            </Export>
           </>
         }
       >

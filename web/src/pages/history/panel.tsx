@@ -35,7 +35,7 @@ export default function RequestPanel({ id, close }: { id: string; close(): void 
     <aside className={css.panel} aria-label={text.detail} tabIndex={-1} ref={box}>
       <header className={css.head}>
         <code>{id}</code>
-        <a href={`/r/${id}`}>{text.page}</a>
+        <a href={`/history?id=${id}`}>{text.page}</a>
         <Button look="quiet" square aria-label={text.closeDetail} onClick={close}>
           <Icon name="close" />
         </Button>

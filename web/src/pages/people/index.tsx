@@ -111,7 +111,7 @@ function LinkDialog({ name, close }: { name: string; close(): void }) {
     refetchOnReconnect: false,
     refetchOnMount: false,
   });
-  const url = link.data ? new URL(link.data.url, window.location.origin).href : "";
+  const url = link.data?.url ? new URL(link.data.url, window.location.origin).href : "";
   return (
     <ShownOnce title={text.linkTitle(visible(name))} close={close}>
       {link.isPending ? (

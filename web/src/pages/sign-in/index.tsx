@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from "react";
 import { ApiError, call } from "@/api/client";
 import type { Session } from "@/api/extra";
 import { keys } from "@/api/keys";
+import { CannotSign, newKey } from "@/api/proof";
 import { useSignedIn } from "@/api/session";
 import { strings } from "@/strings";
 import { Banner, Button, Field, Input } from "@/ui";
@@ -13,6 +14,7 @@ import css from "./sign-in.module.css";
 const text = strings.signIn;
 
 function said(error: unknown): string {
+  if (error instanceof CannotSign) return text.cannotSign;
   if (!(error instanceof ApiError)) return strings.common.unknownError;
   if (error.code === "bad_credentials") return text.bad;
   if (error.code === "bad_link") return text.badLink;
@@ -41,11 +43,13 @@ function useSend() {
   return {
     busy,
     problem,
-    async send(path: string, body: unknown): Promise<boolean> {
+    async send(path: string, body: object): Promise<boolean> {
       setBusy(true);
       setProblem(null);
       try {
-        const session = await call<Session>(path, { method: "POST", body });
+        const { key, keep } = await newKey();
+        const session = await call<Session>(path, { method: "POST", body: { ...body, key }, plain: true });
+        if (session.session) await keep(session.session.id, session.nonce);
         const next = nextOf(search as Record<string, unknown>);
         if (next?.startsWith("/r/")) {
           // A page of the server itself.

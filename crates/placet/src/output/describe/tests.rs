@@ -74,9 +74,11 @@ fn the_servers_own_drawing_is_used_where_there_is_one() {
     let mut record = sample::action();
     let drawn = json!({"digest": record.digest, "fields": [
         {"pointer": "/arguments/amount", "text": "1e+21"}, {"pointer": "/arguments_schema", "text": "no"},
-        {"pointer": "/arguments/to", "text": "\"ann\u{1b}[2J\""}], "code": "4711"});
+        {"pointer": "/arguments/to", "text": "\"ann\u{1b}[2J\""}]});
     record.display = serde_json::from_value(drawn).unwrap();
+    record.needs.step_up = Some("code".to_owned());
     let text = sheet(&record);
-    assert!(text.contains("amount: 1e+21") && text.contains("step-up code: 4711"), "{text}");
+    let browser = format!("step-up: code: approved in a browser only, at {}", record.url);
+    assert!(text.contains("amount: 1e+21") && text.contains(&browser), "{text}");
     assert!(!text.contains('\u{1b}') && !text.contains("_schema"), "{text}");
 }

@@ -115,15 +115,13 @@ fn a_decided_row_cannot_be_decided_again() {
 }
 
 #[test]
-fn a_step_up_takes_the_code_and_sends_it() {
+fn a_step_up_is_for_a_browser_and_a_no_needs_none() {
     let mut record = sample::plan();
     record.needs.step_up = Some("code".to_owned());
-    assert_eq!(
-        sent(&mut app(record.clone()), "ay"),
-        None,
-        "without the code on the screen there is nothing to type"
-    );
-    record.display =
-        serde_json::from_value(json!({"digest": record.digest, "fields": [], "code": "4711"})).unwrap();
-    assert_eq!(sent(&mut app(record), "a4711\n").unwrap()["step_up"], json!({"code": "4711"}));
+    for keys in ["ay", "ey", "a4711\n"] {
+        let mut app = app(record.clone());
+        assert_eq!(sent(&mut app, keys), None, "{keys}");
+        assert!(notice(&app).contains(&record.url), "{}", notice(&app));
+    }
+    assert_eq!(sent(&mut app(record), "dno\n").unwrap()["decision"], "deny");
 }

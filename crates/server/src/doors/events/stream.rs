@@ -7,6 +7,7 @@ use axum::{
         State as AxumState, WebSocketUpgrade,
         ws::{Message, WebSocket, rejection::WebSocketUpgradeRejection},
     },
+    http::HeaderMap,
     response::Response,
 };
 use placet_core::{Actor, State as Life};
@@ -17,6 +18,7 @@ use crate::{
     State,
     call::Caller,
     problem::Problem,
+    proof::answered,
     sockets::{POLICY, TRY_AGAIN, close, send},
     v1::Seat,
 };
@@ -25,6 +27,7 @@ use crate::{
 pub(super) async fn stream(
     AxumState(state): AxumState<State>,
     caller: Result<Caller, Problem>,
+    headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Fault> {
     let Caller(actor) = caller?;
@@ -32,6 +35,7 @@ pub(super) async fn stream(
     state.gate.reads_events(&actor).map_err(|error| Fault::gate(&state, error))?;
     let seat = state.streams.take(&actor.name)?;
     let tracked = state.tasks.token();
+    let upgrade = answered(upgrade, &headers);
     Ok(upgrade.max_message_size(64 * 1024).max_frame_size(64 * 1024).on_upgrade(move |socket| async move {
         follow(state, actor, seat, socket).await;
         drop(tracked);

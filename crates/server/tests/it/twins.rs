@@ -1,0 +1,12 @@
+//! Planted bugs, and the tests that must catch them.
+
+#[test]
+fn each_planted_bug_is_caught() {
+    placet_testkit::each_is_caught(&[
+        ("cookie-is-enough", "proofs::with_the_cookie_alone_every_route_gives_nothing_and_changes_nothing"),
+        (
+            "tickets-work-twice",
+            "proofs::a_ticket_opens_one_stream_of_its_own_session_within_thirty_seconds::sqlite",
+        ),
+    ]);
+}
