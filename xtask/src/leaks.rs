@@ -40,8 +40,20 @@ const PUBLIC: [&str; 9] = [
 ];
 
 /// Folders that many machines have, and documentation may name.
-const COMMON: [&str; 11] =
-    ["/", "/tmp", "/var", "/var/tmp", "/srv", "/opt", "/usr", "/usr/local", "/home", "/mnt", "/data"];
+const COMMON: [&str; 12] = [
+    "/",
+    "/tmp",
+    "/var",
+    "/var/tmp",
+    "/srv",
+    "/opt",
+    "/usr",
+    "/usr/local",
+    "/home",
+    "/root",
+    "/mnt",
+    "/data",
+];
 
 /// Where each kind of lock file says a package came from, and the only source it may name.
 const LOCKS: [(&str, &str, &str); 2] = [
@@ -113,6 +125,8 @@ fn leaks(name: &str, text: &str, words: &BTreeSet<String>) -> Vec<String> {
         if let Some((_, before, source)) = lock
             && let Some((_, value)) = line.split_once(before)
             && !value.starts_with(source)
+            // A package of this very repository.
+            && !value.starts_with("../")
         {
             found.push(format!("{name}:{number}: a package from elsewhere than {source}"));
         }
@@ -151,6 +165,11 @@ mod tests {
         let bad = "source = \"registry+https://mirror.example/index\"\n";
         assert_eq!(leaks("fuzz/Cargo.lock", bad, &BTreeSet::new()).len(), 1);
         assert!(leaks("notes.txt", bad, &BTreeSet::new()).is_empty());
+        let own = "      \"resolved\": \"../..\",\n";
+        assert!(
+            leaks("tests/package-lock.json", own, &BTreeSet::new()).is_empty(),
+            "a package of this repository"
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! it may lack the last entries, and never has one that was not durable in the database.
 
 use std::{
+    collections::VecDeque,
     fmt,
     fs::{self, File, OpenOptions},
     io::Write as _,
@@ -25,6 +26,8 @@ use crate::{StoreError, tail::News};
 const LATE: Duration = Duration::from_millis(50);
 /// A file that is larger is put aside, and the one that was put aside before is deleted.
 const LARGEST: u64 = 1 << 20;
+/// Most entries that wait to be written.
+const WAITING: usize = 16_384;
 /// Most nodes of one ledger on one machine.
 const NODES: u32 = 64;
 const HEADER: &str = "placet acknowledged entries, format 1";
@@ -74,12 +77,22 @@ impl FromStr for Acked {
     }
 }
 
+/// An entry on its way to the file. The writer of the database makes these, so they cost little; the text is made later.
+#[derive(Debug)]
+struct Noted {
+    seq: u64,
+    hash: Digest,
+    epoch: Arc<str>,
+    name: &'static str,
+    request: Option<RequestId>,
+}
+
 /// This node's own file of one ledger. Nobody else writes it as long as this lives.
 #[derive(Debug)]
 pub(crate) struct Memory {
     path: PathBuf,
-    // Lines that are not written yet.
-    waiting: Mutex<String>,
+    // Entries that are not written yet.
+    waiting: Mutex<VecDeque<Noted>>,
     bell: Notify,
     _lock: File,
 }
@@ -109,24 +122,35 @@ impl Memory {
 
     /// Remembers entries, a moment later.
     pub(crate) fn note<'a>(&self, news: impl Iterator<Item = &'a News>) {
-        use fmt::Write as _;
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        for item in news {
-            let _ = write!(waiting, "{} {} {} {} ", item.seq, item.hash, item.epoch, item.name);
-            let _ = match &item.request {
-                Some(request) => writeln!(waiting, "{}", request.id),
-                None => writeln!(waiting, "-"),
-            };
-        }
+        waiting.extend(news.map(|item| Noted {
+            seq: item.seq,
+            hash: item.hash,
+            epoch: item.epoch.clone(),
+            name: item.name,
+            request: item.request.as_ref().map(|request| request.id),
+        }));
+        // A file that cannot be written must not fill the memory; the newest entries are what counts.
+        let over = waiting.len().saturating_sub(WAITING);
+        waiting.drain(..over);
         drop(waiting);
         self.bell.notify_one();
     }
 
     /// Writes down what waits.
     pub(crate) fn flush(&self) -> std::io::Result<()> {
-        let lines = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
-        if lines.is_empty() {
+        let noted = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        if noted.is_empty() {
             return Ok(());
+        }
+        let mut lines = String::with_capacity(noted.len() * 192);
+        for Noted { seq, hash, epoch, name, request } in noted {
+            use fmt::Write as _;
+            let _ = write!(lines, "{seq} {hash} {epoch} {name} ");
+            let _ = match request {
+                Some(request) => writeln!(lines, "{request}"),
+                None => writeln!(lines, "-"),
+            };
         }
         let mut file = open().append(true).create(true).open(&self.path)?;
         if file.metadata()?.len() > LARGEST {
@@ -168,8 +192,8 @@ pub(crate) fn remembered(folder: &Path, ledger: Digest) -> Result<Vec<Vec<Acked>
         let path = path(folder, ledger, node);
         let mut entries = Vec::new();
         for file in [path.with_extension("old"), path] {
-            match fs::read_to_string(&file) {
-                Ok(text) => entries.extend(lines(&text)),
+            match fs::read(&file) {
+                Ok(bytes) => entries.extend(lines(&String::from_utf8_lossy(&bytes))),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(wrong(&file, &error)),
             }
@@ -181,7 +205,8 @@ pub(crate) fn remembered(folder: &Path, ledger: Digest) -> Result<Vec<Vec<Acked>
     Ok(all)
 }
 
-/// The whole lines of a file. The last one may be cut short.
+/// The whole lines of a file. The last one may be cut short; after a power cut there may be anything in others, and they are
+/// not read.
 fn lines(text: &str) -> impl Iterator<Item = Acked> {
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     whole.lines().filter_map(|line| line.parse().ok())
@@ -236,6 +261,46 @@ mod tests {
         }
     }
 
+    fn noted(seq: u64) -> Noted {
+        let Acked { hash, epoch, request, .. } = acked(seq);
+        Noted { seq, hash, epoch: epoch.into(), name: "request.claimed", request }
+    }
+
+    #[test]
+    fn what_a_power_cut_leaves_of_a_file_is_read_as_far_as_it_makes_sense() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Digest::new([1; 32]);
+        let torn =
+            [&[0xff, 0xfe, 0, b'\n'][..], format!("{}\n", acked(3)).as_bytes(), &[0; 512], b"\n4 x"].concat();
+        fs::write(path(folder.path(), ledger, 0), torn).unwrap();
+        assert_eq!(remembered(folder.path(), ledger).unwrap(), [vec![acked(3)]]);
+    }
+
+    #[test]
+    fn what_cannot_be_written_does_not_fill_the_memory() {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = Memory::open(folder.path(), Digest::new([1; 32])).unwrap();
+        let news: Vec<News> = (0..1000).map(news).collect();
+        for _ in 0..20 {
+            memory.note(news.iter());
+        }
+        assert_eq!(memory.waiting.lock().unwrap().len(), WAITING);
+    }
+
+    fn news(seq: u64) -> News {
+        let Noted { hash, epoch, name, .. } = noted(seq);
+        News {
+            epoch,
+            seq,
+            hash,
+            at: placet_core::Time::default(),
+            name,
+            request: None,
+            admin: None,
+            own: true,
+        }
+    }
+
     #[test]
     fn a_line_comes_back_as_it_was_and_half_a_line_is_not_read() {
         let text = format!("{HEADER}\n{}\n{}\n{}", acked(1), Acked { request: None, ..acked(2) }, acked(3));
@@ -251,7 +316,7 @@ mod tests {
             (Memory::open(folder.path(), ledger).unwrap(), Memory::open(folder.path(), ledger).unwrap());
         assert_ne!(one.path, two.path);
         for (memory, seq) in [(&one, 4), (&two, 5)] {
-            memory.waiting.lock().unwrap().extend([acked(seq).to_string(), "\n".to_owned()]);
+            memory.waiting.lock().unwrap().push_back(noted(seq));
             memory.flush().unwrap();
         }
         let read = remembered(folder.path(), ledger).unwrap();
@@ -270,9 +335,8 @@ mod tests {
     fn the_files_stay_small() {
         let folder = tempfile::tempdir().unwrap();
         let memory = Memory::open(folder.path(), Digest::new([1; 32])).unwrap();
-        let lines = format!("{}\n", acked(1)).repeat(5000);
         for _ in 0..8 {
-            memory.waiting.lock().unwrap().push_str(&lines);
+            memory.waiting.lock().unwrap().extend((0..5000).map(noted));
             memory.flush().unwrap();
         }
         let size: u64 =
