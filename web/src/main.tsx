@@ -4,6 +4,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { ApiError } from "./api/client";
+import { onSessionChanged } from "./api/proof";
 import { CommandsProvider } from "./app/commands";
 import { registerOffline } from "./app/offline";
 import { router } from "./app/router";
@@ -13,6 +14,8 @@ import "./ui/tokens.css";
 import "./ui/base.css";
 
 applyTheme();
+// Everything on screen belongs to the session before, its name included.
+onSessionChanged(() => window.location.reload());
 
 const client = new QueryClient({
   mutationCache: new MutationCache(),

@@ -307,6 +307,10 @@ pub enum AdminEvent {
     PasswordSet {
         /// Who.
         name: String,
+        /// Whether votes that were given with the one before, and without a session, count no more. Not said by versions
+        /// that had no such votes.
+        #[serde(default, skip_serializing_if = "is_false")]
+        voids: bool,
     },
 }
 
@@ -725,7 +729,7 @@ impl Directory {
         match &what {
             Voided::Key(id) => self.keep_grants(|grant| grant.key != Some(*id)),
             Voided::Session(id) => self.keep_grants(|grant| grant.session != Some(*id)),
-            Voided::Person(_) => {}
+            Voided::Person(_) | Voided::Password(_) => {}
         }
         // Room for new ones: what no vote can be as old as goes when one comes.
         self.voided.retain(|_, since| at < since.plus(VOTES_LIVE));

@@ -8,8 +8,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Freeze, FreezeId, Grant, GrantId, GrantKey, KeyId, OPEN_REVIEWER, RequestId, Role, Session, SessionId,
-    Time, Vote, names::skeleton,
+    Auth, Freeze, FreezeId, Grant, GrantId, GrantKey, KeyId, OPEN_REVIEWER, RequestId, Role, Session,
+    SessionId, Time, Vote, names::skeleton,
 };
 
 /// A person: may hold several roles and belong to several teams.
@@ -54,6 +54,8 @@ pub enum Voided {
     Session(SessionId),
     /// A person who was removed: whatever they said until then.
     Person(String),
+    /// A person whose password was changed: whatever they said until then with the password alone.
+    Password(String),
 }
 
 /// All principals and keys at one moment. Small, and held in memory whole.
@@ -113,10 +115,18 @@ impl Directory {
     pub fn stands(&self, vote: &Vote) -> bool {
         let removed = self.voided.get(&Voided::Person(vote.by.clone()));
         let voided = |credential: Option<Voided>| credential.is_some_and(|it| self.voided.contains_key(&it));
+        let sure = match (vote.key, vote.session, vote.auth) {
+            (None, None, Auth::Session) => {
+                let changed = self.voided.get(&Voided::Password(vote.by.clone()));
+                changed.is_none_or(|at| vote.at > *at)
+            }
+            (None, None, _) => !self.lost_a_key(vote),
+            _ => true,
+        };
         removed.is_none_or(|at| vote.at > *at)
             && !voided(vote.key.map(Voided::Key))
             && !voided(vote.session.map(Voided::Session))
-            && (vote.key.is_some() || vote.session.is_some() || !self.lost_a_key(vote))
+            && sure
     }
 
     /// Whether a vote that does not say how it was cast may have been cast with a key that was voided later.

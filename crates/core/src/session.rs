@@ -121,7 +121,7 @@ impl Directory {
                 if known.is_some() && self.passwords.get(name) != known.as_ref() {
                     return Err(AdminRefusal::BadCredentials);
                 }
-                Ok(AdminEvent::PasswordSet { name: name.clone() })
+                Ok(AdminEvent::PasswordSet { name: name.clone(), voids: true })
             }
             _ => Err(AdminRefusal::NoSession),
         }
@@ -184,7 +184,10 @@ impl Directory {
                 }
                 self.sessions.remove(id);
             }
-            AdminEvent::PasswordSet { name } => {
+            AdminEvent::PasswordSet { name, voids } => {
+                if *voids {
+                    self.void(Voided::Password(name.clone()), at);
+                }
                 // The hash is put in by whoever knows it.
                 self.passwords.insert(name.clone(), Arc::from(""));
             }

@@ -19,6 +19,8 @@ const TURN: Duration = Duration::from_hours(1);
 const GRACE: Duration = Duration::from_mins(1);
 /// How long a browser may sign with one nonce, in microseconds; the one before counts as well.
 const NONCE: u64 = 300_000_000;
+/// How many bytes of a session's secret are random; the others are the mark.
+const RANDOM: usize = 20;
 /// How often the time of the last use is written.
 const SEEN: Duration = Duration::from_mins(1);
 /// How long the very first link works.
@@ -82,6 +84,10 @@ pub struct MadeLink {
 impl Gate {
     /// Who this session's secret belongs to, if it works. Nothing is noted yet: whoever has only the secret is nobody.
     pub async fn session(&self, secret: &str) -> Result<Option<SignedIn>, GateError> {
+        // What this server never gave out costs no look at the database.
+        if !self.gave_out(secret) {
+            return Ok(None);
+        }
         let hash = hashed(secret);
         let Some(row) = self.store.session(hash).await? else { return Ok(None) };
         let now = self.now();
@@ -125,7 +131,27 @@ impl Gate {
     /// The secret that follows this one. The same for every call that comes with it, so that a lost answer loses nothing.
     fn next_secret(&self, secret: &str) -> String {
         let next = keyed(&self.store.secret(), "placet/session/v1", &[secret.as_bytes()]);
-        BASE32_DNSSEC.encode(&next)
+        self.session_secret(std::array::from_fn(|index| next[index]))
+    }
+
+    /// A session's secret: random bytes, and a mark that only this server can make.
+    fn session_secret(&self, random: [u8; RANDOM]) -> String {
+        let mut bytes = [0_u8; 32];
+        bytes[..RANDOM].copy_from_slice(&random);
+        bytes[RANDOM..].copy_from_slice(&self.mark(&random));
+        BASE32_DNSSEC.encode(&bytes)
+    }
+
+    fn mark(&self, random: &[u8]) -> [u8; 32 - RANDOM] {
+        let mark = keyed(&self.store.secret(), "placet/cookie/v1", &[random]);
+        std::array::from_fn(|index| mark[index])
+    }
+
+    /// Whether a secret has the mark.
+    fn gave_out(&self, secret: &str) -> bool {
+        let bytes: Option<[u8; 32]> =
+            BASE32_DNSSEC.decode(secret.as_bytes()).ok().and_then(|bytes| bytes.try_into().ok());
+        bytes.is_some_and(|bytes| self.mark(&bytes[..RANDOM]).ct_eq(&bytes[RANDOM..]).into())
     }
 
     fn signed_in(&self, directory: &Directory, row: &StoredSession, now: Time) -> Option<SignedIn> {
@@ -277,7 +303,9 @@ impl Gate {
     }
 
     async fn open(&self, proof: SignIn, user_agent: &str, key: [u8; 64]) -> Result<OpenedSession, GateError> {
-        let secret = self.random_secret();
+        let mut random = [0_u8; RANDOM];
+        self.entropy.fill(&mut random);
+        let secret = self.session_secret(random);
         let mut random = [0_u8; 10];
         self.entropy.fill(&mut random);
         let id = SessionId::new(self.now().millis(), random);

@@ -14,8 +14,8 @@ use crate::{Gate, GateError, permit::keyed};
 const LIVES: Duration = Duration::from_secs(30);
 /// How every ticket begins.
 const PREFIX: &str = "plt_";
-/// What is kept of a ticket that was used.
-const KIND: &str = "ticket";
+/// How long a signature is remembered: two windows of a nonce, and one more.
+const PROOF_LIVES: Duration = Duration::from_mins(15);
 
 /// What a ticket is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,20 +85,50 @@ impl Gate {
         if !fits || self.now() >= expires_at {
             return Ok(false);
         }
-        let note = NewNote {
-            kind: KIND,
-            key: BASE32_DNSSEC.encode(mac),
-            owner: session.to_string(),
-            scope: what.word().to_owned(),
-            open: false,
-            // Longer than it works, whatever the clocks of the nodes say.
-            keep_until: expires_at.plus(LIVES),
-            body: Arc::from("{}"),
-        };
         if planted("tickets-work-twice") {
             return Ok(true);
         }
+        self.first_time("ticket", mac, session, "", expires_at.plus(LIVES)).await
+    }
+
+    /// Whether a signature comes for the first time: a copy of a signed call must not do again what was undone since. A call
+    /// that has its signature for its idempotency key (`keyed`) may come again as such.
+    pub async fn use_proof(&self, session: SessionId, proof: &[u8], keyed: bool) -> Result<bool, GateError> {
+        if planted("proofs-work-twice") {
+            return Ok(true);
+        }
+        let scope = if keyed { "keyed" } else { "" };
+        if self.first_time("proof", proof, session, scope, self.now().plus(PROOF_LIVES)).await? {
+            return Ok(true);
+        }
+        // A copy. What came first must have been answered by the same key.
+        let first = self.note("proof", &name(session, proof)).await?;
+        Ok(keyed && first.is_some_and(|first| first.scope == scope))
+    }
+
+    /// Remembers something for as long as it works, and longer, whatever the clocks of the nodes say. False if it is known.
+    async fn first_time(
+        &self,
+        kind: &'static str,
+        what: &[u8],
+        session: SessionId,
+        scope: &str,
+        keep_until: Time,
+    ) -> Result<bool, GateError> {
+        let note = NewNote {
+            kind,
+            key: name(session, what),
+            owner: session.to_string(),
+            scope: scope.to_owned(),
+            open: false,
+            keep_until,
+            body: Arc::from("{}"),
+        };
         let used = self.change_notes(vec![NoteChange::Put { note, expected: NoteExpected::Absent }]).await?;
         Ok(used.is_ok())
     }
+}
+
+fn name(session: SessionId, what: &[u8]) -> String {
+    format!("{session}/{}", BASE32_DNSSEC.encode(what))
 }

@@ -4,12 +4,12 @@
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED, ParsedPublicKey, UnparsedPublicKey};
 use axum::{
     body::Body,
-    extract::{Request, State as AxumState, WebSocketUpgrade},
+    extract::{MatchedPath, Request, State as AxumState, WebSocketUpgrade},
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
 use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
-use http::{HeaderMap, StatusCode, header, request::Parts};
+use http::{HeaderMap, Method, StatusCode, header, request::Parts};
 use placet_core::Auth;
 use placet_gate::{Gate, SignedIn, TicketFor, planted};
 use placet_ledger::ijson::Limits;
@@ -20,6 +20,9 @@ use crate::{State, call, problem::Problem, session};
 /// The header with the signature.
 const PROOF: &str = "placet-proof";
 
+/// The half of a signature that tells it from others: the other half can be turned round without the key.
+const HALF: usize = 32;
+
 /// The person whose browser proved this very call.
 #[derive(Debug, Clone)]
 pub(crate) struct Proved {
@@ -29,10 +32,9 @@ pub(crate) struct Proved {
 }
 
 impl Proved {
-    /// What tells this call from every other one: a copy of it does nothing again. Half of the signature, because the other
-    /// half can be turned round without the key.
+    /// What tells this call from every other one: a copy of it does nothing again.
     pub(crate) fn once(&self) -> Option<String> {
-        self.proof.map(|proof| BASE64URL_NOPAD.encode(&proof[..32]))
+        self.proof.map(|proof| BASE64URL_NOPAD.encode(&proof[..HALF]))
     }
 }
 
@@ -138,17 +140,26 @@ async fn proved(parts: &Parts, body: Body, state: &State, shown: Shown) -> Resul
     let (body, proof) = match shown {
         Shown::Cookie => (body, None),
         Shown::Signature => {
-            let bytes = call::read(body, &limits(state), state).await?;
             let proof = signature(&parts.headers).ok_or_else(|| {
                 let detail = "send one header `Placet-Proof: v1.SIGNATURE`, r and s of ECDSA as base64url";
                 Problem::new(StatusCode::UNAUTHORIZED, "proof_needed", detail)
             })?;
+            let bytes = call::read(body, &Limits::default(), state).await?;
             let fits = signed_in.key.is_some_and(|key| {
                 nonces.iter().any(|nonce| fits(&key, &proof, &said(parts, &bytes, &signed_in, nonce)))
             });
             if !fits {
+                // The cookie alone may not keep the server busy.
+                call::unknown(state, session::peer(parts))?;
                 let detail = "the proof does not fit this call: sign it again with the nonce of this answer's `Placet-Nonce`";
                 return Err(Problem::new(StatusCode::UNAUTHORIZED, "proof_nonce", detail));
+            }
+            if works_once(parts) {
+                let first = state.gate.use_proof(signed_in.session.id, &proof[..HALF], is_keyed(parts)).await;
+                if !first.map_err(|error| Problem::gate(error, state.gate.now()))? {
+                    let detail = "this very call was made before: sign it again to make it once more";
+                    return Err(Problem::new(StatusCode::UNAUTHORIZED, "proof_nonce", detail));
+                }
             }
             (Body::from(bytes), Some(proof))
         }
@@ -166,10 +177,17 @@ async fn proved(parts: &Parts, body: Body, state: &State, shown: Shown) -> Resul
     Ok((Proved { signed_in, proof }, body))
 }
 
-/// The largest body that any route takes: it is hashed before anybody knows which one it is for.
-fn limits(state: &State) -> Limits {
-    let most = Limits::default();
-    Limits { bytes: state.settings.events.body_max.max(most.bytes), ..most }
+/// Whether a signature counts once: a copy of a change could undo what came after it, and a copied stream stays open.
+fn works_once(parts: &Parts) -> bool {
+    parts.uri.path() == "/v1/stream" || ![Method::GET, Method::HEAD].contains(&parts.method)
+}
+
+/// Whether a call takes its signature for its idempotency key, and so answers a copy of it by itself.
+fn is_keyed(parts: &Parts) -> bool {
+    let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    parts.method == Method::POST
+        && ["/v1/keys", "/v1/people/{name}/link"].contains(&route)
+        && !parts.headers.contains_key("idempotency-key")
 }
 
 /// The one signature of a call, r and s together.

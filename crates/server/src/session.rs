@@ -64,8 +64,10 @@ impl Renewal {
 
 /// The values of our cookie, as they were sent.
 fn secrets(headers: &HeaderMap) -> impl Iterator<Item = &str> {
-    let pairs = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let pairs = pairs.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    // Cookies of others on this host may be no text at all.
+    let pairs =
+        headers.get_all(header::COOKIE).iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b';'));
+    let pairs = pairs.filter_map(|pair| std::str::from_utf8(pair).ok()?.trim().split_once('='));
     pairs.filter(|(name, _)| *name == COOKIE).map(|(_, value)| value)
 }
 
@@ -346,7 +348,10 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.append(header::COOKIE, HeaderValue::from_static("a=b; __Host-placet=one"));
         headers.append(header::COOKIE, HeaderValue::from_static("x__Host-placet=no; __host-placet=no"));
+        headers.append(header::COOKIE, HeaderValue::from_bytes(b"x=\xe9; y=\xc3\xa9").expect("a header"));
         assert_eq!(secrets(&headers).collect::<Vec<_>>(), ["one"]);
+        let odd = HeaderValue::from_bytes(b"x=\xe9; __Host-placet=two").expect("a header");
+        assert_eq!(secrets(&HeaderMap::from_iter([(header::COOKIE, odd)])).collect::<Vec<_>>(), ["two"]);
         assert!(has_cookie(&headers));
         headers.insert(header::AUTHORIZATION, HeaderValue::from_static("Bearer x"));
         assert!(!has_cookie(&headers));

@@ -168,6 +168,7 @@ pub(crate) fn voided_columns(what: &Voided) -> (&'static str, String) {
         Voided::Key(id) => ("key", id.to_string()),
         Voided::Session(id) => ("session", id.to_string()),
         Voided::Person(name) => ("person", name.clone()),
+        Voided::Password(name) => ("password", name.clone()),
     }
 }
 
@@ -180,6 +181,7 @@ pub(crate) fn attach_voided(
         let what = match kind.as_str() {
             "key" => Voided::Key(crate::rows::parse(&name)?),
             "session" => Voided::Session(crate::rows::parse(&name)?),
+            "password" => Voided::Password(name),
             _ => Voided::Person(name),
         };
         directory.voided.insert(what, Time::from_micros(at));

@@ -12,7 +12,13 @@ interface Kept {
 const encoder = new TextEncoder();
 /** What to sign the next call with; every answer brings a newer one. */
 let nonce: string | null = null;
-let kept: Kept | null | undefined;
+let kept: Kept | undefined;
+let changed: () => void = () => {};
+
+/** Says what happens when another tab has signed in anew: this one shows what belongs to the session before. */
+export function onSessionChanged(hook: () => void): void {
+  changed = hook;
+}
 
 function database(): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
@@ -43,7 +49,8 @@ async function current(): Promise<Kept | null> {
   if (kept !== undefined) return kept;
   const found: Kept | null =
     (await stored("readonly", (store) => store.get("current")).catch(() => null)) ?? null;
-  kept = found;
+  // Nothing is not remembered: another tab may sign in.
+  kept = found ?? undefined;
   return found;
 }
 
@@ -58,6 +65,8 @@ function hex(bytes: ArrayBuffer): string {
 
 /** This page is neither https nor on this machine, so the browser signs nothing here. */
 export class CannotSign extends Error {}
+/** This browser keeps nothing for this page, so there is no place for the key. */
+export class CannotKeep extends Error {}
 
 /** A new key for a new session: what is sent to sign in, and what keeps it once the session is there. */
 export async function newKey(): Promise<{
@@ -66,6 +75,10 @@ export async function newKey(): Promise<{
 }> {
   if (!globalThis.crypto?.subtle) throw new CannotSign();
   const pair = await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, false, ["sign"]);
+  // Before anything is sent: a link that nobody can go on with must not be used up.
+  await stored("readwrite", (store) => store.put(pair.privateKey, "next")).catch(() => {
+    throw new CannotKeep();
+  });
   const raw = new Uint8Array(await crypto.subtle.exportKey("raw", pair.publicKey));
   return {
     key: { x: base64url(raw.slice(1, 33)), y: base64url(raw.slice(33, 65)) },
@@ -79,7 +92,7 @@ export async function newKey(): Promise<{
 
 /** Forgets the key: the session is over. */
 export async function forgetKey(): Promise<void> {
-  kept = null;
+  kept = undefined;
   nonce = null;
   await stored("readwrite", (store) => store.delete("current")).catch(() => undefined);
 }
@@ -129,7 +142,12 @@ export async function proved(path: string, init: RequestInit): Promise<Response>
     const code = problem && typeof problem === "object" && "code" in problem ? problem.code : null;
     if (code !== "proof_nonce") return response;
     // Too old a nonce; or another tab signed in anew, with another key.
+    const before = kept?.id;
     kept = undefined;
+    if ((await current())?.id !== before) {
+      changed();
+      return response;
+    }
   }
 }
 

@@ -366,6 +366,8 @@ export const pages = {
     linkSubmit: "Sign in with this link",
     cannotSign:
       "This browser signs nothing here: open the page over https, or on the machine itself as localhost.",
+    cannotKeep:
+      "This browser keeps nothing for this page: allow it to store site data, or leave the private window.",
     badLink: "This link was used, has expired, or never was one. Ask for another.",
     other: "Sign in with a password",
     noPassword: "No password?",

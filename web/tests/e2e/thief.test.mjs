@@ -148,21 +148,69 @@ test("the key cannot be taken out of the browser", async () => {
   await context.close();
 });
 
-test("two tabs share the session; signing in anew in one carries the other along", async () => {
+test("two tabs share the session; another person in one tab is that person in the other", async () => {
   const { context, page } = await signedIn(browser, server, "ann");
+  await server.person("ben", ["reviewer", "admin"]);
   const other = await context.newPage();
   await other.goto(`${server.url}/history`);
   await other.getByRole("heading", { name: "History" }).waitFor();
+  await page.goto(await server.link("ben"));
+  await page
+    .getByRole("button", { name: /sign in/i })
+    .first()
+    .click();
+  await page.waitForURL((url) => !url.pathname.startsWith("/sign-in"));
+  // The other tab still holds the key of before; it finds the new one by itself, and says whose it is.
+  await other.getByRole("link", { name: "People" }).first().click();
+  await other.getByRole("button", { name: "Add a person" }).waitFor();
+  await other.goto(`${server.url}/settings`);
+  await other.getByText("ben").first().waitFor();
+  // Signing out in one tab is signing out in the other; signing in again brings both back.
+  await page.goto(`${server.url}/queue`);
+  await asPage(page, "DELETE", "/v1/session");
+  await other.goto(`${server.url}/queue`);
+  await other.getByRole("heading", { name: "Sign in" }).waitFor();
   await page.goto(await server.link("ann"));
   await page
     .getByRole("button", { name: /sign in/i })
     .first()
     .click();
   await page.waitForURL((url) => !url.pathname.startsWith("/sign-in"));
-  // The other tab still holds the key of before; it finds the new one by itself.
-  await other.getByRole("link", { name: "People" }).first().click();
-  await other.getByRole("button", { name: "Add a person" }).waitFor();
+  await other.bringToFront();
+  await other.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  await other.getByRole("navigation").first().waitFor();
   await context.close();
+});
+
+test("where the browser keeps nothing, a link is not used up and the page says why", async () => {
+  const context = await browser.newContext();
+  await context.addInitScript(() => {
+    IDBFactory.prototype.open = () => {
+      throw new DOMException("no", "InvalidStateError");
+    };
+  });
+  const page = await context.newPage();
+  const link = await server.link("ann");
+  await page.goto(link);
+  await page
+    .getByRole("button", { name: /sign in/i })
+    .first()
+    .click();
+  await page
+    .getByRole("alert")
+    .filter({ hasText: /keeps nothing/ })
+    .waitFor();
+  await context.close();
+  const good = await browser.newContext();
+  const next = await good.newPage();
+  await next.goto(link);
+  await next
+    .getByRole("button", { name: /sign in/i })
+    .first()
+    .click();
+  await next.waitForURL((url) => !url.pathname.startsWith("/sign-in"));
+  assert.equal((await who(next)).body.name, "ann");
+  await good.close();
 });
 
 test("an export is downloaded with a ticket that works once", async () => {

@@ -125,7 +125,7 @@ fn every_event_has_its_name_on_the_wire() {
             "session.opened",
         ),
         (AdminEvent::SessionEnded { id: session, why: SessionEnd::Revoked, voids: false }, "session.ended"),
-        (AdminEvent::PasswordSet { name: name() }, "person.password_set"),
+        (AdminEvent::PasswordSet { name: name(), voids: true }, "person.password_set"),
     ] {
         assert_eq!(event.name(), expected);
         assert_eq!(serde_json::to_value(&event).unwrap()["type"], expected);
@@ -133,7 +133,7 @@ fn every_event_has_its_name_on_the_wire() {
 }
 
 fn give_password(directory: &mut Directory, name: &str) {
-    directory.evolve(&AdminEvent::PasswordSet { name: name.to_owned() }, NOW, None);
+    directory.evolve(&AdminEvent::PasswordSet { name: name.to_owned(), voids: true }, NOW, None);
 }
 
 fn sign_in(directory: &mut Directory, n: u8, name: &str) {

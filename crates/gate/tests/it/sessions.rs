@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use placet_core::{Actor, AdminRefusal, Refusal, Role};
+use placet_core::{Actor, AdminRefusal, AllOf, Needs, Refusal, Role, Seat, State};
 use placet_gate::{GateError, OpenedSession, PersonSpec, SignedIn, Until};
 use placet_store::{Store, backup, restore};
 use placet_testkit::{Backend, Kit, Place, block_on, both, soon};
@@ -72,6 +72,46 @@ async fn story(kit: &Kit) -> Vec<String> {
 }
 
 both! {
+    async fn a_vote_by_password_alone_counts_no_more_once_the_password_is_another(backend: Backend) {
+        let any = vec![AllOf { all: vec![Seat { people: 2, team: None }] }];
+        let kit = Kit::with(backend, |settings| settings.needs = Needs { any, ..Needs::default() }).await;
+        let (bot, ben) = (kit.agent("bot").await, kit.reviewer("ben").await);
+        person(&kit, "ann", &[Role::Reviewer]).await;
+        let gate = kit.gate();
+        gate.reset_password(&Actor::system(), "ann", "a stolen password").await.unwrap();
+        let ann = gate.by_password("ann", "a stolen password").await.unwrap();
+        assert!(gate.by_password("ann", "another password").await.is_err());
+        let (void, good) = (kit.ask(&bot).await, kit.ask(&bot).await);
+        kit.approve(&ann, &void).await.unwrap();
+        kit.clock().advance(Duration::from_secs(1));
+        gate.reset_password(&Actor::system(), "ann", "a new password").await.unwrap();
+        assert_eq!(kit.approve(&ben, &void).await.unwrap().state, State::Pending, "one of two");
+        kit.clock().advance(Duration::from_secs(1));
+        let ann = gate.by_password("ann", "a new password").await.unwrap();
+        kit.approve(&ann, &good).await.unwrap();
+        // A key of the same person has nothing to do with it.
+        let key = kit.reviewer("ann").await.key.expect("a key");
+        gate.revoke_key(kit.admin(), key, false).await.unwrap();
+        assert_eq!(kit.approve(&ben, &good).await.unwrap().state, State::Approved);
+        kit.finish().await;
+    }
+
+    async fn a_made_up_secret_costs_no_look_at_the_database(backend: Backend) {
+        let kit = Kit::start(backend).await;
+        person(&kit, "ann", &[Role::Reviewer]).await;
+        let opened = open(&kit, "ann").await;
+        assert!(signed_in(&kit, &opened).await.is_some());
+        kit.place().sql("ALTER TABLE sessions RENAME TO nowhere").await;
+        assert!(kit.gate().session(&opened.secret).await.is_err(), "a real one is looked up");
+        let first = if opened.secret.starts_with('0') { "1" } else { "0" };
+        let bent = format!("{first}{}", &opened.secret[1..]);
+        for made_up in ["", "x", "0".repeat(52).as_str(), bent.as_str(), "%00", "plk_agent_x"] {
+            assert!(kit.gate().session(made_up).await.unwrap().is_none(), "{made_up:?}");
+        }
+        kit.place().sql("ALTER TABLE nowhere RENAME TO sessions").await;
+        kit.finish().await;
+    }
+
     async fn sessions_of_version_0_2_are_over_at_the_first_start(backend: Backend) {
         let mut kit = Kit::start(backend).await;
         person(&kit, "ann", &[Role::Reviewer]).await;

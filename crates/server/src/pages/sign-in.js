@@ -18,11 +18,11 @@ function keys() {
   });
 }
 
-async function keep(value) {
+async function keep(name, value) {
   const database = await keys();
   await new Promise((resolve, reject) => {
     const writing = database.transaction("session", "readwrite");
-    writing.objectStore("session").put(value, "current");
+    writing.objectStore("session").put(value, name);
     writing.oncomplete = resolve;
     writing.onerror = () => reject(writing.error);
   });
@@ -49,6 +49,13 @@ form?.addEventListener("submit", async (event) => {
       return;
     }
     const pair = await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, false, ["sign"]);
+    // Before anything is sent: a link that nobody can go on with must not be used up.
+    try {
+      await keep("next", pair.privateKey);
+    } catch {
+      say("This browser keeps nothing for this page: allow it to store site data, or leave the private window.");
+      return;
+    }
     const key = await publicPart(pair);
     const fields = Object.fromEntries(new FormData(form));
     const link = form.dataset.token;
@@ -63,7 +70,7 @@ form?.addEventListener("submit", async (event) => {
       say(said.detail ?? "That did not work.");
       return;
     }
-    await keep({ id: said.session.id, key: pair.privateKey });
+    await keep("current", { id: said.session.id, key: pair.privateKey });
     const next = fields.next ?? "/";
     location.assign(/^\/(?![/\\])/.test(next) ? next : "/");
   } catch {

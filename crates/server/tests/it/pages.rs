@@ -68,6 +68,8 @@ struct Browser {
 impl Browser {
     async fn of(server: &Server, name: &str, roles: &[&str]) -> Self {
         with_password(server, name, roles).await;
+        // What was said in the moment of the change may have been said with the one before.
+        server.kit.clock().advance(std::time::Duration::from_secs(1));
         let http = server.nobody().with("origin", &server.url()).with("sec-fetch-site", "same-origin");
         Self { http, name: name.to_owned() }
     }

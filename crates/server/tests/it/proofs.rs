@@ -119,6 +119,8 @@ both! {
             assert_ne!(before, after);
             for copy in copies {
                 let copy = forged(&root, &format!("v1.{}", BASE64URL_NOPAD.encode(&copy)));
+                let named = copy.key("thief").send(Method::POST, path, body.clone().into()).await;
+                assert_eq!((named.status, named.code()), (401, "proof_nonce"), "{}", named.body);
                 let again = copy.send(Method::POST, path, body.clone().into()).await;
                 assert_eq!(again.status, 200, "{path}: {}", again.body);
                 assert!(again.body["key"].is_null() && again.body["url"].is_null(), "{}", again.body);
@@ -128,6 +130,94 @@ both! {
             root.page().send(Method::POST, path, body.into()).await.expect(201);
         }
     }
+}
+
+both! {
+    async fn a_copy_of_a_signed_change_does_not_undo_what_came_after(server: Server) {
+        let root = signed_in(server, "root", &["admin", "reviewer"]).await;
+        let freeze = Copied::of(&root, Method::POST, "/v1/freeze", &json!({"all": true, "reason": "stop"}));
+        let made = freeze.send(0, None).await.expect(201);
+        let lifted = root.page().delete(&format!("/v1/freeze/{}", made["id"].as_str().expect("an id"))).await;
+        assert!(lifted.status < 300, "{}", lifted.body);
+        let person = Copied::of(&root, Method::PUT, "/v1/people/ann", &json!({"roles": ["admin"]}));
+        person.send(0, None).await.expect(200);
+        root.page().put("/v1/people/ann", json!({"roles": ["auditor"]})).await.expect(200);
+        let password = Copied::of(&root, Method::PUT, "/v1/session/password", &json!({"new": "the first password"}));
+        assert_eq!(password.send(0, None).await.status, 204);
+        assert_eq!(root.page().put("/v1/session/password", json!({"new": "the second password"})).await.status, 204);
+        let key = Copied::of(&root, Method::POST, "/v1/keys", &json!({"role": "agent", "name": "bot"}));
+        key.send(0, Some("mine")).await.expect(201);
+        let before = head(server).await;
+        for copy in [0, 1] {
+            for named in [Some("thief"), None, Some("mine")] {
+                for (what, call) in [("freeze", &freeze), ("person", &person), ("password", &password)] {
+                    let answer = call.send(copy, named).await;
+                    assert_eq!((answer.status, answer.code()), (401, "proof_nonce"), "{what}: {}", answer.body);
+                }
+                let answer = key.send(copy, named).await;
+                assert_eq!((answer.status, answer.code()), (401, "proof_nonce"), "key: {}", answer.body);
+            }
+        }
+        assert_eq!(head(server).await, before, "nothing happened");
+        let words = said("GET", "/v1/stream", b"", &root.signer.session(), &root.signer.nonce());
+        let copy = forged(&root, &root.signer.proof_of(&words));
+        assert_eq!(copy.lines("/v1/stream").await.status, 200);
+        assert_eq!(copy.lines("/v1/stream").await.status, 401);
+        assert_eq!(root.page().lines("/v1/stream").await.status, 200);
+    }
+}
+
+/// A signed call that somebody has a copy of.
+struct Copied {
+    browser: Browser,
+    method: Method,
+    path: String,
+    body: String,
+    proofs: [String; 2],
+}
+
+impl Copied {
+    fn of(browser: &Browser, method: Method, path: &str, body: &Value) -> Self {
+        let (browser, body) = (browser.clone(), body.to_string());
+        let (session, nonce) = (browser.signer.session(), browser.signer.nonce());
+        let signed = browser.signer.sign(&said(method.as_str(), path, body.as_bytes(), &session, &nonce));
+        let proofs = [signed.clone(), turned_round(&signed)];
+        let proofs = proofs.map(|proof| format!("v1.{}", BASE64URL_NOPAD.encode(&proof)));
+        Self { browser, method, path: path.to_owned(), body, proofs }
+    }
+
+    async fn send(&self, proof: usize, key: Option<&str>) -> Answer {
+        let mut caller = forged(&self.browser, &self.proofs[proof]);
+        if let Some(key) = key {
+            caller = caller.key(key);
+        }
+        caller.send(self.method.clone(), &self.path, self.body.clone().into()).await
+    }
+}
+
+#[test]
+fn a_cookie_with_wrong_proofs_is_slowed_down_and_its_bodies_are_not_kept() {
+    with_settings(
+        |_| (),
+        async |server| {
+            let ann = signed_in(server, "ann", &["reviewer"]).await;
+            let large = Bytes::from(vec![b' '; 1 << 20]);
+            let junk = forged(&ann, "junk").send(Method::POST, "/events", large.slice(..100)).await;
+            assert_eq!((junk.status, junk.code()), (401, "proof_needed"));
+            let wrong = forged(&ann, &Signer::default().proof_of("x"));
+            let answer = wrong.send(Method::POST, "/events", large).await;
+            assert_eq!((answer.status, answer.code()), (422, "too_large"));
+            let mut limited = false;
+            for _ in 0..2_000 {
+                limited = wrong.get("/v1/requests").await.status == 429;
+                if limited {
+                    break;
+                }
+            }
+            assert!(limited, "two thousand are too many");
+            assert_eq!(ann.page().get("/v1/requests").await.status, 200, "the person goes on");
+        },
+    );
 }
 
 /// The other signature that fits the same words: whoever has one can work it out without the key.

@@ -4,6 +4,7 @@
 fn each_planted_bug_is_caught() {
     placet_testkit::each_is_caught(&[
         ("cookie-is-enough", "proofs::with_the_cookie_alone_every_route_gives_nothing_and_changes_nothing"),
+        ("proofs-work-twice", "proofs::a_copy_of_a_signed_change_does_not_undo_what_came_after::sqlite"),
         (
             "tickets-work-twice",
             "proofs::a_ticket_opens_one_stream_of_its_own_session_within_thirty_seconds::sqlite",

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "react";
 import { ApiError, call } from "@/api/client";
 import type { Session } from "@/api/extra";
 import { keys } from "@/api/keys";
-import { CannotSign, newKey } from "@/api/proof";
+import { CannotKeep, CannotSign, newKey } from "@/api/proof";
 import { useSignedIn } from "@/api/session";
 import { strings } from "@/strings";
 import { Banner, Button, Field, Input } from "@/ui";
@@ -15,6 +15,7 @@ const text = strings.signIn;
 
 function said(error: unknown): string {
   if (error instanceof CannotSign) return text.cannotSign;
+  if (error instanceof CannotKeep) return text.cannotKeep;
   if (!(error instanceof ApiError)) return strings.common.unknownError;
   if (error.code === "bad_credentials") return text.bad;
   if (error.code === "bad_link") return text.badLink;
