@@ -15,9 +15,13 @@ let nonce: string | null = null;
 let kept: Kept | undefined;
 let changed: () => void = () => {};
 
-/** Says what happens when another tab has signed in anew: this one shows what belongs to the session before. */
+/** All tabs of this origin: somebody signed in or out. */
+const tabs = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel("placet-session");
+
+/** Says what happens when another tab has signed in anew, or out: this one shows what belongs to the session before. */
 export function onSessionChanged(hook: () => void): void {
   changed = hook;
+  if (tabs) tabs.onmessage = hook;
 }
 
 function database(): Promise<IDBDatabase> {
@@ -86,6 +90,7 @@ export async function newKey(): Promise<{
       kept = { id, key: pair.privateKey };
       nonce = next;
       await stored("readwrite", (store) => store.put(kept, "current"));
+      tabs?.postMessage("changed");
     },
   };
 }
@@ -95,6 +100,7 @@ export async function forgetKey(): Promise<void> {
   kept = undefined;
   nonce = null;
   await stored("readwrite", (store) => store.delete("current")).catch(() => undefined);
+  tabs?.postMessage("changed");
 }
 
 async function proof(

@@ -176,8 +176,6 @@ test("two tabs share the session; another person in one tab is that person in th
     .first()
     .click();
   await page.waitForURL((url) => !url.pathname.startsWith("/sign-in"));
-  await other.bringToFront();
-  await other.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
   await other.getByRole("navigation").first().waitFor();
   await context.close();
 });

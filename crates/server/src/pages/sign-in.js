@@ -71,6 +71,8 @@ form?.addEventListener("submit", async (event) => {
       return;
     }
     await keep("current", { id: said.session.id, key: pair.privateKey });
+    // Other tabs show what belongs to the session before.
+    new BroadcastChannel("placet-session").postMessage("changed");
     const next = fields.next ?? "/";
     location.assign(/^\/(?![/\\])/.test(next) ? next : "/");
   } catch {
