@@ -1,6 +1,6 @@
 //! Rate limits: calls per principal, and unknown keys per address.
 
-use std::{net::IpAddr, num::NonZeroU32};
+use std::{net::IpAddr, num::NonZeroU32, time::Duration};
 
 use governor::{Quota, RateLimiter, clock::DefaultClock, state::keyed::HashMapStateStore};
 
@@ -32,9 +32,8 @@ impl RateLimit {
     }
 }
 
-/// Unknown keys that one address may show in a row, and in a second after that.
+/// Unknown keys that one address may show in a row.
 const UNKNOWN_BURST: NonZeroU32 = NonZeroU32::new(200).unwrap();
-const UNKNOWN_PER_SECOND: NonZeroU32 = NonZeroU32::new(50).unwrap();
 
 /// A token bucket for every address that shows keys which nobody knows: each costs a look at the database.
 pub(crate) struct UnknownKeyLimit(
@@ -42,8 +41,10 @@ pub(crate) struct UnknownKeyLimit(
 );
 
 impl UnknownKeyLimit {
-    pub(crate) fn new() -> Self {
-        Self(RateLimiter::hashmap(Quota::per_second(UNKNOWN_PER_SECOND).allow_burst(UNKNOWN_BURST)))
+    /// One more after each such time.
+    pub(crate) fn new(refill: Duration) -> Self {
+        let quota = Quota::with_period(refill).unwrap_or(Quota::per_second(UNKNOWN_BURST));
+        Self(RateLimiter::hashmap(quota.allow_burst(UNKNOWN_BURST)))
     }
 
     /// Whether this address may show one more unknown key now.

@@ -87,6 +87,8 @@ pub struct Timing {
     pub task_look: Duration,
     /// How long the first try to sign in waits after too many wrong ones; later ones wait up to 32 times as long.
     pub sign_in_step: Duration,
+    /// How long until an address that showed too many unknown keys may show one more.
+    pub unknown_refill: Duration,
     /// How often a stream makes sure that its task of an agent behind us is still read by somebody.
     pub follow_check: Duration,
 }
@@ -99,6 +101,7 @@ impl Default for Timing {
             push_timeout: Duration::from_secs(10),
             task_look: Duration::from_secs(20),
             sign_in_step: Duration::from_millis(250),
+            unknown_refill: Duration::from_millis(20),
             follow_check: Duration::from_secs(3),
         }
     }
@@ -187,12 +190,13 @@ impl State {
         let sign_ins = SignIns::new(settings.timing.sign_in_step);
         let unsent = Arc::new(Budgets::new(settings.unsent_per_principal));
         let streams = crate::v1::StreamSeats::new(settings.streams_per_principal);
+        let unknown_keys = UnknownKeyLimit::new(settings.timing.unknown_refill);
         Self(Arc::new(Inner {
             gate,
             settings,
             rate,
             sign_ins,
-            unknown_keys: UnknownKeyLimit::new(),
+            unknown_keys,
             unlisted_proxy: OnceLock::new(),
             unsent,
             metrics,

@@ -31,6 +31,8 @@ both! {
         let refused = refusal(kit.approve(&ann, &request).await);
         assert!(matches!(refused, Refusal::Expired), "{refused:?}");
         assert_eq!(kit.read(request.id).await.state, State::Expired);
+        // What happens next is not older than what happened before.
+        kit.ask(&bot).await;
         let verified = kit.store().verify(|_| {}).await.unwrap();
         assert_eq!(verified.older, [] as [u64; 0]);
     }
