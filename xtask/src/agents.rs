@@ -34,6 +34,6 @@ pub(crate) fn install(workspace: &Workspace, extent: Extent) -> Result<()> {
 /// Runs them.
 pub(crate) fn run(workspace: &Workspace, binary: &Path, place: &Place, extent: Extent) -> Result<()> {
     let mut command = npm(&folder(workspace), ["run", "--silent", scripts(extent).1])?;
-    command.env("PLACET_BIN", binary).env("NODE_TEST_FLAGS", node_test_flags(place, "agents"));
+    command.env("PLACET_BIN", binary).env("NODE_TEST_FLAGS", node_test_flags(place, "agents", extent));
     succeed_within(&mut command, LIMIT).context("the hook fails in a real agent")
 }

@@ -3,16 +3,23 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 
 use crate::install;
 use crate::process::succeed;
+use crate::run::Extent;
 use crate::schedule::Place;
 
 /// Oldest major version of Node that our tools and packages run on.
 const NODE: u32 = 20;
+
+/// How long one file of tests may take: several times what the longest one takes on a busy machine.
+const FILE_LIMIT: Duration = Duration::from_mins(15);
+
+/// The same for the long forms.
+const ALL_LIMIT: Duration = Duration::from_hours(2);
 
 /// npm in the folder of one package; Node is found or installed first.
 pub(crate) fn npm<const N: usize>(folder: &Path, args: [&str; N]) -> Result<Command> {
@@ -22,11 +29,13 @@ pub(crate) fn npm<const N: usize>(folder: &Path, args: [&str; N]) -> Result<Comm
     Ok(command)
 }
 
-/// What our npm scripts put after `node --test`: show the tests, and write a JUnit file.
-pub(crate) fn node_test_flags(place: &Place, name: &str) -> String {
+/// What our npm scripts put after `node --test`: end a file that does not end, show the tests, and write a JUnit file.
+pub(crate) fn node_test_flags(place: &Place, name: &str, extent: Extent) -> String {
     let file = place.reports.join(format!("{name}.xml"));
+    let limit = if extent == Extent::All { ALL_LIMIT } else { FILE_LIMIT };
     format!(
-        "--test-reporter=spec --test-reporter-destination=stdout --test-reporter=junit --test-reporter-destination={}",
+        "--test-timeout={} --test-reporter=spec --test-reporter-destination=stdout --test-reporter=junit --test-reporter-destination={}",
+        limit.as_millis(),
         file.display()
     )
 }

@@ -45,7 +45,7 @@ pub(crate) fn check(workspace: &Workspace, place: &Place) -> Result<()> {
 /// The dashboard in a real browser against the real binary.
 pub(crate) fn browser(workspace: &Workspace, binary: &Path, place: &Place, extent: Extent) -> Result<()> {
     let mut command = in_browser(workspace, "browser", binary, extent)?;
-    command.env("NODE_TEST_FLAGS", node_test_flags(place, "browser"));
+    command.env("NODE_TEST_FLAGS", node_test_flags(place, "browser", extent));
     let scratch = Scratch::new("browser")?;
     scratch.give(&mut command);
     succeed(&mut command).context("the dashboard fails in the browser")

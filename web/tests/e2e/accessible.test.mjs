@@ -1,7 +1,7 @@
 // Every page, light and dark and on a phone: axe finds nothing, nothing is wider than the screen, no page logs an error.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
 import { axe, LONG, launch, readPlain, setPassword, signedIn } from "../lib/browser.mjs";
+import { after, before, test } from "../lib/limited.mjs";
 import { places, seed } from "../lib/seed.mjs";
 import { Server } from "../lib/server.mjs";
 

@@ -1,9 +1,9 @@
 // A page of another origin, open in the browser of somebody who is signed in, changes nothing and learns nothing.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { after, before, test } from "node:test";
 import { ask, low } from "../lib/ask.mjs";
-import { asPage, launch, signedIn, who } from "../lib/browser.mjs";
+import { asPage, launch, signedIn, wentOn, who } from "../lib/browser.mjs";
+import { after, before, test } from "../lib/limited.mjs";
 import { Server } from "../lib/server.mjs";
 
 let server;
@@ -194,6 +194,7 @@ for (const which of ["same site, other port", "other site"]) {
           { action: base + path, type, fields, target },
         );
         await posted;
+        if (target === "_self" && path.startsWith("/r/")) await wentOn(tab, server);
         await tab.close();
       }
     }

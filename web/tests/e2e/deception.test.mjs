@@ -1,8 +1,8 @@
 // The corpus of deceptions in the real browser: nothing runs, nothing leaves, nothing hides.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
 import { corpus, FORBIDDEN } from "../corpus/deception.mjs";
 import { LONG, launch, readPlain, setPassword, signedIn } from "../lib/browser.mjs";
+import { after, before, test } from "../lib/limited.mjs";
 import { detail, settle, shown } from "../lib/screen.mjs";
 import { Server } from "../lib/server.mjs";
 

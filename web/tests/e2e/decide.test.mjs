@@ -1,8 +1,8 @@
 // Each kind and each decision, by keyboard alone, against the real program.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
 import { action, ask, confirmation, editable, low, plan, previews, questions } from "../lib/ask.mjs";
 import { launch, signedIn } from "../lib/browser.mjs";
+import { after, before, test } from "../lib/limited.mjs";
 import {
   clean,
   detail,

@@ -1,8 +1,8 @@
 // The stop switch, from the button to the line above every page, against the real program.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
 import { ask, low } from "../lib/ask.mjs";
 import { launch, signedIn } from "../lib/browser.mjs";
+import { after, before, test } from "../lib/limited.mjs";
 import { clean, detail, dialog, openByKeyboard, think, toasts } from "../lib/screen.mjs";
 import { Server } from "../lib/server.mjs";
 

@@ -1,8 +1,8 @@
 // The live connection: what it shows, and what happens when it breaks or the session ends.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
 import { ask, askMany, editable, low, previews, questions } from "../lib/ask.mjs";
 import { LONG, launch, signedIn, signIn, who } from "../lib/browser.mjs";
+import { after, before, test } from "../lib/limited.mjs";
 import {
   detail,
   dialog,

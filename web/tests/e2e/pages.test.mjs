@@ -1,8 +1,8 @@
 // The pages beside the queue, worked as a person would.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
 import { action, ask, askMany, low } from "../lib/ask.mjs";
 import { launch, quiet, signedIn, who } from "../lib/browser.mjs";
+import { after, before, test } from "../lib/limited.mjs";
 import { clean, dialog, tabTo, toasts } from "../lib/screen.mjs";
 import { seed } from "../lib/seed.mjs";
 import { BOUND, Server } from "../lib/server.mjs";

@@ -1,9 +1,9 @@
 // A pause of an agent that speaks A2A: what is seen of it, decided one by one and together, and what the agent hears.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ask, low } from "../lib/ask.mjs";
 import { launch, signedIn } from "../lib/browser.mjs";
+import { after, before, test } from "../lib/limited.mjs";
 import {
   clean,
   detail,

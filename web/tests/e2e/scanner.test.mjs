@@ -1,8 +1,8 @@
 // Programs that open every link they are sent (mail scanners, previews, headless browsers) change nothing.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
 import { ask, confirmation, low, plan, previews, questions } from "../lib/ask.mjs";
-import { launch, signedIn, signIn, who } from "../lib/browser.mjs";
+import { launch, signedIn, signIn, wentOn, who } from "../lib/browser.mjs";
+import { after, before, test } from "../lib/limited.mjs";
 import { Server } from "../lib/server.mjs";
 
 let server;
@@ -104,6 +104,7 @@ test("a headless browser that opens every link and follows every link on it chan
       const page = await context.newPage();
       // Exports are files: there is no page to look at.
       const answer = await page.goto(server.url + path, { waitUntil: "load" }).catch(() => null);
+      if (path.startsWith("/r/")) await wentOn(page, server);
       // The dashboard writes its links, or its sign-in, after it has loaded.
       if (answer?.headers()["content-type"]?.startsWith("text/html"))
         await page.locator("a[href], form, h1").first().waitFor();

@@ -2,9 +2,9 @@
 // opens it. With that alone nothing can be read and nothing changes.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { after, before, test } from "node:test";
 import { ask, low } from "../lib/ask.mjs";
 import { asPage, launch, signedIn, who } from "../lib/browser.mjs";
+import { after, before, test } from "../lib/limited.mjs";
 import { Server } from "../lib/server.mjs";
 
 let server;

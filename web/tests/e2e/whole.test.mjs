@@ -1,9 +1,9 @@
 // Every value that would run can be read before a yes: in the detail, in a batch and in the dialogs. Random arguments
 // with few different values, so that many places have the same text.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
 import { ask, previews } from "../lib/ask.mjs";
 import { LONG, launch, signedIn } from "../lib/browser.mjs";
+import { after, before, test } from "../lib/limited.mjs";
 import { detail, dialog, settle, shown } from "../lib/screen.mjs";
 import { Server } from "../lib/server.mjs";
 

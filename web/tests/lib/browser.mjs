@@ -170,6 +170,14 @@ export async function asPage(page, method, path, body, { proof = true, csrf = tr
   );
 }
 
+/**
+ * Waits until the page of a request has gone on to the dashboard, as it does where there are scripts. A tab that is closed
+ * while it goes elsewhere may stay open in Chromium for ever.
+ */
+export async function wentOn(page, server) {
+  await page.waitForURL(`${server.url}/queue?*`);
+}
+
 /** Who is signed in on this page: the status and what is said of them. */
 export async function who(page) {
   return await asPage(page, "GET", "/v1/session");
