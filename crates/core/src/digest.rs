@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Digest([u8; 32]);
 
+/// The length of `sha256:`.
+const PREFIX: usize = 7;
+
 impl Digest {
     /// From the 32 bytes of the hash.
     pub const fn new(bytes: [u8; 32]) -> Self {
@@ -19,14 +22,22 @@ impl Digest {
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
+
+    /// Every entry of the ledger carries several, so the text is made in place.
+    fn with_text<T>(&self, take: impl FnOnce(&str) -> T) -> T {
+        let mut text = *b"sha256:0000000000000000000000000000000000000000000000000000000000000000";
+        let nibbles = self.0.iter().flat_map(|byte| [byte >> 4, byte & 0xF]);
+        for (digit, nibble) in text.iter_mut().skip(PREFIX).zip(nibbles) {
+            *digit = if nibble < 10 { b'0' + nibble } else { b'a' - 10 + nibble };
+        }
+        // INVARIANT: all of it is ASCII, so this is always valid text.
+        take(std::str::from_utf8(&text).unwrap_or_default())
+    }
 }
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = [0_u8; 64];
-        HEXLOWER.encode_mut(&self.0, &mut text);
-        f.write_str("sha256:")?;
-        f.write_str(std::str::from_utf8(&text).unwrap_or_default())
+        self.with_text(|text| f.write_str(text))
     }
 }
 
@@ -50,7 +61,7 @@ impl FromStr for Digest {
 
 impl Serialize for Digest {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        self.with_text(|text| serializer.serialize_str(text))
     }
 }
 
@@ -58,5 +69,23 @@ impl<'de> Deserialize<'de> for Digest {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
         text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_text_is_sha256_and_lower_case_hexadecimal(bytes: [u8; 32]) {
+            let digest = Digest::new(bytes);
+            let text = format!("sha256:{}", HEXLOWER.encode(&bytes));
+            prop_assert_eq!(digest.to_string(), text.as_str());
+            prop_assert_eq!(serde_json::to_value(digest).unwrap(), text.as_str());
+            prop_assert_eq!(text.parse(), Ok(digest));
+        }
     }
 }

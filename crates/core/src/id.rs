@@ -10,6 +10,23 @@ use serde::{Deserialize, Serialize};
 #[error("not an identifier of the form `{0}` followed by 26 characters of 0-9 and a-v")]
 pub struct IdError(&'static str);
 
+/// Sixteen bytes in the alphabet of base32hex, five bits a letter and the last three alone. Every record has many, so this
+/// is worth a loop of its own.
+fn letters(bytes: [u8; 16]) -> [u8; 26] {
+    let mut text = [0; 26];
+    let (mut rest, mut bits, mut next) = (0_u32, 0, bytes.into_iter());
+    for letter in &mut text {
+        if bits < 5 {
+            rest = (rest << 8) | u32::from(next.next().unwrap_or_default());
+            bits += 8;
+        }
+        bits -= 5;
+        let [.., five] = ((rest >> bits) & 31).to_be_bytes();
+        *letter = if five < 10 { b'0' + five } else { b'a' - 10 + five };
+    }
+    text
+}
+
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
         $(#[$doc])*
@@ -30,11 +47,9 @@ macro_rules! id {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let mut text = [0_u8; 26];
-                BASE32_DNSSEC.encode_mut(&self.0, &mut text);
                 f.write_str($prefix)?;
                 // INVARIANT: the alphabet is ASCII, so this is always valid text.
-                f.write_str(std::str::from_utf8(&text).unwrap_or_default())
+                f.write_str(std::str::from_utf8(&letters(self.0)).unwrap_or_default())
             }
         }
 
@@ -108,6 +123,8 @@ id!(
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -123,6 +140,14 @@ mod tests {
         let id = RequestId::new(1_794_000_000_000, [7; 10]);
         assert_eq!(id.to_string().parse(), Ok(id));
         assert_eq!(id.to_string().len(), 30);
+    }
+
+    proptest! {
+        #[test]
+        fn the_letters_are_those_of_base32hex(bytes: [u8; 16]) {
+            let text = letters(bytes);
+            prop_assert_eq!(std::str::from_utf8(&text).unwrap(), BASE32_DNSSEC.encode(&bytes));
+        }
     }
 
     #[test]

@@ -254,6 +254,11 @@ impl Request {
         self.proposal.as_ref().map_or(self.digest, |proposal| proposal.digest)
     }
 
+    /// Whether it was made by a plain call, and not through a door that has something to tell its clients.
+    pub fn is_rest(&self) -> bool {
+        is_rest(&self.source)
+    }
+
     /// The next deadline that matters in this state.
     pub fn deadline(&self) -> Option<Time> {
         match self.state {

@@ -42,7 +42,7 @@ impl fmt::Display for Time {
         static PRINTER: jiff::fmt::temporal::DateTimePrinter =
             jiff::fmt::temporal::DateTimePrinter::new().precision(Some(6));
         let stamp = Timestamp::from_microsecond(self.0).unwrap_or(Timestamp::MAX);
-        f.write_str(&PRINTER.timestamp_to_string(&stamp))
+        PRINTER.print_timestamp(&stamp, jiff::fmt::StdFmtWrite(f)).map_err(|_| fmt::Error)
     }
 }
 

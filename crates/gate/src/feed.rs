@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use placet_store::{News, Store};
+use placet_store::{Delivery, News, Store};
 use tokio::sync::broadcast;
 
 use crate::GateError;
@@ -17,12 +17,21 @@ pub struct Feed {
     live: broadcast::Receiver<News>,
     cursor: u64,
     behind: bool,
+    // Only what concerns the doors.
+    sparse: bool,
     ready: VecDeque<News>,
 }
 
+/// Whether somebody besides the streams has something to do because of this entry: a door, or whoever calls agents back.
+/// Most calls concern none of them, and should not wake them.
+pub(crate) fn concerns_doors(news: &News) -> bool {
+    let of_a_door = news.request.as_ref().is_some_and(|request| !request.is_rest());
+    of_a_door || news.admin.is_some() || Delivery::of_answer(news).is_some()
+}
+
 impl Feed {
-    pub(crate) fn new(store: Arc<Store>, live: broadcast::Receiver<News>, cursor: u64) -> Self {
-        Self { store, live, cursor, behind: true, ready: VecDeque::new() }
+    pub(crate) fn new(store: Arc<Store>, live: broadcast::Receiver<News>, cursor: u64, sparse: bool) -> Self {
+        Self { store, live, cursor, behind: true, sparse, ready: VecDeque::new() }
     }
 
     /// The last entry that was handed out.
@@ -40,7 +49,11 @@ impl Feed {
             if self.behind {
                 let page = self.store.news(self.cursor, PAGE).await?;
                 self.behind = page.len() == PAGE as usize;
-                self.ready.extend(page);
+                let last = page.last().map_or(self.cursor, |news| news.seq);
+                self.ready.extend(page.into_iter().filter(|news| !self.sparse || concerns_doors(news)));
+                if self.ready.is_empty() {
+                    self.cursor = last;
+                }
                 continue;
             }
             let live = tokio::select! {
@@ -50,7 +63,7 @@ impl Feed {
             };
             match live {
                 Ok(news) if news.seq <= self.cursor => {}
-                Ok(news) if news.seq == self.cursor + 1 => self.ready.push_back(news),
+                Ok(news) if self.sparse || news.seq == self.cursor + 1 => self.ready.push_back(news),
                 // A hole, or a reader that was too slow for the hub's memory: the database knows.
                 Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => self.behind = true,
                 Err(broadcast::error::RecvError::Closed) => return Err(GateError::Closing),

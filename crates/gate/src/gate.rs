@@ -87,6 +87,8 @@ pub struct Inner {
     pub(crate) unknown_keys: UnknownKeys,
     // Every entry once, for the streams. Bounded: a stream that lags reads the database instead.
     pub(crate) news: broadcast::Sender<News>,
+    // What of it concerns the doors.
+    pub(crate) door_news: broadcast::Sender<News>,
     // Who gets ready for answers that are being committed.
     pub(crate) coming: coming::Listener,
     pub(crate) cancel: CancellationToken,
@@ -129,6 +131,7 @@ impl Gate {
             settings,
             timer: Timer::default(),
             news: broadcast::channel(STREAM_MEMORY).0,
+            door_news: broadcast::channel(STREAM_MEMORY).0,
             coming: coming::Listener::default(),
             cancel: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -238,15 +241,29 @@ impl Gate {
 
     /// Follows the ledger after an entry, or from now. The caller filters by [`Gate::may_see`].
     pub async fn feed(&self, after: Option<u64>) -> Result<Feed, GateError> {
+        self.feed_of(self.news.subscribe(), after, false).await
+    }
+
+    /// Follows, from now, what concerns the doors: requests that came through one, answers that an agent waits for, keys
+    /// and people.
+    pub async fn door_feed(&self) -> Result<Feed, GateError> {
+        self.feed_of(self.door_news.subscribe(), None, true).await
+    }
+
+    async fn feed_of(
+        &self,
+        live: broadcast::Receiver<News>,
+        after: Option<u64>,
+        sparse: bool,
+    ) -> Result<Feed, GateError> {
         if let Some(why) = self.store.lost() {
             return Err(placet_store::StoreError::HistoryLost(why).into());
         }
-        let live = self.news.subscribe();
         let cursor = match after {
             Some(after) => after,
             None => self.store.head().await?.1,
         };
-        Ok(Feed::new(self.store.clone(), live, cursor))
+        Ok(Feed::new(self.store.clone(), live, cursor, sparse))
     }
 
     /// Whether this caller may see this request.

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use placet_store::{News, StoreError, Tail};
 
-use crate::gate::Inner;
+use crate::{feed::concerns_doors, gate::Inner};
 
 /// Runs until the gate closes.
 pub(crate) async fn run(inner: Arc<Inner>, mut tail: Tail) {
@@ -40,6 +40,9 @@ async fn tell(inner: &Inner, news: News) {
             Ok(directory) => inner.waiters.wake_revoked(&directory),
             Err(error) => tracing::warn!(%error, "keys and people could not be read again"),
         }
+    }
+    if concerns_doors(&news) {
+        let _ = inner.door_news.send(news.clone());
     }
     // No stream is open: nobody to tell.
     let _ = inner.news.send(news);

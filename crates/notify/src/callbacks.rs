@@ -103,7 +103,7 @@ impl Callbacks {
         calls: &mut Calls,
         cancel: &CancellationToken,
     ) -> Result<(), GateError> {
-        let mut feed = self.gate.feed(None).await?;
+        let mut feed = self.gate.door_feed().await?;
         let mut look = tokio::time::interval(LOOK);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {

@@ -249,6 +249,12 @@ impl Kit {
         self.create(agent, action()).await.expect("an ordinary action can be asked for").request
     }
 
+    /// Asks for an ordinary action through a door.
+    pub async fn ask_from(&self, source: &str, agent: &Actor) -> Arc<Request> {
+        let asked = self.gate().submit_from(source, agent, create(action()), None).await;
+        asked.expect("an ordinary action can be asked for").request
+    }
+
     /// Asks in an event whose answer is awaited at this address, as the reviewer sees it.
     pub async fn ask_in_an_event(&self, agent: &Actor, reviewer: &Actor, url: &str) -> SeenEvent {
         let body = json!({"kind": "confirmation", "session": "s", "message": "May I?", "context": {"answer_to": url}});

@@ -221,3 +221,17 @@ fn what_is_written_is_read_back() {
     assert_eq!(back, value);
     assert_eq!(canonical(&back), Ok(bytes));
 }
+
+#[test]
+fn what_is_written_by_its_display_has_the_bytes_of_the_same_string() {
+    struct Shown(&'static str);
+    impl Serialize for Shown {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_str(&format_args!("{}/{}", self.0, self.0))
+        }
+    }
+    for part in ["", "plain", "é\u{10FFFF}", "a\"b", "\\", "line\nline", "\u{1}"] {
+        let text = format!("{part}/{part}");
+        assert_eq!(canonical_string(&[Shown(part)]), canonical_string(&[&text]), "{text:?}");
+    }
+}

@@ -1,7 +1,7 @@
 //! The serializer behind [`super::canonical`]: writes members as they come and sorts them when an object
 //! closes.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use serde::ser::{self, Serialize};
 
@@ -331,6 +331,20 @@ impl<'a> ser::Serializer for &'a mut Writer {
 
     fn serialize_str(self, value: &str) -> Written {
         write_text(&mut self.out, value)
+    }
+
+    /// What needs no escapes is written in place.
+    fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Written {
+        let before = self.out.len();
+        write!(self.out, "\"{value}").map_err(ser::Error::custom)?;
+        let text = self.out.get(before + 1..).ok_or_else(lost)?;
+        if plain_prefix(text.as_bytes()) == text.len() {
+            self.out.push('"');
+            return Ok(());
+        }
+        let text = text.to_owned();
+        self.out.truncate(before);
+        write_text(&mut self.out, &text)
     }
 
     fn serialize_bytes(self, value: &[u8]) -> Written {

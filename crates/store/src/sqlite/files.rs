@@ -17,6 +17,7 @@ type Identity = (u64, u64);
 #[derive(Debug)]
 pub(crate) struct OpenFiles {
     path: PathBuf,
+    log_path: PathBuf,
     database: Identity,
     // The log is made by the first transaction, so it may come later.
     log: OnceLock<Identity>,
@@ -28,12 +29,12 @@ impl OpenFiles {
         let database = identity(path).ok_or_else(|| {
             StoreError::File(format!("{} was removed while it was being opened", path.display()))
         })?;
-        Ok(Self { path: path.to_owned(), database, log: OnceLock::new() })
+        Ok(Self { path: path.to_owned(), log_path: log(path), database, log: OnceLock::new() })
     }
 
     /// What is wrong with the files, if anything is.
     pub(crate) fn problem(&self) -> Option<String> {
-        let log = identity(&log(&self.path));
+        let log = identity(&self.log_path);
         if let (None, Some(log)) = (self.log.get(), log) {
             let _ = self.log.set(log);
         }
@@ -53,7 +54,7 @@ impl OpenFiles {
     /// The line in the lock file by which the next start knows which log belongs to which database.
     pub(crate) fn line(&self) -> String {
         let (device, number) = self.database;
-        match identity(&log(&self.path)) {
+        match identity(&self.log_path) {
             Some((log_device, log_number)) => format!("{device}:{number} {log_device}:{log_number}"),
             None => format!("{device}:{number}"),
         }
@@ -100,7 +101,24 @@ fn log(database: &Path) -> PathBuf {
     name.into()
 }
 
+/// Only the number is asked for. Linux gives a file whose times were looked at a new time with its next write, so that
+/// every commit would have to sync the inode as well.
+#[cfg(target_os = "linux")]
 fn identity(path: &Path) -> Option<Identity> {
+    use rustix::fs::{AtFlags, CWD, StatxFlags, makedev, statx};
+    match statx(CWD, path, AtFlags::empty(), StatxFlags::INO) {
+        Ok(file) => Some((makedev(file.stx_dev_major, file.stx_dev_minor), file.stx_ino)),
+        Err(rustix::io::Errno::NOSYS) => looked_at(path),
+        Err(_) => None,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn identity(path: &Path) -> Option<Identity> {
+    looked_at(path)
+}
+
+fn looked_at(path: &Path) -> Option<Identity> {
     let of = |file: Metadata| (file.dev(), file.ino());
     std::fs::metadata(path).ok().map(of)
 }
@@ -134,6 +152,14 @@ mod tests {
         std::fs::write(at("other"), "log").unwrap();
         std::fs::rename(at("other"), at("placet.db-wal")).unwrap();
         check_log(folder.path(), &lock).unwrap();
+    }
+
+    #[test]
+    fn a_file_has_one_identity_however_it_is_looked_at() {
+        let (folder, _) = folder();
+        for name in ["placet.db", "placet.db-wal", "not there"] {
+            assert_eq!(identity(&folder.path().join(name)), looked_at(&folder.path().join(name)), "{name}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::{
 
 use placet_core::{Digest, Directory, Grant, Key, Request, RequestId, SessionId, State, Time};
 use placet_ledger::{Entry, Head};
-use rusqlite::{Connection, OptionalExtension as _, params_from_iter, types::ToSql};
+use rusqlite::{Connection, OptionalExtension as _, Row, params_from_iter, types::ToSql};
 use tokio::sync::Semaphore;
 
 use super::Recent;
@@ -445,14 +445,22 @@ pub(super) fn snapshot<T>(
     result
 }
 
+/// The end of the ledger. Databases of every format have this much.
 pub(super) fn head(db: &Connection) -> Result<HeadRow, StoreError> {
-    let (epoch, seq, hash, principals): (String, i64, Vec<u8>, i64) = db
-        .prepare_cached("SELECT epoch, seq, hash, principals_seq FROM head WHERE one = 1")?
-        .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
-    Ok(HeadRow {
-        head: Head { epoch, seq: uint(seq), hash: Digest::new(bytes32(&hash)?) },
-        principals_seq: uint(principals),
-    })
+    let mut find = db.prepare_cached("SELECT epoch, seq, hash, principals_seq FROM head WHERE one = 1")?;
+    Ok(find.query_row([], head_row)?)
+}
+
+fn head_row(row: &Row<'_>) -> rusqlite::Result<HeadRow> {
+    let head = Head { epoch: row.get(0)?, seq: uint(row.get(1)?), hash: Digest::new(row.get(2)?) };
+    Ok(HeadRow { head, principals_seq: uint(row.get(3)?) })
+}
+
+/// The end of the ledger, and when it was written.
+pub(super) fn head_at(db: &Connection) -> Result<(HeadRow, Time), StoreError> {
+    let mut find =
+        db.prepare_cached("SELECT epoch, seq, hash, principals_seq, at FROM head WHERE one = 1")?;
+    Ok(find.query_row([], |row| Ok((head_row(row)?, Time::from_micros(row.get(4)?))))?)
 }
 
 /// The hash of an entry.

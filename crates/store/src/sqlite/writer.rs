@@ -44,7 +44,7 @@ impl SqliteWriter {
         if let Some(problem) = self.files.problem().filter(|_| !planted("folder-is-not-looked-at")) {
             return Err(StoreError::Stopped(problem));
         }
-        let head = readers::head(db)?;
+        let (head, at) = readers::head_at(db)?;
         if let Some(known) = self.history.known() {
             let there = if known.seq == head.head.seq {
                 Some(head.head.hash)
@@ -122,8 +122,7 @@ impl SqliteWriter {
         }
         let last_event = if want.last_event { events::last(db)? } else { 0 };
         // Read after the lock is held, so that nothing is decided on an old time.
-        let mut newest = db.prepare_cached("SELECT at FROM head WHERE one = 1")?;
-        self.time.saw(Time::from_micros(newest.query_row([], |row| row.get(0))?));
+        self.time.saw(at);
         let time = self.time.read();
         Ok(Loaded { head, time, requests, answers, tallies, used, trust, last_event })
     }

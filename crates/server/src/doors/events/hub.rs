@@ -79,7 +79,7 @@ pub(crate) async fn follow(state: State) {
 }
 
 async fn both(state: &State) -> Result<(), GateError> {
-    let (mut events, mut answers) = (state.gate.event_tail().await?, state.gate.feed(None).await?);
+    let (mut events, mut answers) = (state.gate.event_tail().await?, state.gate.door_feed().await?);
     loop {
         tokio::select! {
             event = events.next() => created(state, &event?),

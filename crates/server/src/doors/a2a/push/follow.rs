@@ -27,7 +27,7 @@ pub(crate) async fn run(state: State) {
 
 async fn follow(state: &State) -> Result<(), GateError> {
     // From before everything is looked at, so that nothing falls between the two.
-    let mut feed = state.gate.feed(None).await?;
+    let mut feed = state.gate.door_feed().await?;
     missed(state).await?;
     let often = state.settings.timing.push_look;
     let mut look = tokio::time::interval(often);
