@@ -6,6 +6,7 @@ use placet_core::{
     Action, Body, Content, DecisionWord, Effect, Escalation, Grant, Kind, Limits, Needs, Plan,
     ProposalContent, Request, Ruling, Spec, Step, Time, TrustOffer, TrustTerms, Verdict,
 };
+use placet_ledger::hash;
 use placet_policy::{Call, Claims, Outcome, Policy, Trust, trust_material};
 use placet_store::{planted, trust_key};
 use serde_json::Map;
@@ -62,14 +63,23 @@ fn replaced(body: &Body, proposal: &ProposalContent) -> Body {
 
 /// The terms on which approvals add up: bound to every rule that holds the call, not only to the first.
 fn terms(outcome: &Outcome, trust: &Trust) -> TrustTerms {
-    let named = |reason: &String| {
-        let rest = reason.strip_prefix("rule `")?;
-        rest.split_once('`').map(|(name, _)| name.to_owned())
+    let rules: Vec<&str> = outcome.rules.iter().map(String::as_str).collect();
+    let plain = rules.len() <= NAMED && !rules.iter().any(|rule| rule.contains(','));
+    let rule = if rules.is_empty() {
+        outcome.rule.clone()
+    } else if plain {
+        rules.join(", ")
+    } else {
+        // All of them count, and the record stays small.
+        let named = rules.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        let parts: Vec<&[u8]> = rules.iter().flat_map(|rule| [rule.as_bytes(), b"\0"]).collect();
+        format!("{named}: {} in all, {}", rules.len(), hash("placet/rules/v1", &parts))
     };
-    let rules: Vec<String> = outcome.reasons.iter().filter_map(named).collect();
-    let rule = if rules.is_empty() { outcome.rule.clone() } else { rules.join(", ") };
     TrustTerms { rule, after: trust.after, template: trust.template.clone() }
 }
+
+/// So many rules are written out in the terms of trust.
+const NAMED: usize = 16;
 
 /// Time for deciding: policy's, and an agent may only ask for less. Where somebody else is asked next, the agent's wish does
 /// not shorten the time of those who are asked first: it would choose who decides.
@@ -189,7 +199,8 @@ mod tests {
         let mut outcome = Outcome {
             effect: Effect::Hold,
             rule: "a".to_owned(),
-            reasons: vec!["rule `a`: why".to_owned(), "rule `b`: why `not`".to_owned(), "else".to_owned()],
+            rules: ["a".to_owned(), "b".to_owned()].into(),
+            reasons: vec!["rule `c`: what is written for people binds nothing".to_owned()],
             risk: Risk::Low,
             needs: Needs::default(),
             expires_in: None,
@@ -200,7 +211,19 @@ mod tests {
             trust: None,
         };
         assert_eq!(terms(&outcome, &trust).rule, "a, b");
-        outcome.reasons.clear();
+        outcome.rules.clear();
         assert_eq!(terms(&outcome, &trust).rule, "a");
+        let many = |count: usize| (0..count).map(|number| format!("rule-{number:02}")).collect();
+        let [sixteen, seventeen, eighteen] = [16, 17, 18].map(|count| {
+            outcome.rules = many(count);
+            terms(&outcome, &trust).rule
+        });
+        assert!(sixteen.ends_with("rule-15"), "{sixteen}");
+        assert!(seventeen.starts_with(&sixteen) && seventeen.contains("17 in all"), "{seventeen}");
+        assert_ne!(seventeen, eighteen);
+        assert!(eighteen.len() < 500, "{eighteen}");
+        // One rule whose name looks like two.
+        outcome.rules = ["a, b".to_owned()].into();
+        assert_ne!(terms(&outcome, &trust).rule, "a, b");
     }
 }

@@ -1,7 +1,7 @@
 //! The policy in force: found by its hash, held compiled, put by an admin. Where it cannot be used, everything waits.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{Arc, PoisonError, RwLock},
 };
 
@@ -54,6 +54,7 @@ impl Version {
         Outcome {
             effect: Effect::Hold,
             rule: "hold-everything".to_owned(),
+            rules: BTreeSet::new(),
             reasons: vec![format!("the policy cannot be used, so everything waits for two people: {why}")],
             risk: call.claims.risk.unwrap_or(Risk::High).max(Risk::High),
             needs: Needs {

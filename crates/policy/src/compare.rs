@@ -261,6 +261,7 @@ mod tests {
         Outcome {
             effect,
             rule: rule.to_owned(),
+            rules: std::collections::BTreeSet::new(),
             reasons: Vec::new(),
             risk: Risk::Low,
             needs: Needs::default(),

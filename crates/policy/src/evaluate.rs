@@ -1,6 +1,6 @@
 //! Evaluation: the rules that apply, the effect that wins, and everything they ask for put together.
 
-use std::{sync::LazyLock, time::Duration};
+use std::{collections::BTreeSet, sync::LazyLock, time::Duration};
 
 use placet_core::{DecisionWord, Effect, Escalation, Kind, Needs, Risk};
 use serde_json::{Map, Value};
@@ -258,6 +258,7 @@ impl Rules {
         Outcome {
             effect,
             rule: String::new(),
+            rules: BTreeSet::new(),
             reasons: Vec::new(),
             risk: Risk::Low,
             needs: self.defaults.needs.clone(),
@@ -297,6 +298,9 @@ impl Rules {
         });
         outcome.trust =
             others.iter().fold(first.trust.clone(), |sum, rule| both_trust(sum, rule.trust.clone()));
+        if outcome.trust.is_some() {
+            outcome.rules = rules.iter().map(|rule| rule.name.clone()).collect();
+        }
         outcome.escalation = escalation(&rules);
         outcome
     }

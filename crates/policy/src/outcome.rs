@@ -1,6 +1,6 @@
 //! What policy says of one call, and how two sayings become one that is at least as strict as both.
 
-use std::{fmt, time::Duration};
+use std::{collections::BTreeSet, fmt, time::Duration};
 
 use placet_core::{DecisionWord, Effect, Escalation, Needs, Risk};
 use serde::{Serialize, Serializer};
@@ -14,7 +14,10 @@ pub struct Outcome {
     pub effect: Effect,
     /// The first rule, in the order of the file, that said so; `default` when no rule spoke.
     pub rule: String,
-    /// Why, for people.
+    /// Every rule that said so, where they let trust be earned: it is bound to all of them.
+    #[serde(skip)]
+    pub rules: BTreeSet<String>,
+    /// Why, for people. Of very many rules only some are named.
     pub reasons: Vec<String>,
     /// Computed risk.
     pub risk: Risk,
@@ -51,8 +54,13 @@ impl Outcome {
     pub fn stricter_than(&self, other: &Self) -> bool {
         // Joined with itself the other is in normal form, so that only demands are compared and not their spelling.
         let before = other.clone().join(other.clone());
-        let both = Self { rule: String::new(), reasons: Vec::new(), ..other.clone().join(self.clone()) };
-        both != Self { rule: String::new(), reasons: Vec::new(), ..before }
+        let unnamed = |outcome: Self| Self {
+            rule: String::new(),
+            rules: BTreeSet::new(),
+            reasons: Vec::new(),
+            ..outcome
+        };
+        unnamed(other.clone().join(self.clone())) != unnamed(before)
     }
 
     /// The strictest of both, field by field. What a looser side says about waiting does not count when it does
@@ -76,6 +84,7 @@ impl Outcome {
             main.decisions = both_decisions(main.decisions.as_deref(), side.decisions.as_deref());
             main.escalation = both_escalations(&main.escalation, &side.escalation);
             main.trust = both_trust(main.trust, side.trust);
+            main.rules.extend(side.rules);
             for reason in side.reasons {
                 if !main.reasons.contains(&reason) {
                     main.reasons.push(reason);

@@ -209,6 +209,25 @@ both! {
         assert_eq!(asked(kit, &bot, "mail", json!({"to": "x"})).await.state, Pending, "taken back is a no");
     }
 
+    async fn trust_is_bound_to_every_rule_that_fired_however_many(kit) {
+        use std::fmt::Write as _;
+        let mut policy = "version = 1\n".to_owned();
+        for number in 0..20 {
+            write!(policy, "[[rule]]\nname = \"r{number:02}\"\neffect = \"hold\"\ntool = \"mail\"\ntrust_after = 2\ntemplate = [\"/to\"]\n").unwrap();
+        }
+        // The last of many: it speaks of one value of an argument that the others do not look at.
+        policy += "[[rule]]\nname = \"with-copies\"\neffect = \"hold\"\ntool = \"mail\"\ntrust_after = 2\ntemplate = [\"/to\"]\n[rule.args]\ncc = { matches = \"mallory\" }\n";
+        kit.put_policy(&policy).await;
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        for n in 0..2 {
+            let mail = asked(kit, &bot, "mail", json!({"to": "x", "cc": "ann", "n": n})).await;
+            kit.approve(&ann, &mail).await.unwrap();
+        }
+        assert_eq!(asked(kit, &bot, "mail", json!({"to": "x", "cc": "ann"})).await.state, Approved);
+        let other = asked(kit, &bot, "mail", json!({"to": "x", "cc": "mallory"})).await;
+        assert_eq!(other.state, Pending, "nobody approved anything that this rule holds");
+    }
+
     async fn three_that_were_looked_at_once_earn_trust_once(kit) {
         kit.put_policy(SHOP).await;
         let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);

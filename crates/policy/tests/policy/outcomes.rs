@@ -36,6 +36,7 @@ fn an_outcome_is_stricter_when_it_demands_anything_more() {
 fn the_rule_that_is_named_does_not_depend_on_the_order() {
     let of = |rule: &str, reason: &str| Outcome {
         rule: rule.to_owned(),
+        rules: std::collections::BTreeSet::new(),
         reasons: vec![reason.to_owned()],
         ..outcome("hold", "")
     };
