@@ -8,7 +8,7 @@ use placet_gate::{GateError, StoreError, Until};
 use placet_store::Location;
 use placet_testkit::{Backend, Kit, Place, Setup, block_on, both, soon, until};
 
-use crate::parked;
+use crate::{outcome, parked};
 
 fn is_lost<T: std::fmt::Debug>(result: Result<T, GateError>) -> bool {
     match result {
@@ -81,7 +81,7 @@ both! {
         assert!(is_lost(kit.approve(&ann, &waiting).await));
         assert!(kit.store().lost().is_some());
         // Nobody is left waiting for what may never come, and nobody sits down any more.
-        assert!(is_lost(soon("the wait to end", async { kit.gate().settle(&bot, parked.await).await.map(drop) }).await));
+        assert!(is_lost(soon("the wait to end", outcome(kit.gate(), &bot, parked)).await));
         assert!(is_lost(soon("the stream to end", async { feed.next().await.map(drop) }).await));
         assert!(is_lost(kit.gate().wait(&bot, waiting.id, Until::Decided, Duration::from_mins(1)).await));
         assert!(is_lost(kit.gate().feed(None).await));
