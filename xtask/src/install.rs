@@ -81,6 +81,7 @@ pub(crate) fn everything(workspace: &Workspace) -> Result<bool> {
     }
     note(format!("Postgres: {}", postgres()?.display()));
     note(format!("strace: {}", strace()?.display()));
+    looking_programs()?;
     let nextest = nextest(workspace);
     note(if nextest { "cargo nextest: here" } else { "cargo nextest: not available, using `cargo test`" });
     Ok(nextest)
@@ -93,6 +94,31 @@ pub(crate) fn strace() -> Result<PathBuf> {
     }
     apt("strace", "strace (its package has the same name everywhere)")?;
     find_program("strace").context("the package `strace` is installed, but `strace` is not in PATH")
+}
+
+/// The programs that a policy lets pass and the tests run to see that they only look: name, and Debian's package.
+fn looking_programs() -> Result<()> {
+    let programs = [
+        ("tree", "tree"),
+        ("rg", "ripgrep"),
+        ("fdfind", "fd-find"),
+        ("file", "file"),
+        ("git", "git"),
+        ("hexdump", "bsdextrautils"),
+        ("column", "bsdextrautils"),
+        ("rev", "bsdextrautils"),
+        ("strings", "binutils"),
+        ("shasum", "perl"),
+        ("free", "procps"),
+        ("hostname", "hostname"),
+        ("whereis", "util-linux"),
+    ];
+    for (program, package) in programs {
+        if find_program(program).is_none() {
+            apt(package, &format!("`{program}` (Debian: {package})"))?;
+        }
+    }
+    Ok(())
 }
 
 /// The browser of the dashboard's tests.

@@ -25,6 +25,8 @@ pub(super) struct Shape {
     flags: Vec<String>,
     values: Vec<String>,
     optional: Vec<String>,
+    /// `-n5` is `-n 5`, also at the end of `-vn5`. Not so for programs such as `tree`, where `-Lo` is `-L -o`.
+    attached: bool,
     operands: PathRule,
     max_operands: usize,
     /// `-la` is `-l -a`. Not so for programs with flags such as `-name`.
@@ -45,6 +47,8 @@ pub(super) struct RawAllow {
     values: Vec<String>,
     #[serde(default)]
     optional: Vec<String>,
+    #[serde(default)]
+    attached: bool,
     operands: Option<PathRule>,
     max_operands: Option<usize>,
 }
@@ -102,6 +106,7 @@ impl TryFrom<RawAllow> for Allow {
             if raw.program.is_some()
                 || raw.subcommand.is_some()
                 || listed
+                || raw.attached
                 || raw.operands.is_some()
                 || raw.max_operands.is_some()
             {
@@ -129,6 +134,9 @@ impl TryFrom<RawAllow> for Allow {
             check_program(program, &subcommand, &flags)?;
         }
         check_flags(&raw.flags, &raw.values, &raw.optional)?;
+        if raw.attached && !raw.values.iter().any(|flag| is_letter(flag)) {
+            return Err("`attached` is about flags of one letter in `values`, and there is none".to_owned());
+        }
         let combines = !flags.iter().any(|list| {
             list.iter().any(|flag| !flag.starts_with("--") && flag != "-#" && flag.chars().count() > 2)
         });
@@ -137,6 +145,7 @@ impl TryFrom<RawAllow> for Allow {
             flags: raw.flags,
             values: raw.values,
             optional: raw.optional,
+            attached: raw.attached,
             operands: raw.operands.unwrap_or_default(),
             max_operands: raw.max_operands.unwrap_or(usize::MAX),
             programs,
@@ -174,6 +183,11 @@ fn check_program(program: &str, subcommand: &[String], flags: &[&Vec<String>]) -
         }
     }
     Ok(())
+}
+
+/// `-n`, and not `--lines` or `-name`.
+fn is_letter(flag: &str) -> bool {
+    flag.strip_prefix('-').is_some_and(|rest| rest.chars().count() == 1)
 }
 
 fn check_flags(flags: &[String], values: &[String], optional: &[String]) -> Result<(), String> {
@@ -221,6 +235,10 @@ impl Shape {
         let mut only_operands = false;
         let mut words = rest.iter();
         while let Some(word) = words.next() {
+            // Also where it is the value of a flag that may have any.
+            if programs::is_forbidden_word(program, word) && !self.flags.contains(word) {
+                return false;
+            }
             if !only_operands && word == "--" {
                 only_operands = true;
             } else if word.starts_with('-') && word != "-" {
@@ -228,12 +246,15 @@ impl Shape {
                 match if only_operands { Fit::No } else { self.fit(word) } {
                     Fit::Alone => {}
                     // A value that looks like a flag may be one to the program.
-                    Fit::TakesNext if words.next().is_some_and(|value| !value.starts_with('-')) => {}
+                    Fit::TakesNext
+                        if words.next().is_some_and(|value| {
+                            !value.starts_with('-') && !programs::is_forbidden_word(program, value)
+                        }) => {}
                     Fit::TakesNext | Fit::No => return false,
                 }
             } else {
                 operands = operands.saturating_add(1);
-                if programs::is_forbidden_word(program, word) || !self.operands.accepts(word) {
+                if !self.operands.accepts(word) {
                     return false;
                 }
             }
@@ -275,10 +296,12 @@ impl Shape {
             if has(&self.optional, &flag) {
                 return Fit::Alone;
             }
-            if has(&self.values, &flag) {
-                return if rest.as_str().is_empty() { Fit::TakesNext } else { Fit::Alone };
-            }
-            return Fit::No;
+            // Where the program takes the rest of the word for more flags, one of them could do anything.
+            return match (has(&self.values, &flag) && self.attached, rest.as_str().is_empty()) {
+                (true, true) => Fit::TakesNext,
+                (true, false) => Fit::Alone,
+                (false, _) => Fit::No,
+            };
         }
         Fit::Alone
     }

@@ -13,7 +13,7 @@ use super::paths::PathRule;
 /// # in an allow rule: every command of the line must match one of these
 /// shell = { allow = [
 ///   { program = "git", subcommand = "status", flags = ["-s", "--short"], operands = "any" },
-///   { program = ["head", "tail"], values = ["-n", "--lines"], flags = ["-#"], operands = { under = ["/srv/app"] } },
+///   { program = ["head", "tail"], values = ["-n", "--lines"], attached = true, flags = ["-#"], operands = { under = ["/srv/app"] } },
 ///   { exact = ["make", "test"] },
 /// ], writes = { under = ["/tmp/scratch"] }, reads = "any" }
 ///
@@ -25,8 +25,8 @@ use super::paths::PathRule;
 /// ] }
 /// ```
 ///
-/// In `allow`, `flags` stand alone, `values` take one value (`-n 5`, `-n5`, `--lines=5`), `optional` may have one attached
-/// (`--color=always`, `-U3`) and `-#` is a number (`-20`). What follows a flag in `values` is not held to the rule of the
+/// In `allow`, `flags` stand alone, `values` take one value (`-n 5`, `--lines=5`; with `attached = true` also `-n5`), `optional`
+/// may have one attached (`--color=always`, `-U3`) and `-#` is a number (`-20`). What follows a flag in `values` is not held to the rule of the
 /// operands: list no flag there whose value matters. In `mention`, `-f|--force` are spellings of one flag, and every entry
 /// must be found. `opaque = true` in place of `mention` matches every text that cannot be taken apart.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

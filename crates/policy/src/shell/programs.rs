@@ -339,7 +339,14 @@ pub(super) fn adds_arguments(word: &str) -> bool {
 
 /// Whether this word makes the program run or overwrite something, so that no pattern may list it.
 pub(super) fn is_forbidden_word(program: &str, word: &str) -> bool {
-    forbidden_words(&base_name(program)).is_some_and(|words| is_among(words, word))
+    let name = base_name(program);
+    forbidden_words(&name).is_some_and(|words| is_among(words, word))
+        || (name == "git" && checks_signatures(word))
+}
+
+/// Placeholders and keys for which git starts the program that checks signatures.
+fn checks_signatures(word: &str) -> bool {
+    word.starts_with("--") && (word.contains("%G") || word.contains("signature"))
 }
 
 fn forbidden_words(name: &str) -> Option<&'static [&'static str]> {

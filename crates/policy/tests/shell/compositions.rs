@@ -53,7 +53,7 @@ pub(crate) const PASSING: &[&str] = &[
     "date -u",
     "uname -a",
     "true",
-    "rustc --version",
+    "git --version",
     "basename /a/b",
     "file a",
     "ps aux",

@@ -8,6 +8,7 @@ mod conformance;
 mod display;
 mod fuzz;
 mod loose;
+mod oracle;
 mod ordinary;
 mod parsers;
 mod patterns;

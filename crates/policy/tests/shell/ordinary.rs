@@ -109,11 +109,7 @@ const LOOKING: &[&str] = &[
     "which cargo",
     "which node npm python3",
     "node --version",
-    "node --version && npm --version",
     "python3 --version",
-    "rustc --version",
-    "cargo --version",
-    "go version",
     "date",
     "date +%s",
     "date -u +%Y-%m-%dT%H:%M:%SZ",
@@ -159,6 +155,12 @@ const LOOKING: &[&str] = &[
 
 /// Lines that change something or run the project's code: asking is right.
 const DOING: &[&str] = &[
+    // A file of the folder names the program that runs.
+    "rustc --version",
+    "cargo --version",
+    "go version",
+    // Writes a log.
+    "node --version && npm --version",
     "cargo check",
     "cargo build",
     "cargo build --release",

@@ -9,8 +9,23 @@ fn allows(pattern: &str, text: &str) -> bool {
 }
 
 #[test]
+fn a_value_is_attached_only_where_the_pattern_says_that_the_program_reads_it_so() {
+    let apart = r#"{ program = "tree", flags = ["-a"], values = ["-L", "--filelimit"], operands = "any" }"#;
+    for text in ["tree -L 2", "tree -a -L 2 src", "tree --filelimit=9", "tree --filelimit 9"] {
+        assert!(allows(apart, text), "{text}");
+    }
+    for text in ["tree -L2", "tree -aL 2", "tree -aL2", "tree -La 2", "tree -Lo 1 x", "tree -LL 1 2"] {
+        assert!(!allows(apart, text), "{text}");
+    }
+    let said = refusal(r#"allow = [{ program = "ls", values = ["--width"], attached = true }]"#);
+    assert!(said.contains("one letter"), "{said}");
+    let said = refusal(r#"allow = [{ exact = ["ls"], attached = true }]"#);
+    assert!(said.contains("leave the other keys out"), "{said}");
+}
+
+#[test]
 fn only_listed_flags_pass() {
-    let log = r#"{ program = "git", subcommand = "log", flags = ["-p", "-z", "--oneline", "-#"], values = ["-n", "--since"], optional = ["--color", "-U"] }"#;
+    let log = r#"{ program = "git", subcommand = "log", flags = ["-p", "-z", "--oneline", "-#"], values = ["-n", "--since"], attached = true, optional = ["--color", "-U"] }"#;
     for text in [
         "git log",
         "git log -p",
