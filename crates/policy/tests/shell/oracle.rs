@@ -9,9 +9,11 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, thread};
 
-use placet_core::{Effect, Kind, Time};
-use placet_policy::{Call, Claims, Policy, names, preset};
-use serde_json::{Map, json};
+use placet_core::Effect;
+use placet_policy::{Policy, names, preset};
+use serde_json::json;
+
+use crate::presets::ask;
 
 /// Lines of each pattern and program, and of all together in the long form.
 const EACH: usize = 10;
@@ -196,19 +198,7 @@ fn line(dice: &mut Dice, pattern: &Pattern, program: &str) -> String {
 }
 
 fn allows(policy: &Policy, command: &str) -> bool {
-    let arguments = json!({ "command": command });
-    let empty = Map::new();
-    let outcome = policy.evaluate(&Call {
-        kind: Kind::Action,
-        tool: Some("Bash"),
-        arguments: arguments.as_object(),
-        steps: &[],
-        agent: "coder",
-        source: "rest",
-        time: Time::from_micros(0),
-        claims: Claims { session: "s", context: &empty, risk: None, on_behalf_of: None, group: None },
-    });
-    outcome.effect == Effect::Allow
+    ask(policy, "Bash", &json!({ "command": command })).effect == Effect::Allow
 }
 
 /// Different lines that the policy allows, so many of each program of each pattern as there are.

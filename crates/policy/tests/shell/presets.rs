@@ -21,7 +21,7 @@ const SHELL_TOOLS: &[&str] = &[
     "execute_command",
 ];
 
-fn ask(policy: &Policy, tool: &str, arguments: &Value) -> Outcome {
+pub(crate) fn ask(policy: &Policy, tool: &str, arguments: &Value) -> Outcome {
     let empty = Map::new();
     policy.evaluate(&Call {
         kind: Kind::Action,
