@@ -17,11 +17,14 @@ PLACET_URL=$(sed -n 's/^listening on //p' "$work/url")
 export PLACET_URL
 PLACET_TOKEN=$("$placet" key new --role agent --name claude --data "$work/data" 2>/dev/null)
 export PLACET_TOKEN
+# A project, which is open to the agent.
+app="$work/app" && mkdir "$app" && git -C "$app" init -q
+"$placet" agent roots claude "$app" --data "$work/data" >/dev/null
 ann=$("$placet" key new --role reviewer --name ann --data "$work/data" 2>/dev/null)
 
 # What Claude Code writes to its hook before it runs a command.
 call() {
-  jq -n --arg id "$1" --arg command "$2" '{hook_event_name: "PreToolUse", session_id: "s-1", cwd: "/srv",
+  jq -n --arg id "$1" --arg command "$2" --arg cwd "$app" '{hook_event_name: "PreToolUse", session_id: "s-1", cwd: $cwd,
     permission_mode: "default", tool_name: "Bash", tool_input: {command: $command}, tool_use_id: $id}'
 }
 

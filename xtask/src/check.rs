@@ -10,7 +10,7 @@ use clap::Args;
 use crate::evidence::Variant;
 use crate::leaks;
 use crate::licences;
-use crate::process::{Workspace, metadata, note, succeed, works};
+use crate::process::{Workspace, metadata, note, say, succeed, works};
 use crate::report;
 use crate::results::{self, says};
 use crate::schedule::{self, Finished, Lane, Step};
@@ -47,7 +47,7 @@ pub(crate) fn run(workspace: &Workspace, args: &CheckArgs) -> Result<ExitCode> {
         .collect();
     let folder = workspace.target.join("check-logs");
     let finished = schedule::run(&steps, &folder, |name, _| step(workspace, name, args.all), |_| ())?;
-    println!("{}", report::summary(&finished, begin.elapsed()));
+    say(report::summary(&finished, begin.elapsed()));
     Ok(if finished.iter().all(Finished::passed) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

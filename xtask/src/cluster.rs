@@ -11,7 +11,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use anyhow::{Context, Result, bail};
 
 use crate::install;
-use crate::process::{Workspace, exit_code, find_program, note, status, works};
+use crate::process::{Workspace, exit_code, find_program, note, say, status, works};
 
 /// Does its last part (stop by process id, remove the folder) when its standard input closes.
 const KEEPER: &str = include_str!("cluster.sh");
@@ -188,11 +188,11 @@ fn user<'a>(passwd: &str, name: &'a str) -> Option<(&'a str, u32, u32)> {
 pub(crate) fn command(workspace: &Workspace, durability: Durability, command: &[String]) -> Result<ExitCode> {
     let cluster = Cluster::start(durability)?;
     let Some((program, args)) = command.split_first() else {
-        println!("\nexport PLACET_TEST_POSTGRES={}", cluster.url());
+        say(format!("\nexport PLACET_TEST_POSTGRES={}", cluster.url()));
         for (name, value) in &cluster.own {
-            println!("export {name}='{value}'");
+            say(format!("export {name}='{value}'"));
         }
-        println!();
+        say("");
         note("running until Ctrl-C; the cluster and its folder are gone then");
         loop {
             std::thread::park();

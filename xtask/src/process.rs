@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -78,8 +78,14 @@ pub(crate) fn note(text: impl AsRef<str>) {
     match current_log() {
         // A full disk shows itself soon enough; the note alone is no reason to stop.
         Some(log) => drop(writeln!(&*log, "{line}")),
-        None => println!("{line}"),
+        None => say(line),
     }
+}
+
+/// A line on the terminal. Where nobody can read it (the reader went away, its disk is full) the work goes on: `println!`
+/// would panic, and what waits for this thread would wait for ever.
+pub(crate) fn say(line: impl AsRef<str>) {
+    let _ = writeln!(std::io::stdout(), "{}", line.as_ref());
 }
 
 /// Shows the command, and sends its output where this thread's notes go.
@@ -102,11 +108,15 @@ pub(crate) fn line(command: &Command) -> String {
     std::iter::once(name).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// Shows the command, runs it with its output visible and fails when it does.
+/// Longer than any one program of a standard run takes on a busy machine. One that hangs must leave time for the others.
+pub(crate) const LIMIT: Duration = Duration::from_mins(45);
+
+/// How long a program that is asked to end may take for it.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Shows the command, runs it with its output visible and fails when it does, or when it takes longer than [`LIMIT`].
 pub(crate) fn succeed(command: &mut Command) -> Result<()> {
-    let status = status(command)?;
-    ensure!(status.success(), "`{}` failed ({status})", line(command));
-    Ok(())
+    succeed_within(command, LIMIT)
 }
 
 /// Shows the command and runs it with its output visible.
@@ -132,13 +142,27 @@ pub(crate) fn quiet_within(command: &mut Command, limit: Duration) -> Result<()>
             break status;
         }
         if begin.elapsed() > limit {
-            child.kill()?;
-            child.wait()?;
+            end(&mut child)?;
             bail!("`{}` did not end within {}", line(command), elapsed(limit));
         }
         std::thread::sleep(Duration::from_millis(100));
     };
     ensure!(status.success(), "`{}` failed ({status})", line(command));
+    Ok(())
+}
+
+/// Asks the program to end, so that it can end what it started; kills it if it does not.
+fn end(child: &mut Child) -> Result<()> {
+    let asked = works(Command::new("kill").arg(child.id().to_string()));
+    let begin = Instant::now();
+    while asked && begin.elapsed() < GRACE {
+        if child.try_wait()?.is_some() {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    child.kill()?;
+    child.wait()?;
     Ok(())
 }
 

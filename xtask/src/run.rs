@@ -14,7 +14,7 @@ use crate::cluster::{Cluster, Durability};
 use crate::conformance::{self, Kit};
 use crate::evidence::{self, Matrix, Profile, Variant};
 use crate::install;
-use crate::process::{Workspace, note, succeed, succeed_within};
+use crate::process::{self, Workspace, note, succeed, succeed_within};
 use crate::python;
 use crate::schedule::Place;
 use crate::scratch::Scratch;
@@ -26,8 +26,8 @@ use crate::web;
 /// A short matrix takes a minute or two; one that hangs must not hang the run.
 const MATRIX_LIMIT: Duration = Duration::from_mins(15);
 
-/// The same for the long form.
-const LONG_MATRIX_LIMIT: Duration = Duration::from_hours(3);
+/// A program of the long form takes an hour or two.
+const LONG_LIMIT: Duration = Duration::from_hours(3);
 
 /// How much of everything is run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,6 +36,16 @@ pub(crate) enum Extent {
     Standard,
     /// Everything, by hand.
     All,
+}
+
+impl Extent {
+    /// How long one program may take: one that hangs must leave time for the others.
+    pub(crate) fn limit(self) -> Duration {
+        match self {
+            Self::Standard => process::LIMIT,
+            Self::All => LONG_LIMIT,
+        }
+    }
 }
 
 /// What earlier steps leave for later ones. Steps run side by side.
@@ -130,7 +140,8 @@ impl<'a> Run<'a> {
         scratch.give(&mut command);
         let report = nextest_report(self.workspace);
         let _ = fs::remove_file(&report); // that of an earlier run would be taken for this one's
-        let result = succeed(self.environment(&mut command)).context("the failing tests are named above");
+        let result = succeed_within(self.environment(&mut command), self.extent.limit())
+            .context("the failing tests are named above");
         if nextest && report.is_file() {
             fs::copy(&report, place.reports.join("nextest.xml"))?;
         }
@@ -173,8 +184,7 @@ impl<'a> Run<'a> {
             command.env("PLACET_BENCH_POSTGRES", cluster.url());
             durable = Some(cluster);
         }
-        let result =
-            succeed_within(self.environment(&mut command), self.either(MATRIX_LIMIT, LONG_MATRIX_LIMIT));
+        let result = succeed_within(self.environment(&mut command), self.either(MATRIX_LIMIT, LONG_LIMIT));
         drop(durable);
         result
     }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::junit::{self, TestCase};
-use crate::process::{elapsed, log_to};
+use crate::process::{elapsed, log_to, say};
 
 /// How often the run says what it is doing.
 const PROGRESS: Duration = Duration::from_secs(30);
@@ -87,6 +87,20 @@ struct Shared<'a> {
 struct Progress {
     states: Vec<State>,
     finished: Vec<Finished>,
+    /// A lane is gone: what it had will never end, so nobody waits for it.
+    broken: bool,
+}
+
+/// Held by a lane while it works.
+struct Working<'a>(&'a Shared<'a>);
+
+impl Drop for Working<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.lock().broken = true;
+            self.0.ended.notify_all();
+        }
+    }
 }
 
 /// Runs every step; the logs and reports of the last run are in `folder`.
@@ -97,7 +111,8 @@ pub(crate) fn run(
     each: impl Fn(&Finished) + Sync,
 ) -> Result<Vec<Finished>> {
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    let progress = Progress { states: vec![State::Waiting; steps.len()], finished: Vec::new() };
+    let progress =
+        Progress { states: vec![State::Waiting; steps.len()], finished: Vec::new(), broken: false };
     let shared = Shared { steps, folder, progress: Mutex::new(progress), ended: Condvar::new() };
     thread::scope(|scope| {
         scope.spawn(|| shared.lane(Lane::Cargo, &work, &each));
@@ -120,9 +135,10 @@ impl Shared<'_> {
         work: &(impl Fn(&'static str, &Place) -> Result<()> + Sync),
         each: &(impl Fn(&Finished) + Sync),
     ) {
+        let _working = Working(self);
         while let Some(index) = self.take(lane) {
             let step = &self.steps[index];
-            println!("== {}: {}", step.name, step.about);
+            say(format!("== {}: {}", step.name, step.about));
             let begin = Instant::now();
             let place = Place::of(self.folder, step.name);
             let result = logged(&place, || work(step.name, &place));
@@ -146,7 +162,7 @@ impl Shared<'_> {
                 progress.states[index] = State::Running(Instant::now());
                 return Some(index);
             }
-            if waiting.is_empty() {
+            if waiting.is_empty() || progress.broken {
                 return None;
             }
             progress = self.ended.wait(progress).unwrap_or_else(PoisonError::into_inner);
@@ -195,7 +211,7 @@ impl Shared<'_> {
     fn leave_out(&self, progress: &mut Progress) {
         while let Some((index, need)) = self.hopeless(progress) {
             let step = &self.steps[index];
-            println!("== {}: not run, it needs `{need}`", step.name);
+            say(format!("== {}: not run, it needs `{need}`", step.name));
             progress.states[index] = State::Ended;
             let outcome = Outcome::NotRun(need);
             progress.finished.push(Finished {
@@ -230,13 +246,17 @@ impl Shared<'_> {
         let time = elapsed(finished.time);
         match &finished.outcome {
             Outcome::Failed(why) => {
-                println!("== {}: FAILED after {time}: {why}", finished.name);
-                println!("   the end of {}:", place.log.display());
+                say(format!("== {}: FAILED after {time}: {why}", finished.name));
+                say(format!("   the end of {}:", place.log.display()));
                 for line in last_lines(&place.log, SHOWN) {
-                    println!("   | {line}");
+                    say(format!("   | {line}"));
                 }
             }
-            _ => println!("== {}: passed in {time}{tests} ({count} of {})", finished.name, self.steps.len()),
+            _ => say(format!(
+                "== {}: passed in {time}{tests} ({count} of {})",
+                finished.name,
+                self.steps.len()
+            )),
         }
         progress.states[index] = State::Ended;
         progress.finished.push(finished);
@@ -247,7 +267,7 @@ impl Shared<'_> {
     fn tell(&self) {
         let begin = Instant::now();
         let mut progress = self.lock();
-        while progress.finished.len() < self.steps.len() {
+        while progress.finished.len() < self.steps.len() && !progress.broken {
             let (next, waited) =
                 self.ended.wait_timeout(progress, PROGRESS).unwrap_or_else(PoisonError::into_inner);
             progress = next;
@@ -261,7 +281,7 @@ impl Shared<'_> {
                 let last: String = last.trim().chars().take(90).collect();
                 Some(format!("{} ({}) {last}", step.name, elapsed(since.elapsed())))
             });
-            println!("   {}: {}", elapsed(begin.elapsed()), running.collect::<Vec<_>>().join(" · "));
+            say(format!("   {}: {}", elapsed(begin.elapsed()), running.collect::<Vec<_>>().join(" · ")));
         }
     }
 }
@@ -383,6 +403,16 @@ mod tests {
     fn a_need_that_was_not_asked_for_does_not_hold_a_step_up() {
         let (ran, _) = played(&[step("tests", &["postgres"], Lane::Any)], &[]);
         assert_eq!(ran, ["tests"]);
+    }
+
+    #[test]
+    fn a_lane_that_breaks_down_ends_the_run_and_nobody_waits_for_it() {
+        let steps = [step("a", &[], Lane::Cargo), step("b", &["a"], Lane::Any), step("c", &[], Lane::Any)];
+        let folder = std::env::temp_dir().join(format!("placet-schedule-broken-{}", std::process::id()));
+        let each = |finished: &Finished| assert_ne!(finished.name, "a", "the report of this step breaks");
+        let broken = std::panic::catch_unwind(|| run(&steps, &folder, |_, _| Ok(()), each).is_ok());
+        fs::remove_dir_all(&folder).unwrap();
+        assert!(broken.is_err());
     }
 
     #[test]

@@ -5,10 +5,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 /// What the tests of one step may need, with much to spare.
 const WANTED_KIB: u64 = 4 * 1024 * 1024;
+
+/// What a first run builds and installs.
+const COLD_KIB: u64 = 10 * 1024 * 1024;
+
+/// What a run adds to the builds of the one before.
+const WARM_KIB: u64 = 4 * 1024 * 1024;
 
 /// A folder for the temporary files of one step, removed when the step ends. Durability has matrices of its own.
 pub(crate) struct Scratch(PathBuf);
@@ -38,6 +44,26 @@ impl Drop for Scratch {
         // What cannot be removed is in a temporary folder all the same.
         let _ = fs::remove_dir_all(&self.0);
     }
+}
+
+/// Says what is free where cargo builds, and refuses a run that would fill it: a full disk shows itself as anything.
+pub(crate) fn ensure_room(target: &Path) -> Result<()> {
+    let built = ["debug/deps", "fast-release/deps"].iter().all(|part| target.join(part).is_dir());
+    let wanted = if built { WARM_KIB } else { COLD_KIB };
+    fs::create_dir_all(target).with_context(|| format!("cannot create {}", target.display()))?;
+    let Some(free) = free_kib(target) else { return Ok(()) };
+    ensure!(
+        free >= wanted,
+        "{} has {} free and this run needs {}; make room, or put the builds elsewhere with CARGO_TARGET_DIR",
+        target.display(),
+        gib(free),
+        gib(wanted)
+    );
+    Ok(())
+}
+
+fn gib(kib: u64) -> String {
+    format!("{:.1} GiB", kib as f64 / f64::from(1 << 20))
 }
 
 /// Free space of a file system, if there is one.

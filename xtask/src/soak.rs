@@ -12,7 +12,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::junit::TestOutcome;
-use crate::process::{Workspace, elapsed, note};
+use crate::process::{Workspace, elapsed, note, say};
 use crate::results::says;
 use crate::run::Run;
 use crate::schedule::{self, Finished, Outcome};
@@ -68,7 +68,7 @@ pub(crate) fn run(workspace: &Workspace, args: &SoakArgs) -> Result<ExitCode> {
             .with_context(|| format!("cannot write {}", file.display()))?;
     }
     let results = read(&folder, args.runs)?;
-    println!("\n{}", table(&commit, &results));
+    say(format!("\n{}", table(&commit, &results)));
     let clean = results.iter().all(|result| result["failed"].as_array().is_some_and(Vec::is_empty));
     Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

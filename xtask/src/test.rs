@@ -9,11 +9,12 @@ use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 
 use crate::conformance::Kit;
-use crate::process::{Workspace, note};
+use crate::process::{Workspace, note, say};
 use crate::report;
 use crate::results;
 use crate::run::Run;
 use crate::schedule::{self, Lane};
+use crate::scratch;
 
 #[derive(Args)]
 pub(crate) struct TestArgs {
@@ -203,6 +204,7 @@ pub(crate) fn run(workspace: &Workspace, args: &TestArgs) -> Result<ExitCode> {
     let chosen = choose(args.all, &args.only, args.from, &args.skip);
     ensure!(!chosen.is_empty(), "`--skip` leaves no step to run");
     let begin = Instant::now();
+    scratch::ensure_room(&workspace.target)?;
     let steps: Vec<schedule::Step> = chosen.iter().copied().map(Step::planned).collect();
     let folder = workspace.target.join("test-logs");
     note(format!("{} steps; each has its log in {}", steps.len(), folder.display()));
@@ -220,7 +222,7 @@ pub(crate) fn run(workspace: &Workspace, args: &TestArgs) -> Result<ExitCode> {
     };
     let finished = schedule::run(&steps, &folder, work, each)?;
     drop(run);
-    println!("{}", report::summary(&finished, begin.elapsed()));
+    say(report::summary(&finished, begin.elapsed()));
     Ok(if finished.iter().all(schedule::Finished::passed) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

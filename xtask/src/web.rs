@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::install;
 use crate::node::{modified, node_test_flags, npm, packages};
-use crate::process::{Workspace, note, succeed};
+use crate::process::{Workspace, note, succeed, succeed_within};
 use crate::run::Extent;
 use crate::schedule::Place;
 use crate::scratch::Scratch;
@@ -48,12 +48,12 @@ pub(crate) fn browser(workspace: &Workspace, binary: &Path, place: &Place, exten
     command.env("NODE_TEST_FLAGS", node_test_flags(place, "browser", extent));
     let scratch = Scratch::new("browser")?;
     scratch.give(&mut command);
-    succeed(&mut command).context("the dashboard fails in the browser")
+    succeed_within(&mut command, extent.limit()).context("the dashboard fails in the browser")
 }
 
 /// How fast the dashboard is, with limits.
 pub(crate) fn measure(workspace: &Workspace, binary: &Path, extent: Extent) -> Result<()> {
-    succeed(&mut in_browser(workspace, "measure", binary, extent)?)
+    succeed_within(&mut in_browser(workspace, "measure", binary, extent)?, extent.limit())
         .context("the dashboard is slower than it should be")
 }
 

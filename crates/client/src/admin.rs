@@ -49,6 +49,19 @@ pub struct KeyInfo {
     pub revoked_at: Option<Time>,
 }
 
+/// An agent, and the folders that a person opened to it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct AgentInfo {
+    /// Its name.
+    pub name: String,
+    /// The person who answers for it.
+    #[serde(default)]
+    pub owner: Option<String>,
+    /// The folders.
+    #[serde(default)]
+    pub roots: Vec<String>,
+}
+
 /// One page of the ledger.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LedgerPage {
@@ -101,6 +114,22 @@ impl Client {
             );
         }
         serde_json::from_value(made).map_err(|error| self.protocol(error.to_string()))
+    }
+
+    /// All agents, with their folders.
+    pub async fn agents(&self) -> Result<Vec<AgentInfo>, Error> {
+        let answer: Value = self.send(&Call::get(self.at("/v1/agents"))).await?;
+        let items = answer.get("items").cloned().unwrap_or(answer);
+        serde_json::from_value(items).map_err(|error| self.protocol(error.to_string()))
+    }
+
+    /// Opens these folders to an agent, and closes all others.
+    pub async fn put_roots(&self, agent: &str, roots: &[String]) -> Result<AgentInfo, Error> {
+        let mut url = self.at("/v1/agents");
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.extend([agent, "roots"]);
+        }
+        self.send(&Call::put(url, &json!({ "roots": roots }))?).await
     }
 
     /// All keys, without their secrets.

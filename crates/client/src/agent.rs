@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use placet_core::{Create, Digest, Record, ReportStatus, RequestId, State, Time};
+use placet_core::{Create, Digest, HOOK_PROGRAM, Record, ReportStatus, RequestId, State, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -16,6 +16,8 @@ pub struct CreateOptions {
     /// The same weak key finds what was asked for before and is still open, whatever the idempotency key: for programs
     /// that may be restarted in the middle. Everything but context, summary and group must be the same as well.
     pub weak_key: Option<String>,
+    /// The call comes from a program that resolved the folder and the paths in its context, as `placet hook` does.
+    pub resolved: bool,
     /// Wait for a decision in the same call, at most 25 s; use [`Client::wait_decided`] for longer.
     pub wait: Option<Duration>,
     /// If it is approved by then, claim it in the same call as this claimant: the record then carries the permit.
@@ -65,7 +67,8 @@ impl Client {
     pub async fn create(&self, create: &Create, options: CreateOptions) -> Result<Record, Error> {
         let call = Call::post(self.at("/v1/requests"), create, options.idempotency_key)?
             .wait(options.wait.map(|wait| wait.min(POLL)))
-            .weak_key(options.weak_key);
+            .weak_key(options.weak_key)
+            .door(options.resolved.then_some(HOOK_PROGRAM));
         let Some(claimant) = options.claim else {
             return self.send(&call).await;
         };

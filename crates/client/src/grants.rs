@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use placet_core::{Grant, GrantId, Needs, Record, RequestId, Risk, Verdict};
+use placet_core::{Grant, GrantId, Needs, Record, RequestId, Risk, Time, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -67,6 +67,39 @@ pub struct GrantInfo {
     pub covers: String,
 }
 
+/// A standing yes that counts no more though nobody took it back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndedGrant {
+    /// What was given, how often it was used and what it covered.
+    #[serde(flatten)]
+    pub info: GrantInfo,
+    /// When it ended.
+    pub ended_at: Time,
+    /// Why.
+    pub why: String,
+}
+
+/// What the upgrade from version 0.2 ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndedAtUpgrade {
+    /// Standing yeses on commands, the newest first.
+    #[serde(default)]
+    pub items: Vec<EndedGrant>,
+    /// Kinds of calls whose approvals were counted for trust.
+    #[serde(default)]
+    pub trust: u64,
+}
+
+/// Standing yeses, and those that an upgrade ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grants {
+    /// Those that can still be used.
+    pub items: Vec<GrantInfo>,
+    /// Those that an upgrade ended. Servers before version 0.3 do not say.
+    #[serde(default)]
+    pub ended_at_upgrade: EndedAtUpgrade,
+}
+
 /// What policy says of a replacement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ruling {
@@ -104,12 +137,12 @@ pub struct Preview {
 impl Client {
     /// Standing yeses: a reviewer's own; all of them for an admin or auditor.
     pub async fn grants(&self) -> Result<Vec<GrantInfo>, Error> {
-        #[derive(Deserialize)]
-        struct Page {
-            items: Vec<GrantInfo>,
-        }
-        let page: Page = self.send(&Call::get(self.at("/v1/grants"))).await?;
-        Ok(page.items)
+        Ok(self.all_grants().await?.items)
+    }
+
+    /// The same, with those that an upgrade ended.
+    pub async fn all_grants(&self) -> Result<Grants, Error> {
+        self.send(&Call::get(self.at("/v1/grants"))).await
     }
 
     /// Takes a standing yes back, at once and everywhere.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use placet_ledger::ijson;
 use reqwest::{Method, Response, StatusCode, Url, header::RETRY_AFTER};
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::time::sleep;
@@ -10,6 +11,9 @@ use crate::{Claimant, Client, Error, Problem, retry::Outage, secret};
 
 /// The largest answer that is read: a page of records, each of which may be a quarter of a megabyte.
 const ANSWER: usize = 64 * 1024 * 1024;
+
+/// How deep it may go: a list of records whose arguments go as deep as the server takes them.
+const DEPTH: usize = 80;
 /// How long an ordinary call may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -20,6 +24,7 @@ pub(crate) struct Call {
     body: Option<Vec<u8>>,
     key: Option<String>,
     weak_key: Option<String>,
+    door: Option<&'static str>,
     claimant: Option<Claimant>,
     patience: Option<Duration>,
 }
@@ -32,6 +37,7 @@ impl Call {
             body: None,
             key: None,
             weak_key: None,
+            door: None,
             claimant: None,
             patience: Some(PATIENCE),
         }
@@ -68,6 +74,12 @@ impl Call {
     /// Finds what is still open under this key in place of asking again.
     pub(crate) fn weak_key(mut self, key: Option<String>) -> Self {
         self.weak_key = key;
+        self
+    }
+
+    /// Says which program speaks.
+    pub(crate) fn door(mut self, door: Option<&'static str>) -> Self {
+        self.door = door;
         self
     }
 
@@ -162,7 +174,7 @@ impl Client {
         let body = bounded(self.open(call).await?, self).await?;
         // An empty answer (204) reads as null.
         let body = if body.is_empty() { b"null".to_vec() } else { body };
-        serde_json::from_slice(&body).map_err(|error| Failure::Final(self.protocol(error.to_string())))
+        read(&body).map_err(|error| Failure::Final(self.protocol(error)))
     }
 
     /// One attempt, up to where a good answer begins.
@@ -176,6 +188,9 @@ impl Client {
         }
         if let Some(key) = &call.weak_key {
             request = request.header("Placet-Weak-Key", key);
+        }
+        if let Some(door) = call.door {
+            request = request.header("Placet-Door", door);
         }
         if let Some(claimant) = &call.claimant {
             request = request.header("Placet-Claimant", claimant.reveal());
@@ -231,6 +246,13 @@ async fn bounded(mut response: Response, client: &Client) -> Result<Vec<u8>, Fai
         body.extend_from_slice(&chunk);
     }
     Ok(body)
+}
+
+/// Strict JSON, the whole answer: two readers must not find two answers in it, also where this one does not look.
+pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
+    let limits = ijson::Limits { bytes: ANSWER, depth: DEPTH, nodes: usize::MAX };
+    let value = ijson::parse(body, &limits).map_err(|error| error.to_string())?;
+    serde_json::from_value(value).map_err(|error| error.to_string())
 }
 
 /// A failure of the network: whatever was sent may or may not have arrived.

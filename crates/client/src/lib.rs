@@ -44,12 +44,12 @@ mod sse;
 mod stream;
 mod wait;
 
-pub use admin::{Health, KeyInfo, LedgerItem, LedgerPage, NewKey, SignInLink};
+pub use admin::{AgentInfo, Health, KeyInfo, LedgerItem, LedgerPage, NewKey, SignInLink};
 pub use agent::{Claimed, CreateOptions, Report};
 pub use client::{Client, DEFAULT_URL};
 pub use error::{Error, Problem};
 pub use gated::{Gated, RunError};
-pub use grants::{GrantInfo, Preview, Remember, Ruling};
+pub use grants::{EndedAtUpgrade, EndedGrant, GrantInfo, Grants, Preview, Remember, Ruling};
 pub use outage::{Asked, OnOutage};
 pub use policy::{
     ExplainAnswer, Explained, Explanation, PolicyChecked, PolicyFinding, PolicyInfo, PolicyOutcome,

@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::{
     Client, Error,
-    http::{Failure, accepted, again, root_cause},
+    http::{Failure, accepted, again, read, root_cause},
     retry::Outage,
     sse::{Message, Reader},
 };
@@ -160,7 +160,7 @@ impl EventStream {
 
 /// The record in an event's data: the data itself, or its field `record`.
 fn record(data: &str) -> Result<Record, String> {
-    let value: Value = serde_json::from_str(data).map_err(|error| error.to_string())?;
+    let value: Value = read(data.as_bytes())?;
     let record = match value {
         Value::Object(mut fields) if fields.get("record").is_some_and(Value::is_object) => {
             fields.remove("record").unwrap_or_default()

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use placet_core::{Record, RequestId, State};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::{Client, Error, retry::Outage};
 
@@ -12,6 +12,9 @@ pub(crate) const POLL: Duration = Duration::from_secs(25);
 
 /// An answer without news sooner than this was not waited for.
 const HASTE: Duration = Duration::from_millis(250);
+
+/// How much later than the deadline an answer that was asked for in time may come.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// Whether nothing more will come of it by itself: final, or `unknown` and in need of a person.
 pub fn settled(record: &Record) -> bool {
@@ -47,7 +50,13 @@ impl Client {
         let mut wait = None;
         loop {
             let began = Instant::now();
-            let pause = match self.attempt::<Record>(&self.get_call(id, wait, version)).await {
+            let call = self.get_call(id, wait, version);
+            // An answer that trickles in must not outlast the caller's deadline.
+            let patience = left().map_or(Duration::MAX, |left| left + GRACE);
+            let Ok(answered) = timeout(patience, self.attempt::<Record>(&call)).await else {
+                return Err(Error::Timeout { id, state: state.as_str() });
+            };
+            let pause = match answered {
                 Ok(record) if record.id != id => return Err(self.protocol("it is about another request")),
                 Ok(record) if done(&record) => return Ok(record),
                 Ok(record) => {

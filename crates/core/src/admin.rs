@@ -6,8 +6,8 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Agent, Directory, Freeze, FreezeId, Grant, GrantId, GrantKey, Key, KeyId, OPEN_REVIEWER, Role,
-    SessionEnd, SessionId, Time, Via, Voided, names::valid_name,
+    Agent, Directory, Freeze, FreezeId, Grant, GrantEnd, GrantId, GrantKey, Key, KeyId, OPEN_REVIEWER, Role,
+    SessionEnd, SessionId, Time, Via, Voided, names::valid_name, roots,
 };
 
 /// A command about keys, people, policy or standing yeses.
@@ -70,6 +70,20 @@ pub enum AdminCommand {
     RevokeGrant {
         /// Which.
         id: GrantId,
+    },
+    /// Open these folders to an agent, and no others.
+    PutRoots {
+        /// Which agent.
+        agent: String,
+        /// All of them, not only new ones.
+        roots: Vec<String>,
+    },
+    /// End a standing yes that counts no more, though nobody took it back.
+    EndGrant {
+        /// Which.
+        id: GrantId,
+        /// Why.
+        why: GrantEnd,
     },
     /// Stop an agent, a tool, or everything.
     Freeze {
@@ -252,6 +266,17 @@ pub enum AdminEvent {
     GrantRevoked {
         /// Which.
         id: GrantId,
+        /// Why, where nobody took it back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<GrantEnd>,
+    },
+    /// These folders are open to an agent, and no others.
+    #[serde(rename = "agent.roots_put")]
+    RootsPut {
+        /// Which agent.
+        agent: String,
+        /// All of them.
+        roots: Vec<String>,
     },
     /// Somebody pressed the stop switch.
     #[serde(rename = "freeze.set")]
@@ -316,7 +341,7 @@ pub enum AdminEvent {
 
 /// What is not said in entries where it does not hold.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
-fn is_false(value: &bool) -> bool {
+pub(crate) fn is_false(value: &bool) -> bool {
     !*value
 }
 
@@ -335,6 +360,7 @@ impl AdminEvent {
             Self::PolicyPut { .. } => "policy.put",
             Self::GrantCreated { .. } => "grant.created",
             Self::GrantRevoked { .. } => "grant.revoked",
+            Self::RootsPut { .. } => "agent.roots_put",
             Self::FreezeSet { .. } => "freeze.set",
             Self::FreezeLifted { .. } => "freeze.lifted",
             Self::RestoreConfirmed {} => "restore.confirmed",
@@ -402,6 +428,20 @@ pub enum AdminRefusal {
     /// Nobody knows what has expired.
     #[error("the server's clock is behind its ledger: no standing approval is given until it is set right")]
     ClockBehind,
+    /// There is no such agent.
+    #[error("no such agent: make a key for it first (`placet key new --role agent`)")]
+    NoAgent,
+    /// A folder that cannot be opened to an agent.
+    #[error("`{root}` cannot be opened to an agent: {why}")]
+    BadRoot {
+        /// Which.
+        root: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// They are compared with every path of every call.
+    #[error("an agent has at most {0} folders: name one above them")]
+    TooManyRoots(usize),
     /// There is no such freeze.
     #[error("no such freeze: it was lifted, or never was")]
     NoFreeze,
@@ -527,11 +567,21 @@ impl Directory {
                 }
                 Ok(AdminEvent::GrantCreated { grant: grant.clone() })
             }
-            AdminCommand::RevokeGrant { id } => {
+            AdminCommand::RevokeGrant { id } | AdminCommand::EndGrant { id, .. } => {
                 if !self.grants.contains_key(id) {
                     return Err(AdminRefusal::NoGrant);
                 }
-                Ok(AdminEvent::GrantRevoked { id: *id })
+                let why = match command {
+                    AdminCommand::EndGrant { why, .. } => Some(*why),
+                    _ => None,
+                };
+                Ok(AdminEvent::GrantRevoked { id: *id, why })
+            }
+            AdminCommand::PutRoots { agent, roots } => {
+                if !self.agents.contains_key(agent) {
+                    return Err(AdminRefusal::NoAgent);
+                }
+                Ok(AdminEvent::RootsPut { agent: agent.clone(), roots: roots::checked(roots)? })
             }
             AdminCommand::ConfirmRestore => match self.unconfirmed {
                 Some(_) => Ok(AdminEvent::RestoreConfirmed {}),
@@ -649,6 +699,8 @@ impl Directory {
             AdminEvent::Restored { .. } | AdminEvent::Recovered { .. } => {
                 self.unconfirmed = Some(at);
                 self.keep_grants(|_| false);
+                // Somebody may have closed one of them since.
+                self.agents.values_mut().for_each(|agent| agent.roots.clear());
                 self.forget_sign_ins();
             }
             AdminEvent::KeyCreated { id, role, name, owner } => {
@@ -702,7 +754,10 @@ impl Directory {
                 self.keep_grants(|other| other.expires_at > at);
                 self.grants.insert(grant.id, Arc::new((**grant).clone()));
             }
-            AdminEvent::GrantRevoked { id } => self.keep_grants(|grant| grant.id != *id),
+            AdminEvent::GrantRevoked { id, .. } => self.keep_grants(|grant| grant.id != *id),
+            AdminEvent::RootsPut { agent, roots } => {
+                self.agents.entry(agent.clone()).or_default().roots.clone_from(roots);
+            }
             AdminEvent::FreezeSet { freeze } => {
                 self.freezes.insert(freeze.id, Arc::new((**freeze).clone()));
             }

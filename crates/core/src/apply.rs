@@ -2,8 +2,8 @@
 
 use crate::{
     Action, Actor, AdminEvent, Auth, Body, Cancel, Claim, Command, Created, DecisionWord, Directory, Effect,
-    Escalation, Event, GrantId, Kind, OPEN_REVIEWER, Payload, Reassign, Refusal, Report, Request, Resolve,
-    Revoke, Role, State, Submit, Time, Verdict, Written,
+    Escalation, Event, Grant, GrantId, HOOK_PROGRAM, Kind, OPEN_REVIEWER, Payload, Reassign, Refusal, Report,
+    Request, Resolve, Revoke, Role, State, Submit, Time, Verdict, Written,
     decide::decide,
     grant::{granted, may_stand},
 };
@@ -165,6 +165,10 @@ fn submit(submit: &Submit, actor: &Actor, cx: &Context<'_>) -> Applied {
     if cx.directory.policy.as_ref().is_some_and(|active| *active != submit.verdict.policy) {
         return Applied::refused(Refusal::PolicyChanged);
     }
+    // A folder was opened or closed since policy was asked.
+    if submit.source == HOOK_PROGRAM && submit.roots != cx.directory.roots(&actor.name) {
+        return Applied::refused(Refusal::PolicyChanged);
+    }
     let spec = &submit.spec;
     let kind = spec.body.kind();
     let (verdict, grant) = standing(submit, &actor.name, cx);
@@ -213,7 +217,8 @@ fn submit(submit: &Submit, actor: &Actor, cx: &Context<'_>) -> Applied {
         claimed: spec.risk,
         escalation: Escalation::chain(&submit.needs, &submit.escalation),
         trust: submit.trust.as_ref().map(|offer| offer.terms.clone()),
-        grant,
+        grant: grant.map(|grant| grant.id),
+        granted_by: grant.map(|grant| grant.by.clone()),
     }));
     Applied::done(event, Written::Content(submit.content.clone()))
 }
@@ -237,7 +242,7 @@ fn offered(asked: &[DecisionWord], policy: Option<&[DecisionWord]>) -> Vec<Decis
 }
 
 /// What policy said, unless somebody said yes in advance or trust was earned.
-fn standing(submit: &Submit, agent: &str, cx: &Context<'_>) -> (Verdict, Option<GrantId>) {
+fn standing<'a>(submit: &Submit, agent: &str, cx: &Context<'a>) -> (Verdict, Option<&'a Grant>) {
     let said = &submit.verdict;
     if said.effect != Effect::Hold || !may_stand(submit.spec.body.kind(), submit.risk) {
         return (said.clone(), None);
@@ -256,7 +261,7 @@ fn standing(submit: &Submit, agent: &str, cx: &Context<'_>) -> (Verdict, Option<
             grant.uses,
             grant.expires_at
         );
-        return (allow(format!("grant:{}", grant.id), reason), Some(grant.id));
+        return (allow(format!("grant:{}", grant.id), reason), Some(grant));
     }
     match &submit.trust {
         Some(offer) if offer.usable && cx.trust >= offer.terms.after.max(1) => {
@@ -384,7 +389,7 @@ fn revoke(request: &Request, revoke: &Revoke, actor: &Actor, cx: &Context<'_>) -
     let refusal = match request.state_at(cx.now) {
         State::Approved if request.permit => {
             // What was said in advance with this yes goes with it.
-            let grant = given_with_it.map(|id| Box::new(AdminEvent::GrantRevoked { id }));
+            let grant = given_with_it.map(|id| Box::new(AdminEvent::GrantRevoked { id, why: None }));
             return Applied { grant, ..Applied::done(Event::Revoked {}, because(revoke.reason.as_ref())) };
         }
         State::Claimed | State::Unknown | State::Succeeded | State::Failed => Refusal::AlreadyClaimed,

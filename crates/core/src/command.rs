@@ -123,6 +123,8 @@ pub struct Submit {
     pub report_window: Duration,
     /// How many pending requests the agent may have.
     pub pending_cap: u64,
+    /// The folders of the agent that it was judged with, where they count.
+    pub roots: Vec<String>,
     /// The weak key it came with: an open request under it that asks for the same is answered in place of a new one.
     pub weak: Option<WeakKey>,
 }

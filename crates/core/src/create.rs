@@ -10,6 +10,9 @@ use crate::{
     answer::check_answer, names::valid_name,
 };
 
+/// The fields of a context that say whose call it is, and in which turn. An approval of one is none of another.
+pub const IDENTITY: &[&str] = &["user", "tenant", "app", "cwd", "lineage", "turn"];
+
 /// The body of a create call: common fields, and those of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,7 +28,8 @@ pub struct Create {
     /// What the agent thinks of the risk; may raise it, never lower it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
-    /// Where the call comes from: working directory, call id, lineage and so on. Covered by the digest.
+    /// Where the call comes from: working directory, call id, lineage and so on. Covered by the digest. `user`, `tenant`,
+    /// `app`, `cwd`, `lineage` and `turn` say whose call it is: a weak key finds only requests where they are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Map<String, Value>>,
     /// Which decisions the agent can use. `deny` is always possible.
@@ -140,6 +144,16 @@ const STEPS: usize = 200;
 const OPTIONS: usize = 200;
 
 impl Create {
+    /// What must be equal in another create that asks for the same. What the agent says about the call, how it is grouped
+    /// and where it comes from differ after a restart; whose call it is does not.
+    #[must_use]
+    pub fn same(&self) -> Self {
+        let mut context = self.context.clone().unwrap_or_default();
+        context.retain(|key, _| IDENTITY.contains(&key.as_str()));
+        let context = (!context.is_empty()).then_some(context);
+        Self { context, summary: None, group: None, ..self.clone() }
+    }
+
     /// An empty create of one kind, to be filled in.
     pub fn new(kind: Kind, session: impl Into<String>) -> Self {
         Self {

@@ -26,6 +26,9 @@ pub struct Person {
 pub struct Agent {
     /// The person who answers for it, if one is known.
     pub owner: Option<String>,
+    /// Folders that a person opened to it, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roots: Vec<String>,
 }
 
 /// A key: one role of one principal.

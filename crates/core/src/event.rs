@@ -155,6 +155,9 @@ pub struct Created {
     /// The standing yes that let it through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<GrantId>,
+    /// Whose yes that is. Version 0.2 did not write it down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granted_by: Option<String>,
 }
 
 /// The door that most requests come through, which therefore is not written down.

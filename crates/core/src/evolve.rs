@@ -222,6 +222,7 @@ fn create(id: RequestId, seq: u64, at: Time, created: &Created, written: &Writte
         earlier: Vec::new(),
         trust: created.trust,
         grant: created.grant,
+        granted_by: created.granted_by,
         content,
     }
 }

@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::{
     Actor, AdminCommand, Context, GrantId, KeyId, Kind, RequestId, Risk, SessionId, Submit, Time,
@@ -53,7 +54,12 @@ pub struct Grant {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Scope {
     /// The same call: equal arguments.
-    Exact {},
+    Exact {
+        /// Only in the folder of the request it was given with, and without regard to cosmetic arguments. Approvals of
+        /// version 0.2 are not bound: they compare all arguments, and cover no commands.
+        #[serde(default, skip_serializing_if = "crate::admin::is_false")]
+        bound: bool,
+    },
     /// Calls whose arguments match in these places; the others may be anything.
     Pattern {
         /// Paths into the arguments.
@@ -100,6 +106,42 @@ pub struct TrustTerms {
     /// JSON pointers to what must be equal; the whole arguments when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<Vec<String>>,
+    /// Arguments of this call that policy calls cosmetic: they are not compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cosmetic: Vec<String>,
+    /// Bound to the folder of the request. Version 0.2 did not bind trust, so what it learned is not comparable.
+    #[serde(default, skip_serializing_if = "crate::admin::is_false")]
+    pub bound: bool,
+}
+
+/// Why a standing yes ended, where it was not taken back by a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum GrantEnd {
+    /// It was given by version 0.2 on a command, without regard to the folder.
+    Upgrade,
+}
+
+impl GrantEnd {
+    /// The word that is stored.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Upgrade => "upgrade",
+        }
+    }
+}
+
+/// The standing yes that let a request through.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct GrantUsed {
+    /// Its identifier.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub id: GrantId,
+    /// Whose yes it is. Version 0.2 did not write it down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// Trust that a new request may claim, and what deciding on it teaches. Whether it has been earned is looked up in the
@@ -114,6 +156,15 @@ pub struct TrustOffer {
     pub usable: bool,
 }
 
+impl GrantUsed {
+    /// Whose it is, in words.
+    pub fn whose(&self) -> String {
+        self.by
+            .as_ref()
+            .map_or_else(|| "a standing approval".to_owned(), |by| format!("{by}'s standing approval"))
+    }
+}
+
 impl Grant {
     /// Most uses of one.
     pub const MOST_USES: u32 = 10_000;
@@ -121,6 +172,11 @@ impl Grant {
     pub const LONGEST: Duration = Duration::from_hours(30 * 24);
     /// Above this, every call is looked at: neither standing yeses nor trust count.
     pub const RISK: Risk = Risk::Medium;
+}
+
+/// The folder that a call is made in, as its context says. It binds standing yeses and trust; a call without one is in none.
+pub fn folder(context: &Map<String, Value>) -> Option<&Value> {
+    context.get("cwd")
 }
 
 /// The standing yes that lets this request through, if one does: it counts as the vote of whoever gave it, today.
@@ -136,7 +192,7 @@ fn usable(grant: &Grant, used: u32, submit: &Submit, agent: &str, cx: &Context<'
     let in_scope = match &grant.scope {
         Scope::Session { session } => *session == submit.spec.session,
         // Arguments were compared before, and neither they nor what they were compared with can change.
-        Scope::Exact {} | Scope::Pattern { .. } => true,
+        Scope::Exact { .. } | Scope::Pattern { .. } => true,
     };
     let on_behalf_of = submit.spec.on_behalf_of.as_deref();
     let behind = Behind { agent, since: cx.now, on_behalf_of, author: None };

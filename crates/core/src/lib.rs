@@ -36,6 +36,7 @@ mod preview;
 mod record;
 mod refusal;
 mod request;
+mod roots;
 mod row;
 mod session;
 mod time;
@@ -49,14 +50,14 @@ pub use command::{
     Actor, Auth, Cancel, Claim, Claimed, Command, Decide, Expire, OPEN_REVIEWER, Reassign, Report,
     ReportStatus, Resolve, Revoke, StepUp, Submit, WeakKey,
 };
-pub use create::{Create, Limits, Spec, duration};
+pub use create::{Create, IDENTITY, Limits, Spec, duration};
 pub use digest::Digest;
 pub use directory::{Agent, Directory, Key, Person, Voided};
 pub use display::{Display, DisplayField, Leaf, Segment, pointer, show, visible};
 pub use event::{Created, Event, Payload, ProposalMeta, Ruling, Written};
 pub use evolve::{EvolveError, attach, evolve};
 pub use freeze::Freeze;
-pub use grant::{Grant, GrantKey, NewGrant, Scope, TrustOffer, TrustTerms};
+pub use grant::{Grant, GrantEnd, GrantKey, GrantUsed, NewGrant, Scope, TrustOffer, TrustTerms, folder};
 pub use id::{FreezeId, GrantId, IdError, KeyId, OutboxId, RequestId, SessionId};
 pub use names::{alike, skeleton, valid_name};
 pub use needs::{AllOf, Escalation, Needs, Seat};
@@ -69,6 +70,7 @@ pub use refusal::{Invalid, Refusal};
 pub use request::{
     ClaimState, Content, Decision, OutcomeState, Proposal, ProposalContent, Request, Verdict, Vote,
 };
+pub use roots::HOOK_PROGRAM;
 pub use row::{Row, Tally};
 pub use session::{SIGN_IN_LINK, Session};
 pub use time::Time;

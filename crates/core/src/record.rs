@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Auth, Body, Claimed, DecisionWord, Digest, Directory, Display, InputSpec, Kind, Needs, ReportStatus,
-    Request, RequestId, Risk, State, Step, StepDecision, Time, Verdict, Vote, display, event,
+    Auth, Body, Claimed, DecisionWord, Digest, Directory, Display, GrantUsed, InputSpec, Kind, Needs,
+    ReportStatus, Request, RequestId, Risk, State, Step, StepDecision, Time, Verdict, Vote, display, event,
 };
 
 /// A request as the wire shows it. Every field the agent set is there, null when empty.
@@ -185,8 +185,11 @@ pub struct ProposalRecord {
 pub struct DecisionRecord {
     /// What was decided.
     pub decision: DecisionWord,
-    /// By whom; empty when policy decided.
+    /// By whom; empty when policy or a standing approval decided.
     pub by: Vec<String>,
+    /// The standing approval that let it pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<GrantUsed>,
     /// Why.
     pub reason: Option<String>,
     /// The arguments that will run, after an edit.
@@ -361,6 +364,7 @@ impl Request {
                 Cow::Owned(DecisionRecord {
                     decision: decision.word,
                     by: decision.by.clone(),
+                    grant: self.granted(),
                     reason: decision.reason.clone(),
                     arguments: content.arguments,
                     digest: decision.digest,
@@ -392,6 +396,11 @@ impl Request {
             display: None,
             permit: None,
         }
+    }
+
+    /// The standing yes that let it through, if one did.
+    pub fn granted(&self) -> Option<GrantUsed> {
+        self.grant.map(|id| GrantUsed { id, by: self.granted_by.clone() })
     }
 
     /// The door it came in by, where that is not REST.

@@ -90,6 +90,9 @@ pub struct Request {
     /// The standing yes that let it through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<GrantId>,
+    /// Whose yes that is. Version 0.2 did not write it down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granted_by: Option<String>,
     /// What the agent wrote. `None` once erased.
     #[serde(skip)]
     pub content: Option<Arc<Content>>,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DecisionWord, Digest, Kind, RequestId, Risk, State, Time};
+use crate::{DecisionWord, Digest, GrantUsed, Kind, RequestId, Risk, State, Time};
 
 /// A request as one line of a list. Every text in it is drawn by the rule of [`crate::show`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,8 +51,11 @@ pub struct Row {
     /// When it was decided.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub decided_at: Option<Time>,
-    /// By whom; empty when policy decided, or nobody has.
+    /// By whom; empty when policy or a standing approval decided, or nobody has.
     pub decided_by: Vec<String>,
+    /// The standing approval that let it pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<GrantUsed>,
     /// What was decided.
     pub decision: Option<DecisionWord>,
     /// The agents above the one that asks, as it claims, outermost first.

@@ -9,7 +9,7 @@ use placet_policy::{Call, Explanation, Outcome};
 
 use crate::{
     Decision, Gate, GateError,
-    judge::{call_of, call_of_spec},
+    judge::{call_of, call_of_spec, place},
     policies::{Version, doubted},
 };
 
@@ -62,7 +62,9 @@ impl Gate {
         let Some(content) = request.content.clone() else {
             return Err(placet_core::Invalid::new("", "the content of the request was erased").into());
         };
-        let call = call_of(&request, &content, &content.body, request.created_at);
+        let directory = self.store.directory();
+        let place = place(&request.source, &request.agent, &content.context, &directory);
+        let call = call_of(&request, &content, &content.body, request.created_at).at(place);
         let in_force = self.in_force().await?;
         let mut said = vec![explained(&in_force, &call)];
         if in_force.hash() != request.verdict.policy {

@@ -7,11 +7,11 @@ use std::{
 };
 
 use placet_core::{
-    Actor, AdminCommand, Body, Content, Directory, Effect, Grant, GrantId, GrantKey, Invalid, Kind, NewGrant,
-    Request, Role, Scope, duration,
+    Action, Actor, AdminCommand, Body, Content, Directory, Effect, Grant, GrantId, GrantKey, Invalid, Kind,
+    NewGrant, Request, Role, Scope, duration, folder,
 };
-use placet_policy::{Call, CompiledScope, GrantScope, Outcome, describe};
-use placet_store::grant_key;
+use placet_policy::{Call, CompiledScope, Folder, GrantScope, Outcome, Policy, describe};
+use placet_store::{grant_key, unbound_grant_key};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -105,6 +105,11 @@ impl Ready {
     }
 }
 
+/// Arguments of a call that are not compared. Under a policy that cannot be used, all of them are.
+pub(crate) fn cosmetic(version: &Version, call: &Call<'_>) -> Vec<String> {
+    version.good().map(|policy: &Policy| policy.cosmetic(call)).unwrap_or_default()
+}
+
 fn pattern(tool: &str, text: &str) -> Option<GrantScope> {
     let arguments = serde_json::from_str(text).ok()?;
     Some(GrantScope::Pattern { tool: tool.to_owned(), arguments })
@@ -154,17 +159,26 @@ impl Gate {
         let free_form = version.good().is_none_or(|policy| policy.free_form(call));
         let now = self.now();
         let mut covering = Vec::new();
-        let mut same = None;
+        let (mut same, mut unbound) = (None, None);
         let valid = |ready: &&Ready| ready.grant.policy == version.hash() && now < ready.grant.expires_at;
         for Ready { grant, key, pattern } in grants.iter().filter(valid) {
             let covers = match (&grant.scope, key, pattern) {
                 (Scope::Session { session }, ..) => !free_form && session == call.claims.session,
                 (Scope::Pattern { .. }, _, Some(pattern)) => !free_form && pattern.matches(call),
-                (Scope::Exact {}, Some(GrantKey::Same(key)), _) => {
+                (Scope::Exact { bound: true }, Some(GrantKey::Same(key)), _) => {
                     if same.is_none() {
-                        same = Some(grant_key(&self.store.secret(), call.agent, tool, arguments)?);
+                        let cosmetic = cosmetic(version, call);
+                        let (acting, folder) = ((arguments, &*cosmetic), folder(call.claims.context));
+                        same = Some(grant_key(&self.store.secret(), call.agent, tool, acting, folder)?);
                     }
                     same.as_ref() == Some(key)
+                }
+                // Given by version 0.2: it says nothing of a folder, so it covers no command.
+                (Scope::Exact { bound: false }, Some(GrantKey::Same(key)), _) if !free_form => {
+                    if unbound.is_none() {
+                        unbound = Some(unbound_grant_key(&self.store.secret(), call.agent, tool, arguments)?);
+                    }
+                    unbound.as_ref() == Some(key)
                 }
                 _ => false,
             };
@@ -191,7 +205,8 @@ impl Gate {
         let tool = action.tool.clone();
         let (scope, covered) = match (remember.scope, &remember.arguments) {
             (RememberScope::Exact, None) => {
-                (Scope::Exact {}, GrantScope::Exact { tool, arguments: action.arguments.clone() })
+                let scope = self.exact(request, content, action, true).await?;
+                (Scope::Exact { bound: true }, scope)
             }
             (RememberScope::Session, None) => {
                 let session = request.session.clone();
@@ -216,8 +231,9 @@ impl Gate {
             Some(text) => duration(text).map_err(|message| Invalid::new("/remember/expires_in", message))?,
         };
         let key = match &covered {
-            GrantScope::Exact { tool, arguments } => {
-                Some(GrantKey::Same(grant_key(&self.store.secret(), &request.agent, tool, arguments)?))
+            GrantScope::Exact { tool, arguments, cosmetic, .. } => {
+                let (acting, folder) = ((arguments, &**cosmetic), folder(&content.context));
+                Some(GrantKey::Same(grant_key(&self.store.secret(), &request.agent, tool, acting, folder)?))
             }
             GrantScope::Pattern { arguments, .. } => {
                 let text = placet_ledger::canonical_string(arguments)?;
@@ -237,6 +253,24 @@ impl Gate {
             expires_in,
             key,
         }))
+    }
+
+    /// The scope of this very call, under the policy it came under.
+    async fn exact(
+        &self,
+        request: &Request,
+        content: &Content,
+        action: &Action,
+        bound: bool,
+    ) -> Result<GrantScope, GateError> {
+        let version = self.version(&request.verdict.policy).await?;
+        let call = call_of(request, content, &content.body, request.created_at);
+        Ok(GrantScope::Exact {
+            tool: action.tool.clone(),
+            arguments: action.arguments.clone(),
+            cosmetic: if bound { cosmetic(&version, &call) } else { Vec::new() },
+            place: bound.then(|| Folder(folder(&content.context).cloned())),
+        })
     }
 
     /// Whether a scope may be granted on the strength of this request, by the policy it came under and the one in force.
@@ -280,11 +314,14 @@ impl Gate {
             (Scope::Session { session }, _) => Some(GrantScope::Session { tool, session: session.clone() }),
             (Scope::Pattern { .. }, Some(GrantKey::Pattern(text))) => pattern(&grant.tool, text),
             (Scope::Pattern { .. }, _) => None,
-            (Scope::Exact {}, _) => {
-                let content =
-                    self.store.get(grant.request).await?.and_then(|request| request.content.clone());
-                let arguments = content.and_then(|content| content.body.arguments().cloned());
-                arguments.map(|arguments| GrantScope::Exact { tool, arguments })
+            (Scope::Exact { bound }, _) => {
+                let request = self.store.get(grant.request).await?;
+                match request.as_ref().and_then(|request| Some((request, request.content.as_deref()?))) {
+                    Some((request, content @ Content { body: Body::Action(action), .. })) => {
+                        Some(self.exact(request, content, action, *bound).await?)
+                    }
+                    _ => None,
+                }
             }
         };
         let erased = || format!("calls of `{}` like {}, whose content was erased", grant.tool, grant.request);

@@ -139,7 +139,13 @@ fn said(request: &Request, entry: &Entry, event: &Event, by: &str) -> String {
             };
             let rule = show(&created.verdict.rule);
             match (&created.grant, created.verdict.effect) {
-                (Some(grant), _) => format!("{asked}; the standing approval {grant} let it through."),
+                (Some(grant), _) => {
+                    let whose = created.granted_by.as_deref().map(|by| format!(" of {}", show(by)));
+                    format!(
+                        "{asked}; the standing approval {grant}{} let it through.",
+                        whose.unwrap_or_default()
+                    )
+                }
                 (None, Effect::Allow) => format!("{asked}; rule {rule} allowed it."),
                 (None, Effect::Deny) => format!("{asked}; rule {rule} refused it."),
                 (None, Effect::Hold) => format!("{asked}; rule {rule} holds it for a person."),

@@ -3,15 +3,28 @@
 use std::time::Duration;
 
 use placet_core::{
-    Action, Body, Content, DecisionWord, Effect, Escalation, Grant, Kind, Limits, Needs, Plan,
-    ProposalContent, Request, Ruling, Spec, Step, Time, TrustOffer, TrustTerms, Verdict,
+    Action, Body, Content, DecisionWord, Directory, Effect, Escalation, Grant, HOOK_PROGRAM, Kind, Limits,
+    Needs, Plan, ProposalContent, Request, Ruling, Spec, Step, Time, TrustOffer, TrustTerms, Verdict, folder,
 };
 use placet_ledger::hash;
-use placet_policy::{Call, Claims, Outcome, Policy, Trust, trust_material};
+use placet_policy::{Call, Claims, Outcome, Place, Policy, Trust, trust_material};
 use placet_store::{planted, trust_key};
-use serde_json::Map;
+use serde_json::{Map, Value};
 
-use crate::{Gate, GateError, policies::Version};
+use crate::{Gate, GateError, grants::cosmetic, policies::Version};
+
+/// Where a call of the hook program happens, if a person opened folders to its agent. No other door resolves paths, so
+/// over no other door anything is known to happen there.
+pub(crate) fn place<'a>(
+    source: &str,
+    agent: &str,
+    context: &'a Map<String, Value>,
+    directory: &'a Directory,
+) -> Option<Place<'a>> {
+    let roots = directory.roots(agent);
+    let resolved = source == HOOK_PROGRAM || planted("every-door-resolves-paths");
+    (resolved && !roots.is_empty()).then_some(Place { roots, context })
+}
 
 /// A new request as policy sees it.
 pub(crate) fn call_of_spec<'a>(spec: &'a Spec, agent: &'a str, source: &'a str, time: Time) -> Call<'a> {
@@ -75,7 +88,8 @@ fn terms(outcome: &Outcome, trust: &Trust) -> TrustTerms {
         let parts: Vec<&[u8]> = rules.iter().flat_map(|rule| [rule.as_bytes(), b"\0"]).collect();
         format!("{named}: {} in all, {}", rules.len(), hash("placet/rules/v1", &parts))
     };
-    TrustTerms { rule, after: trust.after, template: trust.template.clone() }
+    let (after, template) = (trust.after, trust.template.clone());
+    TrustTerms { rule, after, template, cosmetic: Vec::new(), bound: true }
 }
 
 /// So many rules are written out in the terms of trust.
@@ -127,8 +141,9 @@ impl Gate {
 
     /// Trust that a held request may claim, and what deciding on it teaches, if policy lets trust be earned.
     ///
-    /// What must be equal is worked out without anything the agent says of itself: whoever says no to a call says no to
-    /// it under whatever name it comes. What the agent says can only take away that this request may claim trust.
+    /// What must be equal is worked out without anything the agent says of itself, except its folder: whoever says no to a
+    /// call says no to it under whatever name it comes, and in every folder. What the agent says can only take away that
+    /// this request may claim trust.
     pub(crate) fn trust_offer(
         &self,
         call: &Call<'_>,
@@ -142,6 +157,7 @@ impl Gate {
         let silent = Map::new();
         let unclaimed = Call {
             claims: Claims { session: "", context: &silent, risk: None, on_behalf_of: None, group: None },
+            place: None,
             ..*call
         };
         let plain = version.evaluate(&unclaimed);
@@ -157,7 +173,9 @@ impl Gate {
                 terms.after = terms.after.max(claimed.after);
                 claimed.template == trust.template
             });
-        let key = trust_key(&self.store.secret(), version.hash(), &terms, call.agent, tool, arguments)?;
+        terms.cosmetic = cosmetic(version, call);
+        let (secret, folder) = (self.store.secret(), folder(call.claims.context));
+        let key = trust_key(&secret, version.hash(), &terms, call.agent, tool, arguments, folder)?;
         Ok(Some(TrustOffer { terms, key, usable }))
     }
 
@@ -200,6 +218,7 @@ mod tests {
             effect: Effect::Hold,
             rule: "a".to_owned(),
             rules: ["a".to_owned(), "b".to_owned()].into(),
+            reads_only: false,
             reasons: vec!["rule `c`: what is written for people binds nothing".to_owned()],
             risk: Risk::Low,
             needs: Needs::default(),

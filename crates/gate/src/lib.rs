@@ -17,10 +17,12 @@ mod hub;
 mod judge;
 mod keys;
 mod notes;
+mod outgrown;
 mod passwords;
 mod permit;
 mod policies;
 mod preview;
+mod roots;
 mod row;
 mod schema;
 mod sessions;
@@ -49,6 +51,7 @@ pub use grants::{GrantView, Remember, RememberScope};
 pub use history::{Happened, History, Similar};
 pub use keys::{KeyLook, MadeKey, NewKey, PersonSpec};
 pub use notes::{NoteConflict, Notes};
+pub use outgrown::{Outgrown, OutgrownGrant};
 pub use permit::Claimed;
 pub use placet_store::{
     ANSWER_TO, AttemptResult, CALLBACK, Clock, Delivery, Done, EVENTS, EventTail, EventWords, Filter,
@@ -57,6 +60,7 @@ pub use placet_store::{
     StoreError, StoredEvent, StoredSession, SystemClock, ThemeDone, Work, planted,
 };
 pub use policies::{Checked, PolicyView, Put};
+pub use roots::AgentView;
 pub use sessions::{MadeLink, OpenedSession, SignedIn};
 pub use simulate::{Shadow, Simulated};
 pub use submit::Submitted;

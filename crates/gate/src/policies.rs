@@ -7,11 +7,15 @@ use std::{
 
 use placet_core::{Actor, AdminCommand, AllOf, Effect, Expected, Needs, Risk, Role, Seat, Time};
 use placet_ledger::hash;
-use placet_policy::{Call, Finding, Outcome, Policy, Problem};
+use placet_policy::{CONTRADICTION, Call, Finding, Outcome, Policy, Problem};
 use placet_store::{PolicyVersion, planted};
 use serde_json::Map;
 
-use crate::{Gate, GateError, grants::GrantIndex, preview::contradiction};
+use crate::{
+    Gate, GateError,
+    grants::GrantIndex,
+    preview::{contradiction, says, says_more},
+};
 
 /// One policy: compiled, or the reason why it cannot be.
 #[derive(Debug)]
@@ -55,6 +59,7 @@ impl Version {
             effect: Effect::Hold,
             rule: "hold-everything".to_owned(),
             rules: BTreeSet::new(),
+            reads_only: false,
             reasons: vec![format!("the policy cannot be used, so everything waits for two people: {why}")],
             risk: call.claims.risk.unwrap_or(Risk::High).max(Risk::High),
             needs: Needs {
@@ -74,15 +79,29 @@ impl Version {
 
 /// What policy says, and never less than a person where the call contradicts it: tools that are let through as readers may
 /// be handed a command, a statement or a body to send. Only ever stricter.
-pub(crate) fn doubted(outcome: Outcome, call: &Call<'_>) -> Outcome {
-    if outcome.effect != Effect::Allow || planted("readers-may-write") {
+pub(crate) fn doubted(mut outcome: Outcome, call: &Call<'_>) -> Outcome {
+    if planted("readers-may-write") {
         return outcome;
     }
     let none = Map::new();
+    if outcome.effect != Effect::Allow {
+        // Policy has seen the contradiction itself. The sentence says what the call does.
+        if let Some(tool) = call.tool.filter(|_| outcome.rule == CONTRADICTION) {
+            outcome
+                .reasons
+                .insert(1, format!("the call says: {}", says(tool, call.arguments.unwrap_or(&none))));
+        }
+        return outcome;
+    }
     let own = call.tool.into_iter().map(|tool| (tool, call.arguments));
     let steps = call.steps.iter().map(|step| (step.action.as_str(), step.arguments.as_ref()));
-    let found =
-        own.chain(steps).find_map(|(tool, arguments)| contradiction(tool, arguments.unwrap_or(&none)));
+    let found = own.chain(steps).find_map(|(tool, arguments)| {
+        let arguments = arguments.unwrap_or(&none);
+        contradiction(tool, arguments).or_else(|| {
+            let more = says_more(tool, arguments).filter(|_| outcome.reads_only)?;
+            Some(format!("rule `{}` says that it only reads, but the call says: {more}", outcome.rule))
+        })
+    });
     let Some(why) = found else { return outcome };
     let allowed = format!("rule `{}` would let it pass", outcome.rule);
     Outcome {
@@ -95,9 +114,6 @@ pub(crate) fn doubted(outcome: Outcome, call: &Call<'_>) -> Outcome {
         ..outcome
     }
 }
-
-/// The rule on record where a call contradicts what policy takes it for.
-const CONTRADICTION: &str = "contradiction";
 
 /// What the gate knows of policies.
 #[derive(Debug)]

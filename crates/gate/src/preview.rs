@@ -26,7 +26,7 @@ use placet_core::{
     Body, Confirmation, Content, DecisionWord, Input, InputType, Plan, PlanStep, Preview, Request, Segment,
     StepDecision, Warning, WarningCode, pointer, show,
 };
-pub(crate) use reader::contradiction;
+pub(crate) use reader::{contradiction, says, says_more};
 use serde_json::{Map, Value};
 use shown::Claim;
 use text::{clip, count, join, sentence};

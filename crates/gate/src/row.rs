@@ -1,6 +1,6 @@
 //! Requests as lines of a list: what a queue of thousands needs of each, without drawing everything that was written.
 
-use placet_core::{Actor, Directory, RecordView, Request, Role, Row, Time, show};
+use placet_core::{Actor, Directory, GrantUsed, RecordView, Request, Role, Row, Time, show};
 
 use crate::{Gate, preview, shape::shape_of};
 
@@ -42,6 +42,7 @@ fn row(request: &Request, same: Option<String>, directory: &Directory, now: Time
         expires_at,
         decided_at: decision.map(|decision| decision.at),
         decided_by: decision.map(|decision| decision.by.clone()).unwrap_or_default(),
+        grant: request.granted().map(|used| GrantUsed { by: used.by.as_deref().map(show), ..used }),
         decision: decision.map(|decision| decision.word),
         lineage: preview::lineage(request),
         source: request.door().map(show),

@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use placet_core::{Actor, Effect, Request, Role, Time};
+use placet_core::{Actor, Directory, Effect, Request, Role, Time};
 use placet_policy::{Comparison, Recorded, Report};
 
 use crate::{
     Gate, GateError,
-    judge::call_of,
+    judge::{call_of, place},
     policies::{Version, off_thread},
 };
 
@@ -51,9 +51,10 @@ pub(crate) type ShadowSlot = Mutex<Option<Shadowing>>;
 const PAGE: u32 = 500;
 
 /// What is on record about a request, compared with what a candidate says of it. Erased ones cannot be judged.
-fn compare(comparison: &mut Comparison, version: &Version, request: &Request) {
+fn compare(comparison: &mut Comparison, version: &Version, directory: &Directory, request: &Request) {
     let Some(content) = &request.content else { return };
-    let call = call_of(request, content, &content.body, request.created_at);
+    let place = place(&request.source, &request.agent, &content.context, directory);
+    let call = call_of(request, content, &content.body, request.created_at).at(place);
     let outcome = version.evaluate(&call);
     let decided = request.decision.as_ref().filter(|decision| !decision.by.is_empty());
     // What was let through by a standing yes or by trust, policy would have held.
@@ -93,11 +94,11 @@ impl Gate {
             let page = self.store.history(after, PAGE).await?;
             let Some(last) = page.last().map(|request| request.seq) else { break };
             after = last;
-            let version = version.clone();
+            let (version, directory) = (version.clone(), self.store.directory());
             let judged = off_thread(move || {
                 let mut part = Comparison::new();
                 for request in page.iter().filter(|request| request.seq <= of) {
-                    compare(&mut part, &version, request);
+                    compare(&mut part, &version, &directory, request);
                 }
                 (part, page.len() as u64)
             });
@@ -147,7 +148,7 @@ impl Gate {
     pub(crate) fn look_at(&self, request: &Request) {
         let mut slot = self.shadow.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Shadowing { version, comparison, .. }) = slot.as_mut() {
-            compare(comparison, version, request);
+            compare(comparison, version, &self.store.directory(), request);
         }
     }
 }

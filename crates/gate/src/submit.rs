@@ -4,15 +4,15 @@ use std::{sync::Arc, time::Duration};
 
 use data_encoding::HEXLOWER;
 use placet_core::{
-    Actor, Body, Cancel, Command, Content, Create, DecisionWord, Digest, Refusal, Request, RequestId, Risk,
-    Role, Spec, Submit, Time, WeakKey,
+    Actor, Body, Cancel, Command, Content, Create, DecisionWord, Digest, HOOK_PROGRAM, Refusal, Request,
+    RequestId, Risk, Role, Spec, Submit, Time, WeakKey,
 };
 use placet_ledger::Parts;
 use placet_store::{Idempotency, NewEvent, PROXIED};
 
 use crate::{
     Gate, GateError,
-    judge::{call_of_spec, time_to_decide, verdict},
+    judge::{call_of_spec, place, time_to_decide, verdict},
     schema::check_schema,
 };
 
@@ -42,13 +42,14 @@ impl Gate {
     /// Asks, or finds an open request again: one of this agent under the same weak key that asks for the same.
     pub async fn submit_or_find(
         &self,
+        source: &str,
         actor: &Actor,
         create: Create,
         idempotency: Option<Idempotency>,
         weak: Option<WeakKey>,
     ) -> Result<Submitted, GateError> {
         let keys = Keys { idempotency, weak };
-        Ok(self.submit_with("rest", actor, create, None, keys).await?.0)
+        Ok(self.submit_with(source, actor, create, None, keys).await?.0)
     }
 
     /// Asks through a door of another name.
@@ -145,7 +146,9 @@ impl Gate {
     /// The command of a new request, with the word of the policy in force.
     async fn judged(&self, actor: &Actor, spec: Spec, whole: &Whole<'_>) -> Result<Submit, GateError> {
         let version = self.in_force().await?;
-        let call = call_of_spec(&spec, &actor.name, whole.source, whole.created_at);
+        let directory = self.store.directory();
+        let place = place(whole.source, &actor.name, &spec.context, &directory);
+        let call = call_of_spec(&spec, &actor.name, whole.source, whole.created_at).at(place);
         let outcome = version.evaluate(&call);
         let grants = self.covering(&call, &outcome, &version)?;
         let trust = self.trust_offer(&call, &outcome, &version)?;
@@ -169,6 +172,11 @@ impl Gate {
             claim_window: outcome.claim_window.unwrap_or_else(|| self.claim_window(whole.source)),
             report_window: self.settings.report_window,
             pending_cap: outcome.pending_cap.map_or(cap, |policy| policy.min(cap)),
+            roots: if whole.source == HOOK_PROGRAM {
+                directory.roots(&actor.name).to_vec()
+            } else {
+                Vec::new()
+            },
             weak: whole.weak,
         })
     }

@@ -1,6 +1,6 @@
 //! The only way to a yes: an approved and claimed request that is about exactly this call.
 
-use placet_core::{Digest, Record};
+use placet_core::{Digest, GrantUsed, Record};
 use placet_ledger::{Granted, Wanted, check_permit};
 use serde_json::{Map, Value};
 
@@ -14,6 +14,7 @@ pub struct Approved {
     arguments: Map<String, Value>,
     edited: bool,
     by: Vec<String>,
+    grant: Option<GrantUsed>,
 }
 
 impl Approved {
@@ -30,8 +31,10 @@ impl Approved {
         let granted = Granted { permit: permit.unwrap_or_default(), arguments: claimed, digest };
         let edited = check_permit(record, Some(&wanted), &granted)
             .map_err(|unfit| format!("{} cannot be run: {unfit}", record.id))?;
-        let by = record.decision.as_ref().map(|decision| decision.by.clone()).unwrap_or_default();
-        Ok(Self { arguments: claimed.clone(), edited, by })
+        let decision = record.decision.as_ref();
+        let by = decision.map(|decision| decision.by.clone()).unwrap_or_default();
+        let grant = decision.and_then(|decision| decision.grant.clone());
+        Ok(Self { arguments: claimed.clone(), edited, by, grant })
     }
 
     /// What to run it with.
@@ -47,6 +50,9 @@ impl Approved {
     /// One line for the agent's own display.
     pub fn reason(&self) -> String {
         let how = if self.edited { "approved with changes" } else { "approved" };
+        if let Some(grant) = &self.grant {
+            return format!("Placet: {how} by {}", grant.whose());
+        }
         if self.by.is_empty() {
             return format!("Placet: {how} by policy");
         }

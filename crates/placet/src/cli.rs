@@ -127,6 +127,9 @@ pub(crate) enum Command {
     /// List people, and set their roles and teams
     #[command(subcommand)]
     Person(PersonCommand),
+    /// List agents, and open folders to them
+    #[command(subcommand)]
+    Agent(AgentCommand),
     /// List and take back standing approvals
     #[command(subcommand)]
     Grant(GrantCommand),
@@ -320,6 +323,66 @@ administrators hand out links.")]
         #[arg(value_name = "NAME")]
         name: String,
     },
+}
+
+/// Agents.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AgentCommand {
+    /// List agents with their owners and folders
+    List,
+    /// Open folders to an agent, so that rules with `under = "@workspace"` can let its calls pass there
+    Roots(AgentRootsArgs),
+}
+
+/// The folders of an agent.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Whatever happens in these folders is what policy calls `@workspace`. Only an admin's key or the owner of the data can open
+one, never an agent's key. Home folders and parts of the system are refused: name projects.
+
+Examples:
+  placet agent roots claude                           which folders are open
+  placet agent roots claude ~/src/app                 this one, and no other
+  placet agent roots claude --add ~/src/lib           this one as well
+  placet agent roots claude --clear                   none any more
+  placet agent roots claude . --data /var/lib/placet  as the owner of the data folder")]
+pub(crate) struct AgentRootsArgs {
+    /// Which agent
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// Folders; links are followed
+    #[arg(value_name = "DIR")]
+    pub(crate) folders: Vec<PathBuf>,
+    /// Keep those that are open
+    #[arg(long, requires = "folders")]
+    pub(crate) add: bool,
+    /// Close all of them
+    #[arg(long, conflicts_with = "folders")]
+    pub(crate) clear: bool,
+    #[command(flatten)]
+    pub(crate) place: Place,
+}
+
+impl AgentRootsArgs {
+    /// The folders as they are on this machine.
+    pub(crate) fn folders(&self) -> anyhow::Result<Vec<String>> {
+        let whole = |folder: &PathBuf| {
+            let whole = std::fs::canonicalize(folder)
+                .map_err(|error| crate::exit::usage(format!("{}: {error}", folder.display())))?;
+            if !whole.is_dir() {
+                return Err(crate::exit::usage(format!("{} is not a folder", folder.display())));
+            }
+            if std::env::var_os("HOME").is_some_and(|home| std::path::Path::new(&home) == whole) {
+                return Err(crate::exit::usage(format!(
+                    "{} is your home folder: name one project",
+                    folder.display()
+                )));
+            }
+            let whole = whole.into_os_string().into_string();
+            whole.map_err(|_| crate::exit::usage(format!("{} is not UTF-8", folder.display())))
+        };
+        self.folders.iter().map(whole).collect()
+    }
 }
 
 /// Somebody, and the database that knows them.

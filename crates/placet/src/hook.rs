@@ -19,9 +19,11 @@ use crate::{
 };
 
 mod ask;
+mod git;
 mod gone;
 pub(crate) mod install;
 mod memory;
+pub(crate) mod place;
 mod withdraw;
 
 use ask::{Asker, Patience};
@@ -49,7 +51,7 @@ pub(crate) async fn run(command: HookCommand, global: &Global) -> anyhow::Result
         HookCommand::Cursor(args) => (Agent::Cursor, args),
         HookCommand::Copilot(args) => (Agent::Copilot, args),
         HookCommand::OpenCode(args) => (Agent::OpenCode, args),
-        HookCommand::Install(args) => return install::run(&args, global),
+        HookCommand::Install(args) => return install::run(&args, global).await,
     };
     let mode = Mode::from(args.mode);
     block_on_panic(agent, args.event.clone(), mode);
@@ -123,7 +125,7 @@ impl Hook {
             Err(fault) => return block(&fault.to_string()),
         };
         match incoming {
-            Incoming::Asks(call) => self.asks(&call).await,
+            Incoming::Asks(call) => self.asks(&place::placed(&call)).await,
             Incoming::Ran(ran) => self.ran(&ran).await,
             Incoming::Stopped { session } => self.stopped(&session).await,
         }

@@ -20,7 +20,9 @@ mod socket;
 mod verbs;
 mod watch;
 
-use cli::{Cli, Colour, Command, Global, GrantCommand, KeyCommand, LedgerCommand, PersonCommand};
+use cli::{
+    AgentCommand, Cli, Colour, Command, Global, GrantCommand, KeyCommand, LedgerCommand, PersonCommand,
+};
 use verbs::Context;
 
 // A command is made on a runtime thread and freed on the writer's; a quarter of the time went into that otherwise.
@@ -73,6 +75,9 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             offline::person_link(args, &global).await
         }
         Command::Person(PersonCommand::Password(args)) => offline::person_password(args, json).await,
+        Command::Agent(AgentCommand::Roots(args)) if args.place.is_named() || !verbs::has_token() => {
+            offline::agent_roots(args, json).await
+        }
         Command::Ledger(LedgerCommand::Verify(mut args)) => {
             args.json = json;
             offline::ledger_verify(args).await
@@ -128,6 +133,8 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         }
         Command::Person(PersonCommand::Link(args)) => verbs::people::link(&context, &args.name).await?,
         Command::Person(PersonCommand::Remove { name }) => verbs::people::remove(&context, &name).await?,
+        Command::Agent(AgentCommand::List) => verbs::agents::list(&context).await?,
+        Command::Agent(AgentCommand::Roots(args)) => verbs::agents::roots(&context, &args).await?,
         Command::Grant(GrantCommand::List) => verbs::grants::list(&context).await?,
         Command::Grant(GrantCommand::Revoke { id }) => verbs::grants::revoke(&context, &id).await?,
         Command::Serve(_)

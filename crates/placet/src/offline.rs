@@ -18,13 +18,15 @@ use serde_json::{json, value::RawValue};
 use standing::Standing;
 
 use crate::{
-    cli::{BackupArgs, Global, KeyNewArgs, LedgerVerifyArgs, PersonPlaceArgs, Place, RestoreArgs},
+    cli::{
+        AgentRootsArgs, BackupArgs, Global, KeyNewArgs, LedgerVerifyArgs, PersonPlaceArgs, Place, RestoreArgs,
+    },
     config::Config,
     exit::usage,
     output::{self, json_line, safe},
     secret, serve,
-    socket::{self, Asked, KeyAnswer, KeyRequest, LinkRequest, PasswordRequest, Reply},
-    verbs::people::say_link,
+    socket::{self, Asked, KeyAnswer, KeyRequest, LinkRequest, PasswordRequest, Reply, RootsRequest},
+    verbs::{agents::say_roots, people::say_link},
 };
 
 /// Where the database is: as said, or where the server would look.
@@ -82,7 +84,7 @@ pub(crate) async fn key_new(args: KeyNewArgs) -> anyhow::Result<ExitCode> {
             ));
             Ok(ExitCode::SUCCESS)
         }
-        KeyAnswer::Link { .. } | KeyAnswer::Set => bail!("the running server answered something else"),
+        _ => bail!("the running server answered something else"),
     }
 }
 
@@ -102,7 +104,7 @@ pub(crate) async fn person_link(args: PersonPlaceArgs, global: &Global) -> anyho
             Ok(ExitCode::SUCCESS)
         }
         KeyAnswer::Refused(why) => Err(usage(why)),
-        KeyAnswer::Made { .. } | KeyAnswer::Set => bail!("the running server answered something else"),
+        _ => bail!("the running server answered something else"),
     }
 }
 
@@ -123,9 +125,33 @@ pub(crate) async fn person_password(args: PersonPlaceArgs, json: bool) -> anyhow
             Ok(ExitCode::SUCCESS)
         }
         KeyAnswer::Refused(why) => Err(usage(why)),
-        KeyAnswer::Made { .. } | KeyAnswer::Link { .. } => {
-            bail!("the running server answered something else")
+        _ => bail!("the running server answered something else"),
+    }
+}
+
+/// `placet agent roots`, as the owner of the data.
+pub(crate) async fn agent_roots(args: AgentRootsArgs, json: bool) -> anyhow::Result<ExitCode> {
+    let roots = args.folders()?;
+    let show = roots.is_empty() && !args.clear;
+    let request = Asked::Roots(RootsRequest { agent: args.name, roots, add: args.add || show });
+    match ask_or_open(args.place, request).await?.0 {
+        KeyAnswer::Roots { agent, roots } => {
+            say_roots(&agent, &roots, json)?;
+            Ok(ExitCode::SUCCESS)
         }
+        KeyAnswer::Refused(why) => Err(usage(why)),
+        _ => bail!("the running server answered something else"),
+    }
+}
+
+/// Opens a folder to the agent of this key, if a server runs on the data of this user. Says which agent it is.
+pub(crate) async fn open_folder(place: Place, key: &str, folder: String) -> anyhow::Result<Option<String>> {
+    let Location::Folder(data) = location(place)? else { return Ok(None) };
+    let request = Asked::Roots(RootsRequest { agent: key.to_owned(), roots: vec![folder], add: true });
+    match socket::ask(&data, &request).await? {
+        Reply::Answered(KeyAnswer::Roots { agent, .. }) => Ok(Some(agent)),
+        Reply::Answered(KeyAnswer::Refused(why)) => Err(usage(why)),
+        Reply::Answered(_) | Reply::NotAsked(_) => Ok(None),
     }
 }
 

@@ -235,6 +235,16 @@ async fn prepare(
             );
         }
     }
+    // Approvals of version 0.2 on commands said nothing of a folder.
+    if gate.store().lost().is_none() {
+        let ended = gate.end_outgrown().await?;
+        if ended > 0 {
+            tracing::warn!(
+                ended,
+                "standing approvals of version 0.2 on commands are over: they are listed in the dashboard"
+            );
+        }
+    }
     // Before the doors open: the first request is judged by it.
     if let Some(policy) = policy {
         policy::apply(gate, policy).await?;

@@ -28,6 +28,19 @@ pub(crate) enum Asked {
     Link(LinkRequest),
     /// A password to sign in with.
     Password(PasswordRequest),
+    /// Folders to open to an agent.
+    Roots(RootsRequest),
+}
+
+/// Folders to open to an agent.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct RootsRequest {
+    /// Which agent, by its name or by one of its keys.
+    pub(crate) agent: String,
+    /// All of them; these as well as those that are open, if they are to be added.
+    pub(crate) roots: Vec<String>,
+    /// Whether those that are open stay open.
+    pub(crate) add: bool,
 }
 
 /// A password to sign in with.
@@ -69,6 +82,8 @@ pub(crate) enum KeyAnswer {
     Link { url: String, expires_at: Time },
     /// The password is set.
     Set,
+    /// The folders that are open now.
+    Roots { agent: String, roots: Vec<String> },
     /// Why not.
     Refused(String),
 }
@@ -159,6 +174,15 @@ pub(crate) async fn make(gate: &Gate, url: &str, request: Asked) -> KeyAnswer {
         Asked::Password(PasswordRequest { person, password }) => {
             return match gate.reset_password(&Actor::system(), &person, &password).await {
                 Ok(()) => KeyAnswer::Set,
+                Err(error) => KeyAnswer::Refused(error.to_string()),
+            };
+        }
+        Asked::Roots(RootsRequest { agent, roots, add }) => {
+            let by_key =
+                gate.authenticate(&agent).await.ok().flatten().filter(|actor| actor.role == Role::Agent);
+            let agent = by_key.map_or(agent, |actor| actor.name);
+            return match gate.put_roots(&Actor::system(), &agent, roots, add).await {
+                Ok(view) => KeyAnswer::Roots { agent: view.name, roots: view.roots },
                 Err(error) => KeyAnswer::Refused(error.to_string()),
             };
         }

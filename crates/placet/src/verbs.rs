@@ -16,6 +16,7 @@ use crate::{
     output::{self, Line, Tone, paint, width},
 };
 
+pub(crate) mod agents;
 pub(crate) mod answer;
 pub(crate) mod decide;
 pub(crate) mod edit;

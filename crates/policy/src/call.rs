@@ -3,6 +3,8 @@
 use placet_core::{Body, Kind, Risk, Step, Time};
 use serde_json::{Map, Value};
 
+use crate::Place;
+
 /// One request, as policy sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
@@ -22,6 +24,8 @@ pub struct Call<'a> {
     pub time: Time,
     /// What the agent says about it: may make the outcome stricter, never looser.
     pub claims: Claims<'a>,
+    /// Where it happens, if the hook program found out and a person opened folders to the agent.
+    pub place: Option<Place<'a>>,
 }
 
 /// What an agent claims beyond tool and arguments. Nothing here is proven.
@@ -55,7 +59,14 @@ impl<'a> Call<'a> {
             source,
             time,
             claims,
+            place: None,
         }
+    }
+
+    /// The same call, with where it happens.
+    #[must_use]
+    pub fn at(self, place: Option<Place<'a>>) -> Self {
+        Self { place, ..self }
     }
 }
 

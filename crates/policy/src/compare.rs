@@ -262,6 +262,7 @@ mod tests {
             effect,
             rule: rule.to_owned(),
             rules: std::collections::BTreeSet::new(),
+            reads_only: false,
             reasons: Vec::new(),
             risk: Risk::Low,
             needs: Needs::default(),

@@ -2,17 +2,18 @@
 
 use std::{collections::BTreeSet, sync::LazyLock, time::Duration};
 
-use placet_core::{DecisionWord, Effect, Escalation, Kind, Needs, Risk};
+use placet_core::{DecisionWord, Effect, Escalation, Kind, Needs, Risk, show};
 use serde_json::{Map, Value};
 
 use crate::{
-    Call, DEFAULT_RULE, Outcome,
+    CONTRADICTION, Call, DEFAULT_RULE, Outcome,
+    acts::{beyond_reading, open_text},
     call::{server_of, tool_shaped},
     glob::Name,
     index::{Index, Names},
     needs,
     outcome::{both_decisions, both_trust, least},
-    rule::{Rule, Subject, Why},
+    rule::{By, Rule, Subject, Why, Word},
     work::Work,
 };
 
@@ -52,6 +53,8 @@ pub(crate) struct Rules {
     /// The tools and servers that rules which restrict speak of.
     guarded: Guarded,
     guarded_servers: Guarded,
+    /// Whether any allow rule says that it only reads.
+    reads_only: bool,
     /// Whether any rule lets trust be earned.
     pub(crate) offers_trust: bool,
 }
@@ -103,6 +106,7 @@ impl Rules {
             allow: Index::default(),
             guarded: Guarded::default(),
             guarded_servers: Guarded::default(),
+            reads_only: list.iter().any(|rule| rule.reads_only),
             offers_trust: list.iter().any(|rule| rule.trust.is_some()),
         };
         for (number, rule) in (0_u32..).zip(&list) {
@@ -129,7 +133,7 @@ impl Rules {
     }
 
     pub(crate) fn evaluate(&self, call: &Call<'_>) -> Outcome {
-        let work = Work::new();
+        let work = Work::at(call.place.filter(|_| call.kind == Kind::Action));
         let mut outcome = self.one(&subject(call), &work);
         for step in call.steps {
             let step = self.one(&step_subject(call, step), &work);
@@ -150,7 +154,7 @@ impl Rules {
             let without = if held.is_empty() {
                 self.allowed_or_default(subject, work)
             } else {
-                self.build(Effect::Hold, held.clone())
+                self.contradicted(self.build(Effect::Hold, held.clone()), subject, work)
             };
             let with = if !claimed.is_empty() {
                 Some(self.build(Effect::Deny, claimed))
@@ -213,14 +217,85 @@ impl Rules {
         }
         let (allowed, _) = self.applying(Effect::Allow, subject, work);
         if allowed.is_empty() {
-            return self.default_outcome(format!("no rule allows `{tool}`"));
+            let why = self.elsewhere(subject, work).unwrap_or_else(|| format!("no rule allows `{tool}`"));
+            return self.default_outcome(why);
         }
         if let Some(other) = self.look_alike(tool, subject.server, &allowed) {
             return self.default_outcome(format!(
                 "`{tool}` differs only by upper and lower case from what rule `{other}` restricts"
             ));
         }
+        if let Some(why) = self.contradiction(subject, &allowed) {
+            let mut outcome = self.build(Effect::Allow, allowed);
+            outcome.reasons.insert(0, why);
+            return Outcome {
+                effect: Effect::Hold,
+                rule: CONTRADICTION.to_owned(),
+                risk: outcome.risk.max(Risk::High),
+                expires_in: self.defaults.expires_in,
+                reads_only: false,
+                ..outcome
+            };
+        }
+        if let Some(why) = self.unclear(subject, &allowed) {
+            return self.default_outcome(why);
+        }
         self.build(Effect::Allow, allowed)
+    }
+
+    /// Why nobody can say that the call only reads, although every rule that would let it pass says so.
+    fn unclear(&self, subject: &Subject<'_>, allowed: &Applying<'_>) -> Option<String> {
+        let mut rules = allowed.iter().filter_map(|(number, _)| self.rule(*number)).peekable();
+        let first = rules.peek()?.name.clone();
+        if !rules.all(|rule| rule.reads_only) {
+            return None;
+        }
+        // The agent chose this name: drawn so that it hides nothing, and cut.
+        let argument: String = show(&open_text(subject.tool?, subject.arguments)?).chars().take(60).collect();
+        Some(format!(
+            "rule `{first}` is for calls that only read, and the text in `{argument}` may be anything"
+        ))
+    }
+
+    /// What the call does although every rule that would let it pass says that it only reads.
+    fn contradiction(&self, subject: &Subject<'_>, allowed: &Applying<'_>) -> Option<String> {
+        let rules = || allowed.iter().filter_map(|(number, _)| self.rule(*number));
+        let first = rules().next()?;
+        if !rules().all(|rule| rule.reads_only) {
+            return None;
+        }
+        let does = beyond_reading(subject.tool?, subject.arguments)?;
+        Some(format!("rule `{}` says that it only reads, but the call {does}", first.name))
+    }
+
+    /// The same of a call that waits anyway, for the record.
+    fn contradicted<'a>(&'a self, mut held: Outcome, subject: &Subject<'a>, work: &Work<'a>) -> Outcome {
+        if !self.reads_only || !subject.tool.is_some_and(tool_shaped) {
+            return held;
+        }
+        let (allowed, _) = self.applying(Effect::Allow, subject, work);
+        if let Some(why) = self.contradiction(subject, &allowed) {
+            held.reasons.push(why);
+            held.risk = held.risk.max(Risk::High);
+        }
+        held
+    }
+
+    /// Why a rule does not allow what it would allow in the agent's workspace.
+    fn elsewhere<'a>(&'a self, subject: &Subject<'a>, work: &Work<'a>) -> Option<String> {
+        let candidates = self.allow.candidates(subject.tool, subject.server, subject.agent);
+        let rules = candidates.filter_map(|number| self.rule(number)).filter(|rule| rule.inside);
+        rules.into_iter().find_map(|rule| {
+            let but = match rule.says(subject, work) {
+                Word::No(By::Under) => "this happens elsewhere",
+                Word::Error(By::Under, _) => "this is not known to happen there",
+                _ => return None,
+            };
+            Some(format!(
+                "rule `{}` allows it only in the folders that are open to the agent, and {but}",
+                rule.name
+            ))
+        })
     }
 
     /// A rule that would restrict the call if upper and lower case were one. A name that the author of an allow rule
@@ -259,6 +334,7 @@ impl Rules {
             effect,
             rule: String::new(),
             rules: BTreeSet::new(),
+            reads_only: false,
             reasons: Vec::new(),
             risk: Risk::Low,
             needs: self.defaults.needs.clone(),
@@ -286,6 +362,7 @@ impl Rules {
         let shortest =
             |of: fn(&Rule) -> Option<Duration>| rules.iter().map(|rule| of(rule)).fold(None, least);
         outcome.claim_window = shortest(|rule| rule.claim_within).or(self.defaults.claim_within);
+        outcome.reads_only = effect == Effect::Allow && rules.iter().all(|rule| rule.reads_only);
         if effect != Effect::Hold {
             return outcome;
         }

@@ -64,7 +64,7 @@ pub struct StepSaid {
 
 pub(crate) fn explain(hash: &str, rules: &Rules, call: &Call<'_>) -> Explanation {
     let whole = subject(call);
-    let work = Work::new();
+    let work = Work::at(call.place.filter(|_| call.kind == Kind::Action));
     let steps = call
         .steps
         .iter()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use placet_core::Kind;
+use placet_core::{Kind, folder};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -29,6 +29,12 @@ pub enum GrantScope {
         tool: String,
         /// All of its arguments.
         arguments: Map<String, Value>,
+        /// Arguments that are not compared.
+        #[serde(default)]
+        cosmetic: Vec<String>,
+        /// In which folder; in any when absent.
+        #[serde(default)]
+        place: Option<Folder>,
     },
     /// Calls of the tool whose arguments match; arguments that are not named may be anything.
     Pattern {
@@ -45,6 +51,14 @@ pub enum GrantScope {
         session: String,
     },
 }
+
+/// The folder that an exact scope is bound to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Folder(
+    /// What the context of a call must say; nothing when absent.
+    pub Option<Value>,
+);
 
 /// A scope made ready for many calls.
 #[derive(Debug)]
@@ -101,7 +115,12 @@ impl CompiledScope {
             return false;
         }
         match (&self.scope, &self.rule) {
-            (GrantScope::Exact { arguments: wanted, .. }, _) => same(wanted, arguments),
+            (GrantScope::Exact { arguments: wanted, cosmetic, place, .. }, _) => {
+                let here = place
+                    .as_ref()
+                    .is_none_or(|Folder(wanted)| folder(call.claims.context) == wanted.as_ref());
+                here && same(&acting(wanted, cosmetic), &acting(arguments, cosmetic))
+            }
             (GrantScope::Session { session, .. }, _) => {
                 call.claims.session == session && !carries_command(tool, arguments)
             }
@@ -122,12 +141,8 @@ pub fn grant_matches(scope: &GrantScope, call: &Call<'_>) -> bool {
 /// The scope in words, for the person who is about to grant it.
 pub fn describe(scope: &GrantScope) -> String {
     match scope {
-        GrantScope::Exact { tool, arguments } => {
-            format!(
-                "exactly this call of `{}`, with these arguments and no others: {}",
-                escaped(tool),
-                json(&Value::Object(arguments.clone()))
-            )
+        GrantScope::Exact { tool, arguments, cosmetic, place } => {
+            exact(tool, arguments, cosmetic, place.as_ref())
         }
         GrantScope::Pattern { tool, arguments } => {
             let parts: Vec<String> = arguments
@@ -148,6 +163,37 @@ pub fn describe(scope: &GrantScope) -> String {
             )
         }
     }
+}
+
+/// What is compared. A list or table is never cosmetic: nobody reads it to its end.
+fn acting(arguments: &Map<String, Value>, cosmetic: &[String]) -> Map<String, Value> {
+    let acts =
+        |(name, value): &(&String, &Value)| !cosmetic.contains(name) || value.is_object() || value.is_array();
+    arguments.iter().filter(acts).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+fn exact(tool: &str, arguments: &Map<String, Value>, cosmetic: &[String], place: Option<&Folder>) -> String {
+    let place = match place {
+        None => ", in whatever folder".to_owned(),
+        Some(Folder(Some(Value::String(folder)))) => {
+            format!(" in the folder `{}`", clipped(&escaped(folder)))
+        }
+        Some(Folder(Some(other))) => format!(" in the folder {}", json(other)),
+        Some(Folder(None)) if carries_command(tool, arguments) => ", where no folder is named".to_owned(),
+        Some(Folder(None)) => String::new(),
+    };
+    let shown = Value::Object(acting(arguments, cosmetic));
+    let cosmetic: Vec<String> = cosmetic.iter().map(|name| format!("`{}`", escaped(name))).collect();
+    let whatever = if cosmetic.is_empty() {
+        String::new()
+    } else {
+        format!("; whatever is said in {}", cosmetic.join(", "))
+    };
+    format!(
+        "exactly this call of `{}`{place}, with these arguments and no others: {}{whatever}",
+        escaped(tool),
+        json(&shown)
+    )
 }
 
 fn same(left: &Map<String, Value>, right: &Map<String, Value>) -> bool {
@@ -191,12 +237,15 @@ fn compile(tool: &str, arguments: &BTreeMap<String, Value>) -> Result<Rule, Poli
 }
 
 fn json(value: &Value) -> String {
-    let text = escaped(&value.to_string());
+    clipped(&escaped(&value.to_string()))
+}
+
+fn clipped(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((at, _)) => {
             format!("{}… ({} characters in all)", text.get(..at).unwrap_or_default(), text.chars().count())
         }
-        None => text,
+        None => text.to_owned(),
     }
 }
 
@@ -251,6 +300,7 @@ mod tests {
             source: "rest",
             time: Time::default(),
             claims: Claims { session, context: &context, risk: None, on_behalf_of: None, group: None },
+            place: None,
         })
     }
 
@@ -263,6 +313,55 @@ mod tests {
         assert!(!covered(&scope, "pay", &json!({"amount": 5, "to": "x", "cc": "y"}), "s"));
         assert!(!covered(&scope, "pay", &json!({"amount": 5}), "s"));
         assert!(!covered(&scope, "pay", &json!({"amount": "5", "to": "x"}), "s"));
+    }
+
+    #[test]
+    fn an_exact_grant_is_bound_to_its_folder_and_looks_past_cosmetic_arguments() {
+        let scope = |place: Value| {
+            let text = json!({"scope": "exact", "tool": "Bash", "arguments": {"command": "npm test", "description": "a"},
+                "cosmetic": ["description", "timeout"]});
+            let mut scope: GrantScope = serde_json::from_value(text).unwrap();
+            if let GrantScope::Exact { place: bound, .. } = &mut scope {
+                *bound = Some(Folder(Some(place).filter(|place| !place.is_null())));
+            }
+            scope
+        };
+        let covers = |scope: &GrantScope, arguments: Value, context: Value| {
+            let context = context.as_object().unwrap().clone();
+            with_call("Bash", &arguments, "s", |call| {
+                let claims = Claims { context: &context, ..call.claims };
+                grant_matches(scope, &Call { claims, ..*call })
+            })
+        };
+        let here = json!({"cwd": "/srv/app"});
+        let bound = scope(json!("/srv/app"));
+        assert!(covers(
+            &bound,
+            json!({"command": "npm test", "description": "b", "timeout": 5}),
+            here.clone()
+        ));
+        assert!(covers(&bound, json!({"command": "npm test"}), here.clone()));
+        for (arguments, context) in [
+            (json!({"command": "npm test", "run_in_background": true}), here.clone()),
+            (json!({"command": "npm test "}), here.clone()),
+            (json!({"command": "npm test", "description": {"command": "rm"}}), here.clone()),
+            (json!({"command": "npm test"}), json!({"cwd": "/srv/other"})),
+            (json!({"command": "npm test"}), json!({"cwd": "/srv/app/"})),
+            (json!({"command": "npm test"}), json!({"cwd": ["/srv/app"]})),
+            (json!({"command": "npm test"}), json!({"cwd": null})),
+            (json!({"command": "npm test"}), json!({})),
+        ] {
+            assert!(!covers(&bound, arguments.clone(), context.clone()), "{arguments} {context}");
+        }
+        let nowhere = scope(Value::Null);
+        assert!(covers(&nowhere, json!({"command": "npm test"}), json!({})));
+        assert!(!covers(&nowhere, json!({"command": "npm test"}), here));
+        let said = describe(&bound);
+        assert!(said.contains("`Bash` in the folder `/srv/app`, with"), "{said}");
+        assert!(said.contains("no others: {\"command\":\"npm test\"}; whatever"), "{said}");
+        assert!(said.ends_with("; whatever is said in `description`, `timeout`"), "{said}");
+        assert!(describe(&nowhere).contains("where no folder is named"));
+        assert!(describe(&scope(json!("/srv/\u{202e}app"))).contains("\\u{202e}"));
     }
 
     #[test]

@@ -13,12 +13,22 @@ pub(crate) const TOP: &[Key] = &[
         "The rules of these presets come along, their names prefixed with `NAME/`. Only rules and what they use: a preset's `[defaults]` do not.",
     ),
     ("defaults", "table", "What holds where no rule says otherwise."),
+    (
+        "paths",
+        "lists by name",
+        "Files by name, for `touches` and `above` in rules: `.env` anywhere, `~/.ssh` in a home folder, `/etc/shadow` there alone; `*` and `?` inside a segment.",
+    ),
     ("needs", "tables by name", "Whose yes is needed, under a name that rules can use."),
     ("escalation", "tables by name", "Who is asked when nobody decided in time."),
     (
         "rule",
         "list of tables",
         "The rules. Their order does not matter for the effect: deny beats hold beats allow.",
+    ),
+    (
+        "cosmetic",
+        "list of tables",
+        "Arguments that change nothing but what is shown. Standing approvals and trust do not compare them. Those of presets come along.",
     ),
 ];
 
@@ -79,6 +89,16 @@ pub(crate) const RULE_MATCH: &[Key] = &[
         "The tool's name, exactly or by glob: `*` any run of characters, `?` one. Case counts.",
     ),
     (
+        "tool_begins",
+        "word or list",
+        "The first word of the tool's own name, without its server: `get` of `get_user`, `getUser`, `x/GET-user`. Whole words, in any case.",
+    ),
+    (
+        "tool_has",
+        "word or list",
+        "Among the words of the tool's own name, in any case, also torn apart (`deLete`, `de_lete`). `*` at the beginning looks inside words.",
+    ),
+    (
         "server",
         "glob or list",
         "The server part of the tool's name: `mcp__SERVER__TOOL`, or what stands before the first `/` or `:`.",
@@ -95,7 +115,27 @@ pub(crate) const RULE_MATCH: &[Key] = &[
     (
         "args",
         "table of path = matcher",
-        "The arguments; all must match. A path is dotted (`to.iban`, `files[0]`, `files[*].path`) or a JSON pointer (`/to/iban`).",
+        "The arguments; all must match. A path is dotted (`to.iban`, `files[0]`, `files[*].path`) or a JSON pointer (`/to/iban`). `**` is every value at any depth, `**.*amount*|total` every value under such keys.",
+    ),
+    (
+        "only",
+        "list",
+        "allow: the only arguments that the call may have. One more, and the rule does not apply.",
+    ),
+    (
+        "under",
+        "`\"@workspace\"`",
+        "allow: the call happens in the folders that a person opened to the agent: the folder it runs in, every file it names, and git's repository, as the hook program resolved them. Over every other door it never applies.",
+    ),
+    (
+        "touches",
+        "name of `[paths]`, or list",
+        "hold, deny: an argument that names files, or any word of a command, names a file of the list, something in a folder of it, or a link to one.",
+    ),
+    (
+        "above",
+        "name of `[paths]`, or list",
+        "hold, deny: the same for folders that have a file of the list below them, such as a home folder.",
     ),
     ("when", "text", "A condition in CEL, for what matchers cannot say."),
 ];
@@ -110,6 +150,11 @@ pub(crate) const RULE_EFFECT: &[Key] = &[
         "`low`, `medium`, `high` or `critical`. Default: `low` in allow rules, `[defaults] risk` in others.",
     ),
     ("reason", "text", "Why, for people; at most 500 characters."),
+    (
+        "reads_only",
+        "boolean",
+        "allow: what the rule lets pass only reads. A call that it matches waits if its arguments hold a command, SQL that changes something, a method or a body.",
+    ),
     ("needs", "name or table", "hold: whose yes is needed."),
     ("expires_in", "duration", "hold: time for deciding."),
     (
@@ -136,6 +181,17 @@ pub(crate) const RULE_EFFECT: &[Key] = &[
     ),
 ];
 
+/// In `[[cosmetic]]`.
+pub(crate) const COSMETIC: &[Key] = &[
+    ("tool", "name or list", "The tools, each by its whole name. Required."),
+    ("agent", "glob or list", "The authenticated agents whose calls are meant. Default: all."),
+    (
+        "arguments",
+        "name or list",
+        "Arguments at the top that do not act, such as `description`. Names that hold a command, a path, a target or text to write are refused, and so is what a rule for the tool looks at. A list or table as a value is compared all the same. Required.",
+    ),
+];
+
 /// What a matcher may ask of a value.
 pub(crate) const MATCHERS: &[Key] = &[
     ("equals", "any value", "The same value; `1` and `1.0` are the same."),
@@ -148,7 +204,7 @@ pub(crate) const MATCHERS: &[Key] = &[
     (
         "under",
         "absolute path or list",
-        "A path in this folder, compared by segments. Relative paths, `..`, `~`, `$`, percent escapes, backslashes and look-alikes are an error.",
+        "A path in this folder, compared by segments. Relative paths, `..`, `~`, `$`, percent escapes, backslashes and look-alikes are an error. `@workspace` stands for the folders that a person opened to the agent: there the path counts that the hook program resolved, and over every other door it never matches.",
     ),
     (
         "host_in",
@@ -161,12 +217,39 @@ pub(crate) const MATCHERS: &[Key] = &[
         "Runs in time linear in the text. In allow rules anchored with `^` and `$`.",
     ),
     ("shell", "table", "A command line, taken apart into its commands; see the guide to shell patterns."),
+    ("max_length", "1 to 100000", "A text of so many bytes at most; of a list of words, all together."),
     (
         "exists",
         "boolean",
         "Whether the path is there at all; the only matcher for which missing is no error.",
     ),
     ("not", "matcher", "The opposite. An error stays an error."),
+];
+
+/// In an entry of `shell = { allow = […] }`.
+pub(crate) const SHELL_ALLOW: &[Key] = &[
+    ("exact", "list of words", "The whole command, word for word. Stands alone."),
+    ("program", "word or list", "The program, without a path."),
+    ("subcommand", "text or list", "The words right after it, such as `remote get-url`."),
+    ("flags", "list", "Flags that stand alone. `-#` is a number, such as `-20`."),
+    ("values", "list", "Flags that take the next word, or `--name=value`."),
+    ("attached", "boolean", "The program also takes `-n5` for `-n 5`. Default `false`."),
+    ("optional", "list", "Flags that may have a value attached, such as `--color=always`."),
+    (
+        "operands",
+        "`\"any\"`, `\"none\"` or `{ under = […] }`",
+        "What may stand beside the flags. Default `\"none\"`.",
+    ),
+    ("max_operands", "number", "How many of them at most."),
+];
+
+/// In an entry of `shell = { mention = […] }`.
+pub(crate) const SHELL_MENTION: &[Key] = &[
+    ("program", "glob or list", "The program, at any path and behind any wrapper."),
+    ("flags", "list", "Every one of them must be there; `-f|--force` are spellings of one."),
+    ("args", "list of globs", "Every one of them must match a word."),
+    ("feeds", "list of globs", "Programs that its output reaches by a pipe or a substitution."),
+    ("words", "list of paths", "Paths of which one is named anywhere in the command."),
 ];
 
 /// The closest known key to one that is not, for the fix.

@@ -15,12 +15,15 @@
     )
 )]
 
+mod acts;
 mod call;
 mod compare;
 mod condition;
+mod cosmetic;
 mod durations;
 mod evaluate;
 mod explain;
+mod files;
 mod glob;
 mod grant;
 mod import;
@@ -32,6 +35,7 @@ mod outcome;
 mod path;
 mod pattern;
 mod people;
+mod place;
 mod policy;
 mod presets;
 mod problem;
@@ -39,17 +43,21 @@ mod read;
 mod reference;
 mod rule;
 pub mod shell;
+pub mod sql;
 mod trust;
+mod words;
 mod work;
 
+pub use acts::{beyond_reading, open_text};
 pub use call::{Call, Claims};
 pub use compare::{Change, Comparison, Example, Recorded, Report};
 pub use explain::{Explanation, RuleSaid, Said, StepSaid};
-pub use grant::{CompiledScope, GrantScope, describe, grant_matches};
+pub use grant::{CompiledScope, Folder, GrantScope, describe, grant_matches};
 pub use import::{ImportError, Imported, Note, agentkit, deepagents, kagent};
 pub use matcher::host_of;
 pub use outcome::{Outcome, Trust};
 pub use people::{Finding, Severity};
+pub use place::{Named, Place, WORKSPACE, named};
 pub use policy::Policy;
 pub use presets::{names, preset};
 pub use problem::{PolicyErrors, Problem};
@@ -58,3 +66,6 @@ pub use trust::trust_material;
 
 /// The name that stands in a verdict when no rule spoke.
 pub const DEFAULT_RULE: &str = "default";
+
+/// The name that stands in a verdict when a call does more than the rule that allows it says.
+pub const CONTRADICTION: &str = "contradiction";

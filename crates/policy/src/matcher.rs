@@ -38,6 +38,8 @@ pub(crate) enum Test {
     /// In a place that restricts (a hold or deny rule): any command may.
     ShellMentions(Box<Patterns>),
     Exists(bool),
+    /// So many bytes at most; of a list of words, all together.
+    MaxLength(usize),
     Not(Matcher),
 }
 
@@ -64,6 +66,46 @@ impl Matcher {
             return Tri::Error(trouble);
         }
         Tri::every(self.tests.iter().map(|test| test.run(value, work)))
+    }
+
+    /// Whether it asks about texts, and this is none, or one that cannot match. Only `**` passes over such values: it meets
+    /// many, and most of them are not what the rule is about.
+    pub(crate) fn passes_over<'a>(&self, value: Option<&'a Value>, work: &Work<'a>) -> Result<bool, Trouble> {
+        let mut mentions = None;
+        for test in &self.tests {
+            match (test, value) {
+                (Test::MaxLength(most), Some(value)) if length(value) > *most => return Ok(true),
+                (Test::ShellMentions(patterns), _) => mentions = Some(patterns),
+                (
+                    Test::Prefix(_)
+                    | Test::Under(_)
+                    | Test::HostIn(_)
+                    | Test::Matches(_)
+                    | Test::ShellAllows(_)
+                    | Test::MaxLength(_),
+                    _,
+                ) => {}
+                _ => return Ok(false),
+            }
+        }
+        match value {
+            Some(Value::String(text)) => {
+                work.spend(text.len())?;
+                Ok(mentions.is_some_and(|patterns| !patterns.could_mention(text)))
+            }
+            // A command may be a list of words.
+            Some(Value::Array(_)) => Ok(!self.looks_at_commands()),
+            _ => Ok(true),
+        }
+    }
+
+    /// Whether it asks no more than whether there is a value.
+    pub(crate) fn asks_only_presence(&self) -> bool {
+        self.tests.iter().all(|test| match test {
+            Test::Exists(_) => true,
+            Test::Not(inner) => inner.asks_only_presence(),
+            _ => false,
+        })
     }
 
     /// Whether it takes the value for a command line.
@@ -116,6 +158,10 @@ impl Test {
                 work.spend(length(value))?;
                 Ok(patterns.mentions(&analysis))
             }
+            Self::MaxLength(most) => match value {
+                Value::String(_) | Value::Array(_) => Ok(length(value) <= *most),
+                _ => Err(Trouble::Type("a text")),
+            },
             Self::Exists(_) | Self::Not(_) => Err(Trouble::Missing),
         }
     }

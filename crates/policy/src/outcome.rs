@@ -17,6 +17,9 @@ pub struct Outcome {
     /// Every rule that said so, where they let trust be earned: it is bound to all of them.
     #[serde(skip)]
     pub rules: BTreeSet<String>,
+    /// Of a call that is allowed: every rule that allows it says that it only reads.
+    #[serde(skip)]
+    pub reads_only: bool,
     /// Why, for people. Of very many rules only some are named.
     pub reasons: Vec<String>,
     /// Computed risk.
@@ -57,6 +60,7 @@ impl Outcome {
         let unnamed = |outcome: Self| Self {
             rule: String::new(),
             rules: BTreeSet::new(),
+            reads_only: false,
             reasons: Vec::new(),
             ..outcome
         };
@@ -77,6 +81,7 @@ impl Outcome {
         };
         main.risk = risk;
         main.claim_window = claim_window;
+        main.reads_only |= side.reads_only;
         if main.effect == side.effect {
             main.needs = main.needs.join(&side.needs);
             main.expires_in = least(main.expires_in, side.expires_in);

@@ -1,8 +1,11 @@
-//! Where in the arguments a matcher looks: `to.iban`, `files[0]`, `files[*].path`, or a JSON pointer.
+//! Where in the arguments a matcher looks: `to.iban`, `files[0]`, `files[*].path`, a JSON pointer, or everywhere (`**`).
 
 use serde_json::{Map, Value};
 
-use crate::work::{Tri, Trouble, Work};
+use crate::{
+    glob::Name,
+    work::{Tri, Trouble, Work},
+};
 
 /// Most steps in one path.
 pub(crate) const STEPS: usize = 32;
@@ -24,6 +27,8 @@ enum Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Path {
     steps: Vec<Step>,
+    /// `**`: every value that has none inside it, under keys of these names in lower case, or under any.
+    deep: Option<Vec<Name>>,
 }
 
 /// What `[*]` asks for.
@@ -38,8 +43,19 @@ pub(crate) enum Each {
 impl Path {
     /// Reads a path; the error says what is wrong with it.
     pub(crate) fn read(text: &str) -> Result<Self, &'static str> {
+        if let Some(names) = text.strip_prefix("**") {
+            let names = match names.strip_prefix('.') {
+                None if names.is_empty() => Vec::new(),
+                None => return Err("after `**` stands nothing, or a dot and names of keys"),
+                Some(names) => names
+                    .split('|')
+                    .map(|name| Name::read(name).map(|name| name.to_lower()))
+                    .collect::<Result<_, _>>()?,
+            };
+            return Ok(Self { steps: Vec::new(), deep: Some(names) });
+        }
         let steps = if text.starts_with('/') { pointer(text)? } else { dotted(text)? };
-        if steps.len() > STEPS { Err("it has more than 32 steps") } else { Ok(Self { steps }) }
+        if steps.len() > STEPS { Err("it has more than 32 steps") } else { Ok(Self { steps, deep: None }) }
     }
 
     /// Reads a JSON pointer to a single value.
@@ -49,6 +65,19 @@ impl Path {
         }
         let path = Self::read(text)?;
         if path.steps.contains(&Step::Each) { Err("it must name one value, not `[*]`") } else { Ok(path) }
+    }
+
+    /// Whether it looks everywhere.
+    pub(crate) const fn is_deep(&self) -> bool {
+        self.deep.is_some()
+    }
+
+    /// The name of the argument that it leads into.
+    pub(crate) fn first(&self) -> Option<&str> {
+        match self.steps.first()? {
+            Step::Key(key) | Step::Token(key, _) => Some(key),
+            Step::Index(_) | Step::Each => None,
+        }
     }
 
     /// The one value at the path.
@@ -65,10 +94,59 @@ impl Path {
         work: &Work<'a>,
         test: &impl Fn(Option<&'a Value>) -> Tri,
     ) -> Tri {
+        if let Some(names) = &self.deep {
+            return everywhere(arguments, names, each, work, test);
+        }
         match self.steps.split_first() {
             None => Tri::Error(Trouble::Missing),
             Some((first, rest)) => walk(enter_map(arguments, first), rest, each, work, test),
         }
+    }
+}
+
+/// Puts every value under such keys to a test, at any depth; a list of words also as a whole. Nothing there matches nothing.
+fn everywhere<'a>(
+    arguments: &'a Map<String, Value>,
+    names: &[Name],
+    each: Each,
+    work: &Work<'a>,
+    test: &impl Fn(Option<&'a Value>) -> Tri,
+) -> Tri {
+    let named =
+        |key: &str| names.is_empty() || names.iter().any(|name| name.matches(&key.to_ascii_lowercase()));
+    let mut left: Vec<(&'a Value, bool)> = arguments.iter().map(|(key, value)| (value, named(key))).collect();
+    let mut sum = None;
+    while let Some((value, inside)) = left.pop() {
+        let is = match work.spend(10) {
+            Err(trouble) => return Tri::Error(trouble),
+            Ok(()) => match value {
+                Value::Object(map) => {
+                    left.extend(map.iter().map(|(key, value)| (value, inside || named(key))));
+                    continue;
+                }
+                Value::Array(list) => {
+                    left.extend(list.iter().map(|value| (value, inside)));
+                    if each == Each::Every || !inside || list.is_empty() || !list.iter().all(Value::is_string)
+                    {
+                        continue;
+                    }
+                    test(Some(value))
+                }
+                _ if !inside => continue,
+                _ => test(Some(value)),
+            },
+        };
+        match (each, is, sum) {
+            (Each::Any, Tri::Yes, _) => return Tri::Yes,
+            (Each::Every, Tri::No, _) => return Tri::No,
+            (_, Tri::Error(_), None | Some(Tri::Yes | Tri::No)) | (_, _, None) => sum = Some(is),
+            _ => {}
+        }
+    }
+    match (each, sum) {
+        (_, Some(sum)) => sum,
+        (Each::Any, None) => Tri::No,
+        (Each::Every, None) => Tri::Error(Trouble::EmptyList),
     }
 }
 
@@ -217,6 +295,21 @@ mod tests {
     }
 
     #[test]
+    fn two_stars_are_every_value_at_any_depth() {
+        let value = json!({"a": {"b": [1, {"Total": 2}]}, "c": [[1]], "s": "x"});
+        assert_eq!(all_ones("**", &value, Each::Any), Tri::Yes);
+        assert_eq!(all_ones("**", &value, Each::Every), Tri::No);
+        assert_eq!(all_ones("**.total", &value, Each::Every), Tri::No);
+        assert_eq!(all_ones("**.c|none", &value, Each::Every), Tri::Yes);
+        assert_eq!(all_ones("**.b", &value, Each::Any), Tri::Yes, "also what stands inside such a value");
+        assert_eq!(all_ones("**.*ot*", &value, Each::Any), Tri::No);
+        assert_eq!(all_ones("**.none", &value, Each::Any), Tri::No);
+        assert_eq!(all_ones("**.none", &value, Each::Every), Tri::Error(Trouble::EmptyList));
+        let large = json!({"l": vec![vec![2; 200]; 200]});
+        assert_eq!(all_ones("**", &large, Each::Any), Tri::Error(Trouble::Work));
+    }
+
+    #[test]
     fn malformed_paths_are_refused() {
         for bad in [
             "",
@@ -232,6 +325,9 @@ mod tests {
             "a[01]",
             "/a~2",
             "/a~",
+            "**x",
+            "**.",
+            "**.a||b",
             &"a.".repeat(40),
         ] {
             assert!(Path::read(bad).is_err(), "{bad}");

@@ -5,7 +5,10 @@ use placet_core::Directory;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    Call, Explanation, Finding, Outcome, PolicyErrors, Problem, evaluate::Rules, explain, people, read,
+    Call, Explanation, Finding, Outcome, PolicyErrors, Problem,
+    cosmetic::{self, Cosmetic},
+    evaluate::Rules,
+    explain, people, read,
 };
 
 /// A policy: compiled, unchanging, and named by the digest of its text.
@@ -15,6 +18,7 @@ pub struct Policy {
     hash: String,
     name: Option<String>,
     rules: Rules,
+    cosmetic: Vec<Cosmetic>,
     warnings: Vec<Problem>,
 }
 
@@ -28,6 +32,7 @@ impl Policy {
             hash: format!("sha256:{}", HEXLOWER.encode(&digest)),
             name: read.name,
             rules: Rules::new(read.rules, read.defaults),
+            cosmetic: read.cosmetic,
             warnings: read.warnings,
         })
     }
@@ -75,6 +80,12 @@ impl Policy {
     /// Whether any rule lets trust be earned, so that looking for it is worth the while.
     pub fn offers_trust(&self) -> bool {
         self.rules.offers_trust
+    }
+
+    /// Arguments of such a call that change what is shown and not what is done. Standing approvals and trust do not
+    /// compare them; what is asked, shown and run is whole.
+    pub fn cosmetic(&self, call: &Call<'_>) -> Vec<String> {
+        cosmetic::cosmetic(&self.cosmetic, call)
     }
 
     /// Whether this call carries a free-form command, for which only the whole arguments can be remembered.

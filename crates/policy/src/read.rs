@@ -1,5 +1,6 @@
 //! Reads a policy file: every key is known, every value fits, and what does not is reported with its line, all at once.
 
+mod cosmetic;
 mod doc;
 mod matchers;
 mod needs;
@@ -9,19 +10,29 @@ mod warn;
 use std::{
     collections::{HashMap, HashSet},
     ops::Range,
+    sync::Arc,
 };
 
 use placet_core::{Effect, Risk};
 use toml::de::DeTable;
 
 pub(crate) use self::{
+    cosmetic::COSMETIC,
     matchers::ARGUMENTS,
     needs::{CHAIN, LIST, PEOPLE},
     rule::{NAMES, TEMPLATE},
 };
 
 use self::doc::{Doc, Field};
-use crate::{DEFAULT_RULE, PolicyErrors, Problem, durations, evaluate::Defaults, keys, presets, rule::Rule};
+use crate::{
+    DEFAULT_RULE, PolicyErrors, Problem,
+    cosmetic::{Cosmetic, without_looked_at},
+    durations,
+    evaluate::Defaults,
+    files::{ENTRIES, Files},
+    keys, presets,
+    rule::Rule,
+};
 
 /// Largest file, in bytes.
 pub(crate) const FILE: usize = 1024 * 1024;
@@ -34,6 +45,7 @@ pub(crate) const PATTERNS: usize = 32 * 1024 * 1024;
 pub(crate) struct Read {
     pub(crate) name: Option<String>,
     pub(crate) rules: Vec<Rule>,
+    pub(crate) cosmetic: Vec<Cosmetic>,
     pub(crate) defaults: Defaults,
     pub(crate) warnings: Vec<Problem>,
 }
@@ -77,11 +89,21 @@ fn top(doc: &mut Doc<'_>, file: &Field<'_>) -> Read {
     let named = needs::named(doc, file);
     let defaults = defaults(doc, file, &named);
     let steps = needs::escalations(doc, file, &named);
-    let mut context =
-        rule::Context { needs: &named, escalations: &steps, defaults: &defaults, used: HashSet::new() };
+    let files = files(doc, file);
+    let mut context = rule::Context {
+        needs: &named,
+        escalations: &steps,
+        defaults: &defaults,
+        files: &files,
+        used: HashSet::new(),
+    };
     let (mut rules, spans) = own_rules(doc, file, &mut context);
     let used = context.used;
-    extend(doc, file, &mut rules, &defaults);
+    let own = cosmetic::read(doc, file);
+    let mut cosmetic = extend(doc, file, &mut rules, &defaults);
+    cosmetic::check(doc, &own, &rules);
+    cosmetic.extend(own.into_iter().map(|(list, _)| list));
+    let cosmetic = without_looked_at(cosmetic, &rules);
     if rules.len() > RULES {
         doc.problem(
             0..0,
@@ -93,7 +115,7 @@ fn top(doc: &mut Doc<'_>, file: &Field<'_>) -> Read {
         warn::warn(doc, &rules, &spans, &defaults);
         needs::unused(doc, file, &used);
     }
-    Read { name, rules, defaults, warnings: doc.take_warnings() }
+    Read { name, rules, cosmetic, defaults, warnings: doc.take_warnings() }
 }
 
 fn defaults(doc: &mut Doc<'_>, file: &Field<'_>, named: &needs::Named) -> Defaults {
@@ -122,6 +144,33 @@ fn defaults(doc: &mut Doc<'_>, file: &Field<'_>, named: &needs::Named) -> Defaul
         defaults.needs = needs;
     }
     defaults
+}
+
+/// The table `[paths]`: lists of files by name.
+fn files(doc: &mut Doc<'_>, file: &Field<'_>) -> HashMap<String, Arc<Files>> {
+    let Some(table) = doc.table(file, "paths") else { return HashMap::new() };
+    let mut all = HashMap::new();
+    for (name, span, _) in table.entries() {
+        let texts = doc.texts(&table, name, false);
+        if texts.len() > ENTRIES {
+            doc.problem(
+                span,
+                format!("`{}` lists more than {ENTRIES} files", shown(name)),
+                "use `*`, or split it",
+            );
+            continue;
+        }
+        match Files::new(texts.iter().map(|(text, _)| text.as_str())) {
+            Ok(files) => {
+                all.insert(name.to_owned(), Arc::new(files));
+            }
+            Err(message) => {
+                let (what, fix) = message.split_once("; ").unwrap_or((&message, "name files"));
+                doc.problem(span, what, fix);
+            }
+        }
+    }
+    all
 }
 
 /// The rules that stand in the file, with the place of each.
@@ -182,9 +231,9 @@ fn rule_name(doc: &mut Doc<'_>, table: &Field<'_>) -> Option<(String, Range<usiz
     Some((name, span))
 }
 
-/// The rules of presets come after the file's own, under the preset's name.
-fn extend(doc: &mut Doc<'_>, file: &Field<'_>, rules: &mut Vec<Rule>, defaults: &Defaults) {
-    let mut seen = Vec::new();
+/// The rules of presets come after the file's own, under the preset's name. Gives back their cosmetic arguments.
+fn extend(doc: &mut Doc<'_>, file: &Field<'_>, rules: &mut Vec<Rule>, defaults: &Defaults) -> Vec<Cosmetic> {
+    let (mut seen, mut cosmetic) = (Vec::new(), Vec::new());
     for (text, span) in doc.texts(file, "extends", false) {
         let known =
             presets::names().iter().map(|name| format!("`preset:{name}`")).collect::<Vec<_>>().join(", ");
@@ -200,8 +249,11 @@ fn extend(doc: &mut Doc<'_>, file: &Field<'_>, rules: &mut Vec<Rule>, defaults: 
         }
         seen.push(name.to_owned());
         match read_preset(preset, defaults) {
-            Ok(more) => rules
-                .extend(more.into_iter().map(|rule| Rule { name: format!("{name}/{}", rule.name), ..rule })),
+            Ok((more, lists)) => {
+                let named = |rule: Rule| Rule { name: format!("{name}/{}", rule.name), ..rule };
+                rules.extend(more.into_iter().map(named));
+                cosmetic.extend(lists);
+            }
             Err(errors) => {
                 doc.problem(
                     span,
@@ -211,17 +263,21 @@ fn extend(doc: &mut Doc<'_>, file: &Field<'_>, rules: &mut Vec<Rule>, defaults: 
             }
         }
     }
+    cosmetic
 }
 
-fn read_preset(text: &str, defaults: &Defaults) -> Result<Vec<Rule>, PolicyErrors> {
+fn read_preset(text: &str, defaults: &Defaults) -> Result<(Vec<Rule>, Vec<Cosmetic>), PolicyErrors> {
     let mut doc = Doc::new(text);
     let (table, _) = DeTable::parse_recoverable(text);
     let file = Field::root(&table);
     let named = needs::named(&mut doc, &file);
     let steps = needs::escalations(&mut doc, &file, &named);
-    let mut context = rule::Context { needs: &named, escalations: &steps, defaults, used: HashSet::new() };
+    let files = files(&mut doc, &file);
+    let mut context =
+        rule::Context { needs: &named, escalations: &steps, defaults, files: &files, used: HashSet::new() };
     let (rules, _) = own_rules(&mut doc, &file, &mut context);
-    if doc.failed() { Err(doc.into_errors()) } else { Ok(rules) }
+    let cosmetic = cosmetic::read(&mut doc, &file).into_iter().map(|(list, _)| list).collect();
+    if doc.failed() { Err(doc.into_errors()) } else { Ok((rules, cosmetic)) }
 }
 
 /// User input in a message: escaped, and cut when it is long.

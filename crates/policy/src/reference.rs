@@ -30,8 +30,14 @@ pub fn reference() -> String {
          hold or deny rule. A rule with none of these matches every request.\n",
     );
     section(&mut out, "`[[rule]]`: what it does", keys::RULE_EFFECT);
+    section(&mut out, "`[[cosmetic]]`", keys::COSMETIC);
     section(&mut out, "Matchers", keys::MATCHERS);
-    out.push_str("\nA path that is missing and a value of another type are errors, except for `exists`.\n");
+    out.push_str(
+        "\nA path that is missing and a value of another type are errors, except for `exists`. Under `**` matchers of texts pass over\n\
+         other values, and nothing there is no match.\n",
+    );
+    section(&mut out, "`shell = { allow = […] }`: each entry", keys::SHELL_ALLOW);
+    section(&mut out, "`shell = { mention = […] }`: each entry", keys::SHELL_MENTION);
     section_pairs(&mut out, "Conditions: names", condition::ROOTS);
     section_pairs(&mut out, "Conditions: functions", condition::FUNCTIONS);
     out.push_str(
@@ -95,6 +101,7 @@ fn limits(out: &mut String) {
         ("people of one seat", read::PEOPLE.to_string()),
         ("steps of an escalation", read::CHAIN.to_string()),
         ("pointers in a template", read::TEMPLATE.to_string()),
+        ("arguments in one `[[cosmetic]]`", read::COSMETIC.to_string()),
         ("shortest duration", durations::write(durations::SHORTEST)),
         ("longest duration", durations::write(durations::LONGEST)),
         ("work of one evaluation; beyond it everything left is an error", "well under 1 ms".to_owned()),
@@ -119,6 +126,7 @@ mod tests {
             keys::ESCALATION,
             keys::RULE_MATCH,
             keys::RULE_EFFECT,
+            keys::COSMETIC,
             keys::MATCHERS,
         ];
         for (key, ..) in tables.into_iter().flatten() {

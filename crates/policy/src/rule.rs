@@ -1,16 +1,19 @@
 //! One compiled rule: what it looks at, what it does, and its word on one call.
 
-use std::{fmt, time::Duration};
+use std::{collections::HashSet, fmt, sync::Arc, time::Duration};
 
-use placet_core::{DecisionWord, Effect, Escalation, Kind, Needs, Risk, Time};
+use placet_core::{DecisionWord, Effect, Escalation, HOOK_PROGRAM, Kind, Needs, Risk, Time};
 use serde_json::{Map, Value};
 
 use crate::{
     Claims, Trust,
     condition::{Condition, Scope},
+    files::{Asks, Files},
     glob::Name,
     matcher::Matcher,
     path::{Each, Path},
+    place,
+    words::Words,
     work::{Tri, Trouble, Work},
 };
 
@@ -20,16 +23,28 @@ pub(crate) struct Rule {
     pub(crate) name: String,
     pub(crate) effect: Effect,
     pub(crate) tool: Vec<Name>,
+    /// What the first word of the tool's own name may be, in lower case.
+    pub(crate) tool_begins: Vec<Name>,
+    /// What must be among the words of the tool's own name, in lower case.
+    pub(crate) tool_has: Vec<Name>,
     pub(crate) server: Vec<Name>,
     pub(crate) agent: Vec<Name>,
     pub(crate) source: Vec<Name>,
     pub(crate) kind: Vec<Kind>,
     pub(crate) session: Vec<Name>,
     pub(crate) lineage: Vec<Name>,
+    /// The only arguments a call may have.
+    pub(crate) only: Option<HashSet<Box<str>>>,
     pub(crate) arguments: Vec<Argument>,
+    /// The call happens in the folders of its agent.
+    pub(crate) inside: bool,
+    /// The call names files of a list.
+    pub(crate) files: Vec<(Asks, Arc<Files>)>,
     pub(crate) when: Option<Condition>,
     pub(crate) risk: Risk,
     pub(crate) reason: Option<String>,
+    /// Of an allow rule: what it lets pass only reads, so a call that does more contradicts it.
+    pub(crate) reads_only: bool,
     /// In normal form.
     pub(crate) needs: Needs,
     pub(crate) expires_in: Option<Duration>,
@@ -72,6 +87,10 @@ pub(crate) enum By<'a> {
     Session,
     Lineage,
     Argument(&'a str),
+    /// An argument that the rule does not name.
+    Extra(&'a str),
+    Under,
+    Files(Asks),
     When,
 }
 
@@ -86,6 +105,10 @@ impl fmt::Display for By<'_> {
             Self::Session => "session",
             Self::Lineage => "lineage",
             Self::Argument(key) => return write!(f, "argument `{key}`"),
+            Self::Extra(key) => return write!(f, "`only`, which does not list `{key}`,"),
+            Self::Under => "under",
+            Self::Files(Asks::Touches) => "touches",
+            Self::Files(Asks::Above) => "above",
             Self::When => "when",
         })
     }
@@ -116,7 +139,21 @@ impl Rule {
 
     /// Whether it is about calls of tools, so that it says nothing of questions and plans.
     fn about_calls(&self) -> bool {
-        !self.arguments.is_empty() || self.when.as_ref().is_some_and(|when| when.uses().call)
+        self.only.is_some()
+            || self.inside
+            || !self.files.is_empty()
+            || !self.arguments.is_empty()
+            || self.when.as_ref().is_some_and(|when| when.uses().call)
+    }
+
+    /// Whether the words of the tool's name are those it asks for.
+    fn worded(&self, tool: Option<&str>) -> bool {
+        if self.tool_begins.is_empty() && self.tool_has.is_empty() {
+            return true;
+        }
+        let Some(words) = tool.map(Words::of_tool) else { return false };
+        (self.tool_begins.is_empty() || words.begins(&self.tool_begins))
+            && (self.tool_has.is_empty() || words.has(&self.tool_has))
     }
 
     /// What `[*]` means in this rule.
@@ -135,13 +172,18 @@ impl Rule {
         if !listed(&self.tool, subject.tool) {
             return Word::No(By::Tool);
         }
+        if !self.worded(subject.tool) {
+            return Word::No(By::Tool);
+        }
         if !listed(&self.server, subject.server) {
             return Word::No(By::Server);
         }
         if !listed(&self.agent, Some(subject.agent)) {
             return Word::No(By::Agent);
         }
-        if !listed(&self.source, Some(subject.source)) {
+        // The hook program speaks to the same door as every other client.
+        let rest = (subject.source == HOOK_PROGRAM).then_some("rest");
+        if !listed(&self.source, Some(subject.source)) && !listed(&self.source, rest) {
             return Word::No(By::Source);
         }
         if !self.kind.is_empty() && !self.kind.contains(&subject.kind) {
@@ -153,6 +195,11 @@ impl Rule {
         if !listed(&self.session, Some(subject.claims.session)) {
             return Word::No(By::Session);
         }
+        if let Some(only) = &self.only
+            && let Some(extra) = subject.arguments.keys().find(|key| !only.contains(key.as_str()))
+        {
+            return Word::No(By::Extra(extra));
+        }
         let mut error = None;
         if !self.lineage.is_empty() {
             match lineage(&self.lineage, &subject.claims) {
@@ -162,11 +209,37 @@ impl Rule {
             }
         }
         for argument in &self.arguments {
-            let test = |value| argument.matcher.test(value, work);
+            let test = |value: Option<&'a Value>| {
+                let over = if argument.path.is_deep() {
+                    argument.matcher.passes_over(value, work)
+                } else {
+                    Ok(false)
+                };
+                match over {
+                    Ok(true) => Tri::No,
+                    Ok(false) => argument.matcher.test(value, work),
+                    Err(trouble) => Tri::Error(trouble),
+                }
+            };
             match argument.path.test(subject.arguments, self.each(), work, &test) {
                 Tri::Yes => {}
                 Tri::No => return Word::No(By::Argument(&argument.key)),
                 Tri::Error(trouble) => error = error.or(Some((By::Argument(&argument.key), trouble))),
+            }
+        }
+        for (asks, files) in &self.files {
+            let (tool, context) = (subject.tool.unwrap_or_default(), subject.claims.context);
+            match Tri::from_result(files.asked(*asks, tool, subject.arguments, context, work)) {
+                Tri::Yes => {}
+                Tri::No => return Word::No(By::Files(*asks)),
+                Tri::Error(trouble) => error = error.or(Some((By::Files(*asks), trouble))),
+            }
+        }
+        if self.inside {
+            match place::inside(subject.tool, subject.arguments, work) {
+                Tri::Yes => {}
+                Tri::No => return Word::No(By::Under),
+                Tri::Error(trouble) => error = error.or(Some((By::Under, trouble))),
             }
         }
         if let Some(when) = &self.when {
@@ -174,7 +247,7 @@ impl Rule {
                 arguments: subject.arguments,
                 tool: subject.tool.unwrap_or_default(),
                 agent: subject.agent,
-                source: subject.source,
+                source: rest.unwrap_or(subject.source),
                 time: subject.time,
                 session: subject.claims.session,
                 lineage: subject.claims.context.get("lineage"),

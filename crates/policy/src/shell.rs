@@ -20,8 +20,11 @@ use std::cell::OnceCell;
 
 use serde::Serialize;
 
+pub(crate) use mention::{climbed, could_be};
+pub(crate) use paths::Glob;
 pub use paths::PathRule;
 pub use patterns::Patterns;
+pub(crate) use programs::lower;
 
 /// Longest text, in bytes, that can be anything but opaque.
 pub const MAX_LENGTH: usize = 10_000;
@@ -160,6 +163,15 @@ impl Analysis {
             Ok(strict) => reach::literal(strict),
             Err(_) => reach::anything(&self.text),
         })
+    }
+
+    /// Every word and file that could be found in it, however deep; an error where there is too much to look at.
+    pub(crate) fn each_word(&self) -> Result<impl Iterator<Item = &str>, ()> {
+        let found = self.found();
+        if found.overflow {
+            return Err(());
+        }
+        Ok(found.commands.iter().flat_map(reach::Command::texts))
     }
 
     /// The strict view: a flat list of literal commands, or why it is none.

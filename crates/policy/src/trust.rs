@@ -83,7 +83,10 @@ pub(crate) fn free_form(rules: &Rules, call: &Call<'_>) -> bool {
     };
     carries_command(tool, arguments)
         || rules.list.iter().any(|rule| {
-            rule.arguments.iter().any(|argument| argument.matcher.looks_at_commands())
+            // A rule that looks at every text says of none that it is a command.
+            rule.arguments
+                .iter()
+                .any(|argument| !argument.path.is_deep() && argument.matcher.looks_at_commands())
                 && listed(&rule.tool, Some(tool))
                 && listed(&rule.server, server)
         })
@@ -127,6 +130,7 @@ mod tests {
             source: "rest",
             time: Time::default(),
             claims: Claims { session: "s", context: &context, risk: None, on_behalf_of: None, group: None },
+            place: None,
         };
         let template = template.map(|list| list.iter().map(|text| (*text).to_owned()).collect());
         trust_material(&call, &Trust { after: 3, template })

@@ -4,7 +4,10 @@ use std::{cell::Cell, cell::RefCell, fmt, rc::Rc};
 
 use serde_json::Value;
 
-use crate::shell::{self, Analysis};
+use crate::{
+    Place,
+    shell::{self, Analysis},
+};
 
 /// In units of about two nanoseconds: a byte read by a pattern is one, an element visited or a step of a condition many.
 const BUDGET: u32 = 200_000;
@@ -24,6 +27,8 @@ pub(crate) enum Trouble {
     Doubtful(&'static str),
     /// Arithmetic that has no result.
     Arithmetic(&'static str),
+    /// Nobody resolved where the call happens, or no folder was opened to the agent.
+    Unplaced,
     /// The whole evaluation took too much work.
     Work,
 }
@@ -38,6 +43,7 @@ impl fmt::Display for Trouble {
                 write!(f, "the list has more than {} elements", crate::condition::LIST_ELEMENTS)
             }
             Self::Doubtful(why) | Self::Arithmetic(why) => f.write_str(why),
+            Self::Unplaced => f.write_str("it is not known to happen in the agent's folders"),
             Self::Work => f.write_str("it takes too much work to evaluate"),
         }
     }
@@ -86,11 +92,22 @@ impl Tri {
 pub(crate) struct Work<'a> {
     left: Cell<u32>,
     analyses: RefCell<Vec<(&'a Value, Rc<Analysis>)>>,
+    place: Option<Place<'a>>,
 }
 
 impl<'a> Work<'a> {
     pub(crate) const fn new() -> Self {
-        Self { left: Cell::new(BUDGET), analyses: RefCell::new(Vec::new()) }
+        Self { left: Cell::new(BUDGET), analyses: RefCell::new(Vec::new()), place: None }
+    }
+
+    /// For a call that happens there.
+    pub(crate) fn at(place: Option<Place<'a>>) -> Self {
+        Self { place, ..Self::new() }
+    }
+
+    /// Where the call happens.
+    pub(crate) const fn place(&self) -> Option<Place<'a>> {
+        self.place
     }
 
     /// Takes so much from the budget. Once it is gone, it stays gone: every later matcher errs.

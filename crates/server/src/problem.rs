@@ -197,6 +197,7 @@ impl Problem {
             | AdminRefusal::NoPerson
             | AdminRefusal::NoGrant
             | AdminRefusal::NoFreeze
+            | AdminRefusal::NoAgent
             | AdminRefusal::NoSession => Self::not_found(),
             AdminRefusal::BadLink => Self::new(StatusCode::UNAUTHORIZED, "bad_link", detail),
             AdminRefusal::BadCredentials => Self::new(StatusCode::UNAUTHORIZED, "bad_credentials", detail),
@@ -209,6 +210,9 @@ impl Problem {
             }
             AdminRefusal::NothingToConfirm => Self::new(StatusCode::CONFLICT, "nothing_to_confirm", detail),
             AdminRefusal::ClockBehind => Self::new(StatusCode::SERVICE_UNAVAILABLE, "clock_behind", detail),
+            AdminRefusal::BadRoot { .. } | AdminRefusal::TooManyRoots(_) => {
+                Self::unprocessable("invalid", "/roots", detail)
+            }
             AdminRefusal::BadReason(_) => Self::unprocessable("invalid", "/reason", detail),
             AdminRefusal::TooManyFreezes(_) => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_freezes", detail)

@@ -1,5 +1,6 @@
 //! The REST door: one file per group of operations, each with its documentation.
 
+pub(crate) mod agents;
 pub(crate) mod decisions;
 pub(crate) mod export;
 pub(crate) mod freeze;

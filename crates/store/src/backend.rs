@@ -8,7 +8,7 @@ use placet_ledger::Head;
 use crate::{
     AttemptResult, Delivery, NewTheme, NoteChange, NotesDone, Reading, StoreError, ThemeDone,
     events::{EventRow, WordRow},
-    policies::{GrantRow, PolicyRow, TrustChange, TrustRow},
+    policies::{Ended, GrantRow, PolicyRow, TrustChange, TrustRow},
     rows::{AnswerRow, EntryRow, KeyRow, OutboxRow, PayloadRow, PrincipalRow, RequestRow},
     sessions::SignIns,
 };
@@ -66,7 +66,7 @@ pub(crate) struct Changes {
     /// Standing yeses: new ones, then how often they were used, then those that ended.
     pub(crate) grants: Vec<Arc<GrantRow>>,
     pub(crate) used: Vec<(GrantId, u32)>,
-    pub(crate) ended: Vec<GrantId>,
+    pub(crate) ended: Vec<Ended>,
     pub(crate) trust: Vec<([u8; 32], TrustChange)>,
     /// Whatever was trusted is not any more, and what was noted is void: a new epoch begins.
     pub(crate) no_trust: bool,

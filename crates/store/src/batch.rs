@@ -247,6 +247,12 @@ impl Batch {
         if planted("freeze-is-ignored") {
             Arc::make_mut(&mut directory).freezes.clear();
         }
+        if let Command::Submit(submit) = command
+            && planted("closed-folder-stays-open")
+            && let Some(agent) = Arc::make_mut(&mut directory).agents.get_mut(&actor.name)
+        {
+            agent.roots.clone_from(&submit.roots);
+        }
         let cx = Context {
             now: self.now,
             behind: self.behind,

@@ -42,10 +42,10 @@ pub use events::{
     ThemeDone,
 };
 pub use figures::{Counted, Figure, Said, Settled, Waiting};
-pub use keyed::{grant_key, same_key, trust_key};
+pub use keyed::{grant_key, same_key, trust_key, unbound_grant_key};
 pub use notes::{NewNote, Note, NoteChange, NoteExpected, NoteFilter, NotePage, NotePlace, NotesDone};
 pub use outbox::{ANSWER_TO, AttemptResult, CALLBACK, Delivery, EVENTS, PROXIED, RESUME};
-pub use policies::{GrantUse, PolicyVersion};
+pub use policies::{EndedAtUpgrade, EndedGrant, GrantUse, PolicyVersion};
 pub use read::{Filter, LedgerRow, Listed, Order};
 pub use recover::{
     Accepted, Concerned, Loss, RecoverReport, accept_clock, begin_memory, look_for_loss, recover,

@@ -14,6 +14,7 @@ pub(crate) const SQLITE: &[Migration] = &[
     (8, include_str!("../migrations/sqlite/0008_freezes.sql")),
     (9, include_str!("../migrations/sqlite/0009_time.sql")),
     (10, include_str!("../migrations/sqlite/0010_bound.sql")),
+    (11, include_str!("../migrations/sqlite/0011_folders.sql")),
 ];
 pub(crate) const POSTGRES: &[Migration] = &[
     (1, include_str!("../migrations/postgres/0001_gate.sql")),
@@ -26,10 +27,11 @@ pub(crate) const POSTGRES: &[Migration] = &[
     (8, include_str!("../migrations/postgres/0008_freezes.sql")),
     (9, include_str!("../migrations/postgres/0009_time.sql")),
     (10, include_str!("../migrations/postgres/0010_bound.sql")),
+    (11, include_str!("../migrations/postgres/0011_folders.sql")),
 ];
 
 /// The newest format that this program knows; both databases are always at the same.
-pub(crate) const KNOWN: i64 = 10;
+pub(crate) const KNOWN: i64 = 11;
 
 /// The first format with policies, standing yeses and trust.
 pub(crate) const POLICY: i64 = 2;

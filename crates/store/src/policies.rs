@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use placet_core::{Directory, Grant, GrantId, GrantKey, Time};
+use placet_core::{AdminEvent, Directory, Grant, GrantEnd, GrantId, GrantKey, Time};
 
 use crate::StoreError;
 
@@ -28,6 +28,38 @@ pub struct GrantUse {
     pub grant: Arc<Grant>,
     /// How often it was used.
     pub used: u32,
+}
+
+/// A standing yes that ended though nobody took it back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndedGrant {
+    /// What was given.
+    pub grant: Arc<Grant>,
+    /// How often it was used.
+    pub used: u32,
+    /// When it ended.
+    pub at: Time,
+}
+
+/// What an upgrade ended: standing yeses, and how many kinds of calls were trusted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EndedAtUpgrade {
+    /// Standing yeses, the newest first. Those that ended long ago are not kept.
+    pub grants: Vec<EndedGrant>,
+    /// Kinds of calls of which approvals had been counted.
+    pub trust: u64,
+}
+
+/// Standing yeses that ended for this reason, the newest first; and how much trust was dropped.
+pub(crate) const ENDED: &str =
+    "SELECT data, used, ended_at FROM grants WHERE ended_why = 'upgrade' ORDER BY id DESC LIMIT 1000";
+pub(crate) const DROPPED: &str = "SELECT value FROM meta WHERE name = 'dropped_trust'";
+
+impl EndedGrant {
+    pub(crate) fn read(data: &str, used: i64, at: i64) -> Result<Self, StoreError> {
+        let used = u32::try_from(used.max(0)).unwrap_or(u32::MAX);
+        Ok(Self { grant: Arc::new(serde_json::from_str(data)?), used, at: Time::from_micros(at) })
+    }
 }
 
 /// A policy to be stored.
@@ -104,7 +136,7 @@ pub(crate) fn idle_before(now: Time) -> Time {
 /// What happens to the trust in one kind of call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TrustChange {
-    /// A no: whatever there was is void.
+    /// A no: whatever there was is void, in every folder.
     Reset,
     /// A yes. It counts only if the request was made after the yes that was counted before: three that waited together
     /// were looked at once.
@@ -140,9 +172,21 @@ pub(crate) fn attach(
     Ok(())
 }
 
+/// A standing yes that ends, and why where nobody took it back.
+pub(crate) type Ended = (GrantId, Option<GrantEnd>);
+
 /// The standing yeses that one event ended, and those that it gave.
-pub(crate) fn changed(before: &Directory, after: &Directory) -> (Vec<GrantId>, Vec<GrantRow>) {
-    let ended = before.grants.keys().filter(|id| !after.grants.contains_key(id)).copied().collect();
+pub(crate) fn changed(
+    before: &Directory,
+    after: &Directory,
+    event: &AdminEvent,
+) -> (Vec<Ended>, Vec<GrantRow>) {
+    let why = match event {
+        AdminEvent::GrantRevoked { why, .. } => *why,
+        _ => None,
+    };
+    let ended = before.grants.keys().filter(|id| !after.grants.contains_key(id));
+    let ended = ended.map(|id| (*id, why)).collect();
     let new = after.grants.iter().filter(|(id, _)| !before.grants.contains_key(id));
     let new = new
         .map(|(id, grant)| GrantRow { grant: grant.clone(), key: after.grant_keys.get(id).cloned() })

@@ -5,9 +5,9 @@ use std::{sync::Arc, time::Duration};
 use placet_core::{Directory, OutboxId, Request, RequestId, Risk, SessionId, State, Time};
 
 use crate::{
-    EventWords, Figure, GrantUse, Note, NoteFilter, NotePage, NotePlace, PolicyVersion, RecentEvents,
-    SeenEvent, StoreError, StoredEvent, StoredSession, Waiting, postgres::PostgresReaders, rows::uint,
-    sqlite::SqliteReaders, tail::News,
+    EndedAtUpgrade, EventWords, Figure, GrantUse, Note, NoteFilter, NotePage, NotePlace, PolicyVersion,
+    RecentEvents, SeenEvent, StoreError, StoredEvent, StoredSession, Waiting, postgres::PostgresReaders,
+    rows::uint, sqlite::SqliteReaders, tail::News,
 };
 
 /// Which requests a list shows. Everything given must match.
@@ -244,6 +244,10 @@ impl Readers {
 
     pub(crate) async fn grants(&self) -> Result<Vec<GrantUse>, StoreError> {
         both!(self, readers => readers.grants())
+    }
+
+    pub(crate) async fn ended_at_upgrade(&self) -> Result<EndedAtUpgrade, StoreError> {
+        both!(self, readers => readers.ended_at_upgrade())
     }
 
     pub(crate) async fn session(&self, secret: [u8; 32]) -> Result<Option<StoredSession>, StoreError> {

@@ -132,6 +132,7 @@ pub(crate) const TABLES: &[(&str, &[(&str, Column)])] = {
                 ("pattern", Text),
                 ("used", Int),
                 ("ended_at", Int),
+                ("ended_why", Text),
             ],
         ),
         ("trust", &[("digest", Bytes), ("count", Int), ("at", Int), ("seq", Int)]),

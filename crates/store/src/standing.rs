@@ -9,8 +9,8 @@ use placet_core::{Command, DecisionWord, Event, GrantId, OPEN_REVIEWER, ReportSt
 
 use crate::{
     StoreError,
-    keyed::trust_key_of,
-    policies::{GrantRow, TrustChange, TrustRow},
+    keyed::{same_call, trust_key_of},
+    policies::{Ended, GrantRow, TrustChange, TrustRow},
     sabotage::planted,
 };
 
@@ -20,7 +20,7 @@ pub(crate) struct Standing {
     used: HashMap<GrantId, u32>,
     newly_used: BTreeSet<GrantId>,
     given: Vec<Arc<GrantRow>>,
-    ended: Vec<GrantId>,
+    ended: Vec<Ended>,
     // Only what some new request claims is loaded; changes need not know what there was.
     trust: HashMap<[u8; 32], TrustRow>,
     // In the order in which they happened.
@@ -28,7 +28,7 @@ pub(crate) struct Standing {
 }
 
 /// What is to be written: uses, new ones, those that ended, and changes of trust.
-type Finished = (Vec<(GrantId, u32)>, Vec<Arc<GrantRow>>, Vec<GrantId>, Vec<([u8; 32], TrustChange)>);
+type Finished = (Vec<(GrantId, u32)>, Vec<Arc<GrantRow>>, Vec<Ended>, Vec<([u8; 32], TrustChange)>);
 
 impl Standing {
     pub(crate) fn new(used: HashMap<GrantId, u32>, trust: HashMap<[u8; 32], TrustRow>) -> Self {
@@ -80,14 +80,19 @@ impl Standing {
         };
         let Some(key) = trust_key_of(secret, request)? else { return Ok(()) };
         self.trust_changes.push((key, change));
-        if let Some(row) = self.trust.get_mut(&key) {
+        // A no is to the call, wherever the agent says that it would run.
+        let touched = |known: &[u8; 32]| match change {
+            TrustChange::Reset => same_call(known, &key),
+            _ => *known == key,
+        };
+        for (_, row) in self.trust.iter_mut().filter(|(known, _)| touched(known)) {
             *row = row.after(change, now);
         }
         Ok(())
     }
 
     /// Takes over what an event ended and gave.
-    pub(crate) fn changed(&mut self, ended: Vec<GrantId>, given: Vec<GrantRow>) {
+    pub(crate) fn changed(&mut self, ended: Vec<Ended>, given: Vec<GrantRow>) {
         self.ended.extend(ended);
         self.given.extend(given.into_iter().map(Arc::new));
     }

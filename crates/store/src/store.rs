@@ -13,8 +13,8 @@ use tokio::sync::{broadcast, oneshot, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Clock, Done, EventTail, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError, StoredSession,
-    Tail, Timeline, Work,
+    Clock, Done, EndedAtUpgrade, EventTail, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError,
+    StoredSession, Tail, Timeline, Work,
     acked::{self, Memory},
     backend::Backend,
     batch::{Batch, want},
@@ -389,6 +389,11 @@ impl Store {
     /// Standing yeses that were not ended, with how often they were used.
     pub async fn grants(&self) -> Result<Vec<GrantUse>, StoreError> {
         self.readers.grants().await
+    }
+
+    /// What ended at an upgrade though nobody took it back: standing yeses, and what was trusted.
+    pub async fn ended_at_upgrade(&self) -> Result<EndedAtUpgrade, StoreError> {
+        self.readers.ended_at_upgrade().await
     }
 
     /// The session that a secret's SHA-256 belongs to, as its current secret or as the one before.

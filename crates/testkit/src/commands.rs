@@ -52,6 +52,7 @@ pub fn submit(actor: &Actor, now: Time, create: Value) -> Command {
         digest: canonical.digest,
         created_at: now,
         source: "rest".to_owned(),
+        roots: Vec::new(),
         verdict,
         risk: spec.risk.unwrap_or(Risk::Medium),
         needs: Needs::default(),

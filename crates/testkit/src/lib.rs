@@ -14,6 +14,7 @@
 
 mod clock;
 mod commands;
+mod earlier;
 mod entropy;
 mod http;
 mod kit;
@@ -28,6 +29,7 @@ mod wait;
 
 pub use clock::FakeClock;
 pub use commands::{answered, idempotency, one, submit, weak_key, work};
+pub use earlier::lay_out_version_0_2;
 pub use entropy::SeededEntropy;
 pub use http::{Answer, Http, Lines};
 pub use kit::{BOOTSTRAP, HOLD_EVERYTHING, Kit, Setup};

@@ -127,9 +127,15 @@ export interface Proposal {
   answer: Json;
   steps: StepDecision[] | null;
 }
+/** The standing approval that let a call pass. */
+export interface GrantUsed {
+  id: string;
+  by?: string | null;
+}
 export interface DecisionRecord {
   decision: Word;
   by: string[];
+  grant?: GrantUsed | null;
   reason: string | null;
   arguments: JsonObject | null;
   digest: string;
@@ -233,6 +239,7 @@ export interface Row {
   expires_at: string;
   decided_at: string | null;
   decided_by: string[];
+  grant?: GrantUsed | null;
   decision: Word | null;
   lineage: string[];
 }

@@ -14,6 +14,7 @@ export const keys = {
   freezes: ["freezes"] as const,
   people: ["people"] as const,
   keyList: ["keys"] as const,
+  agents: ["agents"] as const,
   ledger: ["ledger"] as const,
   ledgerStatus: ["ledger-status"] as const,
   stats: (days: number) => ["stats", days] as const,

@@ -150,6 +150,7 @@ export function toRow(item: Row | RequestRecord): Row {
     expires_at: item.expires_at,
     decided_at: item.decision?.at ?? null,
     decided_by: item.decision?.by ?? [],
+    grant: item.decision?.grant ?? null,
     decision: item.decision?.decision ?? null,
     lineage: Array.isArray(lineage) ? lineage.filter((name): name is string => typeof name === "string") : [],
   };

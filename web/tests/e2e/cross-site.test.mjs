@@ -75,6 +75,7 @@ for (const which of ["same site, other port", "other site"]) {
       ["POST", "/v1/people", '{"name":"mallory","roles":["admin"]}'],
       ["POST", "/v1/people/ann/link", "{}"],
       ["PUT", "/v1/policy", '{"policy":"version = 1\\n[defaults]\\neffect = \\"deny\\"\\n"}'],
+      ["PUT", "/v1/agents/bot/roots", '{"roots":["/srv/app"]}'],
       ["DELETE", "/v1/session", undefined],
       ["POST", "/v1/ledger/verify", ""],
       ["PUT", "/v1/session/password", '{"new":"a password of the stranger"}'],

@@ -272,6 +272,26 @@ test("people: a person, a link and a key are made; the key is shown once", async
   await dialog(page).getByRole("button", { name: "Done" }).click();
   assert.ok(!(await page.content()).includes(key), "the key is still on the page");
 
+  await page.getByRole("button", { name: "Folders: fresh-bot" }).click();
+  await dialog(page).getByRole("textbox", { name: "Folders" }).fill("/home/ann\n");
+  await page.keyboard.press("Control+Enter");
+  await dialog(page)
+    .getByText(/home folder/)
+    .first()
+    .waitFor();
+  await dialog(page)
+    .getByText(/cannot be opened/)
+    .waitFor();
+  await dialog(page).getByRole("textbox", { name: "Folders" }).fill("/srv/app\n/srv/lib/");
+  await page.keyboard.press("Control+Enter");
+  await toasts(page).getByText("The folders of fresh-bot were saved.").waitFor();
+  await page
+    .getByRole("row", { name: /fresh-bot/ })
+    .getByText("/srv/lib", { exact: true })
+    .waitFor();
+  const agents = (await server.admin.get("/v1/agents")).items;
+  assert.deepEqual(agents.find(({ name }) => name === "fresh-bot")?.roots, ["/srv/app", "/srv/lib"]);
+
   await page.getByRole("button", { name: /^Revoke: fresh-bot/ }).click();
   await dialog(page).getByRole("button", { name: "Revoke" }).click();
   await toasts(page).getByText("The key was revoked.").waitFor();
@@ -286,6 +306,10 @@ test("people: on a phone nothing is scrolled sideways, and every action is in re
   const { context, page } = await signedIn(browser, server, "ann", { phone: true });
   await page.goto(`${server.url}/people`);
   await page.getByRole("button", { name: "Sign-in link: bob" }).waitFor();
+  await page
+    .getByRole("button", { name: /^Folders: / })
+    .first()
+    .waitFor();
   const tables = await page.evaluate(() =>
     [...document.querySelectorAll("table")].map((table) => ({
       wide: table.parentElement.scrollWidth - table.parentElement.clientWidth,
@@ -296,6 +320,7 @@ test("people: on a phone nothing is scrolled sideways, and every action is in re
     })),
   );
   assert.deepEqual(tables, [
+    { wide: 0, out: 0 },
     { wide: 0, out: 0 },
     { wide: 0, out: 0 },
   ]);

@@ -36,6 +36,7 @@ async fn two_creates_have_two_keys_and_a_given_key_is_used() {
     let given = CreateOptions {
         idempotency_key: Some("mine".to_owned()),
         weak_key: None,
+        resolved: false,
         claim: Some(Claimant::new().unwrap()),
         wait: Some(Duration::from_secs(90)),
     };

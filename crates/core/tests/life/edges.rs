@@ -180,6 +180,7 @@ fn a_request_begins_pending_approved_or_denied_as_policy_said_and_only_once() {
                     escalation: Vec::new(),
                     trust: None,
                     grant: None,
+                    granted_by: None,
                 }));
                 let expected = match (effect, kind) {
                     (Effect::Deny, _) => State::Denied,

@@ -230,7 +230,7 @@ fn grant_id(n: u8) -> GrantId {
 fn remember(uses: u32) -> NewGrant {
     NewGrant {
         id: grant_id(GRANT),
-        scope: Scope::Exact {},
+        scope: Scope::Exact { bound: true },
         uses,
         expires_in: seconds(60),
         key: Some(GrantKey::Same([1; 32])),
@@ -353,6 +353,29 @@ fn a_yes_in_advance_lets_through_what_it_covers_and_is_named() {
     let cx = Context { used: &[(grant_id(GRANT), 1)], ..Context::new(now, &directory) };
     let id = grant_id(GRANT);
     assert_eq!(begins("bot", &submit, &cx, &world), (State::Approved, format!("grant:{id}"), Some(id)));
+    let applied = apply(None, &Command::Submit(Box::new(submit)), &agent_of(&world, "bot"), &cx);
+    let change = applied.change.unwrap();
+    let id = placet_core::RequestId::new(1, [1; 10]);
+    let made = placet_core::evolve(None, id, 1, now, "bot", &change.event, &change.written).unwrap();
+    let decision = serde_json::to_value(made.view(now)).unwrap()["decision"].clone();
+    assert_eq!(decision["grant"], serde_json::json!({"id": grant_id(GRANT), "by": "bob"}));
+    assert_eq!(decision["by"], serde_json::json!([]), "nobody looked at this call");
+}
+
+#[test]
+fn scopes_and_terms_of_version_0_2_are_read_and_written_as_they_were() {
+    let scope: Scope = serde_json::from_str(r#"{"type":"exact"}"#).unwrap();
+    assert_eq!(scope, Scope::Exact { bound: false });
+    assert_eq!(serde_json::to_string(&scope).unwrap(), r#"{"type":"exact"}"#);
+    let bound = serde_json::to_string(&Scope::Exact { bound: true }).unwrap();
+    assert_eq!(bound, r#"{"type":"exact","bound":true}"#);
+    let text = r#"{"rule":"r","after":3}"#;
+    let terms: TrustTerms = serde_json::from_str(text).unwrap();
+    assert!(!terms.bound && terms.cosmetic.is_empty());
+    assert_eq!(serde_json::to_string(&terms).unwrap(), text);
+    let ended: AdminEvent =
+        serde_json::from_str(r#"{"type":"grant.revoked","id":"grt_00000000000000000000000000"}"#).unwrap();
+    assert!(matches!(ended, AdminEvent::GrantRevoked { why: None, .. }));
 }
 
 #[test]
@@ -398,7 +421,8 @@ fn a_yes_in_advance_counts_as_the_vote_of_whoever_gave_it_today_and_no_further()
 fn trust_lets_through_after_enough_approvals_and_never_what_is_risky_or_denied() {
     let (world, directory, mut submit, now) = granted_by("bob");
     submit.grants.clear();
-    let terms = TrustTerms { rule: "rule".to_owned(), after: 3, template: None };
+    let terms =
+        TrustTerms { rule: "rule".to_owned(), after: 3, template: None, cosmetic: Vec::new(), bound: true };
     submit.trust = Some(TrustOffer { terms, key: [1; 32], usable: true });
     let with = |trust, submit: &Submit| {
         begins("bot", submit, &Context { trust, ..Context::new(now, &directory) }, &world).0

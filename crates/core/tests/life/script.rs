@@ -174,6 +174,7 @@ pub(crate) fn submit_of(create: Create, id: RequestId, effect: Effect, needs: Ne
         digest,
         created_at: now,
         source: "rest".to_owned(),
+        roots: Vec::new(),
         verdict: verdict(effect),
         risk: Risk::Medium,
         needs,

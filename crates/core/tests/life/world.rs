@@ -152,7 +152,9 @@ impl World {
             agents: self
                 .bots
                 .iter()
-                .map(|bot| (bot.name.to_owned(), Agent { owner: bot.owner.map(str::to_owned) }))
+                .map(|bot| {
+                    (bot.name.to_owned(), Agent { owner: bot.owner.map(str::to_owned), ..Agent::default() })
+                })
                 .collect(),
             keys: self.keys.iter().map(|lock| (lock.id, Arc::new(key(lock)))).collect(),
             voided: self.keys.iter().filter(|lock| lock.revoked).map(voided).collect(),

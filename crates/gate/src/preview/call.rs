@@ -113,6 +113,18 @@ impl<'a> Recognised<'a> {
         out
     }
 
+    /// Whether it does more than read, as far as one can tell.
+    pub(super) fn acts(&self) -> bool {
+        match &self.known {
+            Known::Sql(known) => known.changes(),
+            Known::Http(known) => known.sends(),
+            // An amount in the arguments says nothing of what a reader does with it.
+            Known::Money(known) => known.is_sure(),
+            Known::Email(known) => known.is_sure(),
+            Known::Shell(_) | Known::Change(_) | Known::Files(_) | Known::Message(_) => true,
+        }
+    }
+
     /// How bad it is among the steps of a plan; less is worse.
     fn rank(&self) -> u8 {
         match &self.known {

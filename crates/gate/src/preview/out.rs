@@ -114,6 +114,13 @@ impl<'a> Http<'a> {
         self.known && self.method.is_some()
     }
 
+    /// Whether it is more than a question: a body, or a method other than those that only ask.
+    pub(super) fn sends(&self) -> bool {
+        let asks =
+            |method: &str| ["GET", "HEAD", "OPTIONS"].iter().any(|known| known.eq_ignore_ascii_case(method));
+        !matches!(self.sends, Sends::Nothing) || self.method.as_deref().is_some_and(|method| !asks(method))
+    }
+
     pub(super) fn facts(&self) -> String {
         value(&middle(self.url, 120), 130)
     }

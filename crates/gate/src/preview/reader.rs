@@ -1,62 +1,36 @@
-//! Tools whose names say that they only read, and calls of them that do more.
+//! Calls that policy takes for reading, and that do more than read.
 
+use placet_policy::beyond_reading;
 use serde_json::{Map, Value};
 
-use super::{args::Name, call::effect_of, shell, sql};
+use super::{
+    args::Name,
+    call::{Recognised, effect_of, recognise},
+};
 
 /// First words of names that say that a tool only reads.
 pub(super) const READERS: &[&str] = &[
     "read", "get", "list", "search", "find", "describe", "count", "glob", "grep", "ls", "view", "show",
     "lookup",
 ];
-const ADDRESSES: &[&str] = &["url", "uri", "endpoint", "address", "href"];
-const METHODS: &[&str] = &["method", "http_method", "verb", "request_method"];
-const BODIES: &[&str] = &["body", "data", "json", "payload", "form", "form_data", "files", "upload"];
-const STATEMENTS: &[&str] = &["sql", "sql_query", "statement", "query", "q"];
 
 /// What a call does although the name of its tool says that it only reads, for the record.
 pub(crate) fn contradiction(tool: &str, arguments: &Map<String, Value>) -> Option<String> {
     if !Name::new(tool).begins(READERS) {
         return None;
     }
-    let does = does(arguments)?;
+    let does = beyond_reading(tool, arguments)?;
     Some(format!("its name says that it only reads, and it {does}: {}", effect_of(tool, arguments)))
 }
 
-/// What arguments make a tool do beyond reading, whatever the tool is.
-fn does(arguments: &Map<String, Value>) -> Option<&'static str> {
-    let there = |value: &Value| match value {
-        Value::Null | Value::Bool(_) => false,
-        Value::String(text) => !text.trim().is_empty(),
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(map) => !map.is_empty(),
-        Value::Number(_) => true,
-    };
-    for (key, value) in arguments {
-        let key = key.as_str();
-        if shell::KEYS.contains(&key) && matches!(value, Value::String(_) | Value::Array(_)) && there(value) {
-            return Some("runs a command");
-        }
-        if STATEMENTS.contains(&key) && value.as_str().is_some_and(|text| sql::changes(text, key)) {
-            return Some("changes a database");
-        }
-    }
-    let addressed = arguments.keys().any(|key| ADDRESSES.contains(&key.as_str()));
-    let sends = || arguments.iter().any(|(key, value)| sends(key, value, &there));
-    (addressed && sends()).then_some("sends something")
+/// The sentence about a call, if it says more than that something is read.
+pub(crate) fn says_more(tool: &str, arguments: &Map<String, Value>) -> Option<String> {
+    recognise(tool, arguments).filter(Recognised::acts).map(|_| effect_of(tool, arguments))
 }
 
-/// Whether an argument of a call with an address is a method that changes something, or a body; at any depth.
-fn sends(key: &str, value: &Value, there: &dyn Fn(&Value) -> bool) -> bool {
-    let reads = ["GET", "HEAD", ""];
-    match value {
-        Value::String(text) if METHODS.contains(&key) => {
-            !reads.iter().any(|method| method.eq_ignore_ascii_case(text.trim()))
-        }
-        value if BODIES.contains(&key) => there(value),
-        Value::Object(map) => map.iter().any(|(key, value)| sends(key, value, there)),
-        _ => false,
-    }
+/// The sentence about a call.
+pub(crate) fn says(tool: &str, arguments: &Map<String, Value>) -> String {
+    effect_of(tool, arguments)
 }
 
 #[cfg(test)]

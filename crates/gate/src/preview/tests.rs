@@ -71,6 +71,7 @@ fn request(body: Body, context: Value, summary: Option<&str>) -> Request {
         earlier: Vec::new(),
         trust: None,
         grant: None,
+        granted_by: None,
         content: Some(Arc::new(Content {
             body,
             context: object(context),

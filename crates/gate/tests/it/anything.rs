@@ -63,7 +63,7 @@ async fn something(
         // What the door does: a weak key is one agent's, and goes with what is asked for.
         let weak = weak
             .map(|n| weak_key(&format!("{} {}", agent.name, create.kind), &format!("{} {n}", create.kind)));
-        if let Some(made) = settle(gate.submit_or_find(&agent, create.clone(), key, weak).await) {
+        if let Some(made) = settle(gate.submit_or_find("rest", &agent, create.clone(), key, weak).await) {
             let request = &made.request;
             if made.replayed && key.is_none() {
                 assert_eq!((&request.agent, request.kind), (&agent.name, create.kind));

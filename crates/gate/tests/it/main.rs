@@ -22,8 +22,10 @@ mod sessions;
 mod standing;
 mod stolen;
 mod twins;
+mod upgrading;
 mod waiting;
 mod whatif;
+mod workspace;
 
 use std::{fmt::Debug, time::Duration};
 

@@ -1,10 +1,11 @@
 //! Fewer prompts, safely: standing yeses, trust, and edits that policy looks at again.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use placet_core::{Actor, DecisionWord, Effect, Refusal, ReportStatus, Request, Risk, State};
 use placet_gate::{Decision, GateError, Remember};
-use placet_testkit::{Kit, both};
+use placet_policy::preset;
+use placet_testkit::{Backend, Kit, both};
 use serde_json::{Value, json};
 
 use crate::{
@@ -28,6 +29,21 @@ async fn states(kit: &Kit, agent: &Actor, tool: &str, calls: &[Value]) -> Vec<St
         states.push(asked(kit, agent, tool, arguments.clone()).await.state);
     }
     states
+}
+
+/// A call in a folder, as hooks send it.
+async fn asked_in(
+    kit: &Kit,
+    agent: &Actor,
+    tool: &str,
+    arguments: Value,
+    folder: Option<Value>,
+) -> Arc<Request> {
+    let mut body = call(tool, arguments);
+    if let Some(folder) = folder {
+        body["context"] = json!({ "cwd": folder });
+    }
+    kit.create(agent, body).await.unwrap().request
 }
 
 use State::{Approved, Pending};
@@ -164,6 +180,98 @@ both! {
         assert_eq!(states(kit, &bot, "Bash", &calls).await, [Approved, Pending]);
     }
 
+    async fn a_yes_to_a_call_counts_in_the_folder_that_it_was_given_in(kit) {
+        kit.put_policy(preset("coding-agent").unwrap()).await;
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        let npm = json!({"command": "npm test", "description": "Run the tests"});
+        let first = asked_in(kit, &bot, "Bash", npm.clone(), Some(json!("/srv/app"))).await;
+        let foretold = kit.gate().preview(&ann, remembering(&first, json!({"scope": "exact"}))).await.unwrap();
+        let covers = foretold.grant.unwrap().1;
+        assert!(covers.contains("in the folder `/srv/app`"), "whoever says yes is told: {covers}");
+        remember(kit, &ann, &first, json!({"scope": "exact"})).await.unwrap();
+        kit.restart().await;
+        for (folder, state) in [
+            (Some(json!("/srv/app")), Approved),
+            (Some(json!("/srv/other")), Pending),
+            (Some(json!("/srv/app/")), Pending),
+            (Some(json!("/srv/app/sub")), Pending),
+            (Some(json!(null)), Pending),
+            (Some(json!(["/srv/app"])), Pending),
+            (None, Pending),
+        ] {
+            assert_eq!(asked_in(kit, &bot, "Bash", npm.clone(), folder.clone()).await.state, state, "{folder:?}");
+        }
+        // And the other way round: where no folder is named, none is covered.
+        let nowhere = asked_in(kit, &bot, "Bash", json!({"command": "make"}), None).await;
+        remember(kit, &ann, &nowhere, json!({"scope": "exact"})).await.unwrap();
+        assert_eq!(asked_in(kit, &bot, "Bash", json!({"command": "make"}), None).await.state, Approved);
+        assert_eq!(asked_in(kit, &bot, "Bash", json!({"command": "make"}), Some(json!("/srv/app"))).await.state, Pending);
+        let grants = kit.gate().grants(&ann).await.unwrap();
+        for (request, said) in [(first.id, "`Bash` in the folder `/srv/app`"), (nowhere.id, "where no folder is named")] {
+            let covers = grants.iter().find(|view| view.grant.request == request).map(|view| view.covers.as_str());
+            assert!(covers.is_some_and(|covers| covers.contains(said)), "{covers:?}");
+        }
+        // A folder is what somebody wrote: it is not in the ledger.
+        for row in kit.store().ledger(0, 1000).await.unwrap() {
+            assert!(!row.text.contains("/srv"), "{}", row.text);
+        }
+    }
+
+    async fn a_yes_to_a_command_looks_past_what_is_only_said_of_it(kit) {
+        kit.put_policy(preset("coding-agent").unwrap()).await;
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        let here = || Some(json!("/srv/app"));
+        let first = asked_in(kit, &bot, "Bash", json!({"command": "npm test", "description": "Run tests"}), here()).await;
+        remember(kit, &ann, &first, json!({"scope": "exact"})).await.unwrap();
+        for (arguments, state) in [
+            (json!({"command": "npm test", "description": "Run the test suite", "timeout": 120_000}), Approved),
+            (json!({"command": "npm test"}), Approved),
+            (json!({"command": "npm test", "run_in_background": true}), Pending),
+            (json!({"command": "npm test", "dangerouslyDisableSandbox": true}), Pending),
+            (json!({"command": "npm test", "description": ["x"]}), Pending),
+            (json!({"command": "npm test", "explanation": "x"}), Pending),
+            (json!({"command": "npm  test"}), Pending),
+        ] {
+            let request = asked_in(kit, &bot, "Bash", arguments.clone(), here()).await;
+            assert_eq!(request.state, state, "{arguments}");
+            assert_eq!(request.content.as_ref().unwrap().body.arguments(), arguments.as_object(), "it runs whole");
+        }
+        let covers = &kit.gate().grants(&ann).await.unwrap()[0].covers;
+        assert!(covers.ends_with("whatever is said in `description`, `timeout`"), "{covers}");
+        // Another agent's tool of the same kind has a list of its own.
+        assert_eq!(asked_in(kit, &bot, "run_shell_command", json!({"command": "npm test"}), here()).await.state, Pending);
+        let explained = asked_in(kit, &bot, "run_terminal_cmd", json!({"command": "npm test", "explanation": "a"}), here()).await;
+        remember(kit, &ann, &explained, json!({"scope": "exact"})).await.unwrap();
+        let again = asked_in(kit, &bot, "run_terminal_cmd", json!({"command": "npm test", "explanation": "b"}), here()).await;
+        assert_eq!(again.state, Approved);
+        let decision = serde_json::to_value(again.view(again.created_at)).unwrap()["decision"].clone();
+        assert_eq!((&decision["grant"]["by"], &decision["grant"]["id"]), (&json!("ann"), &json!(again.grant)));
+        assert_eq!(kit.gate().row(&ann, &again).grant.unwrap().by.as_deref(), Some("ann"));
+    }
+
+    async fn a_yes_of_version_0_2_covers_no_command_and_what_it_covered_otherwise(kit) {
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        for (tool, arguments) in [("Bash", json!({"command": "make"})), ("mail", json!({"to": "x"}))] {
+            let request = asked(kit, &bot, tool, arguments.clone()).await;
+            remember(kit, &ann, &request, json!({"scope": "exact"})).await.unwrap();
+            let id = kit.gate().grants(&ann).await.unwrap().iter().map(|view| view.grant.id).max().unwrap();
+            let key = placet_store::unbound_grant_key(&kit.store().secret(), "bot", tool, arguments.as_object().unwrap()).unwrap();
+            let digest = data_encoding::HEXLOWER.encode(&key);
+            let digest = if kit.backend() == Backend::Sqlite { format!("x'{digest}'") } else { format!("'\\x{digest}'") };
+            // As that version stored it. The ledger is not looked at here.
+            let change = format!("UPDATE grants SET digest = {digest}, data = replace(data, ',\"bound\":true', '') WHERE id = '{id}'");
+            kit.place().sql(&change).await;
+        }
+        kit.restart().await;
+        assert_eq!(asked(kit, &bot, "Bash", json!({"command": "make"})).await.state, Pending);
+        assert_eq!(asked(kit, &bot, "mail", json!({"to": "x"})).await.state, Approved);
+        assert_eq!(asked(kit, &bot, "mail", json!({"to": "y"})).await.state, Pending);
+        assert_eq!(kit.gate().end_outgrown().await.unwrap(), 1);
+        let left = kit.gate().grants(&ann).await.unwrap();
+        assert_eq!((left.len(), left[0].grant.tool.as_str()), (1, "mail"));
+        kit.place().sql("UPDATE grants SET data = replace(data, '\"exact\"', '\"exact\",\"bound\":true')").await;
+    }
+
     async fn a_decision_given_again_gives_no_second_yes(kit) {
         let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
         let request = asked(kit, &bot, "mail", json!({})).await;
@@ -291,6 +399,29 @@ both! {
             assert_eq!(again.state, Pending, "{claim}: the no was to the same call");
             kit.deny(&ann, &again).await.unwrap();
         }
+    }
+
+    async fn trust_is_earned_in_one_folder_and_lost_in_all(kit) {
+        let policy = "version = 1\n[[cosmetic]]\ntool = 'Bash'\narguments = ['description']\n\
+            [[rule]]\nname = 'commands'\neffect = 'hold'\ntool = 'Bash'\ntrust_after = 2\n";
+        kit.put_policy(policy).await;
+        let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+        let make = |n: u32, folder: Option<&str>| {
+            let arguments = json!({"command": "make", "description": format!("the {n}th time")});
+            asked_in(kit, &bot, "Bash", arguments, folder.map(Value::from))
+        };
+        for n in 0..2 {
+            let request = make(n, Some("/srv/app")).await;
+            assert_eq!(request.state, Pending);
+            kit.approve(&ann, &request).await.unwrap();
+        }
+        for (folder, state) in [(Some("/srv/app"), Approved), (Some("/srv/other"), Pending), (None, Pending)] {
+            assert_eq!(make(9, folder).await.state, state, "{folder:?}");
+        }
+        // What an agent says of its folder does not save it from a no.
+        let elsewhere = make(3, Some("/tmp")).await;
+        kit.deny(&ann, &elsewhere).await.unwrap();
+        assert_eq!(make(9, Some("/srv/app")).await.state, Pending, "the no was to the same call");
     }
 
     async fn an_edited_approval_is_no_lesson(kit) {

@@ -11,6 +11,11 @@ fn each_planted_bug_is_caught() {
             "stolen-votes-count",
             "stolen::a_vote_of_a_revoked_key_counts_no_more_unless_the_admin_keeps_it::sqlite",
         ),
+        (
+            "grant-forgets-the-folder",
+            "standing::a_yes_to_a_call_counts_in_the_folder_that_it_was_given_in::sqlite",
+        ),
+        ("trust-forgets-the-folder", "standing::trust_is_earned_in_one_folder_and_lost_in_all::sqlite"),
         ("batch-earns-trust", "standing::three_that_were_looked_at_once_earn_trust_once::sqlite"),
         (
             "time-runs-back",
@@ -21,7 +26,15 @@ fn each_planted_bug_is_caught() {
             "freeze-is-ignored",
             "freezing::while_everything_is_frozen_nothing_passes_and_everything_can_be_read_and_denied::sqlite",
         ),
+        (
+            "every-door-resolves-paths",
+            "workspace::what_happens_in_an_open_folder_passes_from_the_hook_program_alone::sqlite",
+        ),
+        ("closed-folder-stays-open", "workspace::a_folder_that_is_closed_is_closed_on_every_node_at_once"),
         ("keys-step-up", "rules::a_step_up_needs_the_code_of_exactly_this_request::sqlite"),
-        ("readers-may-write", "readers::what_policy_lets_pass_as_reading_waits_where_it_does_more::sqlite"),
+        (
+            "readers-may-write",
+            "readers::what_the_sentence_says_is_held_against_a_rule_that_says_less::sqlite",
+        ),
     ]);
 }

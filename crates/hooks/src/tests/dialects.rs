@@ -37,6 +37,26 @@ fn a_yes() {
 }
 
 #[test]
+fn a_yes_that_somebody_gave_in_advance_says_whose_it_is() {
+    let call = call(Event::ALL[0]);
+    let said = |decision: Value| {
+        let mut whole = super::record(&call, json!({}));
+        let decided = whole.decision.as_mut().expect("a decision");
+        decided.by = serde_json::from_value(decision["by"].clone()).expect("names");
+        decided.grant = serde_json::from_value(decision["grant"].clone()).expect("a grant or none");
+        let yes = crate::Approved::check(&call, &whole, Some("prm_1"), &call.input, Some(whole.digest));
+        yes.expect("a yes").reason()
+    };
+    let id = "grt_0698d3r3kvtg0i8s0c1g60o30c";
+    let granted = said(json!({"by": [], "grant": {"id": id, "by": "ann"}}));
+    assert_eq!(granted, "Placet: approved by ann's standing approval");
+    // Of a record that version 0.2 made.
+    assert_eq!(said(json!({"by": [], "grant": {"id": id}})), "Placet: approved by a standing approval");
+    assert_eq!(said(json!({"by": [], "grant": null})), "Placet: approved by policy");
+    assert_eq!(said(json!({"by": ["ann"], "grant": null})), "Placet: approved by ann");
+}
+
+#[test]
 fn a_no() {
     insta::assert_snapshot!(lines(|_| Answer::Deny("Placet: denied by ann: no".to_owned())), @r#"
     claude-code/PreToolUse [2] {"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"Placet: denied by ann: no"}}

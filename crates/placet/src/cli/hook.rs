@@ -128,6 +128,9 @@ pub(crate) struct InstallArgs {
     /// File with the agent's key, instead of PLACET_TOKEN
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Where the data of the server is, if it is yours: the project's folder is then opened to the agent
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
     /// Print what would change, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

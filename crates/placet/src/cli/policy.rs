@@ -166,6 +166,9 @@ pub(crate) struct ExplainArgs {
     /// By this policy instead of the one in force; needs no server
     #[arg(long, value_name = "FILE", conflicts_with = "id")]
     pub(crate) file: Option<String>,
+    /// As `placet hook` would ask in this folder, if it were open to the agent
+    #[arg(long = "in", value_name = "DIR", requires = "file", conflicts_with = "id")]
+    pub(crate) folder: Option<PathBuf>,
     /// List every rule, also those that are about other tools
     #[arg(long)]
     pub(crate) all: bool,

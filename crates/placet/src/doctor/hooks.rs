@@ -27,6 +27,16 @@ pub(super) fn installed(agents: &[Agent]) -> Vec<Check> {
     checks
 }
 
+/// The mode of Claude Code in which no hook is called.
+const SIMPLE: &str = "CLAUDE_CODE_SIMPLE";
+
+/// Whether Claude Code takes this value of a variable for yes.
+fn is_on(value: Option<&str>) -> bool {
+    value.is_some_and(|value| {
+        !["", "0", "false", "no", "off"].contains(&value.trim().to_ascii_lowercase().as_str())
+    })
+}
+
 fn at(agent: Agent, user: bool) -> Option<Check> {
     let path = place(agent, user).ok()?;
     let name = format!("hook {agent}");
@@ -52,6 +62,15 @@ fn at(agent: Agent, user: bool) -> Option<Check> {
     }
     if document.get("disableAllHooks") == Some(&Json::Bool(true)) {
         let detail = format!("{shown} has `disableAllHooks`: nothing is gated");
+        return Some(Check::new(name, Verdict::Bad, detail));
+    }
+    let own = document.get("env").and_then(|env| env.get(SIMPLE)?.as_text());
+    if agent == Agent::ClaudeCode && is_on(own) {
+        let detail = format!("{shown} sets `{SIMPLE}`, and Claude Code then runs no hook: nothing is gated");
+        return Some(Check::new(name, Verdict::Bad, detail));
+    }
+    if agent == Agent::ClaudeCode && is_on(std::env::var(SIMPLE).ok().as_deref()) {
+        let detail = format!("`{SIMPLE}` is set here, and Claude Code then runs no hook: nothing is gated");
         return Some(Check::new(name, Verdict::Bad, detail));
     }
     let check = runs(&name, &shown.to_string(), &program(command, agent)?);

@@ -103,6 +103,7 @@ impl Asker<'_> {
     ) -> Result<Record, String> {
         let options = CreateOptions {
             idempotency_key: Some(key),
+            resolved: true,
             claim: claimant.cloned(),
             ..CreateOptions::default()
         };

@@ -19,13 +19,14 @@ use document::{Json, diff};
 use settings::{Wanted, add, installed, remove};
 
 use crate::{
-    cli::{Global, InstallArgs},
+    cli::{Global, InstallArgs, Place},
     exit::usage,
+    offline,
     output::{self, paint},
 };
 
 /// Installs, or takes out.
-pub(crate) fn run(args: &InstallArgs, global: &Global) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(args: &InstallArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let mode = Mode::from(args.mode);
     if mode == Mode::Relay && !matches!(args.agent, Agent::ClaudeCode | Agent::Codex) {
         return Err(usage(format!(
@@ -67,7 +68,48 @@ pub(crate) fn run(args: &InstallArgs, global: &Global) -> anyhow::Result<ExitCod
             write(&path, before.as_deref(), after.as_deref(), args.agent)?;
         }
     }
-    told(args, global, &path, before.as_deref(), after.as_deref(), companion.as_ref())
+    let folder = folder_note(args).await;
+    told(args, global, &path, before.as_deref(), after.as_deref(), companion.as_ref(), folder)
+}
+
+/// Opens the project's folder to the agent where that is ours to do, and says what was done or what there is to do.
+async fn folder_note(args: &InstallArgs) -> Option<String> {
+    if args.uninstall {
+        return None;
+    }
+    let named = match std::env::current_dir().and_then(fs::canonicalize) {
+        Ok(folder) if !args.user => folder.into_os_string().into_string().ok()?,
+        _ => "DIR".to_owned(),
+    };
+    let command = format!("placet agent roots NAME --add {}", shell_word(&named));
+    let by_hand = format!(
+        "What happens in a folder passes only once somebody opened it to the agent. With an admin's key, or as the owner \
+         of the data: {command}"
+    );
+    if args.user || args.dry_run {
+        return Some(by_hand);
+    }
+    let key = match &args.token_file {
+        Some(file) => fs::read_to_string(file).ok(),
+        None => std::env::var("PLACET_TOKEN").ok(),
+    };
+    let Some(key) = key.map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()) else {
+        return Some(by_hand);
+    };
+    let place = Place { data: args.data.clone(), database: None };
+    match offline::open_folder(place, &key, named.clone()).await {
+        Ok(Some(agent)) => {
+            Some(format!("{named} is open to `{agent}`. Close it with: placet agent roots {agent} --clear"))
+        }
+        Ok(None) => Some(by_hand),
+        Err(error) => Some(format!("{named} was not opened to the agent: {error:#}")),
+    }
+}
+
+/// A word that a shell reads as it is.
+fn shell_word(text: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
+    if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 fn read(path: &Path) -> anyhow::Result<Option<String>> {
@@ -246,6 +288,7 @@ fn told(
     before: Option<&str>,
     after: Option<&str>,
     companion: Option<&Companion>,
+    folder: Option<String>,
 ) -> anyhow::Result<ExitCode> {
     let companion = companion.filter(|companion| companion.before != companion.after);
     let changes = before != after || companion.is_some();
@@ -255,7 +298,8 @@ fn told(
         difference.push(format!("  {}", companion.path.display()));
         difference.extend(diff(before.unwrap_or_default(), after.unwrap_or_default()));
     }
-    let notes = if args.uninstall { Vec::new() } else { notes(args) };
+    let mut notes = if args.uninstall { Vec::new() } else { notes(args) };
+    notes.extend(folder);
     if global.json {
         output::json(&json!({
             "agent": args.agent.as_str(), "file": path, "changed": changes, "dry_run": args.dry_run,

@@ -63,15 +63,16 @@ pub(crate) fn headline(record: &Record) -> String {
         DecisionWord::Respond => "answered",
     }
     .to_owned();
-    match decision.by.as_slice() {
-        [] => {
+    match (decision.by.as_slice(), &decision.grant) {
+        ([], Some(grant)) => said.extend([" by ", &show(&grant.whose())]),
+        ([], None) => {
             said.push_str(" by policy");
             // The first reason is the one that decided; the whole list is in the detail.
             if let Some(reason) = record.verdict.reasons.first() {
                 said.extend([": ", &show(reason)]);
             }
         }
-        people => said.extend([" by ", &show(&people.join(", "))]),
+        (people, _) => said.extend([" by ", &show(&people.join(", "))]),
     }
     if let Some(reason) = &decision.reason {
         said.extend([": ", &show(reason)]);

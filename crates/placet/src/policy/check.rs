@@ -105,6 +105,7 @@ fn counted(policy: &Policy) -> String {
         source: "",
         time: output::now(),
         claims,
+        place: None,
     };
     let rules = policy.explain(&call).rules;
     let own = |name: &str| !name.contains('/');

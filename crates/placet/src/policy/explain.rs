@@ -1,15 +1,18 @@
 //! `placet policy explain`: which rules match a request and why, in a table; with a file also without a server.
 
+use std::{fs, path::Path};
+
 use anstyle::Style;
 use placet_client::{ExplainAnswer, Explained, RuleSaid};
-use placet_core::{Create, Effect, Kind, Limits, show};
-use placet_policy::{Call, Claims};
-use serde_json::{Value, json};
+use placet_core::{Create, Effect, HOOK_PROGRAM, Kind, Limits, show};
+use placet_policy::{Call, Claims, Place};
+use serde_json::{Map, Value, json};
 
 use super::Source;
 use crate::{
     cli::{ExplainArgs, Global},
     exit::usage,
+    hook::place,
     output::{self, oneline, paint, safe, table},
     verbs::{Context, find, object_argument},
 };
@@ -26,7 +29,10 @@ pub(super) async fn run(global: &Global, args: ExplainArgs) -> anyhow::Result<u8
     } else {
         let create = create(&args)?;
         match &args.file {
-            Some(file) => offline(&Source::read(file)?, &create, args.agent.as_deref().unwrap_or(NOBODY))?,
+            Some(file) => {
+                let agent = args.agent.as_deref().unwrap_or(NOBODY);
+                offline(&Source::read(file)?, create, agent, args.folder.as_deref())?
+            }
             None => Context::new(global)?.client.explain_create(&create, args.agent.as_deref()).await?,
         }
     };
@@ -83,10 +89,28 @@ fn create(args: &ExplainArgs) -> anyhow::Result<Create> {
     Ok(create)
 }
 
-/// What a file says of it, with nobody else asked.
-fn offline(source: &Source, create: &Create, agent: &str) -> anyhow::Result<ExplainAnswer> {
+/// What a file says of it, with nobody else asked. In a folder it is asked as the hook program asks, and the folder is open.
+fn offline(
+    source: &Source,
+    mut create: Create,
+    agent: &str,
+    folder: Option<&Path>,
+) -> anyhow::Result<ExplainAnswer> {
     let policy = source.parse()?;
-    let spec = create.clone().check(&Limits::default()).map_err(|invalid| {
+    let mut roots = Vec::new();
+    if let Some(folder) = folder {
+        let whole = fs::canonicalize(folder)
+            .map_err(|error| usage(format!("`--in`: {}: {error}", folder.display())))?;
+        let whole = whole.to_str().ok_or_else(|| usage("`--in`: the folder's name is not UTF-8"))?.to_owned();
+        let mut said = create.context.take().unwrap_or_default();
+        said.insert("cwd".to_owned(), json!(whole));
+        let empty = Map::new();
+        let (tool, input) =
+            (create.tool.as_deref().unwrap_or_default(), create.arguments.as_ref().unwrap_or(&empty));
+        create.context = Some(place::context(tool, input, &said));
+        roots.push(whole);
+    }
+    let spec = create.check(&Limits::default()).map_err(|invalid| {
         usage(format!("the request does not fit at `{}`: {}", invalid.pointer, invalid.message))
     })?;
     let claims = Claims {
@@ -96,7 +120,10 @@ fn offline(source: &Source, create: &Create, agent: &str) -> anyhow::Result<Expl
         on_behalf_of: spec.on_behalf_of.as_deref(),
         group: spec.group.as_deref(),
     };
-    let explanation = policy.explain(&Call::new(&spec.body, agent, "rest", output::now(), claims));
+    let place = folder.map(|_| Place { roots: &roots, context: &spec.context });
+    let door = if folder.is_some() { HOOK_PROGRAM } else { "rest" };
+    let call = Call::new(&spec.body, agent, door, output::now(), claims).at(place);
+    let explanation = policy.explain(&call);
     let document = json!({ "request": null, "explained": [
         { "policy": policy.hash(), "outcome": explanation.outcome, "explanation": explanation },
     ] });
@@ -226,7 +253,7 @@ expires_in = "10m"
         let mut create = Create::new(Kind::Action, "s");
         create.tool = Some("bank/pay".to_owned());
         create.arguments = arguments.as_object().cloned();
-        let answer = offline(&source, &create, "bot").unwrap();
+        let answer = offline(&source, create, "bot", None).unwrap();
         let text = lines(&answer.explained[0], "by this policy", all).join("\n");
         let text = anstream::adapter::strip_str(&text).to_string();
         text.lines().filter(|line| !line.contains("sha256:")).collect::<Vec<_>>().join("\n")

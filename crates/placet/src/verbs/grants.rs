@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anstyle::Style;
-use placet_client::Remember;
+use placet_client::{EndedAtUpgrade, Remember};
 use placet_core::{Scope, show};
 use serde_json::{Value, json};
 
@@ -16,14 +16,15 @@ use crate::{
 
 /// Lists standing approvals.
 pub(crate) async fn list(context: &Context) -> anyhow::Result<u8> {
-    let grants = context.client.grants().await?;
+    let all = context.client.all_grants().await?;
     if context.json {
-        output::json(&json!({ "items": grants }))?;
+        output::json(&all)?;
         return Ok(0);
     }
+    let (grants, ended) = (&all.items, &all.ended_at_upgrade);
     if grants.is_empty() {
         output::line(&paint(output::DIM, "There are no standing approvals."))?;
-        return Ok(0);
+        return outgrown(ended);
     }
     let (now, plain) = (output::now(), Style::new());
     let rows: Vec<_> = grants
@@ -31,7 +32,7 @@ pub(crate) async fn list(context: &Context) -> anyhow::Result<u8> {
         .map(|info| {
             let grant = &info.grant;
             let scope = match &grant.scope {
-                Scope::Exact {} => "exact",
+                Scope::Exact { .. } => "exact",
                 Scope::Pattern { .. } => "pattern",
                 Scope::Session { .. } => "session",
             };
@@ -49,6 +50,30 @@ pub(crate) async fn list(context: &Context) -> anyhow::Result<u8> {
         .collect();
     for line in table(&["ID", "AGE", "LEFT", "USED", "BY", "AGENT", "SCOPE", "COVERS"], &rows, usize::MAX) {
         output::line(&line)?;
+    }
+    outgrown(ended)
+}
+
+/// Those that an upgrade ended.
+fn outgrown(ended: &EndedAtUpgrade) -> anyhow::Result<u8> {
+    if !ended.items.is_empty() {
+        output::line(&paint(output::STRONG, "Ended at the upgrade:"))?;
+    }
+    for one in &ended.items {
+        let grant = &one.info.grant;
+        let whose = format!("{}, for {}", show(&grant.by), show(&grant.agent));
+        output::line(&format!(
+            "  {} ({whose}): {}",
+            paint(output::NAME, &grant.id.to_string()),
+            safe(&one.info.covers)
+        ))?;
+        output::line(&format!("    {}", safe(&one.why)))?;
+    }
+    if ended.trust > 0 {
+        output::line(&format!(
+            "What was learned of {} kinds of calls is counted anew since the upgrade.",
+            ended.trust
+        ))?;
     }
     Ok(0)
 }

@@ -59,7 +59,7 @@ fn no_permit(context: &Context, record: &Record) -> anyhow::Result<u8> {
         let document = json!({
             "id": record.id, "state": record.state, "permit": null, "arguments": null, "why": why,
             "decision": record.decision.as_ref().map(|decision| json!({
-                "decision": decision.decision, "by": decision.by, "reason": decision.reason,
+                "decision": decision.decision, "by": decision.by, "grant": decision.grant, "reason": decision.reason,
                 "answer": decision.answer,
             })),
         });

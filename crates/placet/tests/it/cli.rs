@@ -56,6 +56,7 @@ fn help_shows_every_command_and_the_exit_codes() {
       unfreeze     Let what was frozen go on (needs an admin key)
       policy       Write, check, try and put policies: what passes, what waits and for whom
       person       List people, and set their roles and teams
+      agent        List agents, and open folders to them
       grant        List and take back standing approvals
       ledger       Check the ledger
       backup       Write a consistent copy of the database to a file

@@ -5,4 +5,5 @@ mod blocking;
 mod doctor;
 mod install;
 mod lives;
+mod workspace;
 mod world;

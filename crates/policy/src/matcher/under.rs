@@ -1,12 +1,17 @@
 //! Paths below a folder, compared segment by segment; a path that could mean another place is an error.
 
-use crate::work::{Trouble, Work};
+use crate::{
+    WORKSPACE,
+    work::{Trouble, Work},
+};
 
 /// Folders, each as its segments.
 #[derive(Debug)]
 pub(crate) struct Roots {
-    roots: Vec<Vec<Box<str>>>,
+    folders: Vec<Vec<Box<str>>>,
     any_case: bool,
+    /// Also the folders of the agent that calls.
+    workspace: bool,
 }
 
 /// Longest path, in bytes: what Linux takes.
@@ -24,28 +29,41 @@ impl Roots {
         roots: impl Iterator<Item = &'t str>,
         any_case: bool,
     ) -> Result<Self, &'static str> {
-        let roots = roots
+        let mut workspace = false;
+        let folders = roots
+            .filter(|root| {
+                workspace |= *root == WORKSPACE;
+                *root != WORKSPACE
+            })
             .map(|root| {
                 check(root)?;
                 Ok(split(root).map(Into::into).collect())
             })
             .collect::<Result<Vec<_>, &'static str>>()?;
-        Ok(Self { roots, any_case })
+        Ok(Self { folders, any_case, workspace })
     }
 
     pub(crate) fn hold(&self, path: &str, work: &Work<'_>) -> Result<bool, Trouble> {
         work.spend(
-            path.len().min(LONGEST).saturating_mul(4).saturating_add(self.roots.len().saturating_mul(20)),
+            path.len().min(LONGEST).saturating_mul(4).saturating_add(self.folders.len().saturating_mul(20)),
         )?;
-        check(path).map_err(Trouble::Doubtful)?;
-        Ok(self.roots.iter().any(|root| {
-            let mut path = split(path);
-            root.iter().all(|wanted| {
-                path.next().is_some_and(|is| {
-                    if self.any_case { is.eq_ignore_ascii_case(wanted) } else { is == &**wanted }
+        let listed = || {
+            check(path).map_err(Trouble::Doubtful)?;
+            Ok(self.folders.iter().any(|root| {
+                let mut path = split(path);
+                root.iter().all(|wanted| {
+                    path.next().is_some_and(|is| {
+                        if self.any_case { is.eq_ignore_ascii_case(wanted) } else { is == &**wanted }
+                    })
                 })
-            })
-        }))
+            }))
+        };
+        if !self.workspace {
+            return listed();
+        }
+        let inside = work.place().ok_or(Trouble::Unplaced).and_then(|place| place.holds(path, work));
+        // What lies in one of the other folders needs nobody to resolve it.
+        if inside == Ok(true) || self.folders.is_empty() || listed() != Ok(true) { inside } else { Ok(true) }
     }
 }
 

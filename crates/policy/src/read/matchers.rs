@@ -48,7 +48,7 @@ pub(super) fn arguments(doc: &mut Doc<'_>, table: &Field<'_>, effect: Effect) ->
                 doc.problem(
                     span,
                     format!("`{}` is not a path: {why}", shown(key)),
-                    "write it as `\"to.iban\"`, `\"files[*].path\"` or `\"/to/iban\"`",
+                    "write it as `\"to.iban\"`, `\"files[*].path\"`, `\"/to/iban\"` or `\"**\"`",
                 );
                 continue;
             }
@@ -132,7 +132,7 @@ fn test(
                     doc.problem(
                         span,
                         format!("`under` cannot be used: {why}"),
-                        "write an absolute path without `..`, such as `\"/srv/app\"`",
+                        "write an absolute path without `..`, such as `\"/srv/app\"`, or `\"@workspace\"`",
                     );
                     None
                 }
@@ -155,6 +155,14 @@ fn test(
         }
         "matches" => pattern(doc, value, permits),
         "shell" => shell(doc, value, permits, depth),
+        "max_length" => match number_of(value.get_ref()) {
+            Some(most) if (1.0..=100_000.0).contains(&most) && most.fract() == 0.0 => {
+                // Within the bounds above, so nothing is lost.
+                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
+                Some(Test::MaxLength(most as usize))
+            }
+            _ => wrong(doc, key, value, "a number of bytes from 1 to 100000"),
+        },
         "exists" => match value.get_ref().as_bool() {
             Some(wanted) => Some(Test::Exists(wanted)),
             None => wrong(doc, key, value, "`true` or `false`"),

@@ -1,6 +1,10 @@
 //! Reads one rule, and refuses combinations that could not mean what they seem to.
 
-use std::{collections::HashSet, ops::Range};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+    sync::Arc,
+};
 
 use placet_core::{DecisionWord, Effect, Escalation, Kind, Needs, Risk};
 
@@ -11,7 +15,14 @@ use super::{
     shown,
 };
 use crate::{
-    Trust, condition::Condition, evaluate::Defaults, glob::Name, keys, path::Path, rule::Rule,
+    Trust, WORKSPACE,
+    condition::Condition,
+    evaluate::Defaults,
+    files::{Asks, Files},
+    glob::Name,
+    keys,
+    path::Path,
+    rule::Rule,
     trust::is_shell_tool,
 };
 
@@ -25,6 +36,7 @@ pub(super) struct Context<'c> {
     pub(super) needs: &'c Named,
     pub(super) escalations: &'c Chains,
     pub(super) defaults: &'c Defaults,
+    pub(super) files: &'c HashMap<String, Arc<Files>>,
     /// `needs.NAME` and `escalation.NAME` that some rule uses.
     pub(super) used: HashSet<String>,
 }
@@ -55,14 +67,20 @@ pub(super) fn read(
     let mut rule = Rule {
         name,
         effect,
+        tool_begins: words(doc, table, "tool_begins"),
+        tool_has: words(doc, table, "tool_has"),
         server: names(doc, table, "server"),
         agent: names(doc, table, "agent"),
         source: names(doc, table, "source"),
         kind: kinds(doc, table, effect),
         session: names(doc, table, "session"),
         lineage: names(doc, table, "lineage"),
+        only: only(doc, table),
+        inside: in_workspace(doc, table),
+        files: files(doc, table, context),
         when: condition(doc, table, effect),
         reason: doc.text(table, "reason", 500),
+        reads_only: reads_only(doc, table, effect),
         needs: rule_needs(doc, table, context),
         expires_in: doc.duration(table, "expires_in"),
         escalation: on_expiry(doc, table, context),
@@ -85,6 +103,23 @@ pub(super) fn read(
 fn only_where_they_mean_something(doc: &mut Doc<'_>, table: &Field<'_>, effect: Effect) {
     const HOLD: [&str; 7] =
         ["needs", "expires_in", "on_expiry", "decisions", "pending_cap", "trust_after", "template"];
+    const ALLOW: [&str; 2] = ["only", "under"];
+    const RESTRICT: [&str; 2] = ["touches", "above"];
+    for (key, span, _) in table.entries() {
+        if effect != Effect::Allow && ALLOW.contains(&key) {
+            doc.problem(
+                span,
+                format!("`{key}` bounds what may pass, and this rule lets nothing pass"),
+                "write it in an allow rule; hold what is left over by not allowing it",
+            );
+        } else if effect == Effect::Allow && RESTRICT.contains(&key) {
+            doc.problem(
+                span,
+                format!("`{key}` finds what must not pass, so it has no place in an allow rule"),
+                "write it in a hold or deny rule: that beats every allow rule",
+            );
+        }
+    }
     for (key, span, value) in table.entries() {
         let says_allow = key == "on_expiry" && value.get_ref().as_str() == Some("allow");
         let out_of_place = (effect != Effect::Hold && HOLD.contains(&key))
@@ -99,7 +134,47 @@ fn only_where_they_mean_something(doc: &mut Doc<'_>, table: &Field<'_>, effect: 
     }
 }
 
-fn names(doc: &mut Doc<'_>, table: &Field<'_>, key: &str) -> Vec<Name> {
+/// The names of the arguments that a call may have; none of them is a list of none.
+fn only(doc: &mut Doc<'_>, table: &Field<'_>) -> Option<HashSet<Box<str>>> {
+    table.get("only")?;
+    let empty =
+        table.get("only").is_some_and(|value| value.get_ref().as_array().is_some_and(|list| list.is_empty()));
+    if empty {
+        return Some(HashSet::new());
+    }
+    Some(doc.texts(table, "only", false).into_iter().map(|(text, _)| text.into()).collect())
+}
+
+fn in_workspace(doc: &mut Doc<'_>, table: &Field<'_>) -> bool {
+    let Some((text, span)) = doc.text_at(table, "under") else { return false };
+    if text != WORKSPACE {
+        doc.problem(
+            span,
+            format!("a rule is under `{WORKSPACE}` or says nothing of it"),
+            "write `under = \"@workspace\"`; for one argument, `[rule.args] path = { under = \"/srv\" }`",
+        );
+    }
+    true
+}
+
+fn files(doc: &mut Doc<'_>, table: &Field<'_>, context: &Context<'_>) -> Vec<(Asks, Arc<Files>)> {
+    let mut files = Vec::new();
+    for (key, asks) in [("touches", Asks::Touches), ("above", Asks::Above)] {
+        for (name, span) in doc.texts(table, key, true) {
+            match context.files.get(&name) {
+                Some(list) => files.push((asks, list.clone())),
+                None => doc.problem(
+                    span,
+                    format!("there is no list of files named `{}`", shown(&name)),
+                    format!("add `{} = [\".env\"]` to the table `[paths]`", shown(&name)),
+                ),
+            }
+        }
+    }
+    files
+}
+
+pub(super) fn names(doc: &mut Doc<'_>, table: &Field<'_>, key: &str) -> Vec<Name> {
     let texts = doc.texts(table, key, true);
     if texts.len() > NAMES {
         let span = table.get(key).map_or_else(|| table.span(), toml::Spanned::span);
@@ -123,6 +198,44 @@ fn names(doc: &mut Doc<'_>, table: &Field<'_>, key: &str) -> Vec<Name> {
         }
     }
     names
+}
+
+/// Words of names, in lower case: letters and digits, and wildcards.
+fn words(doc: &mut Doc<'_>, table: &Field<'_>, key: &str) -> Vec<Name> {
+    let names = names(doc, table, key);
+    for name in &names {
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"*?".contains(&byte);
+        let wild = name.text().bytes().all(|byte| b"*?".contains(&byte));
+        if wild || !name.text().bytes().all(plain) {
+            let span = table.get(key).map_or_else(|| table.span(), toml::Spanned::span);
+            doc.problem(
+                span,
+                format!("`{}` is not a word of a name", shown(name.text())),
+                "write it in lower case and without signs, such as `delete` or `*delete*`",
+            );
+        }
+    }
+    names
+}
+
+fn reads_only(doc: &mut Doc<'_>, table: &Field<'_>, effect: Effect) -> bool {
+    let Some(value) = table.get("reads_only") else { return false };
+    match value.get_ref().as_bool() {
+        Some(true) if effect == Effect::Allow => true,
+        Some(false) => false,
+        Some(true) => {
+            doc.problem(
+                value.span(),
+                format!("`reads_only` has no meaning in a rule whose effect is `{effect}`"),
+                "remove it: it says of an allow rule that what it lets pass only reads",
+            );
+            false
+        }
+        None => {
+            doc.problem(value.span(), "`reads_only` is not a boolean", "write `reads_only = true`");
+            false
+        }
+    }
 }
 
 fn could_be_a_tool(text: &str) -> bool {
@@ -305,7 +418,7 @@ fn trust(doc: &mut Doc<'_>, table: &Field<'_>, rule: &Rule) -> Option<Trust> {
             shell.map(|name| format!("`{}` takes a free-form command", shown(name.text()))).or_else(|| {
                 rule.arguments
                     .iter()
-                    .any(|argument| argument.matcher.looks_at_commands())
+                    .any(|argument| !argument.path.is_deep() && argument.matcher.looks_at_commands())
                     .then(|| "the rule looks at a free-form command".to_owned())
             });
         if let Some(why) = free {

@@ -51,6 +51,8 @@ fn asks_nothing(rule: &Rule) -> bool {
 /// Whether it asks for names alone.
 fn only_names(rule: &Rule) -> bool {
     rule.kind.is_empty()
+        && rule.tool_begins.is_empty()
+        && rule.tool_has.is_empty()
         && rule.session.is_empty()
         && rule.lineage.is_empty()
         && rule.arguments.is_empty()

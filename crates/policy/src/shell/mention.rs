@@ -101,6 +101,23 @@ impl Mentions {
         Ok(())
     }
 
+    /// Whether a text could mention one of the patterns: rather too often than too seldom.
+    pub(super) fn could_be_in(&self, text: &str) -> bool {
+        const BECOMES: [char; 7] = ['$', '`', '*', '?', '[', '{', '~'];
+        if !self.nameless.is_empty() || text.contains(BECOMES) {
+            return !self.is_empty();
+        }
+        // Quotes and what joins lines go away wherever they stand.
+        let plain = lower(text).replace("\\\n", "").replace(['\'', '"', '\\', '^'], "");
+        let begins = |at: usize| {
+            let before = plain.get(..at).and_then(|before| before.chars().next_back());
+            before.is_none_or(|letter| !letter.is_ascii_alphanumeric())
+        };
+        let named = |name: &str| plain.match_indices(name).any(|(at, _)| begins(at));
+        self.by_name.keys().any(|name| named(name))
+            || self.by_glob.iter().any(|(glob, _)| glob.start().is_empty() || named(glob.start()))
+    }
+
     /// Whether one of the patterns is mentioned.
     pub(super) fn any(&self, found: &Found) -> bool {
         let mut question = Question { found, steps: MAX_STEPS, sinks: HashMap::new() };
@@ -259,7 +276,7 @@ impl Words {
             let text = lower(&token.text);
             let plain: Vec<&str> = segments(&text).collect();
             if self.has(&plain, question)?
-                || (plain.contains(&"..") && self.has(&climbed(&plain), question)?)
+                || (plain.contains(&"..") && self.has(&climbed(plain.iter().copied()), question)?)
             {
                 return Ok(true);
             }
@@ -311,6 +328,11 @@ struct FilePattern {
     least: usize,
 }
 
+/// Whether the shell could make this name of a pattern.
+pub(crate) fn could_be(pattern: &str, name: &str) -> bool {
+    FilePattern::new(pattern).is_some_and(|pattern| pattern.could_be(name))
+}
+
 impl FilePattern {
     fn new(text: &str) -> Option<Self> {
         let known = text.find(['*', '?', '['])?;
@@ -351,10 +373,10 @@ fn segments(word: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The path with its `..` followed.
-fn climbed<'a>(path: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn climbed<'p>(path: impl IntoIterator<Item = &'p str>) -> Vec<&'p str> {
     let mut out: Vec<&str> = Vec::new();
     for part in path {
-        if *part == ".." && out.last().is_some_and(|last| *last != "..") {
+        if part == ".." && out.last().is_some_and(|last| *last != "..") {
             out.pop();
         } else {
             out.push(part);

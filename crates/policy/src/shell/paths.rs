@@ -77,6 +77,9 @@ impl PathRule {
         if let Some(bad) = like.iter().find(|glob| glob.is_empty() || glob.len() > 256) {
             return Err(format!("`like` has a glob that is empty or over 256 bytes: `{bad}`"));
         }
+        if under.iter().any(|root| root.starts_with('@')) {
+            return Err("`@workspace` is about the whole call; write `under = \"@workspace\"` beside `tool`, not in a shell pattern".to_owned());
+        }
         let root = |text: &String| {
             normalised(text).ok_or_else(|| {
                 format!(
@@ -143,7 +146,7 @@ pub enum Glob {
 }
 
 impl Glob {
-    pub(super) fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         let plain = |text: &str| !text.contains(['*', '?']);
         match (text.strip_suffix('*'), text.strip_prefix('*')) {
             _ if plain(text) => Self::Exact(text.to_owned()),
@@ -153,7 +156,16 @@ impl Glob {
         }
     }
 
-    pub(super) fn matches(&self, text: &str) -> bool {
+    /// The letters that every match begins with.
+    pub(super) fn start(&self) -> &str {
+        match self {
+            Self::Exact(start) | Self::Prefix(start) => start,
+            Self::Suffix(_) => "",
+            Self::Full(glob) => glob.split(['*', '?']).next().unwrap_or_default(),
+        }
+    }
+
+    pub(crate) fn matches(&self, text: &str) -> bool {
         match self {
             Self::Exact(word) => word == text,
             Self::Prefix(start) => text.starts_with(start.as_str()),

@@ -122,6 +122,12 @@ impl Patterns {
             })
     }
 
+    /// Whether the patterns could be mentioned in a text, without taking it apart: it names one of their programs, or has
+    /// a sign that may become any name.
+    pub(crate) fn could_mention(&self, text: &str) -> bool {
+        self.opaque || self.mention.could_be_in(text)
+    }
+
     /// For hold and deny rules: something in the text, however deep, matches a pattern. Text too large to search
     /// matches, so that padding hides nothing.
     pub fn mentions(&self, analysis: &Analysis) -> bool {

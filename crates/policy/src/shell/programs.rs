@@ -346,7 +346,8 @@ pub(super) fn is_forbidden_word(program: &str, word: &str) -> bool {
 
 /// Placeholders and keys for which git starts the program that checks signatures.
 fn checks_signatures(word: &str) -> bool {
-    word.starts_with("--") && (word.contains("%G") || word.contains("signature"))
+    let asks = |rest: &str| rest.trim_start_matches(['+', '-', ' ']).starts_with('G');
+    word.starts_with("--") && (word.contains("signature") || word.split('%').skip(1).any(asks))
 }
 
 fn forbidden_words(name: &str) -> Option<&'static [&'static str]> {
@@ -360,8 +361,7 @@ fn is_among(words: &[&str], word: &str) -> bool {
 
 /// Whether `["bash", "-c", script]` means just the script.
 pub(super) fn is_plain_shell(program: &str) -> bool {
-    let name = program.strip_prefix("/usr").unwrap_or(program);
-    let name = name.strip_prefix("/bin/").unwrap_or(name);
+    let name = program.strip_prefix("/usr/bin/").or_else(|| program.strip_prefix("/bin/")).unwrap_or(program);
     matches!(name, "sh" | "bash" | "dash" | "zsh")
 }
 
@@ -392,7 +392,7 @@ pub(super) fn base_name(program: &str) -> Cow<'_, str> {
 }
 
 /// The text in lower case; a copy only if that changes it.
-pub(super) fn lower(text: &str) -> Cow<'_, str> {
+pub(crate) fn lower(text: &str) -> Cow<'_, str> {
     if text.bytes().any(|b| b.is_ascii_uppercase()) {
         Cow::Owned(text.to_ascii_lowercase())
     } else {

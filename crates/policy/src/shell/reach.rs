@@ -68,6 +68,14 @@ pub(super) fn anything(text: &str) -> Found {
     search.finish(result)
 }
 
+impl Command {
+    /// Its words, the files it is redirected to, and what it assigns.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        let targets = self.raw.redirects.iter().map(|(_, target)| target);
+        self.raw.words.iter().chain(targets).chain(&self.raw.assigned).map(|token| token.text.as_str())
+    }
+}
+
 impl Search {
     fn new(length: usize) -> Self {
         // Each script is scanned twice and variables may grow the text: a fixed multiple keeps the work linear.

@@ -7,6 +7,7 @@
 
 mod claims;
 mod corpus;
+mod cosmetic;
 mod effects;
 mod errors;
 mod hostile;
@@ -15,6 +16,9 @@ mod imports;
 mod limits;
 mod outcomes;
 mod people;
+#[path = "../common/place.rs"]
+mod place;
 mod presets;
 mod properties;
 mod support;
+mod workspace;

@@ -101,7 +101,7 @@ fn an_escalation_to_as_many_people_is_no_warning_and_needs_are_told_in_words() {
     let person = |team: &str| Person { roles: [Role::Reviewer].into(), teams: [team.to_owned()].into() };
     let directory = |team: &str| Directory {
         people: [("ann".to_owned(), person(team)), ("bob".to_owned(), person(team))].into(),
-        agents: [("bot".to_owned(), Agent { owner: None })].into(),
+        agents: [("bot".to_owned(), Agent::default())].into(),
         ..Directory::default()
     };
     assert_eq!(policy(text).check_people(&directory("legal")), []);

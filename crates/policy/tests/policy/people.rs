@@ -14,7 +14,9 @@ fn directory(people: &[(&str, &[&str])], agents: &[(&str, Option<&str>)]) -> Dir
         people: people.iter().map(|(name, teams)| ((*name).to_owned(), person(teams))).collect(),
         agents: agents
             .iter()
-            .map(|(name, owner)| ((*name).to_owned(), Agent { owner: owner.map(str::to_owned) }))
+            .map(|(name, owner)| {
+                ((*name).to_owned(), Agent { owner: owner.map(str::to_owned), ..Agent::default() })
+            })
             .collect(),
         ..Directory::default()
     }

@@ -1,8 +1,10 @@
 //! Short ways to write policies and calls.
 
-use placet_core::{Effect, Kind, Risk, Step, Time};
-use placet_policy::{Call, Claims, Explanation, Outcome, Policy};
+use placet_core::{Effect, HOOK_PROGRAM, Kind, Risk, Step, Time};
+use placet_policy::{Call, Claims, Explanation, Outcome, Place, Policy};
 use serde_json::{Map, Value, json};
+
+use crate::place::{self, ROOT};
 
 /// A call with everything a test may want to set.
 #[derive(Debug, Clone)]
@@ -18,6 +20,8 @@ pub(crate) struct Ask {
     pub(crate) risk: Option<Risk>,
     pub(crate) on_behalf_of: Option<String>,
     pub(crate) group: Option<String>,
+    /// The folders of the agent, where the call came from the hook program.
+    pub(crate) roots: Option<Vec<String>>,
 }
 
 pub(crate) fn ask(tool: &str, arguments: Value) -> Ask {
@@ -33,6 +37,7 @@ pub(crate) fn ask(tool: &str, arguments: Value) -> Ask {
         risk: None,
         on_behalf_of: None,
         group: None,
+        roots: None,
     }
 }
 
@@ -56,6 +61,16 @@ pub(crate) fn plan(steps: &[(&str, Value)]) -> Ask {
 }
 
 impl Ask {
+    /// The same call, as the hook program tells of it.
+    pub(crate) fn placed(self) -> Self {
+        self.placed_in(ROOT)
+    }
+
+    pub(crate) fn placed_in(self, folder: &str) -> Self {
+        let context = Value::Object(place::context(&self.tool, &self.arguments, folder));
+        Self { context, source: HOOK_PROGRAM.to_owned(), roots: Some(vec![ROOT.to_owned()]), ..self }
+    }
+
     pub(crate) fn with<T>(&self, then: impl FnOnce(&Call<'_>) -> T) -> T {
         let empty = Map::new();
         let action = self.kind == Kind::Action;
@@ -74,6 +89,10 @@ impl Ask {
                 on_behalf_of: self.on_behalf_of.as_deref(),
                 group: self.group.as_deref(),
             },
+            place: self
+                .roots
+                .as_ref()
+                .map(|roots| Place { roots, context: self.context.as_object().unwrap_or(&empty) }),
         })
     }
 

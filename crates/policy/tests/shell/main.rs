@@ -12,6 +12,8 @@ mod oracle;
 mod ordinary;
 mod parsers;
 mod patterns;
+#[path = "../common/place.rs"]
+mod place;
 mod presets;
 mod strict;
 mod support;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,6 +17,8 @@ use crate::presets::ask;
 
 /// Lines of each pattern and program, and of all together in the long form.
 const EACH: usize = 10;
+/// For each pair of an edit and a program.
+const EACH_PAIR: usize = 3;
 const EACH_LONG: usize = 200;
 
 /// What changes something, starts something or calls somebody. Unknown names are skipped on other machines.
@@ -323,6 +325,11 @@ fn is_effect(program: &str, call: &str) -> bool {
 
 /// Runs all lines on every processor, and says which of them did something.
 fn run(lines: &[(String, String)]) -> BTreeMap<String, Vec<String>> {
+    run_after(lines, &[])
+}
+
+/// The same after files were written into the project.
+fn run_after(lines: &[(String, String)], first: &[(&str, &str)]) -> BTreeMap<String, Vec<String>> {
     let programs: BTreeSet<&str> = lines.iter().map(|(program, _)| program.as_str()).collect();
     let next = AtomicUsize::new(0);
     let workers = thread::available_parallelism().map_or(2, usize::from);
@@ -331,6 +338,12 @@ fn run(lines: &[(String, String)]) -> BTreeMap<String, Vec<String>> {
             let folder = tempfile::tempdir().expect("a folder");
             let at: PathBuf = folder.path().to_owned();
             place(&at);
+            for (name, text) in first {
+                let path = at.join("work").join(name);
+                fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+                fs::write(&path, text).expect("a file");
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is ours");
+            }
             let all: Vec<&str> = programs.iter().copied().collect();
             let script = format!("for p in {}; do type -t $p >/dev/null || echo $p; done", all.join(" "));
             let missing =
@@ -389,4 +402,64 @@ fn a_pattern_that_reads_options_in_another_way_than_the_program_is_caught() {
         let bad = run(&lines);
         assert!(!bad.is_empty(), "{program}: none of {} lines did anything", lines.len());
     }
+}
+
+/// Files that some program obeys, with what would show that it did.
+const OBEYED: &[(&str, &str)] = &[
+    ("x.sh", "#!/bin/sh\ntouch obeyed\n"),
+    (
+        ".git/config",
+        "[core]\n\trepositoryformatversion = 0\n\tfsmonitor = ./x.sh\n[diff]\n\texternal = ./x.sh\n[diff \"x\"]\n\ttextconv = ./x.sh\n[filter \"x\"]\n\tclean = ./x.sh\n",
+    ),
+    (".git/hooks/post-index-change", "#!/bin/sh\ntouch obeyed\n"),
+    (".git/info/attributes", "* diff=x filter=x\n"),
+    (".gitattributes", "* diff=x filter=x text eol=crlf\n"),
+    (".gitmodules", "[submodule \"x\"]\n\tpath = sub\n\turl = ./x\n\tupdate = !./x.sh\n"),
+    (".gitignore", "*.out\n"),
+    (".ignore", "*.out\n"),
+    (".rgignore", "*.out\n"),
+    (".fdignore", "*.out\n"),
+    (".ripgreprc", "--pre=./x.sh\n"),
+    (".envrc", "touch obeyed\n"),
+    (".bashrc", "touch obeyed\n"),
+    (".inputrc", "$include /etc/inputrc\n"),
+    (".magic", "0 string x x\n"),
+    (".python-version", "3.99\n"),
+    ("sitecustomize.py", "open('obeyed', 'w')\n"),
+    ("json.py", "open('obeyed', 'w')\n"),
+    ("pyvenv.cfg", "home = .\n"),
+    ("package.json", "{\"type\": \"module\", \"scripts\": {\"preinstall\": \"./x.sh\"}}\n"),
+    (".npmrc", "script-shell=./x.sh\n"),
+    (".node-version", "99\n"),
+    ("node.config.json", "{}\n"),
+    ("git", "#!/bin/sh\ntouch obeyed\n"),
+    ("ls", "#!/bin/sh\ntouch obeyed\n"),
+];
+
+/// The preset as it would be if edits in the workspace passed, and without one of the names that it holds.
+fn edits_without(name: &str) -> String {
+    let text = preset("coding-agent").expect("a preset");
+    let (before, rest) = text.split_once("[[rule]]\nname = \"editing\"").expect("a rule about edits");
+    let (_, after) = rest.split_once("[[rule]]\n").expect("another rule");
+    let allow = "[[rule]]\nname = 'edits'\neffect = 'allow'\nunder = '@workspace'\ntool = 'Write'\n";
+    format!("{before}[[rule]]\n{after}\n{allow}").replace(&format!("\"{name}\", "), "")
+}
+
+/// Lines that did something after all edits that the policy lets pass.
+fn after_edits(text: &str) -> BTreeMap<String, Vec<String>> {
+    let policy = Policy::parse(text).unwrap_or_else(|errors| panic!("{errors}"));
+    let passes = |path: &str| {
+        ask(&policy, "Write", &json!({ "file_path": path, "content": "x" })).effect == Effect::Allow
+    };
+    let first: Vec<(&str, &str)> = OBEYED.iter().copied().filter(|(path, _)| passes(path)).collect();
+    assert!(first.len() > 5, "ordinary files can be written: {first:?}");
+    run_after(&allowed(text, EACH_PAIR, None), &first)
+}
+
+#[test]
+fn no_allowed_command_runs_what_an_allowed_edit_wrote() {
+    let bad = after_edits(&edits_without("-"));
+    assert!(bad.is_empty(), "{bad:#?}");
+    let bad = after_edits(&edits_without(".git"));
+    assert!(!bad.is_empty(), "the list without `.git` is caught");
 }

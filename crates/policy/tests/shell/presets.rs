@@ -1,13 +1,13 @@
 //! The whole engine with every shipped preset: no text of the corpora is allowed through any of them.
 
-use placet_core::{Effect, Kind, Risk, Time};
-use placet_policy::{Call, Claims, Outcome, Policy, names, preset};
-use serde_json::{Map, Value, json};
+use placet_core::{Effect, HOOK_PROGRAM, Kind, Risk, Time};
+use placet_policy::{Call, Claims, Outcome, Place, Policy, names, preset};
+use serde_json::{Value, json};
 
 use crate::abuses::ABUSES;
 use crate::compositions::PASSING;
 use crate::conformance::{ASKED, huge};
-use crate::support;
+use crate::place::{self, ROOT};
 
 const SHELL_TOOLS: &[&str] = &[
     "Bash",
@@ -22,16 +22,18 @@ const SHELL_TOOLS: &[&str] = &[
 ];
 
 pub(crate) fn ask(policy: &Policy, tool: &str, arguments: &Value) -> Outcome {
-    let empty = Map::new();
+    let context = place::context(tool, arguments, ROOT);
+    let roots = [ROOT.to_owned()];
     policy.evaluate(&Call {
         kind: Kind::Action,
         tool: Some(tool),
         arguments: arguments.as_object(),
         steps: &[],
         agent: "coder",
-        source: "rest",
+        source: HOOK_PROGRAM,
         time: Time::from_micros(0),
-        claims: Claims { session: "s", context: &empty, risk: None, on_behalf_of: None, group: None },
+        claims: Claims { session: "s", context: &context, risk: None, on_behalf_of: None, group: None },
+        place: Some(Place { roots: &roots, context: &context }),
     })
 }
 
@@ -67,7 +69,7 @@ fn no_text_of_the_corpora_passes_any_preset() {
 }
 
 #[test]
-fn the_engine_says_what_the_patterns_say() {
+fn what_passes_in_one_tool_passes_in_every_tool_that_takes_commands() {
     let policy = policy("coding-agent");
     for tool in SHELL_TOOLS {
         for text in PASSING {
@@ -77,20 +79,6 @@ fn the_engine_says_what_the_patterns_say() {
                 "{tool}: {text}"
             );
         }
-    }
-    for text in ASKED.iter().chain(ABUSES).chain(PASSING) {
-        let outcome = ask(&policy, "Bash", &json!({ "command": text }));
-        let risk = match outcome.risk {
-            Risk::Low => "low",
-            Risk::Medium => "medium",
-            Risk::High => "high",
-            Risk::Critical => "critical",
-        };
-        let said = match outcome.effect {
-            Effect::Allow => support::Said::Allow,
-            _ => support::Said::Hold(risk.to_owned()),
-        };
-        assert_eq!(said, support::preset().says(text), "{text:?}: {:?}", outcome.reasons);
     }
 }
 
@@ -121,17 +109,20 @@ fn another_folder_or_a_lifted_sandbox_is_asked_about() {
         ask(&policy, "Bash", &json!({ "command": "git status", "description": "x" })).effect,
         Effect::Allow
     );
-    for key in [
-        "directory",
-        "dir_path",
-        "workdir",
-        "cwd",
-        "env",
-        "dangerouslyDisableSandbox",
-        "with_escalated_permissions",
-    ] {
+    for key in ["env", "dangerouslyDisableSandbox", "with_escalated_permissions", "sandbox", "something-new"]
+    {
         let arguments = json!({ "command": "git status", key: "x" });
         assert_eq!(ask(&policy, "Bash", &arguments).effect, Effect::Hold, "{key}");
+    }
+    for key in ["directory", "dir_path", "workdir", "cwd", "working_directory"] {
+        let effect = |folder: Value| ask(&policy, "Bash", &json!({ "command": "ls", key: folder })).effect;
+        for inside in ["src", "/srv/app", "src/../docs"] {
+            assert_eq!(effect(json!(inside)), Effect::Allow, "{key} {inside}");
+        }
+        for outside in ["..", "/srv", "/srv/application", "/tmp/x", "~", "src/../.."] {
+            assert_eq!(effect(json!(outside)), Effect::Hold, "{key} {outside}");
+        }
+        assert_eq!(effect(json!(["src"])), Effect::Hold, "{key}");
     }
     for arguments in [json!({}), json!({ "cmd": "git status" }), json!({ "Command": "git status" })] {
         assert_eq!(ask(&policy, "Bash", &arguments).effect, Effect::Hold, "{arguments}");
@@ -165,9 +156,9 @@ fn reading_passes_editing_waits_and_secrets_wait_longer() {
             assert_eq!((outcome.effect, outcome.risk), (Effect::Hold, Risk::High), "{tool} {key} {secret}");
         }
     }
-    for tool in
-        ["Glob", "Grep", "LS", "list_dir", "glob", "grep", "codebase_search", "TodoWrite", "update_plan"]
-    {
+    assert_eq!(ask(&policy, "TodoWrite", &json!({ "todos": [] })).effect, Effect::Allow);
+    assert_eq!(ask(&policy, "TodoWrite", &json!({ "file": "x" })).effect, Effect::Hold);
+    for tool in ["Glob", "Grep", "LS", "list_dir", "glob", "grep", "codebase_search"] {
         assert_eq!(ask(&policy, tool, &json!({ "pattern": "x" })).effect, Effect::Allow, "{tool}");
     }
     for (tool, arguments) in [
@@ -208,7 +199,6 @@ fn reading_passes_editing_waits_and_secrets_wait_longer() {
         ("Write", json!({ "file_path": "/srv/app/.git/config" })),
         ("Edit", json!({ "file_path": "/srv/app/.github/workflows/ci.yml" })),
         ("Write", json!({ "file_path": "/home/u/.bashrc" })),
-        ("Edit", json!({})),
         ("delete_file", json!({ "path": file })),
         ("exec_command", json!({ "cmd": "ls" })),
     ] {

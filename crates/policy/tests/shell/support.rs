@@ -2,7 +2,12 @@
 
 use std::sync::OnceLock;
 
+use placet_core::Effect;
+use placet_policy::Policy;
 use placet_policy::shell::{Analysis, Operator, Patterns, analyse};
+use serde_json::json;
+
+use crate::presets::ask;
 
 /// The rule of the conformance corpus: `git status` with any flag and operand a status may have.
 pub(crate) fn git_status() -> Patterns {
@@ -29,17 +34,16 @@ pub(crate) fn argvs(text: &str) -> Option<Vec<Vec<String>>> {
     analysis.commands().ok().map(|commands| commands.iter().map(|command| command.argv.clone()).collect())
 }
 
-/// The shell part of the coding-agent preset, applied as the policy engine applies it: hold beats allow.
+/// The coding-agent preset, and what its shell patterns allow.
 pub(crate) struct Preset {
     pub(crate) allow: Vec<Patterns>,
-    /// Risk, rule name, patterns.
-    pub(crate) hold: Vec<(String, String, Patterns)>,
+    whole: Policy,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Said {
     Allow,
-    /// The highest risk among the rules that matched, "medium" when none did.
+    /// With which risk.
     Hold(String),
 }
 
@@ -48,44 +52,40 @@ pub(crate) fn preset() -> &'static Preset {
     PRESET.get_or_init(|| {
         let text = include_str!("../../presets/coding-agent.toml");
         let file: toml::Table = toml::from_str(text).expect("the preset is TOML");
-        let mut preset = Preset { allow: Vec::new(), hold: Vec::new() };
+        let whole = Policy::parse(text).unwrap_or_else(|errors| panic!("{errors}"));
+        let mut preset = Preset { allow: Vec::new(), whole };
         for rule in file["rule"].as_array().expect("a list of rules") {
-            let Some(shell) =
-                rule.get("args").and_then(|args| args.get("command")).and_then(|c| c.get("shell"))
-            else {
+            let args = rule.get("args").and_then(toml::Value::as_table);
+            let named = |(key, value): (&String, &toml::Value)| {
+                let commands = key == "command" || key.starts_with("**.");
+                value.get("shell").filter(|_| commands).cloned()
+            };
+            let Some(shell) = args.and_then(|args| args.iter().find_map(named)) else {
                 continue;
             };
             let name = rule["name"].as_str().expect("a name").to_owned();
             let patterns: Patterns =
-                shell.clone().try_into().unwrap_or_else(|error| panic!("rule `{name}`: {error}"));
+                shell.try_into().unwrap_or_else(|error| panic!("rule `{name}`: {error}"));
             if rule["effect"].as_str() == Some("allow") {
                 assert!(patterns.is_for_allow(), "{name}");
                 preset.allow.push(patterns);
             } else {
                 assert!(patterns.is_for_mention(), "{name}");
-                preset.hold.push((rule["risk"].as_str().expect("a risk").to_owned(), name, patterns));
             }
         }
-        assert!(preset.allow.len() == 1 && preset.hold.len() >= 4);
+        assert_eq!(preset.allow.len(), 1);
         preset
     })
 }
 
 impl Preset {
-    pub(crate) fn judge(&self, analysis: &Analysis) -> Said {
-        const RISKS: [&str; 4] = ["low", "medium", "high", "critical"];
-        let held =
-            self.hold.iter().filter(|(_, _, patterns)| patterns.mentions(analysis)).map(|(risk, _, _)| risk);
-        let highest = held.max_by_key(|risk| RISKS.iter().position(|known| known == risk));
-        match highest {
-            Some(risk) => Said::Hold(risk.clone()),
-            None if self.allow.iter().any(|patterns| patterns.allows(analysis)) => Said::Allow,
-            None => Said::Hold("medium".to_owned()),
-        }
-    }
-
+    /// What the whole preset says of a command in the workspace.
     pub(crate) fn says(&self, text: &str) -> Said {
-        self.judge(&analyse(text))
+        let outcome = ask(&self.whole, "Bash", &json!({ "command": text }));
+        match outcome.effect {
+            Effect::Allow => Said::Allow,
+            _ => Said::Hold(outcome.risk.to_string()),
+        }
     }
 
     pub(crate) fn allows(&self, text: &str) -> bool {
@@ -93,9 +93,8 @@ impl Preset {
     }
 
     /// Whether the allow patterns alone let it pass, whatever a hold rule says.
-    pub(crate) fn would_allow(&self, text: &str) -> bool {
-        let analysis = analyse(text);
-        self.allow.iter().any(|patterns| patterns.allows(&analysis))
+    pub(crate) fn would_allow(&self, analysis: &Analysis) -> bool {
+        self.allow.iter().any(|patterns| patterns.allows(analysis))
     }
 }
 

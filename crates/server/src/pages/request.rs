@@ -4,7 +4,7 @@
 use jiff::fmt::strtime;
 use maud::{Markup, html};
 use placet_core::{
-    AllOf, Body, DecisionWord, Digest, Display, Input, InputType, Needs, Preview, Request, Risk,
+    AllOf, Body, Decision, DecisionWord, Digest, Display, Input, InputType, Needs, Preview, Request, Risk,
     State as Life, Time, show,
 };
 
@@ -85,10 +85,19 @@ fn deadline(request: &Request, state: Life, now: Time) -> Markup {
                 _ => { "Asked by " strong { (request.agent) } (through(request)) " at " (clock(request.created_at)) "." }
             }
             @if let Some(decision) = &request.decision {
-                " Decided: " strong { (decision.word.as_str()) } " by " (decision.by.join(", ")) " at " (clock(decision.at)) "."
+                " Decided: " strong { (decision.word.as_str()) } " by " (decided_by(request, decision)) " at " (clock(decision.at)) "."
             }
             @if is_lost(request) { " The agent lost its task: no tool reported anything." }
         }
+    }
+}
+
+/// Who decided: people, the standing approval of one, or policy.
+fn decided_by(request: &Request, decision: &Decision) -> String {
+    match request.granted() {
+        Some(grant) => grant.whose(),
+        None if decision.by.is_empty() => "policy".to_owned(),
+        None => decision.by.join(", "),
     }
 }
 

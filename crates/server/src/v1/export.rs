@@ -7,7 +7,7 @@ use axum::{
 };
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
-use placet_core::{Actor, Record, Request, Risk, State as Life, show};
+use placet_core::{Actor, GrantUsed, Record, Request, Risk, State as Life, show};
 use placet_gate::{Filter, GateError};
 use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
@@ -215,7 +215,7 @@ fn cells(state: &State, actor: &Actor, request: &Request) -> [String; 18] {
         row.risk.to_string(),
         row.effect,
         row.decision.map(|word| word.to_string()).unwrap_or_default(),
-        row.decided_by.join("; "),
+        row.grant.as_ref().map_or_else(|| row.decided_by.join("; "), GrantUsed::whose),
         row.decided_at.map(|at| at.to_string()).unwrap_or_default(),
         reason.map(show).unwrap_or_default(),
         show(&request.verdict.rule),

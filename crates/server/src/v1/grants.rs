@@ -5,7 +5,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::StatusCode;
-use placet_core::{Grant, GrantId};
+use placet_core::{Grant, GrantId, Time};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -27,13 +27,43 @@ pub(crate) struct GrantRecord {
     covers: String,
 }
 
+/// A standing approval that counts no more though nobody took it back.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct EndedGrantRecord {
+    #[serde(flatten)]
+    grant: Grant,
+    /// How often it was used.
+    used: u32,
+    /// What it covered, in words.
+    covers: String,
+    /// When it ended.
+    #[schema(value_type = String, format = DateTime)]
+    ended_at: Time,
+    /// Why.
+    why: &'static str,
+}
+
+/// What the upgrade from version 0.2 ended.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct EndedAtUpgrade {
+    /// Standing approvals on commands, the newest first. They are listed for a month.
+    items: Vec<EndedGrantRecord>,
+    /// Kinds of calls whose approvals were counted for trust. They are counted anew.
+    trust: u64,
+}
+
 /// Standing approvals.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct GrantList {
     items: Vec<GrantRecord>,
+    ended_at_upgrade: EndedAtUpgrade,
 }
 
-/// Standing approvals that can still be used: a reviewer's own, or everybody's for admins and auditors.
+/// Why a standing approval of version 0.2 on a command ended.
+const OUTGROWN: &str = "version 0.2 gave it for a command without regard to the folder: approve the command again where it may run";
+
+/// Standing approvals that can still be used, and those that an upgrade ended: a reviewer's own, or everybody's for admins and
+/// auditors.
 #[utoipa::path(get, path = "/v1/grants", operation_id = "list_grants", tag = "policy", responses(
     (status = 200, description = "standing approvals", body = GrantList),
 ))]
@@ -47,7 +77,16 @@ pub(crate) async fn list(
         used: view.used,
         covers: view.covers,
     };
-    Ok(json(StatusCode::OK, &GrantList { items: grants.into_iter().map(record).collect() }))
+    let outgrown = state.gate.outgrown(&actor).await.map_err(|error| refuse(&state, error))?;
+    let ended = outgrown.grants.into_iter().map(|one| EndedGrantRecord {
+        grant: (*one.grant).clone(),
+        used: one.used,
+        covers: one.covered,
+        ended_at: one.at,
+        why: OUTGROWN,
+    });
+    let ended_at_upgrade = EndedAtUpgrade { items: ended.collect(), trust: outgrown.trust };
+    Ok(json(StatusCode::OK, &GrantList { items: grants.into_iter().map(record).collect(), ended_at_upgrade }))
 }
 
 /// Take a standing approval back, at once: one's own, or anybody's as an admin.

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use axum::{
     extract::State as AxumState,
-    http::HeaderMap,
+    http::{HeaderMap, HeaderValue},
     response::{IntoResponse, Response},
 };
 use http::StatusCode;
 use placet_core::{
-    Actor, Create, Record, Refusal, Request, RequestId, Risk, Row, State as Life, Time, WeakKey,
+    Actor, Create, HOOK_PROGRAM, Record, Refusal, Request, RequestId, Risk, Row, State as Life, Time, WeakKey,
 };
-use placet_gate::{Filter, GateError, Order, Until, Waiting};
+use placet_gate::{Filter, GateError, Order, Until, Waiting, planted};
 use placet_ledger::canonical;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -37,7 +37,7 @@ pub(crate) struct CreateParams {
 }
 
 /// Ask. The answer is the request's record, once it is durable.
-#[utoipa::path(post, path = "/v1/requests", operation_id = "create_request", tag = "requests", params(CreateParams, ("Placet-Claimant" = Option<String>, Header, description = "With `claim`: a random secret of 16 to 256 bytes, kept in memory. With it, a lost answer can be asked for again"), ("Placet-Weak-Key" = Option<String>, Header, description = "1 to 255 visible ASCII characters: an open request of this agent with the same weak key and the same body (but for context, summary and group) is answered with in place of a new one, and remembers the idempotency key")), request_body = Create, responses(
+#[utoipa::path(post, path = "/v1/requests", operation_id = "create_request", tag = "requests", params(CreateParams, ("Placet-Claimant" = Option<String>, Header, description = "With `claim`: a random secret of 16 to 256 bytes, kept in memory. With it, a lost answer can be asked for again"), ("Placet-Weak-Key" = Option<String>, Header, description = "1 to 255 visible ASCII characters: an open request of this agent with the same weak key and the same body (but for summary, group and those fields of context that do not say whose call it is: `user`, `tenant`, `app`, `cwd`, `lineage` and `turn` do) is answered with in place of a new one, and remembers the idempotency key"), ("Placet-Door" = Option<String>, Header, description = "`hook-program` from `placet hook`, which resolved `context.cwd` and `context.paths`; nothing else may say so")), request_body = Create, responses(
     (status = 201, description = "a new request", body = Record),
     (status = 200, description = "made before with this idempotency key, or still open under this weak key: the record as it stands", body = Record),
     (status = 409, description = "the idempotency key was used with another body", body = ProblemDocument),
@@ -59,10 +59,11 @@ pub(crate) async fn create(
     check_claimant(claimant.as_deref(), "")?;
     let Call { actor, body, idempotency } = call;
     let weak = weak_key(&headers, &actor, &body)?;
+    let source = door(&headers)?;
     drop(headers);
     let submitted = state
         .gate
-        .submit_or_find(&actor, body, idempotency, weak)
+        .submit_or_find(source, &actor, body, idempotency, weak)
         .await
         .map_err(|error| refuse(&state, error))?;
     let status = if submitted.replayed { StatusCode::OK } else { StatusCode::CREATED };
@@ -98,8 +99,20 @@ pub(crate) async fn create(
     }
 }
 
-/// The weak key of a create call: bound to who asks, and to every word of the body that weighs in its judgement. Where
-/// the call comes from, how it is grouped and what the agent says about it differ after a restart, and are left out.
+/// Who speaks: the hook program says so, and that the folder and the paths of the call are resolved. Whoever has the agent's
+/// key could say it too, and could as well run the call without asking.
+fn door(headers: &HeaderMap) -> Result<&'static str, Problem> {
+    match headers.get("placet-door").map(HeaderValue::as_bytes) {
+        None => Ok("rest"),
+        Some(door) if door == HOOK_PROGRAM.as_bytes() => Ok(HOOK_PROGRAM),
+        Some(_) => {
+            let detail = format!("`Placet-Door` is `{HOOK_PROGRAM}` or absent");
+            Err(Problem::unprocessable("invalid", "", detail))
+        }
+    }
+}
+
+/// The weak key of a create call: bound to who asks, for whom, and to every word of the body that weighs in its judgement.
 fn weak_key(headers: &HeaderMap, actor: &Actor, create: &Create) -> Result<Option<WeakKey>, Problem> {
     let Some(key) = headers.get("placet-weak-key") else { return Ok(None) };
     let visible =
@@ -108,7 +121,10 @@ fn weak_key(headers: &HeaderMap, actor: &Actor, create: &Create) -> Result<Optio
         let wrong = "`Placet-Weak-Key` must be 1 to 255 visible ASCII characters";
         return Err(Problem::unprocessable("invalid", "", wrong));
     };
-    let same = Create { context: None, summary: None, group: None, ..create.clone() };
+    let mut same = create.same();
+    if planted("whose-call-is-forgotten") {
+        same.context = None;
+    }
     let same = canonical(&same).map_err(|error| Problem::unprocessable("invalid", "", error.to_string()))?;
     // One part more than an idempotency key has, so that neither can stand in for the other.
     let scope = scope(&["weak", &actor.name, "/v1/requests", key]);

@@ -116,6 +116,35 @@ fn only_what_the_agent_says_about_it_may_differ() {
 }
 
 #[test]
+fn an_approval_for_one_user_is_never_found_by_another() {
+    on_sqlite(async |server| {
+        let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
+        let of = |context: Value| action_with(json!({"context": context}));
+        let alice = json!({"user": "alice", "tenant": "t", "app": "a", "cwd": "/srv", "lineage": ["planner"], "turn": "1", "call": 1});
+        let first = restarted(&bot, "first").post("/v1/requests", of(alice.clone())).await.expect(201);
+        decide(&ann, &first, "approve").await.expect(200);
+        let others = ["user", "tenant", "app", "cwd", "lineage", "turn"].into_iter().flat_map(|field| {
+            let mut absent = alice.clone();
+            absent.as_object_mut().unwrap().remove(field);
+            let with = |value: Value| merged(alice.clone(), json!({field: value}));
+            [absent, with(json!("mallory")), with(json!("")), with(json!([])), with(json!(["planner", "x"]))]
+        });
+        for (n, other) in others.chain([json!({}), json!({"call": 1})]).enumerate() {
+            // A key of its own each time: what was made last under a key is all that the key finds.
+            let asks = |strong: &str| bot.key(strong).with("placet-weak-key", &format!("w{n}"));
+            let own = asks(&format!("own-{n}")).post("/v1/requests", of(alice.clone())).await.expect(201);
+            let made = asks(&format!("other-{n}")).post("/v1/requests?claim=true", of(other.clone())).await;
+            let made = made.expect(201);
+            assert_ne!(made["id"], own["id"], "{other}");
+            assert_eq!((&made["state"], made.get("permit")), (&json!("pending"), None), "{other}");
+        }
+        let again = merged(alice, json!({"call": 2, "anything": "else"}));
+        let again = restarted(&bot, "second").post("/v1/requests?claim=true", of(again)).await.expect(200);
+        assert_eq!((&again["id"], &again["state"]), (&first["id"], &json!("claimed")));
+    });
+}
+
+#[test]
 fn every_kind_is_found_while_it_waits_and_none_without_a_permit_afterwards() {
     on_sqlite(async |server| {
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);

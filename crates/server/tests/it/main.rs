@@ -40,3 +40,4 @@ mod unread;
 mod vectors;
 mod waits;
 mod wire;
+mod workspace;

@@ -102,6 +102,7 @@ both! {
         let other = bot.post("/v1/requests", call("pay", json!({"amount": 5, "to": "y"}))).await.expect(201);
         assert_eq!(other["state"], "pending");
         let grants = ann.get("/v1/grants").await.expect(200);
+        assert_eq!(grants["ended_at_upgrade"], json!({"items": [], "trust": 0}));
         assert_eq!((&grants["items"][0]["used"], &grants["items"][0]["by"]), (&json!(2), &json!("ann")));
         assert_eq!(bob.get("/v1/grants").await.expect(200)["items"], json!([]));
         let id = grants["items"][0]["id"].as_str().expect("an id").to_owned();

@@ -57,11 +57,14 @@ fn rule(operation: &Operation) -> (&'static str, Value, u16) {
         "POST /v1/restore/confirm" => ("d", json!(null), 409),
         "POST /v1/people" => ("d", json!({"name": "new", "roles": ["auditor"]}), 201),
         "PUT /v1/people/{name}" => ("d", json!({"roles": ["auditor"]}), 200),
+        "PUT /v1/agents/{name}/roots" => ("d", json!({"roots": ["/srv/app"]}), 404),
         "GET /v1/keys" | "GET /v1/people" => ("d", json!(null), 200),
         "DELETE /v1/keys/{id}" | "DELETE /v1/people/{name}" | "DELETE /v1/freeze/{id}" => {
             ("d", json!(null), 404)
         }
-        "GET /v1/policy" | "GET /v1/grants" | "GET /v1/sessions" => ("rdu", json!(null), 200),
+        "GET /v1/agents" | "GET /v1/policy" | "GET /v1/grants" | "GET /v1/sessions" => {
+            ("rdu", json!(null), 200)
+        }
         "GET /v1/policy/{hash}" | "GET /v1/policy/shadow" | "DELETE /v1/sessions/{id}" => {
             ("rdu", json!(null), 404)
         }

@@ -150,9 +150,14 @@ impl Batch {
         }
         let touched = match &event {
             AdminEvent::KeyCreated { name, .. }
+            | AdminEvent::RootsPut { agent: name, .. }
             | AdminEvent::PersonPut { name, .. }
-            | AdminEvent::PersonRemoved { name, .. } => Some(name.clone()),
-            _ => None,
+            | AdminEvent::PersonRemoved { name, .. } => vec![name.clone()],
+            AdminEvent::Restored { .. } | AdminEvent::Recovered { .. } => {
+                let opened = before.agents.iter().filter(|(_, agent)| !agent.roots.is_empty());
+                opened.map(|(name, _)| name.clone()).collect()
+            }
+            _ => Vec::new(),
         };
         self.principals.extend(touched);
         let last_key_of = match &event {
@@ -162,7 +167,7 @@ impl Batch {
             _ => None,
         };
         let last_key_of = last_key_of.filter(|name| directory.live_keys_of(name) == 0);
-        let (ended, given) = policies::changed(&before, &directory);
+        let (ended, given) = policies::changed(&before, &directory, &event);
         self.standing.changed(ended, given);
         self.sign_ins.changed(&before, &directory);
         self.directory = Arc::new(directory);

@@ -17,7 +17,8 @@ use super::{
     session::{self, CONNECT, Statement, failed, pipeline, read, request, requests, simple},
 };
 use crate::{
-    Figure, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError, StoredSession, Waiting,
+    EndedAtUpgrade, EndedGrant, Figure, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError,
+    StoredSession, Waiting,
     backend::HeadRow,
     figures::figure,
     migrations::{BOUND, CREDENTIALS, FREEZES, POLICY, SIGN_IN},
@@ -378,6 +379,16 @@ impl PostgresReaders {
                 Ok(GrantUse { grant: Arc::new(grant), used })
             })
             .collect()
+    }
+
+    pub(crate) async fn ended_at_upgrade(&self) -> Result<EndedAtUpgrade, StoreError> {
+        let rows = self.query(policies::ENDED, &[]).await?;
+        let grants = rows.iter().map(|row| EndedGrant::read(read(row, 0)?, read(row, 1)?, read(row, 2)?));
+        let grants = grants.collect::<Result<_, _>>()?;
+        let rows = self.query(policies::DROPPED, &[]).await?;
+        let dropped = rows.first().map(|row| read::<String>(row, 0)).transpose()?;
+        let trust = dropped.and_then(|count| count.parse().ok()).unwrap_or(0);
+        Ok(EndedAtUpgrade { grants, trust })
     }
 
     pub(crate) async fn payloads_of(&self, after: u64, upto: u64) -> Result<Vec<(u64, String)>, StoreError> {

@@ -188,6 +188,7 @@ fn submit(session: &str) -> Command {
         digest: canonical.digest,
         created_at,
         source: "rest".to_owned(),
+        roots: Vec::new(),
         verdict: Verdict {
             effect: Effect::Hold,
             rule: "test".to_owned(),

@@ -1,6 +1,6 @@
 //! What the writer says to Postgres: statements prepared once per connection, whole columns as array parameters.
 
-use placet_core::Time;
+use placet_core::{GrantEnd, Time};
 use tokio_postgres::{Client, Error, Statement as Prepared};
 
 use super::{
@@ -10,6 +10,7 @@ use super::{
 use crate::{
     StoreError,
     backend::Changes,
+    keyed::of_call,
     policies::{TrustChange, idle_before},
     rows::{AnswerRow, int},
     sessions::{Reminder, voided_columns},
@@ -96,10 +97,10 @@ statements! {
     use_grants = "WITH counted AS (
                       UPDATE grants g SET used = n.used FROM unnest($1::text[], $2::bigint[]) AS n (id, used) WHERE g.id = n.id RETURNING 1)
                   SELECT placet_expect(count(*), $3, 'standing approvals to count') FROM counted";
-    end_grants = "UPDATE grants SET ended_at = $2 WHERE id = ANY ($1)";
+    end_grants = "UPDATE grants g SET ended_at = $3, ended_why = n.why FROM unnest($1::text[], $2::text[]) AS n (id, why) WHERE g.id = n.id";
     no_trust = "DELETE FROM trust";
     no_notes = "DELETE FROM notes";
-    cut_trust = "DELETE FROM trust WHERE digest = $1";
+    cut_trust = "DELETE FROM trust WHERE digest BETWEEN $1 AND $2";
     add_trust = "INSERT INTO trust (digest, count, at, seq) VALUES ($1, 1, $2, $3) ON CONFLICT (digest) DO UPDATE
                  SET count = CASE WHEN trust.at <= $4 THEN 0 ELSE trust.count END + 1, at = excluded.at, seq = excluded.seq
                  WHERE $5 > trust.seq";
@@ -410,8 +411,10 @@ impl Statements {
             all.push(send!(client, &self.use_grants, ids, used, int(changes.used.len() as u64)));
         }
         if !changes.ended.is_empty() {
-            let ids: Vec<String> = changes.ended.iter().map(ToString::to_string).collect();
-            all.push(send!(client, &self.end_grants, ids, changes.now.micros()));
+            let ids: Vec<String> = changes.ended.iter().map(|(id, _)| id.to_string()).collect();
+            let why: Vec<Option<&str>> =
+                changes.ended.iter().map(|(_, why)| why.map(GrantEnd::as_str)).collect();
+            all.push(send!(client, &self.end_grants, ids, why, changes.now.micros()));
         }
         if changes.no_trust {
             all.push(send!(client, &self.no_trust,));
@@ -420,9 +423,13 @@ impl Statements {
         // One after the other: what comes later counts from what came before.
         let (now, idle) = (changes.now.micros(), idle_before(changes.now).micros());
         for (digest, change) in &changes.trust {
+            let key = digest;
             let digest = &digest[..];
             all.push(match change {
-                TrustChange::Reset => send!(client, &self.cut_trust, digest),
+                TrustChange::Reset => {
+                    let [first, last] = of_call(key);
+                    send!(client, &self.cut_trust, first.to_vec(), last.to_vec())
+                }
                 TrustChange::Approved { asked, seq } => {
                     send!(client, &self.add_trust, digest, now, int(*seq), idle, int(*asked))
                 }

@@ -12,7 +12,8 @@ use tokio::sync::Semaphore;
 
 use super::Recent;
 use crate::{
-    Figure, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError, StoredSession, Waiting,
+    EndedAtUpgrade, EndedGrant, Figure, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError,
+    StoredSession, Waiting,
     backend::HeadRow,
     figures::figure,
     migrations::{BOUND, CREDENTIALS, FREEZES, POLICY, SIGN_IN},
@@ -375,6 +376,22 @@ impl SqliteReaders {
                 Ok(GrantUse { grant: Arc::new(serde_json::from_str::<Grant>(&data)?), used })
             })
             .collect()
+        })
+        .await
+    }
+
+    pub(crate) async fn ended_at_upgrade(&self) -> Result<EndedAtUpgrade, StoreError> {
+        self.long(|db| {
+            let mut find = db.prepare_cached(policies::ENDED)?;
+            let rows = find.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))?;
+            let grants = rows.map(|row| {
+                let (data, used, at) = row?;
+                EndedGrant::read(&data, used, at)
+            });
+            let grants = grants.collect::<Result<_, _>>()?;
+            let dropped: Option<String> =
+                db.prepare_cached(policies::DROPPED)?.query_row([], |row| row.get(0)).optional()?;
+            Ok(EndedAtUpgrade { grants, trust: dropped.and_then(|count| count.parse().ok()).unwrap_or(0) })
         })
         .await
     }

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use placet_core::{Directory, OutboxId, Request, RequestId, SessionId, Time};
+use placet_core::{Directory, GrantEnd, OutboxId, Request, RequestId, SessionId, Time};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::{OpenFiles, Recent, events, notes, readers};
@@ -10,6 +10,7 @@ use crate::{
     AttemptResult, Delivery, NewTheme, NoteChange, NotesDone, StoreError, ThemeDone, Timeline,
     backend::{Backend, Changes, CommitError, Loaded, NotesError, Want},
     history::History,
+    keyed::of_call,
     outbox,
     policies::{PolicyRow, TrustChange, TrustRow, idle_before},
     rows::{AnswerRow, bytes32, int, parse, uint},
@@ -290,19 +291,22 @@ impl SqliteWriter {
                 return Err(StoreError::Damaged(format!("{id} has no row to count its uses in")));
             }
         }
-        for id in &changes.ended {
-            db.prepare_cached("UPDATE grants SET ended_at = ?2 WHERE id = ?1")?
-                .execute(params![id.to_string(), changes.now.micros()])?;
+        for (id, why) in &changes.ended {
+            db.prepare_cached("UPDATE grants SET ended_at = ?2, ended_why = ?3 WHERE id = ?1")?
+                .execute(params![id.to_string(), changes.now.micros(), why.map(GrantEnd::as_str)])?;
         }
         if changes.no_trust {
             db.execute_batch("DELETE FROM trust; DELETE FROM notes")?;
         }
         let (now, idle) = (changes.now.micros(), idle_before(changes.now).micros());
         for (digest, change) in &changes.trust {
+            let key = digest;
             let digest = &digest[..];
             match change {
                 TrustChange::Reset => {
-                    db.prepare_cached("DELETE FROM trust WHERE digest = ?1")?.execute([digest])?
+                    let [first, last] = of_call(key);
+                    db.prepare_cached("DELETE FROM trust WHERE digest BETWEEN ?1 AND ?2")?
+                        .execute([&first[..], &last[..]])?
                 }
                 TrustChange::Approved { asked, seq } => db
                     .prepare_cached(

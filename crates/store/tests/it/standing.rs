@@ -43,7 +43,13 @@ fn grant_id(n: u8) -> GrantId {
 fn remembering(request: &Request, n: u8, uses: u32) -> Command {
     let Command::Decide(plain) = decide(request, DecisionWord::Approve) else { unreachable!() };
     let (id, expires_in) = (grant_id(n), Duration::from_mins(10));
-    let new = NewGrant { id, scope: Scope::Exact {}, uses, expires_in, key: Some(GrantKey::Same([n; 32])) };
+    let new = NewGrant {
+        id,
+        scope: Scope::Exact { bound: true },
+        uses,
+        expires_in,
+        key: Some(GrantKey::Same([n; 32])),
+    };
     Command::Decide(Box::new(Decide { remember: Some(Box::new(new)), ..*plain }))
 }
 
@@ -182,9 +188,10 @@ both! {
 /// A request that may claim trust after two approvals.
 fn trusting(shop: &Shop, agent: &Actor) -> Command {
     asked(shop, agent, "p", |submit| {
-        let terms = TrustTerms { rule: "r".to_owned(), after: 2, template: None };
+        let terms =
+            TrustTerms { rule: "r".to_owned(), after: 2, template: None, cosmetic: Vec::new(), bound: true };
         let (tool, arguments) = (submit.spec.body.tool().unwrap(), submit.spec.body.arguments().unwrap());
-        let key = trust_key(&shop.store.secret(), "p", &terms, &agent.name, tool, arguments).unwrap();
+        let key = trust_key(&shop.store.secret(), "p", &terms, &agent.name, tool, arguments, None).unwrap();
         submit.trust = Some(TrustOffer { terms, key, usable: true });
     })
 }

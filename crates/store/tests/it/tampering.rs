@@ -112,7 +112,7 @@ both! {
         // One more entry, which changes nothing and is an hour older than the one before it.
         let text = place.value("SELECT entry FROM ledger WHERE seq = 10").await;
         let mut entry: Entry = serde_json::from_str(text.as_str().unwrap()).unwrap();
-        let nothing = AdminEvent::GrantRevoked { id: placet_core::GrantId::new(1, [0; 10]) };
+        let nothing = AdminEvent::GrantRevoked { id: placet_core::GrantId::new(1, [0; 10]), why: None };
         (entry.prev, entry.seq) = (entry.seal().unwrap().hash, 11);
         (entry.request, entry.version, entry.payload) = (None, None, None);
         entry.data = placet_ledger::Data::Admin(nothing);

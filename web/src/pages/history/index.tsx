@@ -1,4 +1,5 @@
 /** Every past request: filters in the address, a list without end, export. */
+
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
@@ -6,6 +7,7 @@ import { call } from "@/api/client";
 import type { Row, RowPage, Ticket } from "@/api/extra";
 import { keys } from "@/api/keys";
 import { cx } from "@/lib/cx";
+import { decidedBy } from "@/lib/decided";
 import { strings } from "@/strings";
 import {
   Button,
@@ -217,11 +219,11 @@ function FilterBar({ filters, change }: { filters: Filters; change(next: Partial
 }
 
 /** Who settled it, in a few words. */
-function decidedBy(row: Row): string {
+function settledBy(row: Row): string {
   if (row.decided_by.length > 0) return row.decided_by.join(", ");
   if (row.state === "pending") return "–";
   if (row.state === "expired") return text.nobody;
-  return row.decision ? text.byPolicy : "–";
+  return row.decision ? decidedBy([], row.grant) : "–";
 }
 
 function HistoryRow({
@@ -272,7 +274,7 @@ function HistoryRow({
         <RiskMark risk={row.risk} />
       </div>
       <div role="cell" className={css.who}>
-        {decidedBy(row)}
+        {settledBy(row)}
       </div>
     </LongRow>
   );

@@ -26,6 +26,7 @@ import { FormDialog } from "@/ui/form-dialog";
 import { Section } from "../shared/bits";
 import { Loaded } from "../shared/loaded";
 import { visible } from "../shared/visible";
+import { Agents } from "./agents";
 import { Keys } from "./keys";
 import { NameField, problem, Secret, ShownOnce, Sure } from "./parts";
 import css from "./people.module.css";
@@ -266,6 +267,7 @@ export default function PeoplePage() {
         <div className={css.tables}>
           <People />
           <Keys />
+          <Agents />
         </div>
       ) : (
         <EmptyState icon="lock" title={text.notAdmin}>

@@ -55,6 +55,7 @@ function KeyDialog({ close }: { close(): void }) {
     onSuccess: () => {
       void client.invalidateQueries({ queryKey: keys.keyList });
       void client.invalidateQueries({ queryKey: keys.people });
+      void client.invalidateQueries({ queryKey: keys.agents });
     },
   });
   if (make.data?.key) {

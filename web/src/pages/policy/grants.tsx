@@ -27,13 +27,23 @@ interface Grant {
   request: string;
 }
 
+interface Ended extends Grant {
+  ended_at: string;
+  why: string;
+}
+
+interface Grants {
+  items: Grant[];
+  ended_at_upgrade: { items: Ended[]; trust: number };
+}
+
 export function Grants({ policy }: { policy: string }) {
   const me = useMe();
   const client = useQueryClient();
   const toast = useToast();
   const query = useQuery({
     queryKey: keys.grants,
-    queryFn: ({ signal }) => call<{ items: Grant[] }>("/v1/grants", { signal }),
+    queryFn: ({ signal }) => call<Grants>("/v1/grants", { signal }),
   });
   const revoke = useMutation({
     mutationFn: (id: string) => call(`/v1/grants/${encodeURIComponent(id)}`, { method: "DELETE" }),
@@ -44,64 +54,101 @@ export function Grants({ policy }: { policy: string }) {
   if (query.isPending) return <Loading />;
   if (!query.data) return <ErrorState error={query.error} retry={() => void query.refetch()} />;
   return (
-    <Section title={text.grants} text={text.grantsText}>
-      <Table
-        label={text.grants}
-        cards
-        items={query.data.items}
-        rowKey={(grant) => grant.id}
-        empty={
-          <EmptyState icon="key" title={text.grantsEmpty}>
-            {text.grantsEmptyText}
-          </EmptyState>
-        }
-        columns={[
-          {
-            key: "covers",
-            head: text.grantCovers,
-            cell: (grant) => (
-              <div className={css.covers}>
-                <Verbatim>{visible(grant.covers)}</Verbatim>
-                {grant.policy === policy ? null : <Badge tone="warn">{text.grantVoid}</Badge>}
-              </div>
-            ),
-          },
-          { key: "for", head: text.grantFor, cell: (grant) => visible(grant.agent) },
-          {
-            key: "by",
-            head: text.grantBy,
-            cell: (grant) => (
-              <Link to="/history" search={{ id: grant.request }}>
-                {visible(grant.by)}
-              </Link>
-            ),
-          },
-          {
-            key: "uses",
-            head: text.grantUses,
-            number: true,
-            cell: (grant) => text.grantUsed(grant.used, grant.uses),
-          },
-          { key: "ends", head: text.grantEnds, cell: (grant) => moment(grant.expires_at) },
-          {
-            key: "revoke",
-            head: <span className="visually-hidden">{text.revoke}</span>,
-            number: true,
-            cell: (grant) =>
-              me.roles.includes("admin") || grant.by === me.name ? (
-                <Button
-                  size="small"
-                  look="bad"
-                  aria-label={`${text.revoke}: ${grant.tool}, ${grant.agent}`}
-                  disabled={revoke.isPending}
-                  onClick={() => revoke.mutate(grant.id)}
-                >
-                  {text.revoke}
-                </Button>
-              ) : null,
-          },
-        ]}
-      />
+    <>
+      <Section title={text.grants} text={text.grantsText}>
+        <Table
+          label={text.grants}
+          cards
+          items={query.data.items}
+          rowKey={(grant) => grant.id}
+          empty={
+            <EmptyState icon="key" title={text.grantsEmpty}>
+              {text.grantsEmptyText}
+            </EmptyState>
+          }
+          columns={[
+            {
+              key: "covers",
+              head: text.grantCovers,
+              cell: (grant) => (
+                <div className={css.covers}>
+                  <Verbatim>{visible(grant.covers)}</Verbatim>
+                  {grant.policy === policy ? null : <Badge tone="warn">{text.grantVoid}</Badge>}
+                </div>
+              ),
+            },
+            { key: "for", head: text.grantFor, cell: (grant) => visible(grant.agent) },
+            { key: "by", head: text.grantBy, cell: (grant) => <Giver grant={grant} /> },
+            {
+              key: "uses",
+              head: text.grantUses,
+              number: true,
+              cell: (grant) => text.grantUsed(grant.used, grant.uses),
+            },
+            { key: "ends", head: text.grantEnds, cell: (grant) => moment(grant.expires_at) },
+            {
+              key: "revoke",
+              head: <span className="visually-hidden">{text.revoke}</span>,
+              number: true,
+              cell: (grant) =>
+                me.roles.includes("admin") || grant.by === me.name ? (
+                  <Button
+                    size="small"
+                    look="bad"
+                    aria-label={`${text.revoke}: ${grant.tool}, ${grant.agent}`}
+                    disabled={revoke.isPending}
+                    onClick={() => revoke.mutate(grant.id)}
+                  >
+                    {text.revoke}
+                  </Button>
+                ) : null,
+            },
+          ]}
+        />
+      </Section>
+      <EndedAtUpgrade ended={query.data.ended_at_upgrade} />
+    </>
+  );
+}
+
+/** Who gave it, with the request it was given on. */
+function Giver({ grant }: { grant: { by: string; request: string } }) {
+  return (
+    <Link to="/history" search={{ id: grant.request }}>
+      {visible(grant.by)}
+    </Link>
+  );
+}
+
+/** What the upgrade ended, for as long as the server keeps it. */
+function EndedAtUpgrade({ ended }: { ended: Grants["ended_at_upgrade"] }) {
+  if (ended.items.length === 0 && ended.trust === 0) return null;
+  return (
+    <Section title={text.ended} text={ended.items.length > 0 ? text.endedText : undefined}>
+      {ended.items.length > 0 ? (
+        <Table
+          label={text.ended}
+          cards
+          items={ended.items}
+          rowKey={(grant) => grant.id}
+          columns={[
+            {
+              key: "covers",
+              head: text.endedCovered,
+              cell: (grant) => (
+                <div className={css.covers}>
+                  <Verbatim>{visible(grant.covers)}</Verbatim>
+                </div>
+              ),
+            },
+            { key: "for", head: text.grantFor, cell: (grant) => visible(grant.agent) },
+            { key: "by", head: text.grantBy, cell: (grant) => <Giver grant={grant} /> },
+            { key: "ended", head: text.endedWhen, cell: (grant) => moment(grant.ended_at) },
+            { key: "why", head: text.endedWhy, cell: (grant) => visible(grant.why) },
+          ]}
+        />
+      ) : null}
+      {ended.trust > 0 ? <p>{text.endedTrust(ended.trust)}</p> : null}
     </Section>
   );
 }

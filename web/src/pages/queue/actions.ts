@@ -1,4 +1,5 @@
 /** Sending a decision, and saying what came of it. */
+
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback } from "react";
 import { ApiError, idempotencyKey } from "@/api/client";
@@ -6,6 +7,7 @@ import type { Decide, RequestRecord, Word } from "@/api/extra";
 import { keys } from "@/api/keys";
 import { effectOf, votesOf } from "@/api/queue";
 import { decide } from "@/api/requests";
+import { decidedBy } from "@/lib/decided";
 import { drafts } from "@/lib/drafts";
 import { ago } from "@/lib/time";
 import { strings } from "@/strings";
@@ -39,7 +41,7 @@ export function viewKey(record: RequestRecord): string {
 
 /** What happened to a request that can no longer be decided, in words. */
 export function happened(record: RequestRecord): string {
-  const by = record.decision ? record.decision.by.join(", ") || s.byPolicy : "";
+  const by = record.decision ? decidedBy(record.decision.by, record.decision.grant) : "";
   const when = record.decision ? ago(record.decision.at) : "";
   return s.was(strings.state[record.state], by, when);
 }

@@ -1,8 +1,10 @@
 /** The list of the queue: virtual, so that ten thousand rows cost no more than twenty. */
+
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { memo, type Ref, useCallback, useEffect, useImperativeHandle, useRef } from "react";
 import type { Row } from "@/api/extra";
 import { cx } from "@/lib/cx";
+import { decidedBy } from "@/lib/decided";
 import { strings } from "@/strings";
 import { Badge, Icon, RiskMark } from "@/ui";
 import type { GroupItem, Item } from "./model";
@@ -186,7 +188,7 @@ function heightOf(item: Item | undefined): number {
 export function outcomeOf(row: Row): string {
   const word =
     row.decision && row.state !== "expired" ? strings.wordPast[row.decision] : strings.state[row.state];
-  return s.decidedBy(word, row.decided_by.join(", ") || (row.decision ? s.byPolicy : ""));
+  return s.decidedBy(word, row.decision ? decidedBy(row.decided_by, row.grant) : row.decided_by.join(", "));
 }
 
 const RowLine = memo(function RowLine({

@@ -1,4 +1,5 @@
 /** The parts of a request's detail, each drawn from the record alone. */
+
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
@@ -7,6 +8,7 @@ import { approversOf, effectOf } from "@/api/queue";
 import { historyQuery } from "@/api/requests";
 import { useMe } from "@/api/session";
 import { cx } from "@/lib/cx";
+import { decidedBy } from "@/lib/decided";
 import { ago, exact } from "@/lib/time";
 import { strings } from "@/strings";
 import { Badge, Banner, Button, Icon, RiskMark } from "@/ui";
@@ -142,7 +144,7 @@ export function DecisionPart({ record }: { record: RequestRecord }) {
       <Banner tone={decision?.decision === "deny" ? "bad" : decision ? "good" : "neutral"}>
         <strong>{decision ? strings.wordPast[decision.decision] : strings.state[record.state]}</strong>
         {decision ? (
-          <span>{s.decidedHow(decision.by.join(", ") || s.byPolicy, ago(decision.at))}</span>
+          <span>{s.decidedHow(decidedBy(decision.by, decision.grant), ago(decision.at))}</span>
         ) : null}
         {decision?.reason ? <span className="verbatim">{decision.reason}</span> : null}
       </Banner>

@@ -243,8 +243,15 @@ fn ours(hook: &Json, agent: Agent) -> bool {
 pub(crate) fn is_our_command(command: &str, agent: Agent) -> bool {
     let words: Vec<&str> = command.split_whitespace().map(|word| word.trim_matches('\'')).collect();
     words.windows(3).any(|three| {
-        matches!(three, [program, "hook", name] if program.ends_with("placet") && *name == agent.as_str())
+        matches!(three, [program, "hook", name] if is_our_program(program) && *name == agent.as_str())
     })
+}
+
+/// The program goes by many names: `placet`, `placet-0.3.0`, `placet-linux-x64`, and whatever this one is called.
+fn is_our_program(program: &str) -> bool {
+    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let this = std::env::current_exe().ok().and_then(|path| path.to_str().map(name));
+    name(program).contains("placet") || this.is_some_and(|this| this == name(program))
 }
 
 /// Every command of ours in a document, with its event.
@@ -261,4 +268,19 @@ pub(crate) fn installed(document: &Json, agent: Agent) -> Vec<(String, String)> 
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_is_known_under_every_name_that_releases_give_it() {
+        for program in ["placet", "/usr/local/bin/placet", "'/opt/placet-0.3.0'", "/opt/placet-linux-x64"] {
+            assert!(is_our_command(&format!("{program} hook codex --wait 60s"), Agent::Codex), "{program}");
+        }
+        for other in ["/bin/sh hook codex", "placet hook gemini", "placet policy codex"] {
+            assert!(!is_our_command(other, Agent::Codex), "{other}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use placet_core::State;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::world::World;
 use crate::program::binary;
@@ -12,7 +12,7 @@ use crate::program::binary;
 fn program(world: &World) -> Command {
     let mut command = Command::new(binary());
     command.current_dir(world.folder.path()).env("HOME", world.folder.path());
-    for other in ["PLACET_URL", "CODEX_HOME", "XDG_CONFIG_HOME"] {
+    for other in ["PLACET_URL", "CODEX_HOME", "XDG_CONFIG_HOME", "CLAUDE_CODE_SIMPLE"] {
         command.env_remove(other);
     }
     command
@@ -87,6 +87,26 @@ fn a_hook_that_codex_does_not_trust_as_it_is_now_is_bad() {
     std::fs::write(&file, text.replace("--wait 600s", "--wait 599s")).expect("it can be changed");
     let (code, document) = doctor(&world, &world.agent, &["--agent", "codex"]);
     assert_eq!((code, verdict(&document, "hook codex")), (Some(1), "bad"), "{document}");
+}
+
+#[test]
+fn settings_with_which_claude_code_runs_no_hook_are_bad() {
+    let world = World::new();
+    install(&world, "claude-code");
+    let file = world.folder.path().join(".claude/settings.json");
+    let text = std::fs::read_to_string(&file).expect("it was installed");
+    let good: Value = serde_json::from_str(&text).expect("it is JSON");
+    for (more, expected) in [
+        (json!({"env": {"CLAUDE_CODE_SIMPLE": "0"}}), "good"),
+        (json!({"env": {"CLAUDE_CODE_SIMPLE": "1"}}), "bad"),
+        (json!({"disableAllHooks": true}), "bad"),
+    ] {
+        let mut settings = good.clone();
+        settings.as_object_mut().expect("an object").extend(more.as_object().cloned().expect("an object"));
+        std::fs::write(&file, settings.to_string()).expect("it can be changed");
+        let (_, document) = doctor(&world, &world.agent, &["--agent", "claude-code"]);
+        assert_eq!(verdict(&document, "hook claude-code"), expected, "{more} {document}");
+    }
 }
 
 #[test]

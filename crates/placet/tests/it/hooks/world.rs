@@ -96,9 +96,15 @@ impl World {
         let folder = tempfile::tempdir().expect("a folder");
         let policy = folder.path().join("policy.toml");
         std::fs::write(&policy, POLICY).expect("written");
+        let policy = policy.to_str().expect("a plain path").to_owned();
+        Self::under(folder, &policy)
+    }
+
+    /// With a server under this policy: a file, or a preset.
+    pub(crate) fn under(folder: TempDir, policy: &str) -> Self {
         let server = Program::serve(binary(), &folder.path().join("data"), |command| {
             let log = File::create(folder.path().join("log")).expect("a log");
-            command.arg("--policy").arg(policy).stderr(log);
+            command.args(["--policy", policy]).stderr(log);
         });
         let (url, agent, reviewer) =
             (server.url.clone(), server.key("agent", "coder"), server.key("reviewer", "ann"));

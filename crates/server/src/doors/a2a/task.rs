@@ -182,7 +182,8 @@ fn verdict(items: &[(Lineage, &Request)], now: Time) -> String {
     let lines = items.iter().map(|(_, request)| {
         let decision = request.decision.as_ref();
         let by = decision.map(|decision| decision.by.join(", ")).filter(|by| !by.is_empty());
-        let by = by.map_or_else(|| " by policy".to_owned(), |by| format!(" by {by}"));
+        let granted = request.granted().map(|grant| grant.whose());
+        let by = by.or(granted).map_or_else(|| " by policy".to_owned(), |by| format!(" by {by}"));
         let reason = decision.and_then(|decision| decision.reason.as_deref());
         let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
         match word(request, now) {

@@ -152,6 +152,9 @@ fn instead(request: &Request, reason: Option<&str>) -> Told {
 /// Who decided. A name that a client without a key gave is a name that somebody typed.
 fn decided_by(request: &Request) -> Option<String> {
     let decision = request.decision.as_ref()?;
+    if let Some(grant) = request.granted().filter(|_| decision.by.is_empty()) {
+        return Some(grant.whose());
+    }
     if decision.by.is_empty() {
         return Some(format!("policy rule {}", request.verdict.rule));
     }

@@ -4,7 +4,7 @@ use super::tokens::Token;
 
 /// What can be said of the condition of a statement. That there is one is no reassurance, so nothing is said of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rows {
+pub enum Rows {
     /// There is no WHERE.
     Every,
     /// It holds for every row.

@@ -1,0 +1,207 @@
+//! Where a call happens: the folder it runs in and what each of its paths leads to, with links followed.
+//!
+//! Only a program on the agent's own machine can find this out. What is sent here can satisfy `under = "@workspace"`.
+
+use std::{
+    io::ErrorKind,
+    path::{Component, Path, PathBuf},
+};
+
+use placet_hooks::Call;
+use placet_policy::named;
+use serde_json::{Map, Value, json};
+
+use super::git;
+
+/// Longest path, in bytes: what Linux takes.
+const LONGEST: usize = 4096;
+/// Most bytes of all paths of a call together. With more of them nobody could see what it is about.
+const MOST: usize = 32 * 1024;
+
+/// The call with its folder and its paths resolved.
+pub(super) fn placed(call: &Call) -> Call {
+    Call { context: context(&call.tool, &call.input, &call.context), ..call.clone() }
+}
+
+/// Where a call comes from, with its folder and its paths resolved. What cannot be resolved is left out, and then it waits.
+pub(crate) fn context(
+    tool: &str,
+    input: &Map<String, Value>,
+    said: &Map<String, Value>,
+) -> Map<String, Value> {
+    let mut context = said.clone();
+    // What an agent says of it does not count.
+    for ours in ["paths", "git"] {
+        context.remove(ours);
+    }
+    let Some(folder) = said.get("cwd").and_then(Value::as_str) else { return context };
+    if !folder.starts_with('/') || own_to_a_process(Path::new(folder)) {
+        return context;
+    }
+    let Ok(folder) = std::fs::canonicalize(folder) else { return context };
+    let named = named(tool, input);
+    let moved = named.as_ref().and_then(|named| named.folder.as_deref());
+    let folder = match moved {
+        None => folder,
+        // A folder that is not there is where nothing can run.
+        Some(moved) => match resolved(moved, &folder).filter(|folder| folder.is_dir()) {
+            Some(folder) => folder,
+            None => return context,
+        },
+    };
+    let Some(text) = folder.to_str() else { return context };
+    context.insert("cwd".to_owned(), json!(text));
+    let Some(named) = named else { return context };
+    // It names a file with more options, a program to run among them.
+    if named.programs.contains("rg") && std::env::var_os("RIPGREP_CONFIG_PATH").is_some() {
+        return context;
+    }
+    let mut paths = Map::new();
+    let mut size = 0_usize;
+    for text in &named.texts {
+        let path = resolved(text, &folder).filter(|path| !(named.files.contains(text) && path.is_dir()));
+        let path = path.and_then(|path| path.into_os_string().into_string().ok());
+        size += text.len() + path.as_ref().map_or(0, String::len);
+        if let Some(path) = path {
+            paths.insert(text.clone(), Value::String(path));
+        }
+    }
+    if size > MOST {
+        return context;
+    }
+    context.insert("paths".to_owned(), Value::Object(paths));
+    if named.programs.contains("git") {
+        let git = git::look(&folder, &|name| std::env::var_os(name));
+        context.insert("git".to_owned(), json!(git));
+    }
+    context
+}
+
+fn own_to_a_process(path: &Path) -> bool {
+    // Memory that is shared as files is there for all of them.
+    path.starts_with("/proc")
+        || (path.starts_with("/dev") && path != Path::new("/dev") && !path.starts_with("/dev/shm"))
+}
+
+/// What a text leads to from a folder that is resolved itself. Nothing if that depends on more than what is there now.
+fn resolved(text: &str, folder: &Path) -> Option<PathBuf> {
+    let wild = text.contains(['*', '?', '[', '{', '(']);
+    let climbs = text.contains("..") || text.contains("[.");
+    let odd = text.len() > LONGEST || text.chars().any(char::is_control) || text.contains("://");
+    // A home folder to some, and a folder of that name to others.
+    if odd || text.starts_with('~') || (wild && climbs) {
+        return None;
+    }
+    let text = Path::new(text);
+    let mut at = folder.to_owned();
+    for part in text.components() {
+        match part {
+            Component::RootDir => at = PathBuf::from("/"),
+            Component::CurDir => {}
+            Component::ParentDir => {
+                at.pop();
+            }
+            Component::Normal(name) => {
+                at.push(name);
+                // What lies there differs from process to process.
+                if own_to_a_process(&at) {
+                    return None;
+                }
+                match std::fs::symlink_metadata(&at) {
+                    // A link to nothing is a way to anywhere.
+                    Ok(found) if found.is_symlink() => at = std::fs::canonicalize(&at).ok()?,
+                    Ok(_) => {}
+                    Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+                    Err(_) => return None,
+                }
+            }
+            Component::Prefix(_) => return None,
+        }
+    }
+    Some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use placet_hooks::Event;
+
+    use super::*;
+
+    fn call(folder: &Path, tool: &str, input: &Value) -> Call {
+        let context = Map::from_iter([
+            ("cwd".to_owned(), json!(folder)),
+            ("paths".to_owned(), json!({"x": "/said/by/the/agent"})),
+            ("git".to_owned(), json!({"runs": []})),
+        ]);
+        Call {
+            event: Event::ClaudePreToolUse,
+            session: "s".to_owned(),
+            tool: tool.to_owned(),
+            input: input.as_object().unwrap().clone(),
+            call_id: None,
+            turn: None,
+            permission_mode: None,
+            context,
+        }
+    }
+
+    fn said(folder: &Path, tool: &str, input: &Value) -> Value {
+        Value::Object(placed(&call(folder, tool, input)).context)
+    }
+
+    #[test]
+    fn links_are_followed_and_what_is_not_there_yet_stays_where_it_would_be() {
+        let home = tempfile::tempdir().unwrap();
+        let top = std::fs::canonicalize(home.path()).unwrap();
+        std::fs::create_dir_all(top.join("app/src")).unwrap();
+        std::fs::create_dir_all(top.join("secret")).unwrap();
+        symlink(top.join("secret"), top.join("app/out")).unwrap();
+        symlink(top.join("nowhere"), top.join("app/dangling")).unwrap();
+        symlink("loop", top.join("app/loop")).unwrap();
+        symlink(top.join("app"), top.join("alias")).unwrap();
+        let app = top.join("app");
+        let path = |text: &str| {
+            let said = said(&top.join("alias"), "Read", &json!({"file_path": text}));
+            assert_eq!(said["cwd"], json!(app));
+            said["paths"].get(text).cloned()
+        };
+        assert_eq!(path("src/new/x.rs"), Some(json!(app.join("src/new/x.rs"))));
+        assert_eq!(path("out/key"), Some(json!(top.join("secret/key"))));
+        assert_eq!(path("src/../../secret"), Some(json!(top.join("secret"))));
+        // The folder above where a link leads, and not above the link.
+        assert_eq!(path("out/.."), Some(json!(top)));
+        assert_eq!(path("dangling"), None);
+        assert_eq!(path("loop/x"), None);
+        assert_eq!(path("file:///etc/passwd"), None);
+        assert_eq!(path("*/../x"), None);
+        assert_eq!(path("{..,src}/x"), None);
+        assert_eq!(path("[.][.]/x"), None);
+        assert_eq!(path("~/app/a"), None);
+        assert_eq!(path("/dev/fd/../cwd/x"), None);
+        assert_eq!(path("/proc/self/cwd/x"), None);
+        assert_eq!(path(""), Some(json!(app)));
+    }
+
+    #[test]
+    fn a_command_runs_where_its_argument_sends_it() {
+        let home = tempfile::tempdir().unwrap();
+        let top = std::fs::canonicalize(home.path()).unwrap();
+        std::fs::create_dir_all(top.join("app/sub")).unwrap();
+        let said = |input: Value| said(&top.join("app"), "Bash", &input);
+        let sub = said(json!({"command": "cat x", "working_directory": "sub"}));
+        assert_eq!(
+            (&sub["cwd"], &sub["paths"]["x"]),
+            (&json!(top.join("app/sub")), &json!(top.join("app/sub/x")))
+        );
+        let above = said(json!({"command": "ls", "workdir": ".."}));
+        assert_eq!(above["cwd"], json!(top));
+        for unknown in [json!({"command": "ls", "cwd": "none"}), json!({"command": "ls $X"})] {
+            let said = said(unknown.clone());
+            assert_eq!((said.get("paths"), said.get("git")), (None, None), "{unknown}");
+        }
+        assert_eq!(said(json!({"command": "ls"})).get("git"), None);
+        assert_eq!(said(json!({"command": "git status"}))["git"], json!({"repository": null, "runs": []}));
+    }
+}

@@ -1,0 +1,450 @@
+//! Where a call happens: the folder and the paths it names, as the program in front of the agent resolved them, and the
+//! folders that a person opened to that agent.
+
+use std::{collections::BTreeSet, rc::Rc};
+
+use serde_json::{Map, Value};
+
+use crate::{
+    shell::{self, Analysis},
+    trust::is_shell_tool,
+    work::{Tri, Trouble, Work},
+};
+
+/// What a rule writes for the folders of the agent.
+pub const WORKSPACE: &str = "@workspace";
+
+/// The folders of an agent, and where the call was found to happen. Only the hook program resolves links, so only its calls
+/// have one.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// The folders that a person opened to the agent.
+    pub roots: &'a [String],
+    /// What the hook program found: `cwd`, `paths` from each text to what it leads to, and `git`.
+    pub context: &'a Map<String, Value>,
+}
+
+/// What a call names on the file system.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Named {
+    /// The argument that sends a command to another folder.
+    pub folder: Option<String>,
+    /// Every text that may lead to a file, as it stands in the call.
+    pub texts: BTreeSet<String>,
+    /// Those among them that must not be folders: the program would open what lies in one, links included.
+    pub files: BTreeSet<String>,
+    /// The programs that a command runs. Git obeys the configuration of the folder it is in.
+    pub programs: BTreeSet<String>,
+}
+
+/// Arguments that name files and folders, in the tools of the agents that are known.
+const PATHS: &[&str] = &[
+    "file_path",
+    "filePath",
+    "path",
+    "paths",
+    "absolute_path",
+    "absolutePath",
+    "target_file",
+    "targetFile",
+    "notebook_path",
+    "file",
+    "files",
+    "filename",
+    "file_name",
+    "relative_workspace_path",
+    "target_directory",
+    "target_notebook",
+    "directory",
+    "dir_path",
+    "dir",
+    "folder",
+    "source",
+    "destination",
+    "filePaths",
+    "target_directories",
+    "uri",
+];
+/// Arguments that hold patterns for names of files.
+const GLOBS: &[&str] = &[
+    "glob",
+    "glob_pattern",
+    "include",
+    "include_pattern",
+    "file_pattern",
+    "exclude",
+    "exclude_pattern",
+    "ignore",
+    "includePattern",
+];
+/// Tools whose `pattern` is one for names of files; elsewhere it is one for text.
+const GLOB_TOOLS: &[&str] = &["Glob", "glob", "file_search", "list_files", "glob_file_search"];
+/// Tools that take a patch, which names its files in its own text.
+const PATCH_TOOLS: &[&str] = &["apply_patch", "patch", "apply_diff"];
+/// Arguments that hold what is looked for or written, and not where.
+const TEXTS: &[&str] = &[
+    "pattern",
+    "query",
+    "q",
+    "regex",
+    "search",
+    "text",
+    "content",
+    "new_string",
+    "old_string",
+    "description",
+    "explanation",
+    "summary",
+];
+/// Longest text under another name that is taken for a path.
+const OTHER: usize = 400;
+/// How deep arguments are looked into.
+const DEEPEST: usize = 8;
+/// Arguments that hold a command.
+const COMMANDS: &[&str] = &["command", "cmd"];
+/// Arguments that say in which folder a command runs.
+const FOLDERS: &[&str] = &["working_directory", "workdir", "directory", "dir_path", "cwd", "working_dir"];
+/// Programs that open no file which their words name.
+const WORDS_ONLY: &[&str] = &[
+    "echo", "tr", "date", "seq", "sleep", "basename", "dirname", "id", "which", "whereis", "type", "true",
+    "false", "pwd", "uname", "hostname",
+];
+/// Options whose value is a character and no path.
+const DELIMITERS: [(&str, &str); 4] = [("cut", "-d"), ("sort", "-t"), ("column", "-s"), ("paste", "-d")];
+/// Most texts of one call.
+const MOST: usize = 200;
+
+/// What a call names, for whoever resolves it; nothing if that cannot be told, as for a command that only a shell can read.
+pub fn named(tool: &str, arguments: &Map<String, Value>) -> Option<Named> {
+    let analysis = |value: &Value| match value {
+        Value::String(text) => Ok(Rc::new(shell::analyse(text))),
+        Value::Array(words) => {
+            let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
+            words.map(|words| Rc::new(shell::analyse_argv(&words))).ok_or(UNREADABLE)
+        }
+        _ => Err(UNREADABLE),
+    };
+    collect(tool, arguments, analysis).ok()
+}
+
+const UNREADABLE: Trouble = Trouble::Doubtful("nobody can tell which files the call names");
+
+/// One thing in the arguments that has to do with files.
+enum Seen<'a> {
+    /// A text that names a file or a pattern for names.
+    Text(&'a str),
+    /// A command.
+    Command(&'a Value),
+    /// The folder that a command runs in.
+    Folder(&'a Value),
+    /// A text under any other name.
+    Other(&'a str),
+    /// Something that names files in a way nobody knows.
+    Odd,
+}
+
+/// Shows everything in the arguments that has to do with files, at any depth.
+fn visit<'a>(
+    tool: &str,
+    arguments: &'a Map<String, Value>,
+    see: &mut impl FnMut(Seen<'a>) -> Result<(), Trouble>,
+) -> Result<(), Trouble> {
+    let command = COMMANDS.iter().any(|key| arguments.contains_key(*key));
+    let patches = PATCH_TOOLS.contains(&tool);
+    if is_shell_tool(tool) && !command {
+        see(Seen::Odd)?;
+    }
+    for (key, value) in arguments {
+        if patches {
+            let mut files = value.as_str().into_iter().flat_map(patched).peekable();
+            if files.peek().is_none() && !(listed(PATHS, key) || value.is_boolean()) {
+                see(Seen::Odd)?;
+            }
+            files.try_for_each(|file| see(Seen::Text(file)))?;
+        }
+        if COMMANDS.contains(&key.as_str()) && !patches {
+            see(Seen::Command(value))?;
+        } else if command && FOLDERS.contains(&key.as_str()) {
+            see(Seen::Folder(value))?;
+        } else {
+            inner(tool, key, value, DEEPEST, see)?;
+        }
+    }
+    Ok(())
+}
+
+fn inner<'a>(
+    tool: &str,
+    key: &str,
+    value: &'a Value,
+    depth: usize,
+    see: &mut impl FnMut(Seen<'a>) -> Result<(), Trouble>,
+) -> Result<(), Trouble> {
+    let names = listed(PATHS, key)
+        || listed(GLOBS, key)
+        || (matches!(key, "pattern" | "query") && GLOB_TOOLS.contains(&tool));
+    match value {
+        Value::String(text) if names => see(Seen::Text(text)),
+        Value::String(text) if !listed(TEXTS, key) => see(Seen::Other(text)),
+        Value::Array(_) | Value::Object(_) if depth == 0 => see(Seen::Odd),
+        Value::Array(list) => {
+            list.iter().try_for_each(|item| inner(tool, key, item, depth.saturating_sub(1), see))
+        }
+        Value::Object(map) => {
+            if names {
+                see(Seen::Odd)?;
+            }
+            map.iter().try_for_each(|(key, item)| inner(tool, key, item, depth.saturating_sub(1), see))
+        }
+        Value::Bool(_) | Value::Number(_) if names => see(Seen::Odd),
+        _ => Ok(()),
+    }
+}
+
+/// Whether an argument is one of these, however it is written: `filePath`, `file_path`, `FILE-PATH`.
+fn listed(list: &[&str], key: &str) -> bool {
+    let plain = |text: &str| -> String {
+        text.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
+    };
+    list.contains(&key) || list.iter().any(|known| plain(known) == plain(key))
+}
+
+/// The files that a patch names, in the two formats that agents use.
+fn patched(patch: &str) -> impl Iterator<Item = &str> {
+    const HEADS: [&str; 8] = [
+        "*** Add File: ",
+        "*** Update File: ",
+        "*** Delete File: ",
+        "*** Move to: ",
+        "--- ",
+        "+++ ",
+        "rename from ",
+        "rename to ",
+    ];
+    patch.lines().filter_map(|line| {
+        let (head, name) = HEADS.iter().find_map(|head| Some((*head, line.strip_prefix(head)?)))?;
+        let name = name.split('\t').next().unwrap_or(name).trim_end();
+        let prefixed = matches!(head, "--- " | "+++ ");
+        let plain = name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).filter(|_| prefixed);
+        Some(plain.unwrap_or(name)).filter(|name| !(prefixed && *name == "/dev/null"))
+    })
+}
+
+fn collect<'a>(
+    tool: &str,
+    arguments: &'a Map<String, Value>,
+    mut analysis: impl FnMut(&'a Value) -> Result<Rc<Analysis>, Trouble>,
+) -> Result<Named, Trouble> {
+    let mut named = Named::default();
+    visit(tool, arguments, &mut |seen| {
+        match seen {
+            Seen::Text(text) => {
+                named.texts.insert(text.to_owned());
+            }
+            Seen::Command(value) => named.command(&*analysis(value)?)?,
+            Seen::Folder(Value::Null) | Seen::Other(_) => {}
+            // Two of them could mean two folders.
+            Seen::Folder(Value::String(folder)) if named.folder.is_none() => {
+                named.folder = Some(folder.clone());
+            }
+            Seen::Folder(_) | Seen::Odd => return Err(UNREADABLE),
+        }
+        if named.texts.len() > MOST { Err(Trouble::LongList) } else { Ok(()) }
+    })?;
+    Ok(named)
+}
+
+/// Shows every text of a call that may name files, also where only a shell could read the command. `others`: those under
+/// names that say nothing of files too.
+pub(crate) fn each_text<'a>(
+    tool: &str,
+    arguments: &'a Map<String, Value>,
+    work: &Work<'a>,
+    others: bool,
+    look: &mut impl FnMut(&str) -> Result<(), Trouble>,
+) -> Result<(), Trouble> {
+    visit(tool, arguments, &mut |seen| match seen {
+        Seen::Text(text) => look(text),
+        // A single word is a path to some tool, whatever its argument is called.
+        Seen::Other(text) if others && text.len() <= OTHER && !text.contains(char::is_whitespace) => {
+            look(text)
+        }
+        Seen::Folder(Value::String(text)) => look(text),
+        Seen::Command(value @ (Value::String(_) | Value::Array(_))) => {
+            let analysis = work.analysis(value)?;
+            analysis.each_word().map_err(|()| Trouble::Work)?.try_for_each(&mut *look)
+        }
+        Seen::Command(_) | Seen::Folder(_) | Seen::Other(_) | Seen::Odd => Ok(()),
+    })
+}
+
+impl Named {
+    fn command(&mut self, analysis: &Analysis) -> Result<(), Trouble> {
+        let commands = analysis.commands().map_err(|_| UNREADABLE)?;
+        for command in commands {
+            let Some((program, words)) = command.argv.split_first() else { continue };
+            self.programs.insert(program.clone());
+            let files = !WORDS_ONLY.contains(&program.as_str());
+            for word in words.iter().filter(|_| files) {
+                self.word(program, word)?;
+            }
+            let opened = command.redirects.iter().filter(|redirect| !redirect.is_free());
+            self.texts.extend(opened.map(|redirect| redirect.target.clone()));
+        }
+        Ok(())
+    }
+
+    fn word(&mut self, program: &str, word: &str) -> Result<(), Trouble> {
+        // Some programs take it for a file with more arguments.
+        if word.starts_with('@') && program != "git" {
+            return Err(UNREADABLE);
+        }
+        if !word.starts_with('-') {
+            self.texts.insert(word.to_owned());
+            if program == "diff" {
+                self.files.insert(word.to_owned());
+            }
+            return Ok(());
+        }
+        let delimiter =
+            DELIMITERS.iter().any(|(of, flag)| *of == program && word.strip_prefix(flag) == Some("/"));
+        match word.split_once('=') {
+            Some((_, value)) if leads_away(value) => self.texts.insert(value.to_owned()),
+            None if leads_away(word) && !delimiter => return Err(UNREADABLE),
+            _ => false,
+        };
+        Ok(())
+    }
+}
+
+/// Whether a word can lead out of the folder it is read in. A link inside can as well, but then the word is a path.
+fn leads_away(word: &str) -> bool {
+    word.contains('/') || word.starts_with('~') || word.contains("..")
+}
+
+impl<'a> Place<'a> {
+    /// The folder of the agent that holds this path.
+    fn root(&self, path: &str, work: &Work<'_>) -> Result<Option<&'a str>, Trouble> {
+        work.spend(path.len().saturating_add(self.roots.len().saturating_mul(20)))?;
+        if !path.starts_with('/') || path.split('/').any(|segment| segment == "..") {
+            return Err(Trouble::Unplaced);
+        }
+        Ok(self.roots.iter().find(|root| lies_in(path, root)).map(String::as_str))
+    }
+
+    /// Whether what a text leads to lies in the agent's folders. A text that was not resolved is an error.
+    pub(crate) fn holds(&self, text: &str, work: &Work<'_>) -> Result<bool, Trouble> {
+        work.spend(text.len() / 16)?;
+        let path = self.context.get("paths").and_then(|paths| paths.get(text)?.as_str());
+        Ok(self.root(path.ok_or(Trouble::Unplaced)?, work)?.is_some())
+    }
+
+    /// Whether the call happens in the agent's folders: the folder it runs in, everything it names, and git's own repository.
+    pub(crate) fn holds_call<'v>(
+        &self,
+        tool: &str,
+        arguments: &'v Map<String, Value>,
+        work: &Work<'v>,
+    ) -> Result<bool, Trouble> {
+        let folder = self.context.get("cwd").and_then(Value::as_str).ok_or(Trouble::Unplaced)?;
+        // Without it nobody followed the links in the folder's name either.
+        if !self.context.get("paths").is_some_and(Value::is_object) {
+            return Err(Trouble::Unplaced);
+        }
+        let Some(root) = self.root(folder, work)? else { return Ok(false) };
+        let named = collect(tool, arguments, |value| work.analysis(value))?;
+        for text in &named.texts {
+            if !self.holds(text, work)? {
+                return Ok(false);
+            }
+        }
+        if named.programs.contains("git") { self.is_quiet(root) } else { Ok(true) }
+    }
+
+    /// Whether git would start no other program here, and read no other repository than the one of the agent's folder.
+    fn is_quiet(&self, root: &str) -> Result<bool, Trouble> {
+        let git = self.context.get("git").ok_or(Trouble::Unplaced)?;
+        let runs = git.get("runs").and_then(Value::as_array).ok_or(Trouble::Unplaced)?;
+        let repository = match git.get("repository") {
+            Some(Value::Null) => return Ok(runs.is_empty()),
+            Some(Value::String(repository)) => repository,
+            _ => return Err(Trouble::Unplaced),
+        };
+        // From the top of a larger one git shows what lies outside of the folder.
+        Ok(runs.is_empty() && lies_in(root, repository) && lies_in(repository, root))
+    }
+}
+
+/// Whether one resolved path is the other, or lies in it.
+fn lies_in(path: &str, folder: &str) -> bool {
+    let mut segments = path.split('/').filter(|segment| !segment.is_empty());
+    folder.split('/').filter(|segment| !segment.is_empty()).all(|wanted| segments.next() == Some(wanted))
+}
+
+/// What a rule that asks for the workspace says of a call.
+pub(crate) fn inside<'v>(tool: Option<&str>, arguments: &'v Map<String, Value>, work: &Work<'v>) -> Tri {
+    let (Some(tool), Some(place)) = (tool, work.place()) else { return Tri::Error(Trouble::Unplaced) };
+    Tri::from_result(place.holds_call(tool, arguments, work))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn texts(tool: &str, arguments: &Value) -> Option<Vec<String>> {
+        Some(named(tool, arguments.as_object().unwrap())?.texts.into_iter().collect())
+    }
+
+    #[test]
+    fn every_argument_and_word_that_may_lead_to_a_file_is_named() {
+        let some = |list: &[&str]| Some(list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+        assert_eq!(texts("Read", &json!({"file_path": "/a/b", "limit": 5})), some(&["/a/b"]));
+        assert_eq!(
+            texts("Grep", &json!({"pattern": "/x/", "path": "src", "glob": "*.rs"})),
+            some(&["*.rs", "src"])
+        );
+        assert_eq!(texts("Glob", &json!({"pattern": "../**"})), some(&["../**"]));
+        assert_eq!(texts("read_many_files", &json!({"paths": ["a", "b"]})), some(&["a", "b"]));
+        let bash = |command: &str| texts("Bash", &json!({"command": command}));
+        assert_eq!(bash("cat a.txt < /etc/hosts 2>/dev/null"), some(&["/etc/hosts", "a.txt"]));
+        assert_eq!(bash("grep -n --include=../x 'a b' src | head -5"), some(&["../x", "a b", "src"]));
+        assert_eq!(bash("echo /etc; tr / -"), some(&[]));
+        assert_eq!(bash("cut -d/ -f1 x"), some(&["x"]));
+        assert_eq!(bash("find . -newer /x -name '*.rs'"), some(&["*.rs", ".", "/x"]));
+        assert_eq!(texts("Shell", &json!({"command": ["cat", "a"], "workdir": "b"})), some(&["a"]));
+    }
+
+    #[test]
+    fn what_nobody_can_read_names_nothing_for_certain() {
+        for (tool, arguments) in [
+            ("Bash", json!({"command": "cat $X"})),
+            ("Bash", json!({"command": "cat *.txt"})),
+            ("Bash", json!({"command": "grep -f/etc/shadow x"})),
+            ("Bash", json!({"command": 5})),
+            ("Bash", json!({})),
+            ("Bash", json!({"command": ["cat", 5]})),
+            ("Bash", json!({"command": "ls", "cwd": "/a", "workdir": "/b"})),
+            ("Bash", json!({"command": "ls", "cwd": ["/a"]})),
+            ("Read", json!({"file_path": {"a": 1}})),
+            ("Read", json!({"paths": ["a", 1]})),
+            ("Bash", json!({"command": "ls $(id)"})),
+        ] {
+            assert_eq!(named(tool, arguments.as_object().unwrap()), None, "{tool} {arguments}");
+        }
+    }
+
+    #[test]
+    fn a_command_says_whether_git_runs_and_where() {
+        let all = |arguments: Value| named("Bash", arguments.as_object().unwrap()).unwrap();
+        assert!(all(json!({"command": "ls && git status"})).programs.contains("git"));
+        assert!(!all(json!({"command": "echo git status"})).programs.contains("git"));
+        assert_eq!(
+            all(json!({"command": "diff -u a b | cat c"})).files,
+            ["a".to_owned(), "b".to_owned()].into()
+        );
+        assert_eq!(all(json!({"command": "ls", "directory": "x"})).folder.as_deref(), Some("x"));
+        assert_eq!(named("LS", json!({"directory": "x"}).as_object().unwrap()).unwrap().folder, None);
+    }
+}

@@ -1,0 +1,66 @@
+//! Data that version 0.2.0 left behind, for tests of the upgrade.
+
+use std::{fmt::Write as _, path::Path, process::Command};
+
+use crate::{Backend, Place};
+
+const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../store/tests/fixtures/v0.2.0");
+
+/// Lays out at this place what version 0.2.0 left behind when it was killed.
+pub async fn lay_out_version_0_2(place: &Place) {
+    match place.backend() {
+        Backend::Sqlite => {
+            let folder = place.folder();
+            std::fs::create_dir_all(&folder).expect("a folder can be made");
+            let mut tar = Command::new("tar");
+            tar.args(["--strip-components=1", "--no-same-owner", "-xzf"]);
+            tar.arg(Path::new(FIXTURE).join("sqlite.tar.gz")).arg("-C").arg(folder);
+            assert!(tar.status().expect("tar runs").success());
+        }
+        Backend::Postgres => {
+            let dump = Path::new(FIXTURE).join("postgres.sql.gz");
+            let output = Command::new("gzip").arg("-dc").arg(dump).output().expect("gzip runs");
+            place.sql(&inserts(&String::from_utf8(output.stdout).expect("the dump is text"))).await;
+        }
+    }
+}
+
+/// A plain dump without what only `psql` understands: rows to copy become rows to insert.
+fn inserts(dump: &str) -> String {
+    let mut sql = String::new();
+    let mut lines =
+        dump.lines().filter(|line| !line.starts_with("\\restrict") && !line.starts_with("\\unrestrict"));
+    while let Some(line) = lines.next() {
+        let Some(into) = line.strip_prefix("COPY ").and_then(|rest| rest.strip_suffix(" FROM stdin;")) else {
+            sql.push_str(line);
+            sql.push('\n');
+            continue;
+        };
+        for row in lines.by_ref().take_while(|row| *row != "\\.") {
+            let values: Vec<String> = row.split('\t').map(literal).collect();
+            let _ = writeln!(sql, "INSERT INTO {into} VALUES ({});", values.join(", "));
+        }
+    }
+    // The dump leaves the search path empty.
+    sql + "SET search_path = public;\n"
+}
+
+fn literal(field: &str) -> String {
+    if field == "\\N" {
+        return "NULL".to_owned();
+    }
+    let mut text = String::new();
+    let mut characters = field.chars();
+    while let Some(character) = characters.next() {
+        text.push(match (character, character == '\\') {
+            (_, true) => match characters.next().expect("an escape") {
+                'n' => '\n',
+                't' => '\t',
+                'r' => '\r',
+                other => other,
+            },
+            (plain, false) => plain,
+        });
+    }
+    format!("'{}'", text.replace('\'', "''"))
+}
