@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from . import args, digest, errors, keys
     from .aio import AsyncClient
     from .blocking import Client
+    from .covered import Coverage, coverage
     from .errors import (
         Answered,
         ApiError,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         StillPending,
         UnknownOutcome,
         Unreachable,
+        WrongAnswer,
         WrongKey,
     )
     from .gating import gate
@@ -51,10 +53,11 @@ __version__ = "0.2.0"
 _HOMES = {
     "aio": ("AsyncClient",),
     "blocking": ("Client",),
+    "covered": ("Coverage", "coverage"),
     "errors": (
         "Answered", "ApiError", "BlockingCall", "Cancelled", "ConfigError", "Conflict", "Denied", "Expired",
         "Invalid", "Lapsed", "NotJson", "NotRun", "PlacetError", "ProtocolError", "Refused", "Revoked",
-        "StillPending", "UnknownOutcome", "Unreachable", "WrongKey",
+        "StillPending", "UnknownOutcome", "Unreachable", "WrongAnswer", "WrongKey",
     ),
     "gating": ("gate",),
     "held": ("AsyncHeld", "Held", "SyncHeld"),
@@ -67,9 +70,10 @@ _MODULES = {"args", "digest", "errors", "keys"}
 
 __all__ = [
     "Answered", "ApiError", "AsyncClient", "AsyncHeld", "BlockingCall", "Call", "Cancelled", "Claim", "Client",
-    "ConfigError", "Conflict", "Denied", "Expired", "Held", "Invalid", "Keys", "Lapsed", "NotJson", "NotRun", "Page",
-    "PlacetError", "ProtocolError", "Record", "Refused", "Revoked", "StillPending", "SyncHeld", "UnknownOutcome",
-    "Unreachable", "WrongKey", "args", "current_session", "digest", "errors", "gate", "keys", "session",
+    "ConfigError", "Conflict", "Coverage", "Denied", "Expired", "Held", "Invalid", "Keys", "Lapsed", "NotJson",
+    "NotRun", "Page", "PlacetError", "ProtocolError", "Record", "Refused", "Revoked", "StillPending", "SyncHeld",
+    "UnknownOutcome", "Unreachable", "WrongAnswer", "WrongKey", "args", "coverage", "current_session", "digest",
+    "errors", "gate", "keys", "session",
 ]  # fmt: skip
 
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import questions, wait
-from .base import CALLS, GONE, Base, checked_on_denied, lost, reply
+from .base import CALLS, GONE, Base, Body, Unusable, checked_on_denied, lost
 from .core import hold, steps, wire
 from .core.effects import Effect, Flow, Pause, Send
 from .core.listen import Event, Listener
 from .core.retry import Outage
+from .core.sse import TooLong
 from .errors import PlacetError, ProtocolError
 from .held import AsyncHeld
 from .models import Call, Claim, Page, Record
@@ -93,12 +94,20 @@ class AsyncClient(Base):
         return await line.hub.news(effect)
 
     async def _send(self, http: httpx.AsyncClient, call: Send) -> Any:
+        import anyio
         import httpx
 
         sent = time.monotonic()
         try:
-            return reply(await http.request(**self._request(call)), sent)
-        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+            # Not `wait_for`, which before Python 3.12 may lose the cancellation of who waits here.
+            within = self._within(call)
+            with anyio.fail_after(within):
+                async with http.stream(**self._request(call)) as response:
+                    body = Body(response, call, sent, within)
+                    async for piece in response.aiter_bytes():
+                        body.add(piece)
+                    return body.reply()
+        except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, TimeoutError, Unusable) as error:
             return lost(error)
 
     async def _drive(self, flow: Flow[T]) -> T:
@@ -326,7 +335,7 @@ class AsyncClient(Base):
                         pauses.over()
                         if event.type != "heartbeat":
                             yield event
-            except wait.NoStream as error:
+            except (wait.NoStream, TooLong) as error:
                 raise ProtocolError(f"there is no stream at {self.url}: {error}") from error
             except (httpx.HTTPError, httpx.StreamError, OSError, wait.Busy):
                 pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -78,7 +79,12 @@ class Base:
         agent = "placet-python/0.2.0" + (f" ({self.name})" if self.name else "")
         return {
             "base_url": self.url,
-            "headers": {"Authorization": f"Bearer {self._token}", "User-Agent": agent},
+            "headers": {
+                "Authorization": f"Bearer {self._token}",
+                "User-Agent": agent,
+                # A packed answer has no bound before it is unpacked.
+                "Accept-Encoding": "identity",
+            },
             "timeout": httpx.Timeout(self.timeout, pool=None),
             # Idle connections are let go before the server closes them.
             # Few are kept: the pool looks at each of them for every call.
@@ -89,6 +95,11 @@ class Base:
             "verify": self._verify,
             "transport": self.transport,
         }
+
+    def _within(self, call: Send) -> float:
+        """How long the whole exchange may take, from the connection to the last byte."""
+        usual = self.timeout + call.held_for
+        return usual if call.within is None else max(0.01, min(usual, call.within))
 
     def _request(self, call: Send) -> dict[str, Any]:
         """One call, for httpx."""
@@ -185,23 +196,50 @@ def checked_on_denied(word: str) -> str:
     return word
 
 
-def reply(response: httpx.Response, sent: float) -> Reply:
-    """An answer of httpx, as the core reads it."""
-    after = response.headers.get("retry-after", "")
-    return Reply(
-        response.status_code,
-        response.headers.get("content-type", ""),
-        float(after) if after.isdigit() else None,
-        response.content,
-        sent,
-    )
+class Body:
+    """The body of an answer, piece by piece. `Unusable` when it is packed, or longer than any answer of the server."""
+
+    def __init__(self, response: httpx.Response, call: Send, sent: float, within: float):
+        self._response, self._largest, self._sent, self._until = response, call.largest, sent, sent + within
+        self._pieces: list[bytes] = []
+        self._size = 0
+        packed = response.headers.get("content-encoding", "identity").strip().lower()
+        if packed not in {"", "identity"}:
+            # A few kilobytes may unpack to gigabytes.
+            raise Unusable(f"it is packed ({packed[:40]}), and nobody asked for that")
+
+    def add(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size > self._largest:
+            raise Unusable(f"it is longer than {self._largest // (1024 * 1024)} MiB")
+        # Transports of somebody else know nothing of the deadline.
+        if time.monotonic() > self._until:
+            raise TimeoutError
+        self._pieces.append(piece)
+
+    def reply(self) -> Reply:
+        """The answer, as the core reads it."""
+        headers = self._response.headers
+        return Reply(
+            self._response.status_code,
+            headers.get("content-type", ""),
+            wire.retry_after(headers.get("retry-after", "")),
+            b"".join(self._pieces),
+            self._sent,
+        )
+
+
+class Unusable(Exception):
+    """An answer that cannot be read as one."""
 
 
 def lost(error: Exception) -> Lost:
     """The innermost cause says something: "connection refused" rather than "all attempts failed"."""
     import httpx
 
-    if isinstance(error, httpx.TimeoutException):
+    if isinstance(error, Unusable):
+        return Lost(str(error), final=True)
+    if isinstance(error, (httpx.TimeoutException, TimeoutError)):
         return Lost("it did not answer in time")
     cause: BaseException = error
     while cause.__cause__ or cause.__context__:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import questions, wait
-from .base import GONE, Base, checked_on_denied, lost, reply
+from .base import GONE, Base, Body, Unusable, checked_on_denied, lost
 from .core import hold, steps, wire
 from .core.effects import Effect, Flow, Pause, Send
 from .core.listen import Event, Listener
 from .core.retry import Outage
+from .core.sse import TooLong
 from .errors import PlacetError, ProtocolError
 from .held import SyncHeld
 from .models import Call, Claim, Page, Record
@@ -74,11 +75,13 @@ class Client(Base):
     def _line(self) -> _Line:
         import httpx
 
+        from . import deadline
+
         with self._lock:
             # A forked child must not talk on its parent's connections, nor wait on a thread it does not have.
             if self._open is None or self._open.pid != os.getpid():
                 # The stream has a connection of its own, so that it never queues behind calls.
-                http, streaming = (httpx.Client(**self._options()) for _ in range(2))
+                http, streaming = (deadline.bound(httpx.Client(**self._options())) for _ in range(2))
                 self._open = _Line(http, wait.Hub(streaming, self.timeout), os.getpid())
             return self._open
 
@@ -96,10 +99,17 @@ class Client(Base):
     def _send(self, http: httpx.Client, call: Send) -> Any:
         import httpx
 
+        from . import deadline
+
         sent = time.monotonic()
         try:
-            return reply(http.request(**self._request(call)), sent)
-        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+            within = self._within(call)
+            with deadline.within(within), http.stream(**self._request(call)) as response:
+                body = Body(response, call, sent, within)
+                for piece in response.iter_bytes():
+                    body.add(piece)
+                return body.reply()
+        except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, Unusable) as error:
             return lost(error)
 
     def _drive(self, flow: Flow[T]) -> T:
@@ -317,7 +327,7 @@ class Client(Base):
                         pauses.over()
                         if event.type != "heartbeat":
                             yield event
-            except wait.NoStream as error:
+            except (wait.NoStream, TooLong) as error:
                 raise ProtocolError(f"there is no stream at {self.url}: {error}") from error
             except (httpx.HTTPError, httpx.StreamError, OSError, wait.Busy):
                 pass

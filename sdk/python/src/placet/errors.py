@@ -104,6 +104,10 @@ class ProtocolError(Unreachable):
     """Something answers at this URL, but it does not speak as a Placet server does."""
 
 
+class WrongAnswer(ProtocolError):
+    """The server answered about another call than the one that was asked for, or without an end. Nothing was run."""
+
+
 class Unreported(PlacetError):
     """It ran, and the report did not arrive: the request will end `unknown`. `value` is what the function returned."""
 

@@ -14,7 +14,7 @@ from .base import checked_on_denied, checked_on_outage
 from .blocking import Client
 from .errors import BlockingCall, ConfigError
 from .keys import Keys
-from .models import TOOL, Call, duration
+from .models import TOOL, Call, checked_allowed, checked_risk, duration
 from .sessions import current_session
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ class Gate:
         self.tool: str = tool or str(getattr(fn, "__name__", ""))
         if not TOOL.fullmatch(self.tool):
             raise ConfigError(f"tool={self.tool!r}: use 1 to 200 letters, digits and _ . / : -")
+        checked_risk(self.tool, risk)
+        checked_allowed(self.tool, allowed)
         self.risk = risk
         self.summary = summary
         self.expires_in = duration(expires_in)

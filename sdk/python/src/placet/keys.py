@@ -34,14 +34,34 @@ def claimant() -> str:
     return secrets.token_hex(16)
 
 
-def strong(framework: str, app: str | None, session: str, call_id: str) -> str:
-    """The key of one call whose id the framework keeps across restarts."""
-    return "s1:" + _hash([framework, app, session, call_id])
+def strong(
+    framework: str,
+    app: str | None,
+    session: str,
+    call_id: str,
+    *,
+    user: str | None = None,
+    tenant: str | None = None,
+) -> str:
+    """The key of one call whose id the framework keeps across restarts. Two users may have sessions of one name."""
+    return "s2:" + _hash([framework, app, tenant, user, session, call_id])
 
 
-def weak(app: str | None, session: str, agent: str | None, tool: str, arguments: Any, ordinal: int = 0) -> str:
-    """The key of one intended call, made of what a restarted process can compute again."""
-    return "w1:" + _hash([app, session, agent, tool, arguments, ordinal])
+def weak(
+    app: str | None,
+    session: str,
+    agent: str | None,
+    tool: str,
+    arguments: Any,
+    ordinal: int = 0,
+    *,
+    user: str | None = None,
+    tenant: str | None = None,
+    turn: str | None = None,
+) -> str:
+    """The key of one intended call, made of what a restarted process can compute again: whose call it is, in which turn
+    of the conversation, and what it asks for."""
+    return "w2:" + _hash([app, tenant, user, session, turn, agent, tool, arguments, ordinal])
 
 
 class Ordinals:

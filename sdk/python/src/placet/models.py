@@ -24,7 +24,8 @@ USUAL = 300.0
 """How long deciding may take when nobody says: the server's own default."""
 TOOL = re.compile(r"[A-Za-z0-9_./:-]{1,200}")
 """What the name of a tool looks like."""
-DECISIONS = frozenset({"approve", "edit", "deny", "respond"})
+DECISIONS = ("approve", "edit", "deny", "respond")
+RISKS = ("low", "medium", "high", "critical")
 
 
 class Record:
@@ -79,19 +80,25 @@ class Record:
         return None if reason is None else str(reason)
 
     @property
-    def approved_digest(self) -> str:
-        """The digest a permit must be for: that of the edit, after one."""
-        decision = self.raw.get("decision")
-        of_decision = decision.get("digest") if isinstance(decision, dict) else None
-        return str(of_decision or self.raw.get("digest"))
-
-    @property
     def approved_arguments(self) -> dict[str, Any] | None:
         """What will run: the replacement after an edit, what was proposed otherwise."""
         decision = self.raw.get("decision")
         of_decision = decision.get("arguments") if isinstance(decision, dict) else None
         found = of_decision if of_decision is not None else self.raw.get("arguments")
         return found if isinstance(found, dict) else None
+
+
+def checked_risk(where: str, risk: Any) -> None:
+    if risk is not None and risk not in RISKS:
+        raise ConfigError(f"{where}: risk={risk!r} is no risk; use {', '.join(RISKS)}")
+
+
+def checked_allowed(where: str, allowed: Any) -> None:
+    if isinstance(allowed, str):
+        raise ConfigError(f"{where}: allowed={allowed!r}: give a list of decisions")
+    for word in allowed:
+        if word not in DECISIONS:
+            raise ConfigError(f"{where}: allowed: `{word}` is no decision; use {', '.join(DECISIONS)}")
 
 
 @dataclass(frozen=True)
@@ -141,10 +148,9 @@ class Call:
             raise ConfigError(f"arguments of `{self.tool}` must be a dict of names and values")
         args.check_json(self.arguments)
         args.check_json(self.context, "/context")
+        checked_allowed(self.tool, self.allowed)
+        checked_risk(self.tool, self.risk)
         allowed = list(self.allowed)
-        for word in allowed:
-            if word not in DECISIONS:
-                raise ConfigError(f"allowed: `{word}` is no decision; use approve, edit, deny or respond")
         body: dict[str, Any] = {
             "kind": "action",
             "tool": self.tool,

@@ -9,6 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from .core import wire
 from .core.board import LOOKS, SILENCE, Board
 from .core.effects import OVER, News, Told
 from .core.listen import Event, Listener
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     import httpx
 
 PATH = "/v1/stream"
+GONE = 2.0
+"""How long closing waits for the thread that listens."""
 UNHEARD = 1.0
 """How long a Ctrl-C may go unheard: on another thread, or right before a wait begins, it does not end the wait."""
 
@@ -49,9 +52,8 @@ def options(listener: Listener, timeout: float) -> dict[str, Any]:
 
 def check(response: httpx.Response) -> None:
     """Whether this is a stream."""
-    after = response.headers.get("retry-after", "")
     if response.status_code >= 500 or response.status_code == 408:
-        raise Busy(float(after) if after.isdigit() else None)
+        raise Busy(wire.retry_after(response.headers.get("retry-after", "")))
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if response.status_code != 200 or kind != "text/event-stream":
         raise NoStream(f"status {response.status_code}, {kind or 'no content type'}")
@@ -59,16 +61,25 @@ def check(response: httpx.Response) -> None:
 
 async def events(http: httpx.AsyncClient, listener: Listener, timeout: float) -> AsyncGenerator[Event, None]:
     """The events of one connection."""
-    async with http.stream(**options(listener, timeout)) as response:
+    import anyio
+
+    with anyio.fail_after(timeout):
+        response = await http.send(http.build_request(**options(listener, timeout)), stream=True)
+    try:
         check(response)
         async for chunk in response.aiter_raw():
             for event in listener.feed(chunk):
                 yield event
+    finally:
+        await response.aclose()
 
 
 def blocking_events(http: httpx.Client, listener: Listener, timeout: float) -> Generator[Event, None, None]:
     """The events of one connection."""
-    with http.stream(**options(listener, timeout)) as response:
+    from . import deadline
+
+    with deadline.within(timeout), http.stream(**options(listener, timeout)) as response:
+        deadline.lift()
         check(response)
         for chunk in response.iter_raw():
             yield from listener.feed(chunk)
@@ -194,5 +205,12 @@ class Hub:
             return False
 
     def close(self) -> None:
-        self._closed.set()
+        from . import deadline
+
+        with self._lock:
+            self._closed.set()
+            listener = self._thread
+        deadline.hang_up(self.http)
+        if listener is not None and listener is not threading.current_thread():
+            listener.join(GONE)
         self.http.close()

@@ -65,6 +65,34 @@ async def test_an_approved_call_runs_once_and_is_reported(wire, wired, plugin, r
     assert context["invocation_id"]
 
 
+@pytest.mark.parametrize("call_id", [None, "call-1"])
+async def test_an_approval_for_one_user_never_runs_for_another_with_a_session_of_the_same_name(
+    wire, wired, plugin, reviewer, call_id
+):
+    runs = runner(agent(model([call("wire", _id=call_id, to="bob", amount=20.0)]), [wire]), [plugin])
+    alice = asyncio.create_task(run(runs, user="alice"))
+    (first,) = await asyncio.to_thread(reviewer.wait_for, 1)
+    mallory = asyncio.create_task(run(runs, user="mallory"))
+    both = await asyncio.to_thread(reviewer.wait_for, 2)
+    assert [one.context["user"] for one in both] == ["alice", "mallory"]
+    reviewer.decide(both[1], "deny")
+    assert results(await mallory, "wire")[0]["status"] == "denied"
+    reviewer.decide(first, "approve")
+    await alice
+    assert wired.count == 1
+
+
+async def test_the_same_call_of_two_messages_in_one_session_is_two_calls(wire, wired, plugin, reviewer):
+    runs = runner(agent(model(WIRE), [wire]), [plugin])
+    first = asyncio.create_task(run(runs, "go"))
+    await asyncio.to_thread(reviewer.wait_for, 1)
+    second = asyncio.create_task(run(runs, "go again"))
+    for one in await asyncio.to_thread(reviewer.wait_for, 2):
+        reviewer.decide(one, "approve")
+    await asyncio.gather(first, second)
+    assert wired.count == 2
+
+
 async def test_an_edit_runs_the_replacement_and_the_model_is_told(wire, wired, plugin, reviewer):
     llm = model(WIRE)
     # `amount` is left out: a replacement is whole, never merged.
@@ -174,15 +202,21 @@ async def test_policy_that_allows_asks_nobody(wire, wired, tmp_path, monkeypatch
     assert wired.count == 1
 
 
-async def test_only_the_named_tools_are_asked_for(wire, wired, server, reviewer):
+async def test_only_the_named_tools_are_asked_for(server, reviewer):
+    noted = []
+
     def look() -> dict:
         return {"seen": True}
 
-    llm = model([call("look")], WIRE)
-    plugin = PlacetPlugin(tools={"wire"}, risk={"wire": "medium"}, summary=lambda tool, args: f"to {args['to']}")
-    await decided(run(runner(agent(llm, [look, wire]), [plugin])), reviewer.aapprove("wire"))
-    assert wired.count == 1
-    assert [(one.tool, one.risk, one.summary) for one in reviewer.seen] == [("wire", "medium", "to bob")]
+    def note(to: str) -> dict:
+        noted.append(to)
+        return {"done": True}
+
+    llm = model([call("look")], [call("note", to="bob")])
+    plugin = PlacetPlugin(tools={"note"}, risk={"note": "high"}, summary=lambda tool, args: f"to {args['to']}")
+    await decided(run(runner(agent(llm, [look, note]), [plugin])), reviewer.aapprove("note"))
+    assert noted == ["bob"]
+    assert [(one.tool, one.risk, one.summary) for one in reviewer.seen] == [("note", "high", "to bob")]
 
 
 async def test_nobody_is_asked_about_a_tool_that_the_model_made_up(wire, wired, plugin, reviewer):

@@ -75,7 +75,7 @@ async def test_a_rejection_has_the_shape_of_the_framework_and_the_reason(install
 
 
 async def test_tools_that_are_not_named_are_not_asked_for(installed, write, written, reviewer):
-    await run(runner(root(model(WRITE), [write], interrupt_on={"write": False, "execute": True})))
+    await run(runner(root(model(WRITE), [write], interrupt_on={"write": False, "write_file": True})))
     assert written.count == 1
     assert reviewer.client.list(limit=10) == []
 
@@ -89,7 +89,7 @@ async def test_a_static_sub_agent_keeps_its_approval(installed, write, written, 
         model([call("coder", request="write it")]),
         [],
         subagents=[coder],
-        interrupt_on={"other": True} if parent_asks else None,
+        interrupt_on={"write_file": True} if parent_asks else None,
     )
     await asyncio.gather(run(runner(boss)), reviewer.aapprove("write"))
     assert written.count == 1

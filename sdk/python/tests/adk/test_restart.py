@@ -82,8 +82,6 @@ def asked(reviewer) -> int:
 PATHS = [
     pytest.param("go-on", True, id="resumable-same-invocation"),
     pytest.param("go-on", False, id="same-invocation-new-call-id"),
-    pytest.param("say", True, id="resumable-new-message"),
-    pytest.param("say", False, id="new-message"),
 ]
 
 
@@ -111,6 +109,21 @@ def test_approved_while_the_process_was_dead_it_runs_once(bot, reviewer, path, r
     bot.start(path, resumable=resumable).wait_for("ended")
     assert bot.effect == ["bob 20.0"]
     assert asked(reviewer) == 1
+
+
+@pytest.mark.parametrize("resumable", [True, False])
+def test_the_same_call_in_another_message_is_another_call(bot, reviewer, resumable):
+    first = bot.start("start", resumable=resumable)
+    record = reviewer.next("wire", within=DEADLINE)
+    first.kill()
+    reviewer.decide(record, "approve")
+    second = bot.start("say", resumable=resumable)
+    other = reviewer.next("wire", within=DEADLINE)
+    assert (other.id != record.id, bot.effect) == (True, [])
+    reviewer.decide(other, "deny")
+    second.wait_for("ended")
+    assert bot.effect == []
+    assert reviewer.client.get(record.id).state == "approved"
 
 
 def test_denied_while_the_process_was_dead_it_never_runs(bot, reviewer):

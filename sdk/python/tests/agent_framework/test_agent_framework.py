@@ -245,7 +245,7 @@ async def test_a_streamed_run_is_held_too(client, reviewer, tools, effects):
 async def test_the_calls_of_an_agent_that_is_a_tool_are_held(client, reviewer, tools, effects):
     gate = PlacetMiddleware(client, tools=["delete"])
     helper = Agent(client=Scripted([("delete", {"path": "a"})]), name="helper", tools=tools, middleware=[gate])
-    agent, _ = agent_with([helper.as_tool()], gate, [("helper", {"task": "go"})])
+    agent, _ = agent_with([helper.as_tool()], PlacetMiddleware(client, tools=[]), [("helper", {"task": "go"})])
     with reviewer.always("deny", reason="no"):
         await agent.run("go")
     assert effects.count == 0

@@ -129,7 +129,8 @@ def record(**fields) -> str:
     import json
 
     raw = {"id": "req_1", "version": 1, "kind": "action", "state": "approved", "digest": "sha256:x", "claimable": True}
-    return json.dumps({**raw, "arguments": {"files": ["a"]}, "decision": None, **fields})
+    raw.update(tool="delete_files", session="s1", arguments={"files": ["a"]})
+    return json.dumps({**raw, "decision": None, **fields})
 
 
 STRANGE = {
@@ -155,7 +156,7 @@ async def test_a_word_or_a_permit_that_does_not_fit_is_never_a_yes(standing_serv
     with Proxy(standing_server.url, rule) as proxy:
         async with AsyncClient(proxy.url, standing_server.agent, outage_budget=SOON) as client:
             # The made-up request does not exist behind the proxy, and a claim of it says so.
-            with contextlib.suppress(placet.ApiError):
+            with contextlib.suppress(placet.ApiError, placet.WrongAnswer):
                 assert (await client.run(delete(), ran))["status"] in {"denied", "unknown", "failed"}
     assert ran.count == 0
 

@@ -250,7 +250,15 @@ def test_a_generator_is_refused_where_it_is_written():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"on_outage": "allow"}, {"on_denied": "ignore"}, {"tool": "a b"}, {"expires_in": -1}],
+    [
+        {"on_outage": "allow"},
+        {"on_denied": "ignore"},
+        {"tool": "a b"},
+        {"expires_in": -1},
+        {"risk": "hihg"},
+        {"allowed": ["aprove"]},
+        {"allowed": "approve"},
+    ],
 )
 def test_words_that_do_not_exist_are_refused_where_they_are_written(wrong):
     with pytest.raises(placet.ConfigError):

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from placet import AsyncClient, Call, Client
+from placet import AsyncClient, Call, Client, wait
 from placet.core import board, sse
 from support import HANG, LOSE, Effects, Once, Proxy, eventually
 
@@ -17,8 +17,14 @@ def delete(*files: str, **more) -> Call:
     return Call("delete_files", {"files": list(files)}, "s1", **more)
 
 
+def listening(but: set[threading.Thread]) -> list[threading.Thread]:
+    """The threads that read a stream, but for those of earlier clients."""
+    return [one for one in threading.enumerate() if one.name == "placet stream" and one not in but]
+
+
 async def test_many_waiters_share_one_stream_and_no_threads(server, reviewer):
     count = 60
+    before = set(threading.enumerate())
     with Proxy(server.url) as proxy:
         async with AsyncClient(proxy.url, server.agent) as client:
             waiting = [asyncio.create_task(client.hold(delete(str(n)))) for n in range(count)]
@@ -26,7 +32,7 @@ async def test_many_waiters_share_one_stream_and_no_threads(server, reviewer):
             hub = client._line().hub
             await asyncio.to_thread(eventually, lambda: hub.board.waiting == count)
             # The proxy of the test has threads of its own; the client has none.
-            assert not [one for one in threading.enumerate() if "placet" in one.name]
+            assert not listening(before)
             assert len([one for one in asyncio.all_tasks() if one.get_name() == "placet stream"]) == 1
             await asyncio.to_thread(lambda: [reviewer.decide(one, "approve") for one in pending])
             done = await asyncio.wait_for(asyncio.gather(*waiting), 60)
@@ -36,14 +42,27 @@ async def test_many_waiters_share_one_stream_and_no_threads(server, reviewer):
 
 def test_blocking_waiters_share_one_more_thread(server, reviewer):
     count = 12
+    before = set(threading.enumerate())
     with Client(server.url, server.agent) as client, ThreadPoolExecutor(count) as pool:
         waiting = [pool.submit(client.hold, delete(str(n))) for n in range(count)]
         pending = reviewer.wait_for(count)
         eventually(lambda: client._line().hub.board.waiting == count)
-        assert len([one for one in threading.enumerate() if one.name == "placet stream"]) == 1
+        assert len(listening(before)) == 1
         for one in pending:
             reviewer.decide(one, "approve")
         assert all(one.result(20).go for one in waiting)
+
+
+def test_closing_ends_a_listener_that_hears_nothing(server, monkeypatch):
+    # Nothing but closing would end its read.
+    monkeypatch.setattr(wait, "SILENCE", 600.0)
+    with Proxy(server.url, lambda method, path: HANG if path == "/v1/stream" else None) as proxy:
+        before = set(threading.enumerate())
+        with Client(proxy.url, server.agent) as client:
+            client.hold(delete("a"), hold_for=0.5)
+            [listener] = listening(before)
+        listener.join(60)
+        assert not listener.is_alive()
 
 
 async def test_a_server_that_is_killed_and_comes_back_does_not_lose_a_waiter(server, reviewer):

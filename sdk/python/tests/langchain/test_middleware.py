@@ -242,7 +242,9 @@ async def test_a_sub_agent_in_a_tool_is_held_and_says_who_it_is(server, reviewer
         return (await child.ainvoke(ASK))["messages"][-1].content
 
     parent = Scripted(turns=[calls(("janitor", {"task": "clean"}))])
-    graph = create_agent(parent, tools=[janitor], middleware=[gate], name="boss", checkpointer=InMemorySaver())
+    graph = create_agent(
+        parent, tools=[janitor], middleware=[PlacetMiddleware(tools=[])], name="boss", checkpointer=InMemorySaver()
+    )
     running = asyncio.create_task(graph.ainvoke(ASK, {"configurable": {"thread_id": "t1"}}))
     seen = await reviewer.aapprove("delete_files")
     await running

@@ -244,7 +244,8 @@ async def test_a_sub_agent_that_pauses_resumes_through_its_parent(server, review
         return (await child.ainvoke(ASK))["messages"][-1].content
 
     parent = Scripted(turns=[calls(("janitor", {"task": "clean"}))])
-    graph = create_agent(parent, tools=[janitor], middleware=[gate], name="boss", checkpointer=InMemorySaver())
+    outer = PlacetMiddleware(tools=[], mode="pause")
+    graph = create_agent(parent, tools=[janitor], middleware=[outer], name="boss", checkpointer=InMemorySaver())
     paused = await graph.ainvoke(ASK, THREAD)
     assert paused["__interrupt__"][0].value["tool"] == "delete_files"
     await reviewer.aapprove("delete_files")

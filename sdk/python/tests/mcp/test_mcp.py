@@ -273,3 +273,26 @@ async def test_the_lines_to_paste_hold_a_call(server, reviewer, effects):
     assert effects() == []
     assert outcome(reviewer).state == "denied"
     await paste(options, **pasted)
+
+
+@pytest.mark.parametrize("tools", [["delte"], {"delete": True, "delte": {"risk": "high"}}])
+async def test_a_misspelt_name_stops_the_first_call(server, effects, tools):
+    async with guarded(tools=tools) as session:
+        with pytest.raises(placet.ConfigError, match="did you mean `delete`"):
+            await session.call_tool("read", {"path": "a"})
+    assert effects() == []
+
+
+async def test_other_ways_to_call_a_tool_are_closed(server):
+    async with guarded() as session:
+        for name in ("experimental", "call_tool_as_task"):
+            with pytest.raises(placet.Refused):
+                getattr(session, name)
+
+
+async def test_coverage_says_which_tools_ask(server):
+    async with guarded(tools=["delete"]) as session:
+        assert [one.kind for one in placet.coverage(session).parts] == ["toolset"]
+        await session.call_tool("read", {"path": "a"})
+        found = {one.name: one.status for one in placet.coverage(session).parts}
+    assert (found["delete"], found["wipe"], found["read"]) == ("gated", "gated", "unasked")

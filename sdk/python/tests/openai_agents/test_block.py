@@ -199,9 +199,9 @@ async def test_a_tool_made_by_hand_is_held_with_its_edit(server, reviewer, ran):
         "required": ["n"],
         "additionalProperties": False,
     }
-    tool = gate_tool(FunctionTool(name="count", description="", params_json_schema=schema, on_invoke_tool=invoke))
-    turn = [function_call("count", {"n": 1}, call_id="call_1")]
-    running = asyncio.create_task(Runner.run(agent(tool, turns=[turn]), "count"))
+    tool = gate_tool(FunctionTool(name="tally", description="", params_json_schema=schema, on_invoke_tool=invoke))
+    turn = [function_call("tally", {"n": 1}, call_id="call_1")]
+    running = asyncio.create_task(Runner.run(agent(tool, turns=[turn]), "tally"))
     await reviewer.aedit({"n": 2})
     assert "'ok': True" in outputs(await running)[0]
     assert ran.happened == [{"n": 2}]

@@ -230,7 +230,7 @@ async def test_an_agent_called_by_a_tool_is_held_and_says_who_it_is(server, revi
         """Cleans."""
         return (await inner.run(task)).output
 
-    gate = PlacetCapability(tools=["delete_files"])
+    gate = PlacetCapability(tools=[])
     outer = Agent(scripted(calls(("clean", {"task": "all"}))), tools=[clean], capabilities=[gate], name="boss")
     running = asyncio.create_task(outer.run("go"))
     seen = await reviewer.aapprove("delete_files")

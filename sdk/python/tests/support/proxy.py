@@ -14,7 +14,7 @@ LOSE = "lose"
 REFUSE = "refuse"
 """Close the connection before anything is forwarded."""
 HANG = "hang"
-"""Send the head of the answer, and nothing else."""
+"""Send the head of the answer, and nothing else while the proxy is there."""
 
 OURS = {"connection", "host", "content-length"}
 """Headers that belong to one connection, or to a body that may be another one now."""
@@ -45,7 +45,7 @@ class Proxy:
                 elif what == HANG:
                     self.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
                     self.wfile.flush()
-                    proxy._closed.wait(30)
+                    proxy._closed.wait()
                     self.close_connection = True
                 elif isinstance(what, tuple):
                     self._answer(what[0], what[1], what[2])

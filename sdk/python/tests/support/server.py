@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 import shutil
+import socket
 import subprocess
 import threading
 import time
@@ -46,6 +47,7 @@ class Server:
         self.admin = secrets.token_hex(24)
         self._listen = "127.0.0.1:0"
         self._process: subprocess.Popen | None = None
+        self._kept: socket.socket | None = None
         self.url = ""
         self.log: list[str] = []
 
@@ -58,6 +60,7 @@ class Server:
 
     def __exit__(self, *_) -> None:
         self.stop()
+        self._let_go()
 
     def start(self) -> None:
         """Starts, or starts again on the same port over the same data."""
@@ -71,6 +74,7 @@ class Server:
 
     def _listens(self) -> bool:
         """Whether the program says where it listens; otherwise it has ended."""
+        self._let_go()
         command = [self._binary, "serve", "--data", str(self.data), "--listen", self._listen]
         for setting in self.settings:
             command += ["--set", setting]
@@ -114,6 +118,26 @@ class Server:
         if self._process and self._process.poll() is None:
             self._process.kill()
             self._process.wait(BOUND)
+            self._keep()
+
+    def _keep(self) -> None:
+        """Keeps the port while nobody listens on it: a server of another test could get it, and answer in our place."""
+        host, port = self._listen.rsplit(":", 1)
+        if port == "0":
+            return
+        kept = socket.socket()
+        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            kept.bind((host, int(port)))
+        except OSError:
+            kept.close()
+        else:
+            self._kept = kept
+
+    def _let_go(self) -> None:
+        if self._kept:
+            self._kept.close()
+            self._kept = None
 
     def restart(self, down_for: float = 0.0) -> None:
         """Killed, and back on the same port after a while."""

@@ -8,7 +8,7 @@ import contextvars
 import inspect
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,8 @@ from placet import args as arguments_of
 from placet import digest, errors, keys
 from placet.models import Call
 from placet.sessions import current_session
+
+from . import _names
 
 try:
     from google.adk.tools.agent_tool import AgentTool
@@ -76,6 +78,8 @@ class Where:
 
 
 _OUTER: contextvars.ContextVar[Where | None] = contextvars.ContextVar("placet_adk_outer", default=None)
+AROUND: contextvars.ContextVar[tuple[Any, ...]] = contextvars.ContextVar("placet_adk_around", default=())
+"""The root agents of the runs around this one: a gate that several agents share may name the tools of all of them."""
 
 
 def where(tool_context: Any) -> Where:
@@ -137,6 +141,10 @@ class Counter:
     def __init__(self) -> None:
         self._invocations: OrderedDict[str, tuple[keys.Ordinals, dict[str, int]]] = OrderedDict()
 
+    def turn(self, place: Where) -> str | None:
+        """Which message of the user it belongs to: the same call in another one is another call."""
+        return place.invocation
+
     def number(self, place: Where, tool: str, arguments: Any) -> int:
         name = f"{place.session}/{place.invocation}"
         if name not in self._invocations:
@@ -162,12 +170,22 @@ class Asking:
     allowed: Sequence[str] = ("approve", "edit", "deny")
     expires_in: str | float | None = None
     counter: Counter = field(default_factory=Counter)
+    unsure: bool = False
+    """Whether some name in `tools` is not known to be that of a real tool. Until it is, every call is asked for."""
 
     def __post_init__(self) -> None:
         if isinstance(self.tools, str):
             raise errors.ConfigError(f"tools must be a set of names, such as {{{self.tools!r}}}, not one string")
         if self.tools is not None and not callable(self.tools):
             self.tools = frozenset(self.tools)
+        risks = self.risk if isinstance(self.risk, Mapping) else {"": self.risk}
+        for tool, risk in risks.items():
+            _names.checked_risk(f"risk[{tool!r}]" if tool else "risk", risk)
+        _names.checked_allowed("allowed", self.allowed)
+        self.named = _names.Named(
+            tools=None if callable(self.tools) else self.tools,
+            risk=self.risk if isinstance(self.risk, Mapping) else None,
+        )
 
     def wants(self, tool: Any) -> bool:
         """Whether a call of this tool is asked for here. A tool that asks for itself is not asked for twice."""
@@ -178,19 +196,21 @@ class Asking:
         if callable(self.tools):
             # Only a plain False lets a call pass unasked: a predicate that forgets to answer asks.
             return self.tools(tool) is not False
-        return tool.name in self.tools
+        return self.unsure or tool.name in self.tools
 
     def call(self, tool: Any, arguments: dict[str, Any], place: Where) -> Call:
         name = tool.name
         signature = _signature(tool)
+        turn = self.counter.turn(place)
         weak = None
         if place.known:
             agent = "/".join((*place.lineage, place.agent or "?"))
             number = self.counter.number(place, name, arguments)
-            weak = keys.weak(place.app, place.session, agent, name, arguments, number)
+            weak = keys.weak(place.app, place.session, agent, name, arguments, number, user=place.user, turn=turn)
         strong = None
         if place.known and place.call_id and place.inner_session:
-            strong = keys.strong(FRAMEWORK, place.app, place.inner_session, f"{place.turn}/{place.call_id}")
+            call_id = f"{place.turn}/{place.call_id}"
+            strong = keys.strong(FRAMEWORK, place.app, place.inner_session, call_id, user=place.user)
         return Call(
             name,
             # What is asked must stay what it is, whatever happens to ADK's own dict meanwhile.
@@ -199,7 +219,7 @@ class Asking:
             keys=keys.Keys(strong=strong, weak=weak),
             summary=self.summary(tool, arguments) if self.summary else None,
             risk=self.risk.get(name) if isinstance(self.risk, Mapping) else self.risk,
-            context=place.context(),
+            context=place.context() if turn is None else {**place.context(), "turn": turn},
             allowed=tuple(self.allowed),
             expires_in=self.expires_in,
             arguments_schema=signature.schema() if signature else None,
@@ -305,16 +325,24 @@ def seal(tool: Any) -> None:
 
     async def run_async(*, args: dict[str, Any], tool_context: Any) -> Any:
         token = _OUTER.set(where(tool_context))
+        around = AROUND.set((*AROUND.get(), *roots(tool_context)))
         try:
             permit = permitted(tool_context)
             if permit is None:
                 return await inner(args=args, tool_context=tool_context)
             return await _run_permitted(tool.name, permit, inner, args, tool_context)
         finally:
+            AROUND.reset(around)
             _OUTER.reset(token)
 
     tool.run_async = run_async
     tool._placet_sealed = True
+
+
+def roots(tool_context: Any) -> tuple[Any, ...]:
+    """The outermost agent of this run; nothing where ADK does not say."""
+    agent = getattr(getattr(tool_context, "_invocation_context", None), "agent", None)
+    return () if agent is None else (getattr(agent, "root_agent", agent),)
 
 
 async def _run_permitted(
@@ -332,8 +360,30 @@ async def _run_permitted(
     except BaseException as error:
         await permit.gone(error)
         raise
+    if inspect.isasyncgen(result):
+        return _streamed(permit, result)
     await permit.succeeded(result)
     return with_note(permit.held, result)
+
+
+async def _streamed(permit: Permitted, results: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
+    """What a streaming tool says, one thing after the other. Its end is what is reported."""
+    try:
+        if permit.held.edited:
+            yield permit.held.note()
+        async for one in results:
+            yield one
+    except BaseException as error:
+        await permit.gone(error)
+        raise
+    finally:
+        await results.aclose()
+    await permit.succeeded(None)
+
+
+def streams(tool: Any) -> bool:
+    """Whether ADK's live runs read the results of this tool one by one, after its call has ended."""
+    return inspect.isasyncgenfunction(getattr(tool, "func", None))
 
 
 def _canonical(arguments: Any) -> Any:

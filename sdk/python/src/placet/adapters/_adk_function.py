@@ -9,6 +9,7 @@ from typing import Any, get_type_hints
 
 import placet
 from placet import args as arguments_of
+from placet import errors
 
 from . import _adk
 from ._adk import Where, logger
@@ -46,6 +47,11 @@ class Function:
     asking: _adk.Asking
 
     def __init__(self, fn: Callable[..., Any], client: placet.AsyncClient, hold_for: float | None):
+        if inspect.isasyncgenfunction(fn) or inspect.isgeneratorfunction(fn):
+            raise errors.ConfigError(
+                f"{fn.__name__} is a generator: it would run after the gate was passed; give it to the agent as it is, "
+                "and let PlacetPlugin hold it"
+            )
         self.func = fn
         self.name = fn.__name__
         self.client = client

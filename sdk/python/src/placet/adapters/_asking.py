@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from .. import args
+from ..base import checked_on_outage
 from ..errors import Invalid
-from . import _calls
+from . import _calls, _names
 
 if TYPE_CHECKING:
     from ..client import AsyncClient, Client
@@ -35,6 +36,7 @@ class Options(TypedDict, total=False):
     session: str | None
     app: str | None
     on_outage: str | None
+    uncovered: _names.Uncovered
     risk: str | None
     summary: str | Callable[[dict[str, Any]], str] | None
     allowed: Sequence[str]
@@ -58,18 +60,25 @@ class Asking:
         session: str | None = None,
         app: str | None = None,
         on_outage: str | None = None,
+        uncovered: _names.Uncovered = "refuse",
         **options: Any,
     ):
         self.framework = framework
         self.clients = _calls.Clients(client)
         self.hold_for = hold_for
         self._selection = _calls.Selection(tools, options, CARRIES)
+        self.named = self._selection.named
+        self.allowed = _names.checked_uncovered(uncovered)
         self._everything = _calls.Selection(None, options, CARRIES)
         self._when = when
         self._session = session
         self._app = app
-        self._on_outage = on_outage
+        self._on_outage = None if on_outage is None else checked_on_outage(on_outage)
         self._made_up = _calls.made_up(framework)
+
+    def chosen(self, tool: str) -> bool:
+        """Whether calls of this tool are held."""
+        return self._selection.of(tool) is not None
 
     def options(self, tool: str, arguments: dict[str, Any], *, always: bool = False) -> dict[str, Any] | None:
         """What is said about the calls of a tool; None for a call that is not held. A `when` that fails holds."""

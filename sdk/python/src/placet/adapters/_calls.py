@@ -15,6 +15,7 @@ from ..errors import ConfigError, Invalid
 from ..held import AsyncHeld
 from ..models import Call
 from ..sessions import current_session as current
+from . import _names
 
 if TYPE_CHECKING:
     from ..held import SyncHeld
@@ -38,6 +39,9 @@ class Selection:
         self._carries = frozenset(carries)
         self._defaults = self._checked("the defaults", {"allowed": tuple(carries), **defaults})
         self._tools: dict[str, dict[str, Any]] | None = None
+        tools = list(tools) if tools is not None and not isinstance(tools, Mapping) else tools
+        self.named = _names.Named(tools=tools)
+        """The names given here, until each was seen to be that of a real tool. The adapter says which there are."""
         if tools is None:
             return
         named = tools.items() if isinstance(tools, Mapping) else ((name, True) for name in tools)
@@ -55,7 +59,9 @@ class Selection:
             if name not in OPTIONS:
                 raise ConfigError(f"{where}: `{name}` is no option; there are {', '.join(sorted(OPTIONS))}")
         found = dict(options)
+        _names.checked_risk(where, found.get("risk"))
         if "allowed" in found:
+            _names.checked_allowed(where, found["allowed"])
             # A word that the framework cannot carry would be a decision without effect.
             found["allowed"] = tuple(word for word in found["allowed"] if word in self._carries)
             if not {"approve", "edit", "respond"} & set(found["allowed"]):
@@ -112,7 +118,11 @@ def call(
 ) -> Call:
     """One call of the framework as a request. The same call gives the same body and key, in every process."""
     around = current()
-    strong = keys.strong(framework, app, where.session, call_id) if where.lasting and call_id else None
+    whose = {**(around.context() if around else {}), **(context or {})}
+    user, tenant = whose.get("user"), whose.get("tenant")
+    strong = None
+    if where.lasting and call_id:
+        strong = keys.strong(framework, app, where.session, call_id, user=user, tenant=tenant)
     known = around.keys(tool, arguments, strong) if around else keys.Keys(strong)
     given = dict(options)
     summary = given.pop("summary", None)
@@ -120,8 +130,7 @@ def call(
         "framework": framework,
         "app": app,
         "call_id": call_id,
-        **(around.context() if around else {}),
-        **(context or {}),
+        **whose,
     }
     return Call(
         tool,

@@ -16,10 +16,12 @@ from typing import Any
 import placet
 from placet import errors
 
-from . import _adk
+from . import _adk, _names
 from ._adk import Tools, Where, logger
+from ._adk_cover import GATE
 from ._adk_function import tool
 from ._adk_pause import BrokenPause, Paused, drain, paused, resume
+from ._adk_start import Start
 
 from google.adk.plugins.base_plugin import BasePlugin  # isort: skip (after _adk, which says what is missing)
 from google.adk.tools.base_tool import BaseTool  # isort: skip
@@ -45,6 +47,7 @@ class Gate:
         allowed: Sequence[str] = ("approve", "edit", "deny"),
         expires_in: str | float | None = None,
         refused: Callable[[Any], dict[str, Any]] | None = None,
+        uncovered: _names.Uncovered = "refuse",
     ):
         if mode not in MODES:
             raise errors.ConfigError(f"mode is `{mode}`; use block, pause or hybrid")
@@ -56,14 +59,16 @@ class Gate:
         self.hold_for = {"block": hold_for, "pause": 0.0, "hybrid": 60.0 if hold_for is None else hold_for}[mode]
         self.asking = _adk.Asking(tools, risk, summary, allowed, expires_in)
         self.refused = refused or (lambda held: held.result())
+        self.start = Start(self, uncovered)
         self._warned = False
 
     async def before(self, tool: Any, arguments: dict[str, Any], tool_context: Any) -> dict[str, Any] | None:
         """None lets ADK run the tool with `arguments`, which by then are the approved ones."""
         held = None
+        if type(tool) is BaseTool:
+            return None  # a name that the model made up: ADK has nothing to run, and tells it so
+        await self.start.at_call(tool, tool_context)  # raises: a program that is set up wrongly must not go on
         try:
-            if type(tool) is BaseTool:
-                return None  # a name that the model made up: ADK has nothing to run, and tells it so
             _adk.seal(tool)
             if not self.asking.wants(tool):
                 return None
@@ -126,9 +131,11 @@ class Gate:
         result: dict[str, Any] = held.result()
         return result
 
-    async def after(self, tool_context: Any) -> None:
+    async def after(self, tool: Any, tool_context: Any, failed: bool = False) -> None:
         """Settles a permit whose tool never began: another callback answered in its place."""
         permit = _adk.permitted(tool_context)
+        if not failed and _adk.streams(tool) and _adk.where(tool_context).live:
+            return  # a live run begins a streaming tool after its call has ended
         if permit is not None and not permit.began:
             permit.began = True
             await permit.failed("not run: another callback answered in the tool's place")
@@ -144,11 +151,23 @@ class PlacetPlugin(BasePlugin):  # type: ignore[misc]
 
     `tools`: the names to ask about, or a function of the tool; every tool but hand-overs between agents unless given
     (policy on the server then says which of them need a person). `risk` and `summary` go to the person who decides.
+    `uncovered`: what the app can do where the plugin does not see it. `refuse` (such an app does not start),
+    `allow`, or the names of what may run unasked.
     """
 
     def __init__(self, client: placet.AsyncClient | None = None, *, name: str = "placet", **options: Any):
         super().__init__(name=name)
         self.gate = Gate(client, **options)
+        self.gate.start.plugin = True
+
+    async def before_run_callback(self, *, invocation_context: Any) -> None:
+        await self.gate.start.at_run(invocation_context)
+
+    async def before_agent_callback(self, *, agent: Any, callback_context: Any) -> None:
+        self.gate.start.at_agent(agent)
+
+    async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
+        self.gate.start.at_model(callback_context, llm_request)
 
     async def before_tool_callback(
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: ToolContext
@@ -158,13 +177,13 @@ class PlacetPlugin(BasePlugin):  # type: ignore[misc]
     async def after_tool_callback(
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: ToolContext, result: Any
     ) -> dict[str, Any] | None:
-        await self.gate.after(tool_context)
+        await self.gate.after(tool, tool_context)
         return None
 
     async def on_tool_error_callback(
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: ToolContext, error: Exception
     ) -> dict[str, Any] | None:
-        await self.gate.after(tool_context)
+        await self.gate.after(tool, tool_context, failed=True)
         return None
 
 
@@ -178,4 +197,10 @@ def before_tool(client: placet.AsyncClient | None = None, **options: Any) -> Cal
     async def placet_before_tool(tool: Any, args: dict[str, Any], tool_context: ToolContext) -> dict[str, Any] | None:
         return await gate.before(tool, args, tool_context)
 
-    return placet_before_tool
+    return marked(placet_before_tool, gate)
+
+
+def marked(callback: Callable[..., Any], gate: Gate) -> Callable[..., Any]:
+    """The callback, which says whose it is: `placet.coverage` finds it by that."""
+    setattr(callback, GATE, gate)
+    return callback

@@ -22,9 +22,11 @@ from typing import Any
 import placet
 from placet import errors
 
-from . import _adk
+from . import _adk, _names
 from ._adk import ToolConfirmation, logger
-from .adk import Gate, said_no
+from ._adk_cover import INSIDE, Walk
+from ._adk_start import Start
+from .adk import Gate, marked, said_no
 
 __all__ = ["decide", "install", "Installed", "make_before_tool_callback", "resume_approval"]
 
@@ -75,6 +77,7 @@ def make_before_tool_callback(
     interrupt_on: Mapping[str, bool] | None = None,
     mode: str = "pause",
     client: placet.Client | placet.AsyncClient | None = None,
+    uncovered: _names.Uncovered = "refuse",
     **options: Any,
 ) -> Callable[..., Any] | None:
     """A `before_tool_callback` for the tools named in `interrupt_on`, or None when none is.
@@ -83,21 +86,43 @@ def make_before_tool_callback(
     on the thread that calls it, for one short call. `block` waits inside the run and takes an `AsyncClient`.
     """
     names = {name for name, asked in (interrupt_on or {}).items() if asked}
+    if mode not in {"block", "pause"}:
+        raise errors.ConfigError(f"mode is `{mode}`; use pause or block")
     if not names:
         return None
     if mode == "block":
-        return _blocking(names, client, options)
-    if mode != "pause":
-        raise errors.ConfigError(f"mode is `{mode}`; use pause or block")
+        return _blocking(interrupt_on, client, {"uncovered": uncovered, **options})
     if client is None:
         client = placet.Client(outage_budget=5.0)
     if not isinstance(client, placet.Client):
         raise errors.ConfigError("mode pause takes a placet.Client; an AsyncClient belongs to mode block")
-    return _pausing(client, _adk.Asking(tools=names, **options))
+    return _pausing(_Pausing(client, _asking(interrupt_on, options), uncovered))
 
 
-def _pausing(client: placet.Client, asking: _adk.Asking) -> Callable[..., Any]:
+class _Pausing:
+    """The gate of a plain function. Looks like a `Gate` to the checks and to `placet.coverage`."""
+
+    def __init__(self, client: placet.Client, asking: _adk.Asking, uncovered: _names.Uncovered):
+        self.client = client
+        self.asking = asking
+        self.start = Start(self, uncovered)
+
+
+def _asking(interrupt_on: Mapping[str, bool] | None, options: dict[str, Any]) -> _adk.Asking:
+    asking = _adk.Asking(tools={name for name, asked in (interrupt_on or {}).items() if asked}, **options)
+    asking.named = _names.Named(interrupt_on=interrupt_on, risk=_maybe_map(asking.risk))
+    return asking
+
+
+def _maybe_map(risk: Any) -> Mapping[str, str] | None:
+    return risk if isinstance(risk, Mapping) else None
+
+
+def _pausing(gate: _Pausing) -> Callable[..., Any]:
+    client, asking = gate.client, gate.asking
+
     def before_tool_callback(tool: Any, args: dict[str, Any], tool_context: Any) -> dict[str, Any] | None:
+        gate.start.at_plain_call(tool, tool_context)
         if not asking.wants(tool):
             return None
         try:
@@ -118,7 +143,7 @@ def _pausing(client: placet.Client, asking: _adk.Asking) -> Callable[..., Any]:
         _adk.hand_over(args, tool_context, held)
         return None
 
-    return before_tool_callback
+    return marked(before_tool_callback, gate)
 
 
 def _awaiting(tool: Any, args: dict[str, Any], tool_context: Any, held: Any) -> dict[str, Any]:
@@ -151,13 +176,15 @@ def _rejected(tool: str, held: Any) -> dict[str, Any]:
     }
 
 
-def _blocking(names: set[str], client: Any, options: dict[str, Any]) -> Callable[..., Any]:
+def _blocking(interrupt_on: Mapping[str, bool] | None, client: Any, options: dict[str, Any]) -> Callable[..., Any]:
+    names = {name for name, asked in (interrupt_on or {}).items() if asked}
     gate = Gate(client, tools=names, refused=_refused, **options)
+    gate.asking.named = _names.Named(interrupt_on=interrupt_on, risk=_maybe_map(gate.asking.risk))
 
     async def before_tool_callback(tool: Any, args: dict[str, Any], tool_context: Any) -> dict[str, Any] | None:
         return await gate.before(tool, args, tool_context)
 
-    return before_tool_callback
+    return marked(before_tool_callback, gate)
 
 
 def _refused(held: Any) -> dict[str, Any]:
@@ -201,9 +228,8 @@ def install(
     asks = client if client is not None else placet.AsyncClient()
 
     def factory(*, interrupt_on: Mapping[str, bool] | None = None) -> Callable[..., Any]:
-        names = {name for name, asked in (interrupt_on or {}).items() if asked}
         # With no names nothing is asked, but the agents inside its tools still learn whose call they serve.
-        return _blocking(names, asks, options)
+        return _blocking(interrupt_on, asks, options)
 
     factory(interrupt_on={})  # a wrong option should stop the program here
     installed = Installed()
@@ -251,6 +277,19 @@ def _patient(make: Callable[..., Any], timeout: float) -> Callable[..., Any]:
                 timeout,
             )
             bound.arguments["config"] = replace(config, timeout_seconds=timeout)
-        return make(*bound.args, **bound.kwargs)
+        task = make(*bound.args, **bound.kwargs)
+        setattr(task, INSIDE, _names_inside(bound.arguments))
+        return task
 
     return create
+
+
+def _names_inside(given: Mapping[str, Any]) -> set[str]:
+    """The names of the tools that dynamic tasks have. Their agents are only made when a task begins."""
+    walk = Walk()
+    lists = [given.get("default_tools") or ()]
+    for one in given.get("subagents") or ():
+        lists.append((one.get("tools") if isinstance(one, dict) else getattr(one, "tools", None)) or ())
+    for tool in (tool for tools in lists for tool in tools):
+        walk.tool(tool)
+    return walk.names

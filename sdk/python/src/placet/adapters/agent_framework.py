@@ -6,18 +6,29 @@ agent = Agent(client=chat, tools=[...], middleware=[PlacetMiddleware()])
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import digest, errors
-from . import _calls
+from . import _calls, _names
 from ._asking import CARRIES, UNEDITABLE, Asking, Options, as_text, edited_note, unasked
 
 try:
     from pydantic import BaseModel
     from pydantic_core import to_jsonable_python
 
-    from agent_framework import Content, FunctionInvocationContext, FunctionMiddleware, Message, MiddlewareFailure
+    from agent_framework import (
+        ChatContext,
+        ChatMiddleware,
+        Content,
+        FunctionInvocationContext,
+        FunctionMiddleware,
+        FunctionTool,
+        Message,
+        MiddlewareBundle,
+        MiddlewareFailure,
+    )
 except ImportError as error:  # pragma: no cover
     wanted = "pip install 'placet[agent-framework]'"
     raise ImportError(f"placet.adapters.agent_framework needs Microsoft Agent Framework: {wanted}") from error
@@ -36,7 +47,36 @@ __all__ = ["PlacetMiddleware"]
 log = logging.getLogger("placet")
 
 
-class PlacetMiddleware(FunctionMiddleware):
+class _Functions(FunctionMiddleware):
+    """The part of the middleware that is called for functions."""
+
+    def __init__(self, gate: PlacetMiddleware):
+        self.gate = gate
+
+    async def process(self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]) -> None:
+        await self.gate.process(context, call_next)
+
+
+class _Chats(ChatMiddleware):
+    """The part of the middleware that sees what a model is offered."""
+
+    def __init__(self, gate: PlacetMiddleware):
+        self.gate = gate
+
+    async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
+        self.gate.startable((context.options or {}).get("tools"))
+        await call_next()
+
+
+with warnings.catch_warnings():
+    # The framework may still change bundles, and says so to whoever derives a class from them.
+    warnings.simplefilter("ignore")
+
+    class _Bundle(MiddlewareBundle):
+        pass
+
+
+class PlacetMiddleware(_Bundle):
     """Holds function calls. Put it last among the function middleware, so that nothing changes a call that was seen.
 
     A tool with `approval_mode="always_require"` pauses the run before this is asked. `ask` puts what it waits for
@@ -48,10 +88,27 @@ class PlacetMiddleware(FunctionMiddleware):
         self, client: Client | AsyncClient | None = None, *, hold_for: float | None = None, **options: Unpack[Options]
     ):
         self._asking = Asking("agent-framework", client, hold_for, **options)
+        super().__init__([_Functions(self), _Chats(self)])
+
+    def startable(self, tools: Any) -> None:
+        """Before a model is called: an error for a name that no tool has, and for tools that run at its provider."""
+        from ._agent_framework_cover import of_tools
+
+        listed = tools if isinstance(tools, (list, tuple)) else [tools] if tools is not None else []
+        try:
+            _names.refuse_uncovered(of_tools(listed, "agent", self), self._asking.allowed)
+            known = [one.name for one in listed if isinstance(one, FunctionTool)]
+            self._asking.named.check(known, "this agent")
+        except errors.ConfigError as error:
+            # An ordinary exception would be one more result for the model.
+            raise MiddlewareFailure(str(error)) from error
 
     async def process(self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]) -> None:
         """Called by the framework for every function call."""
         tool = context.function.name
+        if self._asking.named.missing([tool]):
+            # Only where no model was seen that offers it. Until the names are known to be right, nothing runs.
+            self.startable(context.tools if context.tools is not None else [context.function])
         try:
             arguments = _plain(context.arguments)
             options = self._asking.options(tool, arguments)

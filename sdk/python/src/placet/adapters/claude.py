@@ -11,6 +11,8 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from .. import digest, errors
+from ..covered import Coverage
+from . import _claude_cover, _names
 from ._asking import Asking, Options, as_sentence, edited_note, unasked
 
 try:
@@ -59,7 +61,10 @@ class Gate:
 
     def guard(self, options: ClaudeAgentOptions) -> ClaudeAgentOptions:
         """The same options with our hooks in them. Hooks that are there already stay, but may not edit arguments:
-        Claude Code runs all hooks at once and takes the last edit, so that something unseen could run."""
+        Claude Code runs all hooks at once and takes the last edit, so that something unseen could run.
+
+        A name in `tools` that Claude Code does not have is an error here, and so are settings that switch hooks off."""
+        self._check(options)
         hooks: dict[Any, list[HookMatcher]] = {event: list(found) for event, found in (options.hooks or {}).items()}
         hooks["PreToolUse"] = [_without_edits(matcher) for matcher in hooks.get("PreToolUse", [])]
         hooks["PreToolUse"].append(
@@ -68,6 +73,24 @@ class Gate:
         for event, found in self.reports().items():
             hooks[event] = [*hooks.get(event, []), *found]
         return dataclasses.replace(options, hooks=hooks)
+
+    def _check(self, options: ClaudeAgentOptions) -> None:
+        _names.refuse_uncovered(
+            Coverage(_claude_cover.FRAMEWORK, "claude", tuple(_claude_cover.unseen(options))), self._asking.allowed
+        )
+        known, servers = _claude_cover.names(options), _claude_cover.servers(options)
+        for option, name in self._asking.named.missing(known):
+            server = _claude_cover.server_of(name)
+            if server is None:
+                raise _names.misspelt(option, name, known, "Claude Code")
+            if servers is not None and server not in servers:
+                raise _names.misspelt(option, name, {f"mcp__{one}__..." for one in servers}, "these MCP servers")
+
+    def _doubtful(self, tool: str) -> bool:
+        """Whether `tools` names a tool of the same MCP server that was never seen. It may be this one, misspelt."""
+        server = _claude_cover.server_of(tool)
+        missing = [name for _, name in self._asking.named.missing([tool])]
+        return server is not None and any(_claude_cover.server_of(name) == server for name in missing)
 
     def reports(self) -> dict[Any, list[HookMatcher]]:
         """The hooks that say what became of a call; for `can_use_tool`, where `guard` is not used."""
@@ -81,7 +104,7 @@ class Gate:
         tool = "?"
         try:
             tool, arguments = given["tool_name"], given["tool_input"]
-            options = self._asking.options(tool, arguments)
+            options = self._asking.options(tool, arguments, always=self._doubtful(tool))
             if options is None:
                 return {}
             session, call_id = given["session_id"], tool_use_id or given["tool_use_id"]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import digest, errors
-from . import _calls
+from . import _calls, _names
 from ._asking import CARRIES, UNEDITABLE, Asking, Options, as_text, edited_note, unasked
 
 try:
@@ -104,8 +104,19 @@ class Gate:
         self._installing = threading.Lock()
         self._installed = False
 
-    def install(self) -> Self:
-        """From now on. Install it after other hooks: they see a call first, and cannot change it afterwards."""
+    def install(self, *crews: Any) -> Self:
+        """From now on. Install it after other hooks: they see a call first, and cannot change it afterwards.
+
+        Crews and agents that are given are checked at once: for names that none of their tools has, and for what runs
+        out of sight. Without them names are checked at the first call, and until they are right no tool runs.
+        """
+        from ._crewai_cover import coverage, names
+
+        found = [coverage(crew, self) for crew in crews]
+        if crews:
+            self._asking.named.check({name for crew in crews for name in names(crew)}, _called(crews))
+        for one in found:
+            _names.refuse_uncovered(one, self._asking.allowed)
         with self._installing:
             if not self._installed:
                 register_before_tool_call_hook(self.before)
@@ -147,6 +158,7 @@ class Gate:
 
     def _ask(self, run: _Run, context: Any) -> None:
         tool, arguments = context.tool_name, context.tool_input
+        self._check(context)
         options = self._asking.options(tool, arguments)
         if options is None:
             run.free = True
@@ -174,6 +186,17 @@ class Gate:
             arguments.clear()
             arguments.update(copy.deepcopy(held.arguments))
         run.held = held
+
+    def _check(self, context: Any) -> None:
+        """At a call: an error, and so no run, for a name that no tool has, and for what runs out of sight."""
+        from ._crewai_cover import coverage, names
+
+        whole = context.crew or context.agent
+        if whole is None:
+            return
+        if self._asking.named.missing(()):
+            self._asking.named.check({context.tool_name, *names(whole), *names(context.agent)}, _called([whole]))
+        _names.refuse_uncovered(coverage(whole, self), self._asking.allowed)
 
     def after(self, context: Any) -> str | None:
         """The hook after a tool, which CrewAI calls for refused calls too: what the model is told."""
@@ -238,6 +261,10 @@ class Gate:
 
         held._placet_gate = self  # type: ignore[attr-defined]
         return held
+
+
+def _called(crews: Any) -> str:
+    return ", ".join(f"`{getattr(one, 'name', None) or getattr(one, 'role', None) or 'crew'}`" for one in crews)
 
 
 def _never(*_: object) -> bool:

@@ -17,7 +17,8 @@ from placet import errors
 
 from . import _adk
 from ._adk import logger
-from .adk import Gate
+from ._names import misspelt
+from .adk import Gate, marked
 
 __all__ = ["APPROVAL_REQUIRED", "make_approval_callback", "tools_requiring_approval"]
 
@@ -62,7 +63,7 @@ def _names(server: dict[str, Any], word: str, path: str) -> set[str]:
         if isinstance(offered, list) and offered:  # empty means all of the server's tools
             unknown = [name for name in names if name not in offered]
             if unknown:
-                raise errors.ConfigError(f"{path} names `{unknown[0]}`, which is not among this server's tools")
+                raise misspelt(path, unknown[0], offered, "this server")
     return set(names)
 
 
@@ -91,19 +92,16 @@ def make_approval_callback(
     the call again by tool, arguments and session, which it does while the request is open.
     """
     names = set(tools_requiring_approval)
+    if mode not in {"block", "interrupt"}:
+        raise errors.ConfigError(f"mode is `{mode}`; use block or interrupt")
     if not names:
         return None
-    if mode == "block":
-        gate = Gate(client, tools=names, **options)
-    elif mode == "interrupt":
-        gate = _Interrupt(client, tools=names, **options)
-    else:
-        raise errors.ConfigError(f"mode is `{mode}`; use block or interrupt")
+    gate = (Gate if mode == "block" else _Interrupt)(client, tools=names, **options)
 
     async def before_tool(tool: Any, args: dict[str, Any], tool_context: Any) -> dict[str, Any] | None:
         return await gate.before(tool, args, tool_context)
 
-    return before_tool
+    return marked(before_tool, gate)
 
 
 class _Interrupt(Gate):
@@ -125,7 +123,11 @@ class _Interrupt(Gate):
 
 
 class _Same(_adk.Counter):
-    """Equal calls are one intention until it is used up, however often the model repeats itself meanwhile."""
+    """Equal calls are one intention until it is used up, however often the model repeats itself meanwhile, and in
+    whichever message: the decision is told to kagent's agent in a later one."""
+
+    def turn(self, place: _adk.Where) -> str | None:
+        return None
 
     def number(self, place: _adk.Where, tool: str, arguments: Any) -> int:
         return 0

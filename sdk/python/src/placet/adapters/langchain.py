@@ -11,8 +11,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
+from ..covered import UNCOVERED, Coverage, Part
 from ..errors import ConfigError
-from . import _calls
+from . import _calls, _names
 from ._asking import as_text, edited_note, unasked
 from .langgraph import InterruptBridge
 
@@ -28,6 +29,7 @@ except ImportError as error:  # pragma: no cover
     raise ImportError("placet.adapters.langchain needs LangChain: pip install 'placet[langchain]'") from error
 
 if TYPE_CHECKING:
+    from langchain.agents.middleware.types import ModelRequest
     from langgraph.prebuilt.tool_node import ToolCallRequest
 
     from ..client import AsyncClient, Client
@@ -38,6 +40,7 @@ __all__ = ["InterruptBridge", "PlacetMiddleware"]
 
 CARRIES = ("approve", "edit", "deny", "respond")
 PINS = "placet_gated"
+HOSTED = "it runs at the model's provider, and no middleware sees its calls"
 
 Result = ToolMessage | Command[Any]
 
@@ -53,6 +56,8 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
     `tools`: names, or a dict of names and options (`risk`, `summary`, `allowed`, `expires_in`, `on_behalf_of`,
     `idempotent`); all tools if left out, and policy says which of them need a person. `when(name, arguments)` narrows
     it further; what it said is kept in the checkpoint, because LangGraph runs a paused call from its beginning again.
+    `uncovered`: tools of the model's provider, which no middleware sees. `refuse` (such an agent calls no model),
+    `allow`, or the names of those that may run unasked.
     """
 
     state_schema = _State  # type: ignore[assignment]
@@ -67,6 +72,7 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
         hold_for: float | None = None,
         session: str | None = None,
         app: str | None = None,
+        uncovered: _names.Uncovered = "refuse",
         **options: Any,
     ):
         super().__init__()
@@ -77,12 +83,45 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
         self.hold_for = hold_for
         self.session = session
         self.app = app
+        self._allowed = _names.checked_uncovered(uncovered)
         self._made_up = _calls.made_up("langchain")
         self._kept = _calls.Kept()
 
     def tool_node(self, tools: Sequence[Any], **more: Any) -> ToolNode:
         """A gated `ToolNode` for a graph that was not made by `create_agent`."""
-        return ToolNode(tools, wrap_tool_call=self.wrap_tool_call, awrap_tool_call=self.awrap_tool_call, **more)
+        node = ToolNode(tools, wrap_tool_call=self.wrap_tool_call, awrap_tool_call=self.awrap_tool_call, **more)
+        self.selection.named.check(node.tools_by_name, "this node")
+        return node
+
+    # --- what must be true before anything runs ----------------------------------------------------------------------
+
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[Any], Any]) -> Any:
+        """Before a model is called: none of the tools it is offered may run at its provider."""
+        self._startable(request)
+        return handler(request)
+
+    async def awrap_model_call(self, request: ModelRequest[Any], handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        self._startable(request)
+        return await handler(request)
+
+    def _startable(self, request: ModelRequest[Any]) -> None:
+        from ._langchain_cover import elsewhere, hosted
+
+        # Remembered, not judged: another middleware may show the model only some of the tools.
+        self.selection.named.missing(one.name for one in request.tools if hasattr(one, "name"))
+        found = [*hosted(request.tools), *elsewhere(request.model, request.model_settings)]
+        parts = tuple(Part(name, "hosted", "agent", UNCOVERED, HOSTED) for name in found)
+        _names.refuse_uncovered(Coverage("langchain", "agent", parts), self._allowed)
+
+    def _named(self, request: ToolCallRequest) -> None:
+        """At a call, where LangGraph says which tools there are: an error for a name that none of them has."""
+        if self.selection.named.missing(()):
+            listed = [one.name for one in getattr(request.runtime, "tools", None) or ()]
+            self.selection.named.check([*listed, *self._called(request)], "this agent")
+
+    def _called(self, request: ToolCallRequest) -> list[str]:
+        """The name of the tool that is called, if it is a tool at all."""
+        return [request.tool.name] if request.tool is not None else []
 
     # --- which calls -------------------------------------------------------------------------------------------------
 
@@ -144,6 +183,7 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
     # --- blocking code -----------------------------------------------------------------------------------------------
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Result]) -> Result:
+        self._named(request)
         options = self._options(request)
         if options is None:
             return handler(request)
@@ -178,6 +218,7 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Result]]
     ) -> Result:
+        self._named(request)
         options = self._options(request)
         if options is None:
             return await handler(request)

@@ -17,7 +17,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError, Conflict, Invalid, UnknownOutcome
-from . import _calls
+from . import _calls, _names
 from ._interrupts import Question, questions
 
 try:
@@ -79,6 +79,7 @@ class InterruptBridge:
         self.clients = _calls.Clients(client)
         self.app = app
         self.idempotent = idempotent
+        _names.checked_risk("InterruptBridge", risk)
         given = {"risk": risk, "expires_in": expires_in, "on_behalf_of": on_behalf_of}
         self.options = {name: value for name, value in given.items() if value is not None}
 

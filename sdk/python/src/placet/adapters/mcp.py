@@ -12,6 +12,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from .. import errors
+from ..models import RISKS
 from ._asking import CARRIES, UNEDITABLE, Asking, Options, as_text, edited_note, unasked
 
 try:
@@ -29,9 +30,10 @@ __all__ = ["Guarded", "guard"]
 
 log = logging.getLogger("placet")
 
-RISKS = ("low", "medium", "high", "critical")
 IN_THE_DARK = {408, -32000, -32001}
 """Error codes of a call whose answer never came: timeouts of version 1 and 2, and a closed connection."""
+AROUND = frozenset({"experimental"})
+"""What a session has besides `call_tool` that calls tools."""
 PAGES = 100
 """A listing that has more does not end, as far as we know."""
 
@@ -51,6 +53,8 @@ def guard(
     it stands before the names of its tools, so that policy can tell servers apart. `tools` and `when` choose which
     calls are held; a tool that its server calls destructive is held in any case.
     """
+    if options.get("uncovered", "refuse") != "refuse":
+        raise errors.ConfigError("uncovered means nothing here: a guarded session calls no tool out of sight")
     return Guarded(inner, Asking("mcp", client, hold_for, **options), server)
 
 
@@ -64,6 +68,8 @@ class Guarded:
         self._listed: dict[str, Any] | None = None
 
     def __getattr__(self, name: str) -> Any:
+        if name in AROUND or name.startswith("call_tool"):
+            raise errors.Refused(f"`{name}` would call tools without asking; use `call_tool` of the guarded session")
         found = getattr(self._inner, name)
         # `mcp.Client` and `fastmcp.Client` show the session they use: a way around the guard.
         return Guarded(found, self._asking, self._server) if name == "session" else found
@@ -89,6 +95,7 @@ class Guarded:
         given = {} if arguments is None else arguments
         try:
             tool = await self._tool(name)
+            self._asking.named.check(self._listed or {}, self._server or "this server")
             options = self._asking.options(name, given, always=_destructive(tool))
         except _Unlisted as error:
             log.warning("the tools of %s cannot be listed (%s); %s is held", self._server or "the server", error, name)

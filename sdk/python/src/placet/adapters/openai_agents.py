@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import args
 from ..errors import ConfigError, NotJson, Refused
-from . import _calls
+from . import _calls, _names
 from ._asking import as_sentence, as_text, edited_note, unasked
 
 try:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ..held import AsyncHeld, Held
     from ..models import Call, Record
 
-__all__ = ["InterruptionBridge", "gate_tool", "gate_tools", "hosted_mcp_approval"]
+__all__ = ["InterruptionBridge", "gate_agent", "gate_tool", "gate_tools", "hosted_mcp_approval"]
 
 FRAMEWORK = "openai-agents"
 CARRIES = ("approve", "edit", "deny", "respond")
@@ -152,17 +152,78 @@ def gate_tool(
 
 
 def gate_tools(
-    tools: Iterable[Any], client: Client | AsyncClient | None = None, *, only: _calls.Tools = None, **how: Any
+    tools: Iterable[Any],
+    client: Client | AsyncClient | None = None,
+    *,
+    only: _calls.Tools = None,
+    uncovered: _names.Uncovered = "refuse",
+    **how: Any,
 ) -> list[Any]:
-    """All function tools of a list, held (`only`: names, or a dict of names and options); other tools as they are."""
+    """All function tools of a list, held (`only`: names, or a dict of names and options).
+
+    Other tools run at the model's provider or by themselves, where no gate sees them. They are refused, unless
+    `uncovered` is `allow` or has their names.
+    """
+    from ._openai_cover import of_tools
+
+    tools, allowed = list(tools), _names.checked_uncovered(uncovered)
+    found = _gated(tools, client, only, how)
+    known = [str(getattr(tool, "name", type(tool).__name__)) for tool in tools]
+    _names.Named(only=_listed(only), uncovered=allowed).check(known, "this list")
+    _names.refuse_uncovered(of_tools(found), allowed)
+    return found
+
+
+def gate_agent(
+    agent: Agent[Any],
+    client: Client | AsyncClient | None = None,
+    *,
+    only: _calls.Tools = None,
+    uncovered: _names.Uncovered = "refuse",
+    **how: Any,
+) -> Agent[Any]:
+    """The same agent with all its function tools held, and those of the agents it hands over to.
+
+    What runs out of sight is refused, as by `gate_tools`: hosted tools, shells, computers, and MCP servers.
+    """
+    from ._openai_cover import coverage
+
+    allowed = _names.checked_uncovered(uncovered)
+    gated = _gated_agent(agent, client, only, how, {})
+    found = coverage(gated)
+    known = {part.name for part in found.parts}
+    _names.Named(only=_listed(only), uncovered=allowed).check(known, f"`{agent.name}`")
+    _names.refuse_uncovered(found, allowed)
+    return gated
+
+
+def _listed(only: _calls.Tools) -> list[str] | None:
+    return None if only is None else list(only)
+
+
+def _gated_agent(agent: Agent[Any], client: Any, only: _calls.Tools, how: dict[str, Any], made: dict[int, Any]) -> Any:
+    if id(agent) not in made:
+        made[id(agent)] = copied = agent.clone(tools=_gated(agent.tools, client, only, how))
+        # Agents may hand over to each other in a circle: each is made once, and then filled in.
+        copied.handoffs = [
+            _gated_agent(one, client, only, how, made) if isinstance(one, Agent) else one for one in agent.handoffs
+        ]
+    return made[id(agent)]
+
+
+def _gated(tools: Iterable[Any], client: Any, only: _calls.Tools, how: dict[str, Any]) -> list[Any]:
+    only = only if only is None or isinstance(only, Mapping) else list(only)
     names = None if only is None else _calls.Selection(only, {}, CARRIES)
     found = []
     for tool in tools:
-        wanted = isinstance(tool, FunctionTool) and (names is None or names.of(tool.name) is not None)
-        more = only.get(tool.name) if wanted and isinstance(only, Mapping) else None
-        found.append(
-            gate_tool(tool, client, **{**how, **(more if isinstance(more, Mapping) else {})}) if wanted else tool
-        )
+        if not isinstance(tool, FunctionTool) or hasattr(tool, "_placet_gate"):
+            found.append(tool)
+        elif names is None or names.of(tool.name) is not None:
+            more = only.get(tool.name) if isinstance(only, Mapping) else None
+            found.append(gate_tool(tool, client, **{**how, **(more if isinstance(more, Mapping) else {})}))
+        else:
+            found.append(copy.copy(tool))
+            found[-1]._placet_not_chosen = True
     return found
 
 
@@ -254,15 +315,20 @@ class InterruptionBridge:
         client: Client | AsyncClient | None = None,
         *,
         app: str | None = None,
+        uncovered: _names.Uncovered = "refuse",
         **options: Any,
     ):
         self.clients = _calls.Clients(client)
         self.where = _calls.Place(session, True)
+        self._allowed = _names.checked_uncovered(uncovered)
         self.app = app
         self.options = _calls.Selection(None, options, NATIVE)
 
     async def run(self, agent: Agent[Any], input: Any, **how: Any) -> RunResult:
         """As `Runner.run`, but returns when no interruption is open any more. `input` may be a kept `RunState`."""
+        from ._openai_cover import coverage
+
+        _names.refuse_uncovered(coverage(agent, self), self._allowed)
         held: list[AsyncHeld] = []
         if isinstance(input, RunState) and input.get_interruptions():
             held = await self._settle(input)
@@ -366,4 +432,5 @@ def hosted_mcp_approval(
         await held.succeeded(note="allowed; it runs at the model's host, which does not say here what came of it")
         return {"approve": True}
 
+    approve._placet_gate = True  # type: ignore[attr-defined]  # where `placet.coverage` finds it
     return approve

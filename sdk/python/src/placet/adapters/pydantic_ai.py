@@ -10,12 +10,13 @@ from __future__ import annotations
 import contextlib
 import inspect
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ..covered import Coverage, Part
 from ..errors import PlacetError
-from . import _calls
+from . import _calls, _names
 from ._asking import as_sentence, edited_note, unasked
 
 try:
@@ -64,9 +65,11 @@ class _Gate:
         hold_for: float | None = None,
         session: str | None = None,
         app: str | None = None,
+        uncovered: _names.Uncovered = "refuse",
         **options: Any,
     ):
         self.clients = _calls.Clients(client)
+        self.allowed = _names.checked_uncovered(uncovered)
         self.selection = _calls.Selection(tools, options, CARRIES)
         self.mode = _calls.checked_mode(mode, hold_for)
         self.hold_for = hold_for
@@ -75,13 +78,18 @@ class _Gate:
         self.made_up = _calls.made_up(FRAMEWORK)
         self.kept = _calls.Kept()
 
+    def refuse(self, parts: Sequence[Part], ctx: RunContext[Any]) -> None:
+        name = str((ctx.agent.name if ctx.agent else None) or "agent")
+        _names.refuse_uncovered(Coverage(FRAMEWORK, name, tuple(parts)), self.allowed)
+
 
 class PlacetCapability(AbstractCapability[Any]):
     """Holds the tool calls of an agent: `Agent(..., capabilities=[PlacetCapability()])`. List it last.
 
     `tools`: names, or a dict of names and options (`risk`, `summary`, `allowed`, `expires_in`, `on_behalf_of`,
     `idempotent`); all tools if left out, and policy says which of them need a person. A tool with
-    `requires_approval=True` is asked about once, by Placet.
+    `requires_approval=True` is asked about once, by Placet. `uncovered`: tools that run at the model's provider, or
+    where a deferred call is taken. `refuse` (such an agent calls no model), `allow`, or the names of those that may.
     """
 
     def __init__(self, client: Client | AsyncClient | None = None, **how: Any):
@@ -93,6 +101,14 @@ class PlacetCapability(AbstractCapability[Any]):
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any] | None:
         return PlacetToolset(toolset, self._gate)
+
+    async def before_model_request(self, ctx: RunContext[Any], request_context: Any) -> Any:
+        """Before a model is called: none of the tools it is offered may run at its provider."""
+        from ._pydantic_cover import hosted
+
+        native = request_context.model_request_parameters.native_tools
+        self._gate.refuse(hosted(native, str((ctx.agent.name if ctx.agent else None) or "agent")), ctx)
+        return request_context
 
     async def handle_deferred_tool_calls(
         self, ctx: RunContext[Any], *, requests: DeferredToolRequests
@@ -116,6 +132,16 @@ class PlacetToolset(WrapperToolset[Any]):
     ) -> PlacetToolset:
         """The same options as `PlacetCapability`."""
         return cls(toolset, _Gate(client, **how))
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        """The tools, once it is known that every name that was given is that of one, and that all run here."""
+        from ._pydantic_cover import external, static_names
+
+        tools = await super().get_tools(ctx)
+        agent = str((ctx.agent.name if ctx.agent else None) or "agent")
+        self.gate.refuse([external(name, agent) for name, one in tools.items() if one.tool_def.kind == "external"], ctx)
+        self.gate.selection.named.check([*tools, *static_names(self.wrapped)], f"`{agent}`")
+        return tools
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]

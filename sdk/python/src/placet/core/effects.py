@@ -10,6 +10,11 @@ from ..models import Record
 
 T = TypeVar("T")
 
+ANSWER = 4 * 1024 * 1024
+"""The largest answer that is read: one record is far smaller."""
+PAGE = 64 * 1024 * 1024
+"""The same for a page of records, each of which may be a quarter of a megabyte."""
+
 
 @dataclass(frozen=True)
 class Send:
@@ -25,6 +30,10 @@ class Send:
     body: bytes | None = None
     held_for: float = 0.0
     """How long the server was asked to hold the call, on top of what an ordinary call may take."""
+    within: float | None = None
+    """How long the whole exchange may take at most, where that is less than usual."""
+    largest: int = ANSWER
+    """How many bytes the answer may have."""
     look: bool = False
     """A look of somebody who waits. Thousands may wait, so only some look at the same time."""
 
@@ -46,6 +55,8 @@ class Lost:
     """No answer: whether the call arrived is not known."""
 
     reason: str
+    final: bool = False
+    """There was an answer, and it cannot be used: sending the call again would not help."""
 
 
 @dataclass(frozen=True)

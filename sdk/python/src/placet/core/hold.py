@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import digest, errors, keys
 from ..models import STATES, USUAL, Call, Claim, Record, lifetime, seconds
-from . import wire
+from . import check, wire
 from .effects import Flow, Send
 from .steps import Settings, a_record, claim, send, wait
 
@@ -24,12 +24,22 @@ class Ticket:
     claimant: str = field(default_factory=keys.claimant)
     sent: bool = False
     id: str | None = None
+    permit: str | None = None
+    """The permit that came with the answer to the create. In any other answer a permit means nothing."""
     claim: Claim | None = None
 
     @property
     def permitted(self) -> bool:
         """Whether an approval of it comes with a permit."""
         return self.body["kind"] == "action" and self.body.get("permit") is not False
+
+    def answered(self, found: dict[str, Any]) -> Record:
+        """The answer to the create: a record of this very request."""
+        record = wire.record(found)
+        permit = record.raw.pop("permit", None)
+        self.id = record.id
+        self.permit = permit if isinstance(permit, str) and permit else None
+        return record
 
     def create(self, claiming: bool = True) -> Send:
         claiming = claiming and self.permitted
@@ -85,6 +95,7 @@ def hold(call: Call, asked: Ticket, settings: Settings, terms: Terms) -> Flow[Ou
     anew = replace(call, context=context, idempotent=False, keys=keys.Keys(strong=keys.random()))
     fresh = ticket(anew)
     asked.body, asked.key, asked.weak_key, asked.id = fresh.body, fresh.key, fresh.weak_key, None
+    asked.permit = None
     return (yield from hold(anew, asked, settings, terms))
 
 
@@ -92,10 +103,14 @@ def question(asked: Ticket, settings: Settings, terms: Terms) -> Flow[Outcome]:
     """The decision on something that has no permit: a plan, a question, a confirmation."""
 
     def final(record: Record, _: float) -> Flow[Outcome]:
-        if record.state == "approved" and record.decision_word in {"approve", "edit"}:
-            edited = record.decision_word == "edit"
-            return Outcome("approved", record, None, record.reason_given, record.approved_arguments, edited)
-        return refusal(record)
+        try:
+            if record.state == "approved" and record.decision_word in check.YES:
+                decision = check.yes(asked.body, record)
+                edited = decision["decision"] == "edit"
+                return Outcome("approved", record, None, record.reason_given, record.approved_arguments, edited)
+        except check.Unfit as unfit:
+            return Outcome("failed", record, reason=str(unfit))
+        return refusal(record, None, asked.body)
         yield
 
     return _asking(asked, settings, terms, final)
@@ -109,8 +124,7 @@ def _asking(
         began = time.monotonic()
         patience = terms.patience(settings, seconds(asked.body.get("expires_in")) or USUAL)
         asked.sent = True
-        record = yield from send(asked.create(), settings, a_record(), patience)
-        asked.id = record.id
+        record = yield from send(asked.create(), settings, asked.answered, patience)
         patience = terms.patience(settings, lifetime(record))
         if record.state == "pending":
             left = None if terms.hold_for is None else max(0.0, began + terms.hold_for - time.monotonic())
@@ -119,11 +133,13 @@ def _asking(
             if terms.then == "leave":
                 return Outcome("pending", record, reason="nobody has decided yet")
             record, note = yield from _withdraw(record, settings, f"nobody decided within {terms.hold_for:g} s")
+            check.of_request(record, str(asked.id))
             if record.state in {"pending", "approved", "cancelled"}:
                 return Outcome("cancelled", record, reason=note)
+        record.raw.pop("permit", None)
         return (yield from decided(record, patience))
     except errors.Unreachable as error:
-        if terms.on_outage == "raise":
+        if terms.on_outage == "raise" or isinstance(error, errors.WrongAnswer):
             raise
         return Outcome("unreachable", reason=str(error))
 
@@ -131,7 +147,8 @@ def _asking(
 def _withdraw(record: Record, settings: Settings, why: str) -> Flow[tuple[Record, str]]:
     """Cancels, so that a local timeout leaves no ghost behind. The record afterwards, and what to say about it."""
     try:
-        after = yield from send(wire.cancel(record.id, why), settings, a_record(record.id), budget=2.0)
+        cancel = replace(wire.cancel(record.id, why), within=2.0)
+        after = yield from send(cancel, settings, a_record(record.id), budget=2.0)
     except errors.Conflict as conflict:
         return conflict.record or record, why
     except errors.Unreachable:
@@ -141,56 +158,55 @@ def _withdraw(record: Record, settings: Settings, why: str) -> Flow[tuple[Record
 
 def _take(call: Call, asked: Ticket, record: Record, settings: Settings, budget: float) -> Flow[Outcome]:
     """The permit of a decided request, or why there is none."""
-    permit = record.raw.pop("permit", None)
     if record.state not in {"approved", "claimed"}:
-        return refusal(record)
-    if record.state == "claimed" and isinstance(permit, str) and permit:
-        arguments = record.approved_arguments
-        claimed = Claim(permit, {} if arguments is None else arguments, record.approved_digest, record.report_by)
-    elif record.decision_word not in {None, "approve", "edit"}:
+        return refusal(record, None, asked.body)
+    if record.decision_word not in check.YES:
         return Outcome("denied", record, reason=_strange(record))
-    else:
-        try:
+    claimed: Claim | None = None
+    try:
+        approved = check.approved_arguments(asked.body, record)
+        if record.state == "claimed" and asked.permit is not None:
+            claimed = Claim(asked.permit, approved, record.raw["decision"]["digest"], record.report_by)
+        else:
             # `claimed` may be our own claim, whose answer was lost: the same claimant gets the same permit.
             claimed = yield from claim(record.id, asked.claimant, settings, budget)
-        except errors.Conflict as conflict:
-            return refusal(conflict.record or record, conflict.detail)
-    asked.claim = claimed
-    same = digest.canonical(claimed.arguments) == digest.canonical(call.arguments)
-    misfit = _misfit(call, record, claimed, same)
-    if misfit is None:
-        # The caller's own objects where they say the same, so that 1.0 stays a float.
-        arguments = call.arguments if same else claimed.arguments
-        return Outcome("approved", record, claimed, record.reason_given, arguments, edited=not same)
-    try:
-        failed = wire.report(record.id, claimed.permit, "failed", None, f"not run: {misfit}")
-        yield from send(failed, settings, a_record(record.id))
-    except errors.PlacetError:
-        # Not run, whether that is on record or not.
-        pass
-    return Outcome("failed", record, claimed, misfit)
+        asked.claim = claimed
+        check.permit(record, approved, claimed)
+        same = digest.canonical(approved) == digest.canonical(call.arguments)
+        why = None if same or call.accepts is None else call.accepts(approved)
+        if why is not None:
+            raise check.Unfit(f"the edited arguments do not fit: {why}")
+    except errors.Conflict as conflict:
+        now = conflict.record if conflict.record is not None and conflict.record.id == record.id else record
+        return refusal(now, conflict.detail, asked.body)
+    except check.Unfit as unfit:
+        return (yield from _not_run(asked, record, claimed, str(unfit), settings))
+    # The caller's own objects where they say the same, so that 1.0 stays a float.
+    arguments = call.arguments if same else approved
+    return Outcome("approved", record, claimed, record.reason_given, arguments, edited=not same)
 
 
-def _misfit(call: Call, record: Record, claimed: Claim, same: bool) -> str | None:
-    """Why a permit is not for what was approved, or what was approved is not what was asked for, or an edit of it."""
-    if record.decision_word not in {None, "approve", "edit"}:
-        return _strange(record)
-    if claimed.digest != record.approved_digest:
-        return "the permit is for something else than what was approved"
-    if same:
-        return None
-    if record.decision_word != "edit":
-        return "the arguments of the permit are not the ones that were asked for"
-    why = call.accepts(claimed.arguments) if call.accepts else None
-    return None if why is None else f"the edited arguments do not fit: {why}"
+def _not_run(asked: Ticket, record: Record, claimed: Claim | None, why: str, settings: Settings) -> Flow[Outcome]:
+    """Approved, and not run. A permit that is ours is reported as failed, so that nobody waits for its outcome."""
+    permit = asked.permit if claimed is None else claimed.permit
+    if permit is not None:
+        try:
+            failed = wire.report(record.id, permit, "failed", None, f"not run: {why}")
+            yield from send(failed, settings, a_record(record.id))
+        except errors.PlacetError:
+            # Not run, whether that is on record or not.
+            pass
+    return Outcome("failed", record, claimed, why)
 
 
 def _strange(record: Record) -> str:
-    return f"the server says `{record.decision_word}`, a decision this version does not know"
+    if record.decision_word is None:
+        return "the server says that it is approved, and shows no decision"
+    return f"the server says `{record.decision_word}`, which is no decision in favour"
 
 
-def refusal(record: Record, detail: str | None = None) -> Outcome:
-    """Why a request that gave us no permit does not run."""
+def refusal(record: Record, detail: str | None = None, body: dict[str, Any] | None = None) -> Outcome:
+    """Why a request that gave us no permit does not run. With its body, an answer must be to what was asked."""
     state = record.state
     verdict = record.verdict if isinstance(record.verdict, dict) else {}
     reason = record.reason_given
@@ -200,6 +216,11 @@ def refusal(record: Record, detail: str | None = None) -> Outcome:
         if not reason and verdict.get("effect") == "deny":
             reason = "; ".join(str(one) for one in verdict.get("reasons") or ())
         return Outcome("denied", record, reason=reason)
+    if state == "answered":
+        try:
+            check.answer(body, record)
+        except check.Unfit as unfit:
+            return Outcome("denied", record, reason=f"the answer cannot be used: {unfit}")
     if state in {"answered", "expired", "cancelled", "revoked", "lapsed"}:
         return Outcome(state, record, reason=reason or detail)
     if state == "failed":

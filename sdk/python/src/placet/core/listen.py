@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..models import Record
+from . import strict
 from .sse import Reader
 from .wire import is_record
 
@@ -49,7 +49,7 @@ class Listener:
                 continue
             if message.data is not None:
                 try:
-                    found = json.loads(message.data)
+                    found = strict.read(message.data)
                 except ValueError:
                     found = None
                 record = found.get("record") if isinstance(found, dict) else None

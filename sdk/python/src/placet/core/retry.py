@@ -17,6 +17,14 @@ class Outage:
         self.began: float | None = None
         self._attempts = 0
 
+    def since(self, moment: float) -> None:
+        """It began then, unless it is known to have begun before."""
+        self.began = moment if self.began is None else self.began
+
+    def left(self) -> float:
+        """Seconds of the budget that are not used up."""
+        return self.budget if self.began is None else self.budget - (time.monotonic() - self.began)
+
     def over(self) -> None:
         """The server answered: whatever was before is over."""
         self.began = None

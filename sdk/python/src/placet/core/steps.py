@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from ..models import Claim, Page, Record, lifetime
@@ -18,6 +18,8 @@ GRACE = 5.0
 """How long after a deadline the server may take to tell of it."""
 HASTE = 0.25
 """An answer without news sooner than this was not held."""
+LEAST = 0.5
+"""An attempt gets this long, however little of the budget is left."""
 ON_OUTAGE = ("deny", "raise", "pause")
 
 
@@ -35,16 +37,22 @@ def send(
 ) -> Flow[T]:
     """Sends a call until it is answered or the budget is used up."""
     outage = Outage(settings.outage_budget if budget is None else budget)
+    attempt = call
     while True:
-        answer = yield call
+        began = time.monotonic()
+        answer = yield attempt
         try:
             found = understand(wire.read(answer))
             if isinstance(found, Record):
                 found.as_of = answer.sent
             return found
         except wire.Again as again:
+            # Counted from where the attempt began, without what the server was asked to hold it.
+            outage.since(min(time.monotonic(), began + call.held_for))
             pause = wire.after(again, outage, settings.url)
         yield Pause(pause)
+        if not call.held_for:
+            attempt = replace(call, within=max(LEAST, outage.left()))
 
 
 def a_record(id: str | None = None) -> Callable[[dict[str, Any]], Record]:
@@ -57,6 +65,7 @@ def wait(known: Record, settings: Settings, within: float | None = None, budget:
     allowance = settings.outage_budget if budget is None else budget
     outage = Outage(allowance)
     record, since = known, known.as_of
+    looked = float("-inf")
     # The stream tells of the deadline, too. Only if it does not, a look decides; never the clock of this machine.
     look_at = time.monotonic() + lifetime(record) + GRACE
     while record.state == "pending":
@@ -74,7 +83,8 @@ def wait(known: Record, settings: Settings, within: float | None = None, budget:
             told = Look()
         began = time.monotonic()
         held = None if told.held_for is None else max(0.001, min(told.held_for, until - began))
-        answer = yield wire.get(record.id, wait=held, version=record.version if held else None, look=True)
+        look = wire.get(record.id, wait=held, version=record.version if held else None, look=True)
+        answer = yield replace(look, within=None if until == float("inf") else until - began + LEAST)
         try:
             found = wire.record(wire.read(answer), record.id)
         except wire.Again as again:
@@ -84,7 +94,10 @@ def wait(known: Record, settings: Settings, within: float | None = None, budget:
         else:
             outage.over()
             # A server (or a proxy) that does not hold the call must not be asked in a hot loop.
-            hasty = held is not None and found.version == record.version and time.monotonic() - answer.sent < HASTE
+            # Nor one whose reads are older than what its stream tells.
+            soon = answer.sent if held is not None else looked
+            hasty = found.version <= record.version and time.monotonic() - soon < HASTE
+            looked = time.monotonic()
             pause = max(told.pause, HASTE if hasty else 0.0)
             record, since = (found if found.version >= record.version else record), answer.sent
         if pause and record.state == "pending":

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 from urllib.parse import quote
 
 from .. import errors
 from ..models import Claim, Record, duration
-from .effects import Lost, Reply, Send
+from . import strict
+from .effects import PAGE, Lost, Reply, Send
 from .retry import Outage
-
-ANSWER = 64 * 1024 * 1024
-"""The largest answer that is read."""
 
 
 class Again(Exception):
@@ -60,7 +59,7 @@ def decide(id: str, body: dict[str, Any]) -> Send:
 
 
 def listing(query: dict[str, str]) -> Send:
-    return Send("GET", "/v1/requests", query)
+    return Send("GET", "/v1/requests", query, largest=PAGE)
 
 
 def _of(id: str, verb: str = "") -> str:
@@ -78,15 +77,18 @@ def _bytes(body: Any) -> bytes:
 def read(answer: Reply | Lost) -> dict[str, Any]:
     """The JSON object of a good answer. Raises `Again`, or the error that says no."""
     if isinstance(answer, Lost):
+        if answer.final:
+            raise errors.WrongAnswer(f"the answer cannot be used: {answer.reason}")
         raise Again(answer.reason)
     if 300 <= answer.status < 400:
         raise errors.ProtocolError(
             f"it redirects ({answer.status}), and a key is never carried elsewhere; check PLACET_URL"
         )
-    found = _object(answer)
-    if found is None:
+    try:
+        found = _object(answer)
+    except ValueError as why:
         # Whatever its status: this is not Placet speaking, but something in between.
-        raise Again(_described(answer), answer.retry_after, foreign=answer.status < 500)
+        raise Again(_described(answer, why), answer.retry_after, foreign=answer.status < 500) from why
     if 200 <= answer.status < 300:
         return found
     error = problem(answer.status, found)
@@ -98,25 +100,28 @@ def read(answer: Reply | Lost) -> dict[str, Any]:
     raise error
 
 
-def _object(answer: Reply) -> dict[str, Any] | None:
+def _object(answer: Reply) -> dict[str, Any]:
+    """The object that it is. Raises `ValueError` with one clause that says why it is none of Placet's."""
     kind = answer.content_type.partition(";")[0].strip().lower()
-    wanted = ("application/json",) if 200 <= answer.status < 300 else ("application/problem+json",)
-    if kind not in wanted:
-        return None
-    try:
-        found = json.loads(answer.body)
-    except ValueError:
-        return None
+    wanted = "application/json" if 200 <= answer.status < 300 else "application/problem+json"
+    if kind != wanted:
+        raise ValueError(kind or "no content type")
+    found = strict.read(answer.body)
     if not isinstance(found, dict):
-        return None
+        raise ValueError("it is no object")
     if answer.status >= 400 and not isinstance(found.get("code"), str):
-        return None
+        raise ValueError("it has no code")
     return found
 
 
-def _described(answer: Reply) -> str:
+def _described(answer: Reply, why: ValueError) -> str:
     start = answer.body[:80].decode("utf-8", "replace").strip()
-    return f"the answer is not Placet's: status {answer.status}, {answer.content_type or 'no content type'}, {start!r}"
+    return f"the answer is not Placet's: status {answer.status}, {str(why)[:200]}, {start!r}"
+
+
+def retry_after(text: str) -> float | None:
+    """The seconds of the header, if it has any. At most a day: what is longer is no number to reckon with."""
+    return min(float(text), 86_400.0) if re.fullmatch(r"[0-9]{1,12}", text) else None
 
 
 def problem(status: int, found: dict[str, Any]) -> errors.ApiError:
@@ -142,7 +147,7 @@ def is_record(raw: Any) -> bool:
         isinstance(raw, dict)
         and isinstance(raw.get("id"), str)
         and isinstance(raw.get("state"), str)
-        and isinstance(raw.get("version"), int)
+        and type(raw.get("version")) is int
     )
 
 
@@ -151,7 +156,7 @@ def record(found: dict[str, Any], id: str | None = None) -> Record:
     if not is_record(found):
         raise Again(f"the answer is no request of Placet's: it has {_fields(found)}", foreign=True)
     if id is not None and found["id"] != id:
-        raise Again(f"the answer is about another request ({found['id']})", foreign=True)
+        raise errors.WrongAnswer(f"the server answered about another request: {found['id']} in place of {id}")
     return Record(found)
 
 

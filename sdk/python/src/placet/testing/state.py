@@ -150,6 +150,8 @@ class Requests:
         record["verdict"] = {"effect": effect, "rule": "test", "policy": "sha256:test", "reasons": ["the test says so"]}
         record["state"] = {"allow": "approved", "hold": "pending", "deny": "denied"}[effect]
         if effect == "allow":
+            said = dict.fromkeys(("reason", "arguments", "answer", "steps"))
+            record["decision"] = {**said, "decision": "approve", "by": [], "digest": record["digest"], "at": _text(now)}
             record["claim_by"] = _text(now + timedelta(minutes=15))
         return record
 
@@ -258,8 +260,15 @@ class Requests:
 
 
 def _same_call(record: dict[str, Any], body: dict[str, Any]) -> bool:
-    wanted = {name: body.get(name) for name in ("kind", "tool", "arguments", "session")}
-    return digest.canonical({name: record[name] for name in wanted}) == digest.canonical(wanted)
+    wanted = {name: body.get(name) for name in ("kind", "tool", "arguments", "session", "on_behalf_of")}
+    same = digest.canonical({name: record[name] for name in wanted}) == digest.canonical(wanted)
+    return same and digest.canonical(_whose(record)) == digest.canonical(_whose(body))
+
+
+def _whose(of: dict[str, Any]) -> dict[str, Any]:
+    """Whose call it is: what the server compares of a context."""
+    fields = ("user", "tenant", "app", "cwd", "lineage", "turn")
+    return {name: value for name, value in (of.get("context") or {}).items() if name in fields}
 
 
 def _text(at: datetime) -> str:

@@ -1,0 +1,86 @@
+"""Pydantic AI: what an agent can do, and which of it `PlacetCapability` or a `PlacetToolset` sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..covered import GATED, UNASKED, UNCOVERED, Coverage, Part
+from ..errors import ConfigError
+from . import pydantic_ai as adapter
+
+from pydantic_ai.agent import AbstractAgent  # isort: skip (after the adapter, which says what is missing)
+from pydantic_ai.toolsets import CombinedToolset, ExternalToolset, FunctionToolset, WrapperToolset  # isort: skip
+
+FINDS = frozenset({"tool_search"})
+"""Tools of a provider that find tools and run none."""
+
+
+def coverage(agent: Any, gate: Any = None) -> Coverage:
+    """`agent`: an `Agent`; `gate`: a `PlacetCapability` that is given to its runs."""
+    if not isinstance(agent, AbstractAgent):
+        raise ConfigError(f"coverage: {type(agent).__name__} is no Agent")
+    name = str(agent.name or "agent")
+    found: list[Any] = [gate] if gate is not None else []
+    root = getattr(agent, "_root_capability", None)
+    if root is not None:
+        root.apply(found.append)
+    gates = [one._gate for one in found if isinstance(one, adapter.PlacetCapability)]
+    parts: list[Part] = []
+    for toolset in agent.toolsets:
+        _toolset(parts, toolset, name, gates)
+    native = [one for one in getattr(agent, "_cap_native_tools", ()) if hasattr(one, "kind")]
+    return Coverage(adapter.FRAMEWORK, name, (*parts, *hosted(native, name)))
+
+
+def hosted(tools: Iterable[Any], agent: str) -> list[Part]:
+    """Tools that the model's provider runs."""
+    why = "it runs at the model's provider, and no toolset sees its calls"
+    return [Part(str(one.kind), "hosted", agent, UNCOVERED, why) for one in tools if one.kind not in FINDS]
+
+
+def external(name: str, agent: str) -> Part:
+    return Part(
+        name, "remote", agent, UNCOVERED, "an external tool is run by whatever takes the deferred call, unasked"
+    )
+
+
+def static_names(toolset: Any) -> set[str]:
+    """The names of tools that a toolset was made with, also of those that it hides for now."""
+    names: set[str] = set()
+
+    def visit(one: Any) -> None:
+        if isinstance(one, FunctionToolset):
+            names.update(one.tools)
+        if isinstance(one, ExternalToolset):
+            names.update(tool.name for tool in one.tool_defs)
+
+    toolset.apply(visit)
+    return names
+
+
+def _toolset(parts: list[Part], toolset: Any, agent: str, gates: list[Any]) -> None:
+    if isinstance(toolset, adapter.PlacetToolset):
+        _toolset(parts, toolset.wrapped, agent, [*gates, toolset.gate])
+    elif isinstance(toolset, WrapperToolset):
+        _toolset(parts, toolset.wrapped, agent, gates)
+    elif isinstance(toolset, CombinedToolset):
+        for one in toolset.toolsets:
+            _toolset(parts, one, agent, gates)
+    elif isinstance(toolset, FunctionToolset):
+        parts += [Part(name, "tool", agent, *_status(name, gates)) for name in toolset.tools]
+    elif isinstance(toolset, ExternalToolset):
+        parts += [external(tool.name, agent) for tool in toolset.tool_defs]
+    else:
+        status, why = (
+            (GATED, "those of its calls that tools= chooses ask before they run") if gates else _status("", [])
+        )
+        parts.append(Part(type(toolset).__name__, "toolset", agent, status, f"{why}; its tools are known when it runs"))
+
+
+def _status(name: str, gates: list[Any]) -> tuple[str, str]:
+    if not gates:
+        return UNCOVERED, "no PlacetCapability or PlacetToolset is around it"
+    if any(gate.selection.of(name) is not None for gate in gates):
+        return GATED, "each call asks before it runs"
+    return UNASKED, "tools= does not choose it"
