@@ -72,6 +72,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Every agent, with its folders. */
+        get: operations["list_agents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agents/{name}/roots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Open folders to an agent, and close all others: calls that happen in them can pass without a person. */
+        put: operations["put_roots"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/decisions": {
         parameters: {
             query?: never;
@@ -131,7 +165,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Standing approvals that can still be used: a reviewer's own, or everybody's for admins and auditors. */
+        /**
+         * Standing approvals that can still be used, and those that an upgrade ended: a reviewer's own, or everybody's for admins and
+         *     auditors.
+         */
         get: operations["list_grants"];
         put?: never;
         post?: never;
@@ -792,6 +829,18 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description Every agent. */
+        AgentList: {
+            items: components["schemas"]["AgentRecord"][];
+        };
+        /** @description An agent. */
+        AgentRecord: {
+            name: string;
+            /** @description The person who answers for it. */
+            owner?: string | null;
+            /** @description Folders that a person opened to it; rules name them `@workspace`. */
+            roots: string[];
+        };
         /** @description All of these seats must be filled, each by another person. */
         AllOf: {
             /** @description The seats. */
@@ -928,7 +977,10 @@ export interface components {
             cancel_label?: string | null;
             /** @description confirmation: the word on the yes button. */
             confirm_label?: string | null;
-            /** @description Where the call comes from: working directory, call id, lineage and so on. Covered by the digest. */
+            /**
+             * @description Where the call comes from: working directory, call id, lineage and so on. Covered by the digest. `user`, `tenant`,
+             *     `app`, `cwd`, `lineage` and `turn` say whose call it is: a weak key finds only requests where they are equal.
+             */
             context?: {
                 [key: string]: unknown;
             } | null;
@@ -1060,13 +1112,14 @@ export interface components {
              * @description When.
              */
             at: string;
-            /** @description By whom; empty when policy decided. */
+            /** @description By whom; empty when policy or a standing approval decided. */
             by: string[];
             claimed?: components["schemas"]["Claimed"] | null;
             /** @description What was decided. */
             decision: components["schemas"]["DecisionWord"];
             /** @description On what exactly. */
             digest: string;
+            grant?: components["schemas"]["GrantUsed"] | null;
             /** @description Why. */
             reason?: string | null;
             /** @description Step decisions in the order approved. */
@@ -1132,6 +1185,33 @@ export interface components {
         };
         /** @enum {string} */
         Effect: "allow" | "hold" | "deny";
+        /** @description What the upgrade from version 0.2 ended. */
+        EndedAtUpgrade: {
+            /** @description Standing approvals on commands, the newest first. They are listed for a month. */
+            items: components["schemas"]["EndedGrantRecord"][];
+            /**
+             * Format: int64
+             * @description Kinds of calls whose approvals were counted for trust. They are counted anew.
+             */
+            trust: number;
+        };
+        /** @description A standing approval that counts no more though nobody took it back. */
+        EndedGrantRecord: components["schemas"]["Grant"] & {
+            /** @description What it covered, in words. */
+            covers: string;
+            /**
+             * Format: date-time
+             * @description When it ended.
+             */
+            ended_at: string;
+            /**
+             * Format: int32
+             * @description How often it was used.
+             */
+            used: number;
+            /** @description Why. */
+            why: string;
+        };
         /** @description How requests of one kind or tool ended. */
         EndsRecord: {
             /** Format: int64 */
@@ -1242,6 +1322,7 @@ export interface components {
         };
         /** @description Standing approvals. */
         GrantList: {
+            ended_at_upgrade: components["schemas"]["EndedAtUpgrade"];
             items: components["schemas"]["GrantRecord"][];
         };
         /** @description A standing approval. */
@@ -1253,6 +1334,13 @@ export interface components {
              * @description How often it was used.
              */
             used: number;
+        };
+        /** @description The standing yes that let a request through. */
+        GrantUsed: {
+            /** @description Whose yes it is. Version 0.2 did not write it down. */
+            by?: string | null;
+            /** @description Its identifier. */
+            id: string;
         };
         /** @description One thing that happened. Its texts can be shown as they are. */
         HappenedRecord: {
@@ -1847,6 +1935,11 @@ export interface components {
         Risk: "low" | "medium" | "high" | "critical";
         /** @enum {string} */
         Role: "agent" | "reviewer" | "admin" | "auditor";
+        /** @description The folders to open, all of them. An empty list closes every one. */
+        RootsBody: {
+            /** @description Absolute paths, such as `/home/ann/app`. Neither a home folder nor a part of the system. */
+            roots: string[];
+        };
         /** @description A request as one line of a list. Every text in it is drawn by the rule of [`crate::show`]. */
         Row: {
             /** @description Who asks. */
@@ -1861,7 +1954,7 @@ export interface components {
              * @description When it was decided.
              */
             decided_at?: string | null;
-            /** @description By whom; empty when policy decided, or nobody has. */
+            /** @description By whom; empty when policy or a standing approval decided, or nobody has. */
             decided_by: string[];
             decision?: components["schemas"]["DecisionWord"] | null;
             /** @description What a vote must carry now: of the replacement if one is on the table, else of the request. */
@@ -1873,6 +1966,7 @@ export interface components {
              * @description Deciding must happen before this.
              */
             expires_at: string;
+            grant?: components["schemas"]["GrantUsed"] | null;
             /** @description The pause it belongs to. */
             group?: string | null;
             /** @description Its identifier. */
@@ -1926,6 +2020,11 @@ export interface components {
         };
         /** @description How far a standing yes reaches. What it is compared with is kept beside it, as a [`GrantKey`]. */
         Scope: {
+            /**
+             * @description Only in the folder of the request it was given with, and without regard to cosmetic arguments. Approvals of
+             *     version 0.2 are not bound: they compare all arguments, and cover no commands.
+             */
+            bound?: boolean;
             /** @enum {string} */
             type: "exact";
         } | {
@@ -2338,6 +2437,142 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Readiness"];
+                };
+            };
+        };
+    };
+    list_agents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description every agent, by name */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentList"];
+                };
+            };
+            /** @description no key or session, or one that is unknown, revoked or over */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the role cannot do this; a foreign host or page; or, in a session, `csrf` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description too many calls, waits or streams of this principal */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description busy, closing, or the database is away: try again after `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    put_roots: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RootsBody"];
+            };
+        };
+        responses: {
+            /** @description these are open, on every node */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentRecord"];
+                };
+            };
+            /** @description no key or session, or one that is unknown, revoked or over */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the role cannot do this; a foreign host or page; or, in a session, `csrf` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description a folder that cannot be opened */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description too many calls, waits or streams of this principal */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description busy, closing, or the database is away: try again after `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -4229,8 +4464,10 @@ export interface operations {
             header?: {
                 /** @description With `claim`: a random secret of 16 to 256 bytes, kept in memory. With it, a lost answer can be asked for again */
                 "Placet-Claimant"?: string | null;
-                /** @description 1 to 255 visible ASCII characters: an open request of this agent with the same weak key and the same body (but for context, summary and group) is answered with in place of a new one, and remembers the idempotency key */
+                /** @description 1 to 255 visible ASCII characters: an open request of this agent with the same weak key and the same body (but for summary, group and those fields of context that do not say whose call it is: `user`, `tenant`, `app`, `cwd`, `lineage` and `turn` do) is answered with in place of a new one, and remembers the idempotency key */
                 "Placet-Weak-Key"?: string | null;
+                /** @description `hook-program` from `placet hook`, which resolved `context.cwd` and `context.paths`; nothing else may say so */
+                "Placet-Door"?: string | null;
                 /** @description The same key with the same body gives the same result; with another body it is refused */
                 "Idempotency-Key"?: string;
             };

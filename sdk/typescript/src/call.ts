@@ -6,6 +6,8 @@ import { ConfigError } from "./errors.js";
 import { checkArguments, checkJson, copied } from "./json.js";
 import type { Keys } from "./keys.js";
 import * as keys from "./keys.js";
+import { CALL, KEYS } from "./names.js";
+import { checkOptions, checkRequestWords } from "./options.js";
 import type { Session } from "./session.js";
 import type { CreateBody, DecisionWord, Json, JsonObject, Risk } from "./wire.js";
 
@@ -50,6 +52,9 @@ export interface Asking {
 
 /** An action, asked for by a call, in the session that was given or is around the caller. */
 export function asking(client: Placet, call: Call, around: Session | undefined): Asking {
+  checkOptions("a call", call, CALL);
+  if (call.keys !== undefined) checkOptions("keys", call.keys, KEYS);
+  checkRequestWords(call);
   const context = { ...around?.context(), ...call.context };
   const id = call.session ?? around?.id;
   const body = action(
@@ -59,9 +64,9 @@ export function asking(client: Placet, call: Call, around: Session | undefined):
   const weak = () => {
     // Only a session that somebody named is the same one after a restart.
     if (id === undefined) return undefined;
-    const { app, agent } = around ?? {};
-    const parts = { app, agent, session: id, tool: call.tool, arguments: body.arguments };
-    return keys.weak({ ...parts, ordinal: client.ordinal(around, id, call.tool, body.arguments) });
+    const parts = { ...around?.parts(), ...whose(context), session: id };
+    const what = { tool: call.tool, arguments: body.arguments };
+    return keys.weak({ ...parts, ...what, ordinal: client.ordinal(around, id, call.tool, body.arguments) });
   };
   return {
     label: call.tool,
@@ -71,6 +76,12 @@ export function asking(client: Placet, call: Call, around: Session | undefined):
     checks: [call.argumentsSchema as EditCheck | undefined, call.check].filter((each) => each != null),
     idempotent: call.idempotent,
   };
+}
+
+/** Whose call it is, as far as the call's own context says so. */
+export function whose(context: JsonObject | undefined): Partial<Omit<keys.Whose, "session">> {
+  const said = (["app", "tenant", "user"] as const).filter((name) => typeof context?.[name] === "string");
+  return Object.fromEntries(said.map((name) => [name, context?.[name]]));
 }
 
 /** The body of the create, made of copies: what was checked is what travels. */

@@ -1,4 +1,6 @@
 /** The client: single calls to the server, and the whole way from a call to its outcome. */
+import { isObject, isRecord, ofRequest } from "./answer.js";
+import { PAGE } from "./body.js";
 import { asking, type Call } from "./call.js";
 import { type Duration, milliseconds } from "./duration.js";
 import { ConfigError, ProtocolError } from "./errors.js";
@@ -9,6 +11,8 @@ import { Holding, type HoldOptions } from "./hold.js";
 import { Http } from "./http.js";
 import { canonical } from "./json.js";
 import * as keys from "./keys.js";
+import { ASK, CONFIRM, CREATE, HOLD, PLACET, PLAN, RUN } from "./names.js";
+import { checkOptions, checkWord, OUTAGES, REFUSALS } from "./options.js";
 import { type Asked, type Confirmation, confirmation, input, type Plan, plan } from "./questions.js";
 import { env } from "./runtime.js";
 import { Counter, currentSession, type Session } from "./session.js";
@@ -77,15 +81,14 @@ export class Placet {
   readonly #onUnreported: (held: Held, error: Error) => void;
 
   constructor(options: PlacetOptions = {}) {
+    checkOptions("new Placet()", options, PLACET);
+    checkWord("onOutage", options.onOutage, OUTAGES);
     const { token = env("PLACET_TOKEN"), onOutage = "deny", name } = options;
     this.url = address(options.url ?? env("PLACET_URL") ?? "http://127.0.0.1:4000");
     if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token)) {
       throw new ConfigError(
         "no key: set PLACET_TOKEN, or pass `token`, to what `placet key new --role agent` printed",
       );
-    }
-    if (!["deny", "raise", "pause"].includes(onOutage)) {
-      throw new ConfigError(`onOutage must be "deny", "raise" or "pause", not ${JSON.stringify(onOutage)}`);
     }
     const fetch = options.fetch ?? globalThis.fetch;
     if (typeof fetch !== "function") throw new ConfigError("this runtime has no fetch: pass one as `fetch`");
@@ -106,6 +109,7 @@ export class Placet {
 
   /** Asks, waits, claims. Nothing is run: look at `go`. */
   async hold(call: Call, options: HoldOptions = {}): Promise<Held> {
+    checkOptions("hold", options, HOLD);
     return new Holding(this, asking(this, call, around(options)), options).hold();
   }
 
@@ -115,10 +119,9 @@ export class Placet {
     fn: (args: JsonObject) => T | PromiseLike<T>,
     options: RunOptions = {},
   ): Promise<T | Refusal> {
-    const { onDenied = "return", ...rest } = options;
-    if (onDenied !== "return" && onDenied !== "raise") {
-      throw new ConfigError(`onDenied must be "return" or "raise", not ${JSON.stringify(onDenied)}`);
-    }
+    checkOptions("run", options, RUN);
+    checkWord("onDenied", options.onDenied, REFUSALS);
+    const { onDenied, ...rest } = options;
     const held = await this.hold(call, rest);
     if (held.go) return held.run(fn);
     if (onDenied === "raise") held.raiseForRefusal();
@@ -143,21 +146,25 @@ export class Placet {
 
   /** Asks for a yes or no. `go` is the yes; there is nothing to run or to report. */
   async confirm(message: string, options: Confirmation & HoldOptions = {}): Promise<Held> {
+    checkOptions("confirm", options, CONFIRM);
     return new Holding(this, confirmation(this, around(options), message, options), options).hold();
   }
 
   /** Asks a question. `answer` is the answer when `status` is `answered`. */
   async ask(question: string, options: Asked & HoldOptions = {}): Promise<Held> {
+    checkOptions("ask", options, ASK);
     return new Holding(this, input(this, around(options), question, options), options).hold();
   }
 
   /** Proposes a plan. With `go`, `steps` are the steps to take, in the order approved. */
   async propose(title: string, steps: readonly Step[], options: Plan & HoldOptions = {}): Promise<Held> {
+    checkOptions("propose", options, PLAN);
     return new Holding(this, plan(this, around(options), title, steps, options), options).hold();
   }
 
   /** Makes a request; the same key gives the same one. */
   async create(body: CreateBody, options: CreateOptions = {}): Promise<RequestRecord> {
+    checkOptions("create", options, CREATE);
     const { key = keys.random(), weakKey, claim, claimant, signal, budget } = options;
     const wait = options.wait === undefined ? undefined : milliseconds(options.wait, "wait");
     const headers = { "idempotency-key": key, "placet-weak-key": weakKey, "placet-claimant": claimant };
@@ -173,13 +180,16 @@ export class Placet {
     id: string,
     options: { wait?: Duration; version?: number; signal?: AbortSignal } = {},
   ): Promise<RequestRecord> {
+    checkOptions("get", options, { wait: true, version: true, signal: true });
     const wait = options.wait === undefined ? undefined : milliseconds(options.wait, "wait");
     const query = { version: options.version?.toString() };
-    return this.#record({ method: "GET", path: path(id), query, wait }, { signal: options.signal });
+    const call = { method: "GET", path: path(id), query, wait } as const;
+    return this.#about(id, call, { signal: options.signal });
   }
 
   /** The request once it is not pending any more; as it stands when `timeout` is over. */
   async wait(id: string, options: { timeout?: Duration; signal?: AbortSignal } = {}): Promise<RequestRecord> {
+    checkOptions("wait", options, { timeout: true, signal: true });
     const { timeout, signal } = options;
     if (timeout === undefined) return this.waiting.wait(id, { signal });
     const over = new AbortController();
@@ -209,12 +219,7 @@ export class Placet {
       options,
     );
     const { permit, digest, arguments: args } = claimed;
-    if (
-      typeof permit !== "string" ||
-      typeof digest !== "string" ||
-      typeof args !== "object" ||
-      args === null
-    ) {
+    if (typeof permit !== "string" || permit === "" || typeof digest !== "string" || !isObject(args)) {
       throw new ProtocolError(`${this.url} answered a claim without a permit, digest or arguments`);
     }
     return claimed;
@@ -226,6 +231,7 @@ export class Placet {
     outcome: { permit: string; status: "succeeded" | "failed"; resultDigest?: string; note?: string },
     options: { signal?: AbortSignal } = {},
   ): Promise<RequestRecord> {
+    checkOptions("report", outcome, { permit: true, status: true, resultDigest: true, note: true });
     const { permit, status, resultDigest, note } = outcome;
     const body = {
       permit,
@@ -233,12 +239,12 @@ export class Placet {
       ...(resultDigest === undefined ? {} : { result_digest: resultDigest }),
       ...(note === undefined ? {} : { note }),
     };
-    return this.#post(`${path(id)}/outcome`, body, options.signal);
+    return this.#post(id, "outcome", body, options.signal);
   }
 
   /** Withdraws a request that is pending, or approved and not claimed. */
   async cancel(id: string, reason?: string, options: { signal?: AbortSignal } = {}): Promise<RequestRecord> {
-    return this.#post(`${path(id)}/cancel`, reason === undefined ? {} : { reason }, options.signal);
+    return this.#post(id, "cancel", reason === undefined ? {} : { reason }, options.signal);
   }
 
   /** For people and tests: decides on what was seen, by digest and version. */
@@ -254,7 +260,7 @@ export class Placet {
       steps?: StepDecision[];
     },
   ): Promise<RequestRecord> {
-    return this.#post(`${path(id)}/decision`, { decision, ...seen });
+    return this.#post(id, "decision", { decision, ...seen });
   }
 
   /** For people and tests: requests, newest first; `state: "pending"` by nearest deadline. */
@@ -267,6 +273,7 @@ export class Placet {
       method: "GET",
       path: "/v1/requests",
       query,
+      largest: PAGE,
     });
     if (!Array.isArray(page.items)) throw new ProtocolError(`${this.url} answered a list without items`);
     return page;
@@ -274,6 +281,7 @@ export class Placet {
 
   /** Every change of the requests this key may see, across reconnects, until the signal or `break` ends it. */
   stream(options: { after?: string; signal?: AbortSignal } = {}): AsyncGenerator<StreamEvent, void> {
+    checkOptions("stream", options, { after: true, signal: true });
     return events(this.#http, options);
   }
 
@@ -288,18 +296,21 @@ export class Placet {
     this.#onUnreported(held, error);
   }
 
-  #post(where: string, body: unknown, signal?: AbortSignal): Promise<RequestRecord> {
+  #post(id: string, verb: string, body: unknown, signal?: AbortSignal): Promise<RequestRecord> {
     const headers = { "idempotency-key": keys.random() };
-    return this.#record({ method: "POST", path: where, body, headers }, { signal });
+    return this.#about(id, { method: "POST", path: `${path(id)}/${verb}`, body, headers }, { signal });
+  }
+
+  /** The record of this very request. */
+  async #about(id: string, ...sending: Parameters<Http["send"]>): Promise<RequestRecord> {
+    const record = await this.#record(...sending);
+    ofRequest(record, id);
+    return record;
   }
 
   async #record(...[call, sending]: Parameters<Http["send"]>): Promise<RequestRecord> {
     const record = await this.#http.send<RequestRecord>(call, sending);
-    if (
-      typeof record.id !== "string" ||
-      typeof record.state !== "string" ||
-      typeof record.version !== "number"
-    ) {
+    if (!isRecord(record)) {
       throw new ProtocolError(
         `${this.url}${call.path} answered something that is not a request: check PLACET_URL`,
       );

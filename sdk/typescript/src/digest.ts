@@ -27,7 +27,7 @@ export async function digest(value: unknown): Promise<string> {
 }
 
 /** The fields of each kind that a person decides about. */
-const FIELDS: { readonly [kind: string]: readonly (keyof RequestRecord)[] } = {
+export const FIELDS: { readonly [kind: string]: readonly (keyof RequestRecord)[] } = {
   action: ["tool", "arguments", "arguments_schema"],
   plan: ["title", "steps", "can_modify", "estimated_duration"],
   input: ["question", "input", "required", "default"],

@@ -18,6 +18,11 @@ export class ProtocolError extends PlacetError {
   override name = "ProtocolError";
 }
 
+/** The server answered about another call than the one that was asked for, or without an end. Nothing was run. */
+export class WrongAnswer extends ProtocolError {
+  override name = "WrongAnswer";
+}
+
 /** A value cannot be shown to a person as JSON; `path` is a JSON pointer to it. */
 export class NotJson extends PlacetError {
   override name = "NotJson";

@@ -1,7 +1,9 @@
 /** Every change as it happens, for programs that want all of them: across reconnects, and never faster than they are read. */
+import { ANSWER } from "./body.js";
 import { Again, type Http } from "./http.js";
 import { Outage, sleep } from "./retry.js";
 import { listen } from "./stream.js";
+import { readAnswer } from "./strict.js";
 import type { StreamEvent } from "./wire.js";
 
 /** How many events wait for their reader. Beyond that the stream is left, and taken up where it was. */
@@ -32,7 +34,8 @@ export async function* events(
           () => outage.over(),
           ({ id, event, data }) => {
             if (queue.length >= AHEAD) throw new Again("the reader is slow");
-            if (data !== "") queue.push({ type: event, ...JSON.parse(data) } as StreamEvent);
+            if (data !== "")
+              queue.push({ type: event, ...(readAnswer(data, ANSWER) as object) } as StreamEvent);
             if (id) cursor = id;
             wake();
           },

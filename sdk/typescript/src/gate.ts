@@ -6,6 +6,8 @@ import type { Duration } from "./duration.js";
 import { ConfigError, NotJson } from "./errors.js";
 import type { Refusal } from "./held.js";
 import type { HoldOptions } from "./hold.js";
+import { GATE } from "./names.js";
+import { checkOptions, checkRequestWords, checkWord, OUTAGES, REFUSALS } from "./options.js";
 import { currentSession, type Session } from "./session.js";
 import type { JsonObject } from "./wire.js";
 
@@ -42,6 +44,11 @@ export function gate<A extends unknown[], R>(
   fn: (...args: A) => R,
   options: GateOptions<A> = {},
 ): (...args: A) => Promise<Awaited<R> | Refusal> {
+  if (typeof fn !== "function") throw new ConfigError("gate takes the function that is to be held");
+  checkOptions("gate", options, GATE);
+  checkWord("onDenied", options.onDenied, REFUSALS);
+  checkWord("onOutage", options.onOutage, OUTAGES);
+  checkRequestWords(options);
   const { params, describe, client, onDenied, onOutage, holdFor, signal, in: inside, ...rest } = options;
   const tool = options.tool ?? fn.name;
   if (tool === "") throw new ConfigError("the function has no name: pass `tool`");

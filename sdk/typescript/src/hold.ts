@@ -1,15 +1,16 @@
 /** Create, wait, claim: the three steps that decide whether a call may run. Only a claim that answered 200 is a yes. */
+import * as answer from "./answer.js";
 import type { Asking } from "./call.js";
 import { misfit } from "./check.js";
 import type { OnOutage, Placet } from "./client.js";
-import { requestDigest } from "./digest.js";
 import { type Duration, milliseconds } from "./duration.js";
-import { ConfigError, Problem, ProtocolError, Unreachable } from "./errors.js";
+import { Problem, ProtocolError, Unreachable } from "./errors.js";
 import { Held, type HeldParts, type Status } from "./held.js";
-import { canonical } from "./json.js";
 import * as keys from "./keys.js";
+import { checkWord, OUTAGES } from "./options.js";
+import { orAborted } from "./retry.js";
 import type { Session } from "./session.js";
-import type { CreateBody, JsonObject, RequestRecord } from "./wire.js";
+import type { Claimed, CreateBody, RequestRecord } from "./wire.js";
 
 export interface HoldOptions {
   /** How long to wait here. The request's own deadline, `expiresIn`, is kept by the server. */
@@ -37,6 +38,9 @@ export class Holding {
   readonly #until: number | undefined;
   /** Kept in memory: the same claimant gets the same permit again when an answer is lost. */
   readonly #claimant = keys.claimant();
+  /** The request, once it is known, and the permit that came with it. */
+  #id: string | undefined;
+  #permit: string | undefined;
   /** Aborted when everything that was tried for a caller that is gone has had its time. */
   readonly #given = new AbortController();
 
@@ -45,14 +49,8 @@ export class Holding {
     this.#asking = asking;
     this.#options = options;
     this.#onOutage = options.onOutage ?? client.onOutage;
-    if (!["deny", "raise", "pause"].includes(this.#onOutage)) {
-      throw new ConfigError(
-        `onOutage must be "deny", "raise" or "pause", not ${JSON.stringify(this.#onOutage)}`,
-      );
-    }
-    if (options.then !== undefined && !["cancel", "leave"].includes(options.then)) {
-      throw new ConfigError(`then must be "cancel" or "leave", not ${JSON.stringify(options.then)}`);
-    }
+    checkWord("onOutage", this.#onOutage, OUTAGES);
+    checkWord("then", options.then, ["cancel", "leave"]);
     if (options.holdFor !== undefined) {
       this.#until = performance.now() + milliseconds(options.holdFor, "holdFor");
     }
@@ -105,7 +103,7 @@ export class Holding {
   }
 
   async #decided(first: RequestRecord): Promise<Held> {
-    let record = first;
+    let record = this.#seen(first);
     try {
       if (record.state === "pending") {
         const decided = await this.#wait(record);
@@ -117,6 +115,14 @@ export class Holding {
       if (this.#options.signal?.aborted) throw error;
       return this.#outage(error, record);
     }
+  }
+
+  /** The answer to the create: the only one whose permit means anything. */
+  #seen(first: RequestRecord): RequestRecord {
+    const { permit, ...record } = first;
+    this.#permit = typeof permit === "string" && permit !== "" ? permit : undefined;
+    this.#id = record.id;
+    return record;
   }
 
   async #wait(record: RequestRecord): Promise<RequestRecord | Held> {
@@ -161,6 +167,7 @@ export class Holding {
 
   /** A decided record, as what it means here. Whatever is not understood is a no. */
   async #judged(record: RequestRecord): Promise<Held> {
+    answer.ofRequest(record, this.#id as string);
     switch (record.state) {
       case "approved":
       case "claimed":
@@ -168,6 +175,13 @@ export class Holding {
       case "denied":
         return this.#held("denied", { record, reason: denial(record) });
       case "answered":
+        try {
+          await answer.answered(this.#asking.body, record);
+        } catch (error) {
+          if (!(error instanceof answer.Unfit)) throw error;
+          return this.#held("denied", { record, reason: `the answer cannot be used: ${error.message}` });
+        }
+        return this.#held("answered", { record });
       case "expired":
       case "cancelled":
       case "revoked":
@@ -186,78 +200,62 @@ export class Holding {
   }
 
   async #claim(record: RequestRecord): Promise<Held> {
+    const { body, checks, claims } = this.#asking;
     const word: unknown = record.decision?.decision;
     if (word !== "approve" && word !== "edit") {
       const reason = `the decision is ${JSON.stringify(word ?? null)}, which this version does not know as a yes`;
       return this.#held("denied", { record, reason });
     }
-    if (!this.#asking.claims) {
-      // Nothing to claim: for everything but an action, approved is final.
-      if (record.state === "approved") return this.#held("approved", { record });
-      return this.#held("unknown", { record });
-    }
-    const approved = record.decision?.digest ?? record.digest;
-    let { permit } = record;
-    let args = record.decision?.arguments ?? record.arguments;
-    if (!permit) {
-      const decided = Date.parse(record.decision?.at ?? record.created_at);
-      const budget = this.#patience(Math.max(0, Date.parse(record.claim_by ?? "") - decided) || 0);
-      try {
-        const claimed = await this.#client.claim(record.id, this.#claimant, {
-          budget,
-          signal: this.#options.signal,
-        });
-        if (claimed.digest !== approved) {
-          return await this.#unfit(
-            record,
-            claimed.permit,
-            "the permit is for something else than what was approved",
-          );
-        }
-        permit = claimed.permit;
-        args = claimed.arguments;
-      } catch (error) {
-        if (!(error instanceof Problem) || error.status !== 409) throw error;
-        const now = error.record ?? record;
-        if (error.code === "already_claimed" || now.state === "approved" || now.state === "claimed") {
-          return this.#held("unknown", { record: now, reason: "another process holds its permit" });
-        }
-        return this.#judged(now);
+    let permit = record.state === "claimed" ? this.#permit : undefined;
+    try {
+      if (!claims) {
+        // Nothing to claim: for everything but an action, approved is final.
+        await answer.agreed(body, record);
+        return this.#held(record.state === "approved" ? "approved" : "unknown", { record });
       }
+      const approved = await answer.approvedArguments(body, record);
+      if (permit === undefined) {
+        const claimed = await this.#take(record);
+        if (claimed instanceof Held) return claimed;
+        permit = claimed.permit;
+        answer.permitted(record, approved, claimed);
+      }
+      const edited = word === "edit";
+      for (const check of edited ? (checks ?? []) : []) {
+        const problem = await misfit(check, approved);
+        if (problem) throw new answer.Unfit(`the edited arguments do not fit: ${problem}`);
+      }
+      return this.#held("approved", { record, permit, arguments: approved, edited });
+    } catch (error) {
+      if (!(error instanceof answer.Unfit)) throw error;
+      return this.#unfit(record, permit, error.message);
     }
-    return this.#fit(record, permit, args ?? {}, word === "edit");
   }
 
-  /** Looks once more at what is about to run. */
-  async #fit(record: RequestRecord, permit: string, args: JsonObject, edited: boolean): Promise<Held> {
-    const { body, checks } = this.#asking;
-    // What people saw is what was asked here: the digest they decided on is computed again from our own call.
-    const { tool, session } = body;
-    const ours = { ...record, tool, session, arguments: body.arguments };
-    if (
-      (await requestDigest(ours, edited ? args : undefined)) !== (record.decision?.digest ?? record.digest)
-    ) {
-      return this.#unfit(record, permit, "what was approved is not what was asked for here");
-    }
-    if (!edited && canonical(args) !== canonical(body.arguments)) {
-      return this.#unfit(record, permit, "the arguments came back changed, and nobody edited them");
-    }
-    if (edited) {
-      if (body.allowed && !body.allowed.includes("edit"))
-        return this.#unfit(record, permit, "edits cannot be used here");
-      for (const check of checks ?? []) {
-        const problem = await misfit(check, args);
-        if (problem) return this.#unfit(record, permit, `the edited arguments do not fit: ${problem}`);
+  /** The permit, or why somebody else has it. */
+  async #take(record: RequestRecord): Promise<Claimed | Held> {
+    const decided = Date.parse(record.decision?.at ?? record.created_at);
+    const budget = this.#patience(Math.max(0, Date.parse(record.claim_by ?? "") - decided) || 0);
+    try {
+      const { signal } = this.#options;
+      return await this.#client.claim(record.id, this.#claimant, { budget, signal });
+    } catch (error) {
+      if (!(error instanceof Problem) || error.status !== 409) throw error;
+      const now = error.record ?? record;
+      if (error.code === "already_claimed" || now.state === "approved" || now.state === "claimed") {
+        return this.#held("unknown", { record: now, reason: "another process holds its permit" });
       }
+      return this.#judged(now);
     }
-    return this.#held("approved", { record, permit, arguments: args, edited });
   }
 
   /** Claimed, and not run: said so, so that nobody waits for the report. */
-  async #unfit(record: RequestRecord, permit: string, reason: string): Promise<Held> {
-    await this.#client
-      .report(record.id, { permit, status: "failed", note: `not run: ${reason}`.slice(0, 2_000) })
-      .catch(() => undefined);
+  async #unfit(record: RequestRecord, permit: string | undefined, reason: string): Promise<Held> {
+    if (permit !== undefined) {
+      await this.#client
+        .report(record.id, { permit, status: "failed", note: `not run: ${reason}`.slice(0, 2_000) })
+        .catch(() => undefined);
+    }
     return this.#held("failed", { record, reason });
   }
 
@@ -303,15 +301,4 @@ function denial(record: RequestRecord): string | undefined {
   if (record.decision?.reason) return record.decision.reason;
   if (record.verdict?.effect !== "deny") return undefined;
   return `policy: ${record.verdict.reasons.join("; ") || record.verdict.rule}`;
-}
-
-/** The promise, or the signal's reason as soon as it is aborted. The promise goes on. */
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return promise;
-  return new Promise((done, failed) => {
-    const stop = () => failed(signal.reason);
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
-    promise.then(done, failed).finally(() => signal.removeEventListener("abort", stop));
-  });
 }

@@ -1,7 +1,11 @@
 /** One call: send it, tell a refusal from an outage, and try again where that is safe. */
+import { isRecord } from "./answer.js";
+import { ANSWER, bytesOf } from "./body.js";
 import { written } from "./duration.js";
-import { ConfigError, PlacetError, Problem, ProtocolError, Unreachable } from "./errors.js";
-import { Outage, sleep } from "./retry.js";
+import { ConfigError, PlacetError, Problem, ProtocolError, Unreachable, WrongAnswer } from "./errors.js";
+import { Outage, orAborted, sleep } from "./retry.js";
+import { readAnswer } from "./strict.js";
+import type { RequestRecord } from "./wire.js";
 
 /** One call, ready to be sent any number of times: it is a read, or it carries an idempotency key. */
 export interface Outgoing {
@@ -12,6 +16,8 @@ export interface Outgoing {
   headers?: { [name: string]: string | undefined };
   /** Milliseconds the server is asked to hold the call. */
   wait?: number;
+  /** How many bytes the answer may have. */
+  largest?: number;
 }
 
 export interface Sending {
@@ -34,6 +40,9 @@ export class Again extends PlacetError {
   }
 }
 
+/** Milliseconds an attempt gets, however little of the budget is left. */
+const LEAST = 500;
+
 export interface Settings {
   url: string;
   token: string;
@@ -48,14 +57,19 @@ export class Http {
   /** Sends until it is answered or the budget is spent. What comes back is JSON of ours. */
   async send<T>(call: Outgoing, { signal, budget = this.settings.outageBudget }: Sending = {}): Promise<T> {
     const outage = new Outage();
+    let within: number | undefined;
     for (;;) {
+      const began = performance.now();
       try {
-        return await this.attempt<T>(call, signal);
+        return await this.attempt<T>(call, signal, within);
       } catch (failure) {
         if (!(failure instanceof Again)) throw failure;
+        // Counted from where the attempt began, without what the server was asked to hold it.
+        outage.since(Math.min(performance.now(), began + (call.wait ?? 0)));
         const pause = outage.pause(budget, failure.after);
         if (pause === undefined) throw this.spent(failure);
         await sleep(pause, signal);
+        if (call.wait === undefined) within = Math.max(LEAST, budget - outage.lasted());
       }
     }
   }
@@ -67,47 +81,56 @@ export class Http {
   }
 
   /** One attempt: an answer, `Again`, or an error that trying again does not help. */
-  async attempt<T>(call: Outgoing, signal?: AbortSignal): Promise<T> {
-    const answer = await this.#exchange(call, signal);
+  async attempt<T>(call: Outgoing, signal?: AbortSignal, within?: number): Promise<T> {
+    const answer = await this.#exchange(call, signal, within);
     const kind = answer.type.split(";")[0]?.trim() ?? "";
     let body: unknown;
     if (kind === "application/json" || kind === "application/problem+json") {
       try {
-        body = JSON.parse(answer.text);
-      } catch {
-        throw this.#foreign(call, answer, "JSON that does not parse");
+        body = readAnswer(answer.bytes, call.largest ?? ANSWER);
+      } catch (error) {
+        throw this.#foreign(call, answer, `JSON that does not parse: ${(error as Error).message}`);
       }
     }
     if (answer.status >= 200 && answer.status < 300) {
-      if (typeof body !== "object" || body === null)
+      if (typeof body !== "object" || body === null || Array.isArray(body))
         throw this.#foreign(call, answer, kind || "no content type");
       return body as T;
     }
     throw this.#refusal(call, answer, body, kind);
   }
 
-  async #exchange(call: Outgoing, signal?: AbortSignal) {
-    const within = this.settings.timeout + (call.wait ?? 0);
+  async #exchange(call: Outgoing, signal: AbortSignal | undefined, most = Number.POSITIVE_INFINITY) {
+    const within = Math.min(this.settings.timeout + (call.wait ?? 0), most);
     const { controller, done } = linked(signal, within);
     try {
-      const response = await this.settings.fetch(this.address(call), {
-        method: call.method,
-        headers: this.headers(call),
-        body: call.body === undefined ? null : JSON.stringify(call.body),
-        // A redirect would carry the arguments, and perhaps the key, to somebody else.
-        redirect: "manual",
-        signal: controller.signal,
-      });
-      const text = await response.text();
-      const { status, headers } = response;
-      return { status, text, type: headers.get("content-type") ?? "", after: headers.get("retry-after") };
+      // A `fetch` of somebody else may not listen to the signal.
+      return await orAborted(this.#answer(call, controller.signal), controller.signal);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
-      if (controller.signal.aborted) throw new Again(`no answer within ${within} ms`);
+      if (error instanceof WrongAnswer) {
+        controller.abort();
+        throw error;
+      }
+      if (controller.signal.aborted) throw new Again(`no whole answer within ${Math.round(within)} ms`);
       throw new Again(reason(error));
     } finally {
       done();
     }
+  }
+
+  async #answer(call: Outgoing, signal: AbortSignal): Promise<Answer> {
+    const response = await this.settings.fetch(this.address(call), {
+      method: call.method,
+      headers: this.headers(call),
+      body: call.body === undefined ? null : JSON.stringify(call.body),
+      // A redirect would carry the arguments, and perhaps the key, to somebody else.
+      redirect: "manual",
+      signal,
+    });
+    const bytes = await bytesOf(response, call.largest ?? ANSWER);
+    const { status, headers } = response;
+    return { status, bytes, type: headers.get("content-type") ?? "", after: headers.get("retry-after") };
   }
 
   address(call: Outgoing): string {
@@ -135,7 +158,7 @@ export class Http {
   #refusal(call: Outgoing, answer: Answer, body: unknown, kind: string): PlacetError {
     const { status } = answer;
     const document = body as
-      | { code?: unknown; detail?: unknown; pointer?: string | null; record?: never }
+      | { code?: unknown; detail?: unknown; pointer?: unknown; record?: unknown }
       | undefined;
     const after = retryAfter(answer.after);
     const transient = status >= 500 || status === 408 || status === 429;
@@ -148,8 +171,8 @@ export class Http {
       status,
       document.code,
       detail,
-      document.pointer ?? undefined,
-      document.record ?? undefined,
+      typeof document.pointer === "string" ? document.pointer : undefined,
+      isRecord(document.record) ? (document.record as RequestRecord) : undefined,
       after,
     );
     // Too many of one's own requests is not an outage: whoever waits it out in vain is told what it was.
@@ -164,7 +187,7 @@ export class Http {
 
   /** An answer that no Placet gives. A proxy may be starting up behind it, so 2xx and 3xx are tried again first. */
   #foreign(call: Outgoing, answer: Answer, what: string): PlacetError {
-    const shown = answer.text.slice(0, 60).replaceAll(/\s+/g, " ").trim();
+    const shown = new TextDecoder().decode(answer.bytes.slice(0, 60)).replaceAll(/\s+/g, " ").trim();
     const error = new ProtocolError(
       `${this.settings.url}${call.path} is not a Placet server of this version: it answered ${answer.status} (${what})` +
         `${shown === "" ? "" : ` beginning with ${JSON.stringify(shown)}`}. Check PLACET_URL.`,
@@ -177,7 +200,7 @@ export class Http {
 
 interface Answer {
   status: number;
-  text: string;
+  bytes: Uint8Array;
   type: string;
   after: string | null;
 }

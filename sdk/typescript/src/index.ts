@@ -9,6 +9,7 @@ export {
   type PlacetOptions,
   type RunOptions,
 } from "./client.js";
+export { Coverage, coverage, type GatedTool, type UngatedKind, type UngatedTool } from "./coverage.js";
 export { decisionDigest, digest, requestDigest, sha256 } from "./digest.js";
 export type { Duration } from "./duration.js";
 export * from "./errors.js";

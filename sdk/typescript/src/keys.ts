@@ -11,27 +11,27 @@ export interface Keys {
   weak?: string;
 }
 
-/** From a call id of the framework that is the same after a restart. */
-export async function strong(parts: {
-  framework: string;
+/** Whose call it is: two users may have sessions of one name. */
+export interface Whose {
   app?: string;
+  tenant?: string;
+  user?: string;
   session: string;
-  callId: string;
-}): Promise<string> {
-  return `s1:${await sha256(canonical([parts.framework, parts.app ?? null, parts.session, parts.callId]))}`;
 }
 
-/** From what the call is; `ordinal` counts equal calls, so that two intended ones stay two. */
-export async function weak(parts: {
-  app?: string;
-  session: string;
-  agent?: string;
-  tool: string;
-  arguments: JsonObject;
-  ordinal: number;
-}): Promise<string> {
-  const { app = null, session, agent = null, tool, ordinal } = parts;
-  return `w1:${await sha256(canonical([app, session, agent, tool, parts.arguments, ordinal]))}`;
+/** From a call id of the framework that is the same after a restart. */
+export async function strong(parts: Whose & { framework: string; callId: string }): Promise<string> {
+  const { framework, app = null, tenant = null, user = null, session, callId } = parts;
+  return `s2:${await sha256(canonical([framework, app, tenant, user, session, callId]))}`;
+}
+
+/** From what the call is; `ordinal` counts equal calls of one turn, so that two intended ones stay two. */
+export async function weak(
+  parts: Whose & { turn?: string; agent?: string; tool: string; arguments: JsonObject; ordinal: number },
+): Promise<string> {
+  const { app = null, tenant = null, user = null, session, turn = null, agent = null, tool, ordinal } = parts;
+  const whole = [app, tenant, user, session, turn, agent, tool, parts.arguments, ordinal];
+  return `w2:${await sha256(canonical(whole))}`;
 }
 
 /** A key for a call that has no stable identity of its own. */

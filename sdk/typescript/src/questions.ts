@@ -4,6 +4,8 @@ import type { Placet } from "./client.js";
 import { type Duration, milliseconds, written } from "./duration.js";
 import { checkJson, copied } from "./json.js";
 import * as keys from "./keys.js";
+import { KEYS } from "./names.js";
+import { checkOptions, checkRequestWords } from "./options.js";
 import type { Session } from "./session.js";
 import type { CreateBody, InputSpec, Json, JsonObject, Risk, Step } from "./wire.js";
 
@@ -86,6 +88,8 @@ function question(
   asked: Question,
   own: Omit<CreateBody, "session">,
 ): Asking {
+  if (asked.keys !== undefined) checkOptions("keys", asked.keys, KEYS);
+  checkRequestWords({ risk: asked.risk });
   const context = { ...around?.context(), ...asked.context };
   const body = given({
     ...own,

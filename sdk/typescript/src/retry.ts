@@ -19,6 +19,11 @@ export class Outage {
     return this.#began === undefined ? 0 : now - this.#began;
   }
 
+  /** It began then, unless it is known to have begun before. */
+  since(moment: number): void {
+    this.#began ??= moment;
+  }
+
   /** One more failure: milliseconds to pause, or nothing when the budget is spent. */
   pause(budget: number, asked = 0, now = performance.now()): number | undefined {
     this.#began ??= now;
@@ -42,5 +47,16 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
       done();
     }, ms);
     signal?.addEventListener("abort", stop, { once: true });
+  });
+}
+
+/** The promise, or the signal's reason as soon as it is aborted. The promise goes on. */
+export function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return promise;
+  return new Promise((done, failed) => {
+    const stop = () => failed(signal.reason);
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+    promise.then(done, failed).finally(() => signal.removeEventListener("abort", stop));
   });
 }

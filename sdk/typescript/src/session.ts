@@ -3,6 +3,8 @@
 import type { Placet } from "./client.js";
 import { ConfigError } from "./errors.js";
 import { canonical } from "./json.js";
+import type * as keys from "./keys.js";
+import { checkOptions, type Names } from "./options.js";
 import { builtin } from "./runtime.js";
 import type { JsonObject } from "./wire.js";
 
@@ -11,6 +13,9 @@ export interface SessionParts {
   app?: string;
   agent?: string;
   user?: string;
+  tenant?: string;
+  /** Names one message of the conversation: an equal call of a later message is another one. A retry has the same turn. */
+  turn?: string;
   invocation?: string;
   lineage?: readonly string[];
   client?: Placet;
@@ -19,17 +24,27 @@ export interface SessionParts {
 /** How many different calls are counted per session; the oldest is forgotten first. */
 const COUNTED = 10_000;
 
+const PARTS: Names<SessionParts> = {
+  ...{ id: true, app: true, agent: true, user: true, tenant: true, turn: true },
+  ...{ invocation: true, lineage: true, client: true },
+};
+
 export class Session implements SessionParts {
   readonly id: string;
   readonly app: string | undefined;
   readonly agent: string | undefined;
   readonly user: string | undefined;
+  readonly tenant: string | undefined;
+  readonly turn: string | undefined;
   readonly invocation: string | undefined;
   readonly lineage: readonly string[] | undefined;
   readonly client: Placet | undefined;
   #counts = new Counter();
+  #runs = 0;
+  #number = 0;
 
   constructor(parts: SessionParts) {
+    checkOptions("session", parts, PARTS);
     if (typeof parts.id !== "string" || parts.id === "" || new TextEncoder().encode(parts.id).length > 200) {
       throw new ConfigError("a session's id must be text of 1 to 200 bytes");
     }
@@ -37,6 +52,8 @@ export class Session implements SessionParts {
     this.app = parts.app;
     this.agent = parts.agent;
     this.user = parts.user;
+    this.tenant = parts.tenant;
+    this.turn = parts.turn;
     this.invocation = parts.invocation;
     this.lineage = parts.lineage;
     this.client = parts.client;
@@ -55,20 +72,66 @@ export class Session implements SessionParts {
         "this runtime has no AsyncLocalStorage: pass the session to the call instead, as `in: session`",
       );
     }
-    return store.run(this, fn);
+    if (this.#runs++ === 0) this.#number = take(this.#whose());
+    const done = () => {
+      if (--this.#runs === 0) give(this.#whose(), this.#number);
+    };
+    let result: T;
+    try {
+      result = store.run(this, fn);
+    } catch (error) {
+      done();
+      throw error;
+    }
+    if (result instanceof Promise) result.then(done, done);
+    else done();
+    return result;
+  }
+
+  /** @internal The parts of keys that say whose call it is, and in which turn. */
+  parts(): keys.Whose & { turn?: string; agent?: string } {
+    const { app, tenant, user, agent } = this;
+    // Two messages of one session that are worked on at once are two, although neither names its turn.
+    const turn = this.#number > 0 ? `${this.turn ?? ""}+${this.#number}` : this.turn;
+    return { app, tenant, user, session: this.id, turn, agent };
+  }
+
+  #whose(): string {
+    const { app = null, tenant = null, user = null, id, turn = null } = this;
+    return canonical([app, tenant, user, id, turn]);
   }
 
   /** What the reviewer is told about where a call comes from. */
   context(): JsonObject {
-    const { app, agent, user, invocation, lineage } = this;
+    const { app, agent, user, tenant, turn, invocation, lineage } = this;
     return {
       ...(app === undefined ? {} : { app }),
       ...(agent === undefined ? {} : { agent }),
       ...(user === undefined ? {} : { user }),
+      ...(tenant === undefined ? {} : { tenant }),
+      ...(turn === undefined ? {} : { turn }),
       ...(invocation === undefined ? {} : { invocation_id: invocation }),
       ...(lineage === undefined ? {} : { lineage: [...lineage] }),
     };
   }
+}
+
+/** Which sessions of one name run now, each with a number of its own. */
+const running = new Map<string, Set<number>>();
+
+function take(whose: string): number {
+  const numbers = running.get(whose) ?? new Set();
+  running.set(whose, numbers);
+  let number = 0;
+  while (numbers.has(number)) number += 1;
+  numbers.add(number);
+  return number;
+}
+
+function give(whose: string, number: number): void {
+  const numbers = running.get(whose);
+  numbers?.delete(number);
+  if (numbers?.size === 0) running.delete(whose);
 }
 
 /** Counts equal things, with a bound. */

@@ -1,4 +1,5 @@
 /** The stream of changes, by fetch: it carries the key in a header, which EventSource cannot. */
+import { ANSWER, bytesOf } from "./body.js";
 import { ConfigError, type PlacetError, Problem, ProtocolError } from "./errors.js";
 import { Again, type Http } from "./http.js";
 import { type SseEvent, SseParser } from "./sse.js";
@@ -59,7 +60,7 @@ export async function listen(
 }
 
 async function refusal(http: Http, response: Response, type: string): Promise<PlacetError> {
-  const text = (await response.text()).slice(0, 10_000);
+  const text = new TextDecoder().decode(await bytesOf(response, ANSWER).catch(() => new Uint8Array()));
   if (response.status === 401)
     return new ConfigError(`${http.settings.url} does not accept the key, or not any more`);
   return new Again(`the stream answered ${response.status} ${type} ${text.slice(0, 60)}`);

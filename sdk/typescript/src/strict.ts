@@ -6,18 +6,31 @@ import { NotJson } from "./errors.js";
 import { BYTES, DEPTH, inside, NODES } from "./json.js";
 import type { Json } from "./wire.js";
 
+/** How much is read: bytes of text, levels, values. */
+export interface Limits {
+  bytes: number;
+  depth: number;
+  nodes: number;
+}
+const USUAL: Limits = { bytes: BYTES, depth: DEPTH, nodes: NODES };
+
 /** One document, or `NotJson` with the server's own `code` and a pointer to the place. */
 export function readJson(source: string | Uint8Array): Json {
-  return new Reader(decoded(source)).document();
+  return new Reader(decoded(source, BYTES), USUAL).document();
 }
 
-function decoded(source: string | Uint8Array): string {
+/** An answer of the server, which is larger than what it takes: arguments stand a few levels deep in it. */
+export function readAnswer(source: string | Uint8Array, bytes: number): Json {
+  return new Reader(decoded(source, bytes), { bytes, depth: DEPTH + 8, nodes: bytes }).document();
+}
+
+function decoded(source: string | Uint8Array, bytes: number): string {
   if (typeof source === "string") {
-    if (source.length * 3 > BYTES && new TextEncoder().encode(source).length > BYTES) throw tooLarge();
+    if (source.length * 3 > bytes && new TextEncoder().encode(source).length > bytes) throw tooLarge(bytes);
     if (source.startsWith("\ufeff")) throw mark();
     return source;
   }
-  if (source.length > BYTES) throw tooLarge();
+  if (source.length > bytes) throw tooLarge(bytes);
   const [first, second, third] = source;
   const utf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
   if (utf16 || (first === 0xef && second === 0xbb && third === 0xbf)) throw mark();
@@ -28,7 +41,7 @@ function decoded(source: string | Uint8Array): string {
   }
 }
 
-const tooLarge = () => new NotJson("", `more than ${BYTES / 1024} KiB of JSON`, "too_large");
+const tooLarge = (bytes: number) => new NotJson("", `more than ${bytes / 1024} KiB of JSON`, "too_large");
 const mark = () =>
   new NotJson("", "the text begins with a byte-order mark: send plain UTF-8", "byte_order_mark");
 
@@ -44,7 +57,10 @@ class Reader {
   #at = 0;
   #nodes = 0;
 
-  constructor(private readonly text: string) {}
+  constructor(
+    private readonly text: string,
+    private readonly limits: Limits,
+  ) {}
 
   document(): Json {
     this.#skip();
@@ -77,7 +93,8 @@ class Reader {
 
   #value(path: string, depth: number): Json {
     this.#nodes += 1;
-    if (this.#nodes > NODES) throw new NotJson(path, `more than ${NODES} values`, "too_many_nodes");
+    const { nodes } = this.limits;
+    if (this.#nodes > nodes) throw new NotJson(path, `more than ${nodes} values`, "too_many_nodes");
     switch (this.text[this.#at]) {
       case "{":
         return this.#object(path, depth);
@@ -190,7 +207,8 @@ class Reader {
   }
 
   #enter(path: string, depth: number): void {
-    if (depth >= DEPTH) throw new NotJson(path.slice(0, 80), `deeper than ${DEPTH} levels`, "too_deep");
+    const { depth: deepest } = this.limits;
+    if (depth >= deepest) throw new NotJson(path.slice(0, 80), `deeper than ${deepest} levels`, "too_deep");
     this.#at += 1;
     this.#skip();
   }

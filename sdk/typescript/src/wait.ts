@@ -2,11 +2,14 @@
  * Waiting for people. All waiting calls of a client share one stream; without a stream a bounded number of long
  * polls takes turns, and where those are cut off, plain reads with jitter. A dropped wait is never a decision.
  */
+import { isRecord, ofRequest } from "./answer.js";
+import { ANSWER } from "./body.js";
 import { Again, type Http } from "./http.js";
 import { AT_ONCE, Polls } from "./polls.js";
 import { Outage, sleep } from "./retry.js";
 import type { SseEvent } from "./sse.js";
 import { listen } from "./stream.js";
+import { readAnswer } from "./strict.js";
 import type { RequestRecord, StreamEvent } from "./wire.js";
 
 /** Streams that must fail one after the other before long polls take over. */
@@ -156,19 +159,20 @@ export class Waiting {
     if (event.id !== undefined && event.id !== "") this.#cursor = event.id;
     if (event.event === "reset") this.#opened();
     if (event.event === "reset" || event.data === "") return;
-    let record: RequestRecord | null | undefined;
+    let record: unknown;
     try {
-      record = (JSON.parse(event.data) as StreamEvent).record;
+      record = (readAnswer(event.data, ANSWER) as unknown as StreamEvent | null)?.record;
     } catch {
-      return;
+      // Whatever it was, it was not understood: it is read again.
     }
-    if (record) this.#saw(record);
+    if (isRecord(record)) this.#saw(record);
+    else this.#opened();
   }
 
   /** A record that came from anywhere ends the waits for it, unless it is still pending. */
   #saw(record: RequestRecord): void {
     const same = this.#waiters.get(record.id);
-    if (!same || typeof record.version !== "number" || typeof record.state !== "string") return;
+    if (!same) return;
     for (const waiter of [...same]) {
       if (record.version < waiter.version) continue;
       waiter.version = record.version;
@@ -224,9 +228,8 @@ export class Waiting {
   async #look(id: string, wait?: number, signal?: AbortSignal): Promise<RequestRecord> {
     const path = `/v1/requests/${encodeURIComponent(id)}`;
     const record = await this.http.attempt<RequestRecord>({ method: "GET", path, wait }, signal);
-    if (record.id !== id || typeof record.state !== "string") {
-      throw new Again(`the answer about ${id} is not a request`);
-    }
+    if (!isRecord(record)) throw new Again(`the answer about ${id} is not a request`);
+    ofRequest(record, id);
     return record;
   }
 

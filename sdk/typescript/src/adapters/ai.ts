@@ -2,9 +2,12 @@
  * Vercel AI SDK: `gate.tools({…})` around the tools that a model may call. Nothing of the SDK is imported; a gated tool
  * is the same tool with another `execute`, so it works in `generateText`, `streamText` and agents alike.
  */
+import { aiCoverage, outside } from "../coverage/ai.js";
+import { mark } from "../coverage/report.js";
 import { ConfigError } from "../errors.js";
 import type { Held } from "../held.js";
 import type { Json, JsonObject, RequestRecord } from "../wire.js";
+import { guardedModel } from "./ai-model.js";
 import {
   type AdapterOptions,
   changed,
@@ -56,6 +59,11 @@ export interface AiGate {
   /** The same tools, each of whose calls waits for its approval. */
   tools<T extends Record<string, object>>(tools: T): T;
   /**
+   * The same model, which is not called with a tool that did not go through `tools`: one that was put beside the gated
+   * ones, that a `prepareCall` added, or that runs at the provider.
+   */
+  model<M extends object>(model: M): M;
+  /**
    * For `mode: "pause"`: the answers to all approval requests that are open in these messages, read from Placet;
    * nothing as long as one of them is undecided.
    */
@@ -65,19 +73,26 @@ export interface AiGate {
 export function createGate(options: AdapterOptions = {}): AiGate {
   const gate = new Gate("ai-sdk", options).named();
   const known = new Map<string, GatedTool>();
+  /** Every tool that went through the gate, held or not. */
+  const seen = new Set<string>();
   return {
     tools(tools) {
-      gate.expects(Object.keys(tools));
-      const gated: Record<string, object> = {};
+      gate.only.among(Object.keys(tools));
+      const held: Record<string, object> = {};
       for (const [name, tool] of Object.entries(tools)) {
-        gated[name] = tool;
-        if (!gate.holds(name)) continue;
-        const held = new GatedTool(gate, name, tool as AiTool);
-        known.set(name, held);
-        gated[name] = held.tool();
+        if (outside(tool)) {
+          held[name] = tool;
+        } else if (gate.holds(name)) {
+          const gated = new GatedTool(gate, name, tool as AiTool);
+          known.set(name, gated);
+          held[name] = gated.tool();
+        } else held[name] = leftOut(tool as AiTool);
       }
-      return gated as typeof tools;
+      gate.covers(aiCoverage(held), "Leave it out, give it an execute");
+      for (const name of Object.keys(tools)) seen.add(name);
+      return held as typeof tools;
     },
+    model: (model) => guardedModel(gate, model, seen),
     async decided(messages) {
       if (known.size === 0)
         throw new ConfigError("no tool is gated yet: call gate.tools({…}) before gate.decided(…)");
@@ -93,6 +108,12 @@ export function createGate(options: AdapterOptions = {}): AiGate {
       };
     },
   };
+}
+
+/** A tool that runs unasked, as the program wants it. */
+function leftOut(tool: AiTool): AiTool {
+  const execute = tool.execute as NonNullable<AiTool["execute"]>;
+  return changed(tool, { execute: mark((input, options) => execute.call(tool, input, options), "left out") });
 }
 
 function response(approvalId: string, record: RequestRecord): ApprovalMessage["content"][number] {
@@ -113,20 +134,16 @@ class GatedTool {
   #schema: Promise<JsonObject | undefined> | undefined;
 
   constructor(gate: Gate, name: string, tool: AiTool) {
-    if (typeof tool.execute !== "function") {
-      throw new ConfigError(
-        `the tool ${name} has no execute: it runs elsewhere, and must be held there. Name the others with \`only\``,
-      );
-    }
     this.#gate = gate;
     this.#name = name;
     this.#tool = tool;
-    this.#execute = tool.execute;
+    this.#execute = tool.execute as NonNullable<AiTool["execute"]>;
   }
 
   tool(): AiTool {
     const original = this.#tool;
-    const changes: AiTool = { execute: (input, options) => this.#call(input, options) };
+    const execute: AiTool["execute"] = (input, options) => this.#call(input, options);
+    const changes: AiTool = { execute: mark(execute, "gated") };
     if (original.toModelOutput) changes.toModelOutput = (options) => this.#output(options);
     if (this.#gate.mode === "pause") {
       changes.needsApproval = async (input: unknown, options: ExecuteOptions) =>

@@ -2,6 +2,16 @@
  * Claude Agent SDK: hooks for `query({ options: gate.options({…}) })`. They run before Claude Code's own rules and in
  * every permission mode, subagents included. Nothing of the SDK is imported.
  */
+import {
+  BUILT_IN,
+  type ClaudeOptions,
+  claudeCoverage,
+  keptOn,
+  namesOf,
+  rememberHolding,
+  serverTools,
+} from "../coverage/claude.js";
+import { mark, marked } from "../coverage/report.js";
 import { type Duration, milliseconds } from "../duration.js";
 import { ConfigError } from "../errors.js";
 import type { Held } from "../held.js";
@@ -16,6 +26,7 @@ interface HookInput {
   cwd?: string;
   agent_id?: string;
   agent_type?: string;
+  permission_mode?: string;
   tool_name?: string;
   tool_input?: unknown;
   tool_response?: unknown;
@@ -51,7 +62,7 @@ export interface ClaudeGate {
     input: Record<string, unknown>,
     options: { signal: AbortSignal; toolUseID: string; agentID?: string },
   ): Promise<Permission>;
-  /** The hooks that report what became of a call. `options` and `hooks` have them. */
+  /** The hooks that go with `canUseTool`: they report what became of a call, and refuse calls under `bypassPermissions`. */
   reports: Hooks;
 }
 
@@ -62,12 +73,19 @@ const NO_PAUSE =
   "knows the hooks, and then nobody is asked; leave `mode` out, and calls wait";
 const EDITED =
   "Another hook changed the arguments of this call. A person decides about what will run, so it was not run.";
+const BYPASSED =
+  "Under bypassPermissions canUseTool is not called, so nobody is asked. Use gate.options({…}), or pass " +
+  'uncovered: "allow".';
 /** How many calls may be running; the oldest is forgotten first, and its outcome stays unknown. */
 const RUNNING = 10_000;
 
 export function createGate(options: Omit<AdapterOptions, "mode"> = {}): ClaudeGate {
   if ((options as AdapterOptions).mode === "pause") throw new ConfigError(NO_PAUSE);
   const gate = new Gate("claude-agent-sdk", options);
+  const holds = (tool: string) =>
+    gate.only.names.length === 0 ? gate.holds(tool) : namesOf(tool).some((name) => gate.holds(name));
+  /** Tools of Claude Code are known; which MCP servers there are is known when the options of a query were seen. */
+  gate.only.see(...BUILT_IN);
   const running = new Map<string, Held>();
   const started = (callId: string | undefined, held: Held) => {
     if (callId === undefined) return;
@@ -82,9 +100,10 @@ export function createGate(options: Omit<AdapterOptions, "mode"> = {}): ClaudeGa
 
   const before = async (input: HookInput, callId: string | undefined, signal: AbortSignal) => {
     const tool = input.tool_name ?? "";
-    if (!gate.holds(tool)) return {};
     let ruling: Ruling;
     try {
+      gate.only.check();
+      if (!holds(tool)) return {};
       ruling = await gate.rule(described(input, callId, signal));
     } catch (error) {
       // A hook that throws is a hook that failed; said as a no, it is one in every version.
@@ -108,7 +127,7 @@ export function createGate(options: Omit<AdapterOptions, "mode"> = {}): ClaudeGa
     hooks: theirs.hooks.map((hook) => async (input: HookInput, callId, given) => {
       const said = await hook(input as never, callId, given);
       const more = said?.hookSpecificOutput as JsonObject | undefined;
-      if (more?.updatedInput === undefined || !gate.holds(input.tool_name ?? "")) return said;
+      if (more?.updatedInput === undefined || !holds(input.tool_name ?? "")) return said;
       return decision("deny", { permissionDecisionReason: EDITED });
     }),
   });
@@ -120,44 +139,80 @@ export function createGate(options: Omit<AdapterOptions, "mode"> = {}): ClaudeGa
     return {};
   };
 
-  const reports: Hooks = { PostToolUse: [{ hooks: [after] }], PostToolUseFailure: [{ hooks: [after] }] };
-  const timeout = patience(options.holdFor);
-  const hooks: Hooks = {
-    PreToolUse: [
-      { hooks: [(input, callId, { signal }) => before(input, callId, signal)], timeout, onFailure: "block" },
-    ],
-    ...reports,
+  const outcomes: Hooks = { PostToolUse: [{ hooks: [after] }], PostToolUseFailure: [{ hooks: [after] }] };
+  /** For `canUseTool`, which nobody calls in this mode. */
+  const bypassed = async (input: HookInput) => {
+    if (input.permission_mode !== "bypassPermissions" || options.uncovered === "allow") return {};
+    return decision("deny", { permissionDecisionReason: BYPASSED });
   };
+  const reports: Hooks = { PreToolUse: [{ hooks: [bypassed], onFailure: "block" }], ...outcomes };
+  const timeout = patience(options.holdFor);
+  const asks: HookMatcher["hooks"][number] = (input, callId, { signal }) => before(input, callId, signal);
+  rememberHolding(mark(asks, "gated"), holds);
+  const hooks: Hooks = { PreToolUse: [{ hooks: [asks], timeout, onFailure: "block" }], ...outcomes };
+  const canUseTool: ClaudeGate["canUseTool"] = async (tool, input, { signal, toolUseID, agentID }) => {
+    const context: JsonObject = agentID === undefined ? {} : { agent_id: agentID };
+    let ruling: Ruling;
+    try {
+      gate.only.check();
+      if (!holds(tool)) return { behavior: "allow", updatedInput: input, toolUseID };
+      ruling = await gate.rule({ tool, arguments: input, callId: toolUseID, context, signal });
+    } catch (error) {
+      return { behavior: "deny", message: error instanceof Error ? error.message : String(error), toolUseID };
+    }
+    if (!ruling.go) return { behavior: "deny", message: JSON.stringify(ruling.result), toolUseID };
+    started(toolUseID, ruling.held);
+    return { behavior: "allow", updatedInput: ruling.held.arguments, toolUseID };
+  };
+  mark(canUseTool, "gated");
   return {
     hooks,
     reports,
     options(given) {
+      checkQuery(gate, (given ?? {}) as ClaudeOptions);
       const own = (given?.hooks ?? {}) as Hooks;
       const merged: Hooks = { ...own };
       for (const [event, ours] of Object.entries(hooks)) {
         const theirs = own[event] ?? [];
         merged[event] = [...ours, ...(event === "PreToolUse" ? theirs.map(unedited) : theirs)];
       }
-      return { ...given, hooks: merged } as NonNullable<typeof given>;
+      const held = { ...given, hooks: merged } as ClaudeOptions;
+      gate.covers(claudeCoverage(held), "Take it out");
+      return { ...held, settings: keptOn(held) } as object as NonNullable<typeof given>;
     },
-    async canUseTool(tool, input, { signal, toolUseID, agentID }) {
-      if (!gate.holds(tool)) return { behavior: "allow", updatedInput: input, toolUseID };
-      const context: JsonObject = agentID === undefined ? {} : { agent_id: agentID };
-      let ruling: Ruling;
-      try {
-        ruling = await gate.rule({ tool, arguments: input, callId: toolUseID, context, signal });
-      } catch (error) {
-        return {
-          behavior: "deny",
-          message: error instanceof Error ? error.message : String(error),
-          toolUseID,
-        };
-      }
-      if (!ruling.go) return { behavior: "deny", message: JSON.stringify(ruling.result), toolUseID };
-      started(toolUseID, ruling.held);
-      return { behavior: "allow", updatedInput: ruling.held.arguments, toolUseID };
-    },
+    canUseTool,
   };
+}
+
+/** Refuses options with which a tool that `only` names would not be held. */
+function checkQuery(gate: Gate, given: ClaudeOptions): void {
+  if (marked(given.canUseTool) === "gated") {
+    throw new ConfigError("gate.options and gate.canUseTool both ask about a call: leave canUseTool out");
+  }
+  const { toolAliases, mcpServers = {}, tools } = given;
+  for (const [from, to] of Object.entries(toolAliases ?? {})) {
+    if (gate.holds(from) === gate.holds(to)) continue;
+    throw new ConfigError(
+      `toolAliases makes ${to} of ${from}, and only one of them is held: name both in \`only\``,
+    );
+  }
+  const theirs = Object.entries(mcpServers).map(([name, server]) => ({
+    name,
+    known: serverTools(name, server),
+  }));
+  for (const name of gate.only.names) {
+    const elsewhere = theirs.find(
+      (each) => each.known === undefined && name.startsWith(`mcp__${each.name}__`),
+    );
+    if (elsewhere === undefined) continue;
+    throw new ConfigError(
+      `only names ${name}, and which tools the MCP server ${elsewhere.name} has is not known here: give \`only\` as a function`,
+    );
+  }
+  const own = Array.isArray(tools) ? (tools as string[]) : BUILT_IN;
+  const all = [...own, ...theirs.flatMap(({ known }) => known ?? [])];
+  gate.only.see(...all);
+  gate.only.among(all.filter((tool) => !given.disallowedTools?.includes(tool)));
 }
 
 function described(input: HookInput, callId: string | undefined, signal: AbortSignal): ToolCall {

@@ -1,44 +1,16 @@
 /** What the adapters share: from a framework's tool call to a ruling, and never an error that means yes. */
-import { asking, type Call } from "../call.js";
+import { asking, type Call, whose } from "../call.js";
 import type { EditCheck } from "../check.js";
 import { Placet } from "../client.js";
-import type { Duration } from "../duration.js";
+import type { Coverage } from "../coverage/report.js";
 import { ConfigError, Problem, Refused } from "../errors.js";
 import type { Held, Refusal } from "../held.js";
 import * as keys from "../keys.js";
 import { currentSession, Session } from "../session.js";
-import type { DecisionWord, Json, JsonObject, RequestRecord, Risk } from "../wire.js";
+import type { Json, JsonObject, RequestRecord } from "../wire.js";
+import { type AdapterOptions, checkAdapter, Only, refuseUncovered } from "./options.js";
 
-/** What is the same for all frameworks. */
-export interface AdapterOptions {
-  /** Made from `PLACET_URL` and `PLACET_TOKEN` unless given. */
-  client?: Placet;
-  /** Groups the requests for people, and lets a restarted program find its open requests again. */
-  session?: string;
-  app?: string;
-  /** Which tools are held, by name or by a function; all of them unless given. Policy may let a held call pass at once. */
-  only?: readonly string[] | ((tool: string) => boolean);
-  /**
-   * `block` waits inside the call. `pause` ends the run in the framework's own way while nobody has decided; when it is
-   * resumed, the decision is read from Placet and from nowhere else.
-   */
-  mode?: "block" | "pause";
-  risk?: Risk | ((tool: string, args: JsonObject) => Risk | undefined);
-  /** The agent's own words: shown as untrusted text. */
-  summary?: string | ((tool: string, args: JsonObject) => string | undefined);
-  /** Where the call comes from; covered by the digest. */
-  context?: JsonObject;
-  allowed?: readonly DecisionWord[];
-  /** How long deciding may take; kept by the server. */
-  expiresIn?: Duration;
-  /** How long to wait here before the request is withdrawn (or, in `pause`, before the run pauses). */
-  holdFor?: Duration;
-  onBehalfOf?: string;
-  /** What the model gets for a call that may not run: a structured result, or an exception. */
-  onDenied?: "return" | "raise";
-  /** Told of every error on the way to a decision. The call did not run, whatever this does. */
-  onError?: (error: unknown) => void;
-}
+export type { AdapterOptions } from "./options.js";
 
 /** A tool call as an adapter found it. */
 export interface ToolCall {
@@ -70,6 +42,7 @@ const UNNAMED = 'mode "pause" needs a session: without its name a resumed run do
 export class Gate {
   readonly client: Placet;
   readonly mode: "block" | "pause";
+  readonly only: Only;
   readonly #framework: string;
   readonly #options: AdapterOptions;
   readonly #sessions = new Map<string, Session>();
@@ -79,20 +52,13 @@ export class Gate {
   /** For programs that name no session: one of their own, which no restart finds again. */
   readonly #anonymous: string;
 
-  constructor(framework: string, options: AdapterOptions) {
-    const { mode = "block", onDenied = "return", only } = options;
-    if (mode !== "block" && mode !== "pause") {
-      throw new ConfigError(`mode must be "block" or "pause", not ${JSON.stringify(mode)}`);
-    }
-    if (onDenied !== "return" && onDenied !== "raise") {
-      throw new ConfigError(`onDenied must be "return" or "raise", not ${JSON.stringify(onDenied)}`);
-    }
-    if (only !== undefined && typeof only !== "function" && !Array.isArray(only)) {
-      throw new ConfigError("only must be a list of tool names or a function");
-    }
+  /** `own` are the options that only this adapter has. */
+  constructor(framework: string, options: AdapterOptions, own: Record<string, true> = {}) {
+    checkAdapter(options, own);
+    this.only = new Only(options.only);
     this.#framework = framework;
     this.#options = options;
-    this.mode = mode;
+    this.mode = options.mode ?? "block";
     this.client = options.client ?? new Placet();
     this.#anonymous = `${framework}-${keys.random().slice(0, 16)}`;
     if (options.session !== undefined) this.#session(options.session);
@@ -107,19 +73,12 @@ export class Gate {
 
   /** Whether calls of this tool are held. */
   holds(tool: string): boolean {
-    const { only } = this.#options;
-    if (only === undefined) return true;
-    return typeof only === "function" ? only(tool) !== false : only.includes(tool);
+    return this.only.holds(tool);
   }
 
-  /** A name in `only` that is none of these is a slip of the pen, and a tool that runs without being held. */
-  expects(tools: readonly string[]): void {
-    const { only } = this.#options;
-    const unknown = Array.isArray(only) ? only.filter((name) => !tools.includes(name)) : [];
-    if (unknown.length === 0) return;
-    throw new ConfigError(
-      `only names ${unknown.join(", ")}, which is not among the tools: ${tools.join(", ")}`,
-    );
+  /** Refuses an agent with tools that cannot be held, unless the options allow it. */
+  covers(found: Coverage, advice: string): void {
+    refuseUncovered(found, this.#options, advice);
   }
 
   /**
@@ -233,18 +192,19 @@ export class Gate {
 
   /** The call id makes the strong key. The weak one, for a restart that makes new ids, needs a session with a name. */
   async #keys(call: ToolCall, session: Session): Promise<keys.Keys> {
-    const { id, app, agent } = session;
+    const { id } = session;
     const framework = this.#framework;
+    const parts = { ...session.parts(), ...whose({ ...call.context, ...this.#options.context }) };
     const strong =
       call.callId === undefined
         ? keys.random()
-        : await keys.strong({ framework, app, session: id, callId: call.callId });
+        : await keys.strong({ ...parts, framework, callId: call.callId });
     if (id === this.#anonymous) return { strong };
     let weak = this.#weak.get(strong);
     if (weak === undefined) {
       const args = call.arguments as JsonObject;
       const ordinal = session.ordinal(call.tool, args);
-      weak = await keys.weak({ app, agent, session: id, tool: call.tool, arguments: args, ordinal });
+      weak = await keys.weak({ ...parts, tool: call.tool, arguments: args, ordinal });
       this.#weak.set(strong, weak);
       if (this.#weak.size > REMEMBERED) this.#weak.delete(this.#weak.keys().next().value as string);
     }

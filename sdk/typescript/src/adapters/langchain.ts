@@ -2,8 +2,11 @@
  * LangChain.js and LangGraph.js: a middleware around every tool call of an agent. The framework's own functions are
  * passed in, so the adapter works with the copy that the program uses and imports none.
  */
+import { hostedName, isLocal, rememberHolding } from "../coverage/langchain.js";
+import { Findings, HOSTED, mark } from "../coverage/report.js";
 import { ConfigError } from "../errors.js";
 import type { Held } from "../held.js";
+import { checkWord } from "../options.js";
 import type { JsonObject } from "../wire.js";
 import { type AdapterOptions, Gate, open, type ToolCall, why } from "./common.js";
 import { editCheck, jsonSchema } from "./schema.js";
@@ -19,6 +22,9 @@ interface Request {
   toolCall: { name: string; args: unknown; id?: string };
   tool?: unknown;
   runtime?: { signal?: AbortSignal; configurable?: { thread_id?: unknown } };
+}
+interface ModelRequest {
+  tools?: unknown[];
 }
 type Handler = (request: never) => unknown;
 
@@ -55,6 +61,11 @@ export interface LangChainGate<M> {
   /** For `createAgent({ middleware: [gate.middleware, …] })`. Put it first: what stands before it sees calls unheld. */
   middleware: M;
   /**
+   * For the end of the list, where other middleware can add tools in a call of the model: it refuses tools of the provider
+   * that `middleware` could not see.
+   */
+  guard: M;
+  /**
    * For `mode: "pause"`: what to give to `new Command({ resume })`, once all requests of the paused run are decided;
    * nothing before. What stands in it decides nothing: the decision is read from Placet when the run goes on.
    */
@@ -63,6 +74,8 @@ export interface LangChainGate<M> {
   }): Promise<{ [interrupt: string]: JsonObject } | undefined>;
 }
 
+const OWN = { createMiddleware: true, ToolMessage: true, interrupt: true, toolErrors: true } as const;
+
 export function createGate<M>(options: LangChainOptions<M>): LangChainGate<M> {
   const { createMiddleware, ToolMessage, interrupt, toolErrors = "message" } = options;
   if (typeof createMiddleware !== "function" || typeof ToolMessage !== "function") {
@@ -70,7 +83,8 @@ export function createGate<M>(options: LangChainOptions<M>): LangChainGate<M> {
       'pass createMiddleware and ToolMessage: import { createMiddleware, ToolMessage } from "langchain"',
     );
   }
-  const gate = new Gate("langchain", options);
+  checkWord("toolErrors", toolErrors, ["message", "throw"]);
+  const gate = new Gate("langchain", options, OWN);
   if (gate.mode === "pause" && typeof interrupt !== "function") {
     throw new ConfigError('mode "pause" needs interrupt: import { interrupt } from "@langchain/langgraph"');
   }
@@ -79,7 +93,8 @@ export function createGate<M>(options: LangChainOptions<M>): LangChainGate<M> {
 
   const wrapToolCall = async (request: Request, handler: Handler): Promise<unknown> => {
     const { toolCall } = request;
-    if (!gate.holds(toolCall.name)) return handler(request as never);
+    // A run that is resumed may begin here, before the names were checked: then everything is held.
+    if (gate.only.passes(toolCall.name)) return handler(request as never);
     const pausing = gate.mode === "pause";
     const call = await described(request);
     let ruling = await gate.rule(call, pausing);
@@ -103,8 +118,22 @@ export function createGate<M>(options: LangChainOptions<M>): LangChainGate<M> {
     }
   };
 
+  /** Before the first word of the model: it cannot have asked for anything yet. */
+  const wrapModelCall = async (request: ModelRequest, handler: Handler): Promise<unknown> => {
+    const tools = request.tools ?? [];
+    gate.only.see(...tools.filter(isLocal).map(({ name }) => name));
+    gate.only.check();
+    const found = new Findings("langchain", "this agent");
+    for (const tool of tools) if (!isLocal(tool)) found.misses(hostedName(tool), "hosted", HOSTED);
+    gate.covers(found.report(), "Leave it out");
+    return handler(request as never);
+  };
+  mark(wrapModelCall, "gated");
+  rememberHolding(mark(wrapToolCall, "gated"), (tool) => gate.holds(tool));
+
   return {
-    middleware: createMiddleware({ name: "Placet", wrapToolCall } as never),
+    middleware: createMiddleware({ name: "Placet", wrapToolCall, wrapModelCall } as never),
+    guard: createMiddleware({ name: "PlacetGuard", wrapModelCall } as never),
     async decided(result) {
       const answers: { [interrupt: string]: JsonObject } = {};
       for (const { id, value } of result.__interrupt__ ?? []) {

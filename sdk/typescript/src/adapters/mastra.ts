@@ -2,11 +2,13 @@
  * Mastra: `gate.tools({…})` around the tools of an agent, a workflow or an MCP server. Nothing of Mastra is imported; a
  * gated tool is the same tool with another `execute`.
  */
+import { toolsCoverage } from "../coverage/mastra.js";
+import { mark } from "../coverage/report.js";
 import { sha256 } from "../digest.js";
-import { ConfigError } from "../errors.js";
 import { canonical } from "../json.js";
 import type { JsonObject } from "../wire.js";
 import { type AdapterOptions, changed, Gate, type ToolCall } from "./common.js";
+import { ADVICE, guardedAgent } from "./mastra-agent.js";
 import { editCheck, jsonSchema } from "./schema.js";
 
 export type { AdapterOptions } from "./common.js";
@@ -29,6 +31,7 @@ interface Context extends Place {
 }
 interface MastraTool {
   id?: string;
+  type?: string;
   inputSchema?: unknown;
   execute?: (input: unknown, context?: Context) => unknown;
 }
@@ -38,25 +41,26 @@ export interface MastraGate {
   tools<T extends Record<string, object>>(tools: T): T;
   /** One tool. */
   tool<T extends object>(tool: T): T;
+  /**
+   * The same agent, which calls nothing unasked: its tools, toolsets and tools of a run, memory and workspace, workflows, and
+   * the tools of its agents. Tools that are gated already are asked about once.
+   */
+  agent<A extends object>(agent: A): A;
 }
 
 export function createGate(options: AdapterOptions = {}): MastraGate {
   const gate = new Gate("mastra", options);
-  const one = <T extends object>(original: T, key?: string): T => {
+  const one = <T extends object>(original: T, name: string, schema?: unknown): T => {
     const tool = original as MastraTool;
-    const name = tool.id ?? key ?? "";
-    if (!gate.holds(name)) return original;
-    const { execute } = tool;
-    if (typeof execute !== "function") {
-      throw new ConfigError(
-        `the tool ${name} has no execute: it runs elsewhere, and must be held there. Name the others with \`only\``,
-      );
-    }
+    const { execute, inputSchema = schema } = tool;
+    if (typeof execute !== "function") return original;
     const gated = async (input: unknown, context?: Context): Promise<unknown> => {
+      // Tools that are made one by one are all known when the first of them is called.
+      gate.only.check();
       const place = { ...context, ...context?.workflow, ...context?.agent } as Place;
       const { suspend } = place;
       const pausing = gate.mode === "pause" && typeof suspend === "function";
-      const call = await described(name, tool, input, place, context?.abortSignal);
+      const call = await described(name, inputSchema, input, place, context?.abortSignal);
       // A step of a workflow has no id of its own that would be the same when it is resumed.
       if (pausing) call.callId ??= await stepId(name, input, place);
       const ruling = await gate.rule(call, pausing);
@@ -68,21 +72,33 @@ export function createGate(options: AdapterOptions = {}): MastraGate {
       const clean = gate.mode === "pause" ? unresumed(context) : context;
       return gate.run(ruling.held, (args) => checked(execute.call(tool, args, clean)));
     };
-    return changed(tool, { execute: gated }) as T;
+    const open = async (input: unknown, context?: Context): Promise<unknown> => {
+      gate.only.check();
+      return execute.call(tool, input, context);
+    };
+    const runs = gate.holds(name) ? mark(gated, "gated") : mark(open, "left out");
+    return changed(tool, { execute: runs }) as T;
   };
+  const named = (tool: object, key = "") => (tool as MastraTool).id ?? key;
   return {
-    tool: (tool) => one(tool),
-    tools: (tools) => {
-      gate.expects(Object.entries(tools).map(([key, tool]) => (tool as MastraTool).id ?? key));
-      const gated = Object.entries(tools).map(([key, tool]) => [key, one(tool, key)] as const);
+    tool(tool) {
+      gate.only.see(named(tool));
+      gate.covers(toolsCoverage({ [named(tool)]: tool }), ADVICE);
+      return one(tool, named(tool));
+    },
+    tools(tools) {
+      gate.only.among(Object.entries(tools).map(([key, tool]) => named(tool, key)));
+      gate.covers(toolsCoverage(tools), ADVICE);
+      const gated = Object.entries(tools).map(([key, tool]) => [key, one(tool, named(tool, key))] as const);
       return Object.fromEntries(gated) as typeof tools;
     },
+    agent: (agent) => guardedAgent(gate, agent, one),
   };
 }
 
 async function described(
   name: string,
-  tool: MastraTool,
+  inputSchema: unknown,
   input: unknown,
   place: Place,
   signal: AbortSignal | undefined,
@@ -98,8 +114,8 @@ async function described(
     callId: toolCallId,
     session: threadId,
     context,
-    schema: await jsonSchema(tool.inputSchema),
-    check: editCheck(tool.inputSchema),
+    schema: await jsonSchema(inputSchema),
+    check: editCheck(inputSchema),
     signal,
   };
 }

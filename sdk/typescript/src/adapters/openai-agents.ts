@@ -2,6 +2,8 @@
  * OpenAI Agents SDK: `gate.tool({…})` in place of `tool({…})`. The SDK's own `tool` is passed in, so the adapter works
  * with the copy that the program uses and imports none.
  */
+import { isOpenAIAgent, openaiCoverage, rememberAgent } from "../coverage/openai-agents.js";
+import { mark } from "../coverage/report.js";
 import { ConfigError } from "../errors.js";
 import type { JsonObject, RequestRecord } from "../wire.js";
 import { type AdapterOptions, changed, Gate, open, type ToolCall, why } from "./common.js";
@@ -24,8 +26,10 @@ interface FunctionTool {
   outputSchema?: unknown;
   invoke: Invoke;
   needsApproval?: unknown;
+  isEnabled?: boolean | IsEnabled;
   timeoutMs?: number;
 }
+type IsEnabled = (context: unknown, agent: unknown) => boolean | Promise<boolean>;
 /** What `tool()` takes. */
 interface ToolOptions {
   execute?: (input: unknown, context?: unknown, details?: Details) => unknown;
@@ -61,6 +65,11 @@ export interface OpenAIGate<F> {
    */
   wrap<T extends object>(tool: T): T;
   /**
+   * `agent.asTool(options)`, for an agent whose own tools are gated. The SDK does not say which agent is behind a tool, so
+   * one that is made without this counts as not covered.
+   */
+  asTool<A extends { asTool(options: never): object }>(agent: A, options?: object): ReturnType<A["asTool"]>;
+  /**
    * For `mode: "pause"`: asks Placet about the interruptions of a state, and approves or rejects them there once all are
    * decided. False until then, and the state is as it was: keep it, and come back. After true, `run(agent, state)` goes
    * on; what runs is what the claim says.
@@ -71,9 +80,31 @@ export interface OpenAIGate<F> {
 export function createGate<F>(options: OpenAIOptions<F>): OpenAIGate<F> {
   const make = options.tool as unknown as (options: ToolOptions) => FunctionTool;
   if (typeof make !== "function") throw new ConfigError('pass tool: import { tool } from "@openai/agents"');
-  const gate = new Gate("openai-agents", options).named();
+  const gate = new Gate("openai-agents", options, { tool: true }).named();
   /** By name: a state that was stored knows no more of a tool. */
   const known = new Map<string, FunctionTool>();
+
+  /** The SDK asks whether a tool is enabled before each turn of an agent: nothing of the agent has run by then. */
+  const checked = (tool: FunctionTool): FunctionTool => {
+    const { isEnabled } = tool;
+    gate.only.see(tool.name);
+    return changed(tool, {
+      async isEnabled(context, agent) {
+        gate.only.check();
+        if (typeof agent === "object" && agent !== null && isOpenAIAgent(agent)) {
+          gate.covers(
+            openaiCoverage(agent),
+            "Make its tools with gate.tool({…}), and leave out what cannot be held",
+          );
+        }
+        return typeof isEnabled === "function" ? isEnabled(context, agent) : (isEnabled ?? true);
+      },
+    });
+  };
+  const leftOut = (tool: FunctionTool): FunctionTool => {
+    mark(tool.invoke, "left out");
+    return checked(tool);
+  };
 
   /** Runs `inner` with the arguments that were approved, and with nothing else. */
   const held = async (
@@ -99,7 +130,7 @@ export function createGate<F>(options: OpenAIOptions<F>): OpenAIGate<F> {
       ...{ needsApproval: undefined, errorFunction: null, timeoutErrorFunction: undefined },
       ...(timeoutMs === undefined ? {} : { timeoutBehavior: "raise_exception" }),
     });
-    if (!gate.holds(inner.name)) return make(given);
+    if (!gate.holds(inner.name)) return leftOut(make(given));
     // Without the timeout: waiting for a person is not what it is about. Without the schema of the output: the inner
     // tool checks its own, and a refusal has another shape.
     const outer = make({
@@ -120,7 +151,10 @@ export function createGate<F>(options: OpenAIOptions<F>): OpenAIGate<F> {
       },
     });
     known.set(outer.name, inner);
-    return inner.outputSchema === undefined ? outer : changed(outer, { outputSchema: inner.outputSchema });
+    mark(outer.invoke, "gated");
+    return checked(
+      inner.outputSchema === undefined ? outer : changed(outer, { outputSchema: inner.outputSchema }),
+    );
   };
 
   return {
@@ -128,15 +162,25 @@ export function createGate<F>(options: OpenAIOptions<F>): OpenAIGate<F> {
     wrap(original) {
       const tool = original as unknown as FunctionTool;
       if (tool.type !== "function" || typeof tool.invoke !== "function") {
-        throw new ConfigError("only function tools can be held: hosted tools run at the model's provider");
+        if (options.uncovered === "allow") return original;
+        throw new ConfigError(
+          'only function tools can be held: hosted tools run at the model\'s provider. Leave it out, or pass uncovered: "allow"',
+        );
       }
-      if (!gate.holds(tool.name)) return original;
+      if (!gate.holds(tool.name)) return leftOut(tool) as unknown as typeof original;
       known.set(tool.name, tool);
-      return changed(tool, {
-        invoke: (context, input, details) => held(tool, context, read(input), details),
+      const invoke: Invoke = (context, input, details) => held(tool, context, read(input), details);
+      const gatedTool = changed(tool, {
+        invoke: mark(invoke, "gated"),
         ...(gate.mode === "pause" ? { needsApproval: async () => true } : {}),
         timeoutMs: undefined,
-      }) as unknown as typeof original;
+      });
+      return checked(gatedTool) as unknown as typeof original;
+    },
+    asTool(agent, given = {}) {
+      const tool = agent.asTool(given as never);
+      rememberAgent(tool as FunctionTool, agent);
+      return tool as ReturnType<typeof agent.asTool>;
     },
     async decide(target) {
       const state = target as State;

@@ -9,6 +9,7 @@
 import { Placet, type PlacetOptions } from "../client.js";
 import { milliseconds } from "../duration.js";
 import { NotJson } from "../errors.js";
+import { checkOptions, type Names } from "../options.js";
 import { readJson } from "../strict.js";
 import type { CreateBody, Json, JsonObject, RequestRecord } from "../wire.js";
 import { Life, Refusal, type Word } from "./life.js";
@@ -37,6 +38,7 @@ export class Gateway {
   readonly #listeners = new Set<() => void>();
 
   constructor(options: GatewayOptions = {}) {
+    checkOptions("new Gateway()", options, { decide: true } satisfies Names<GatewayOptions>);
     this.#decide = options.decide ?? (() => undefined);
     this.#life.changed = (type, record) => {
       this.#events.push({ id: `mem.${this.#events.length + 1}`, type, at: new Date().toISOString(), record });

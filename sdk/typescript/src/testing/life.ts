@@ -251,8 +251,17 @@ function attaches(entry: Entry, weak: string, body: CreateBody): boolean {
     record.kind === body.kind &&
     record.session === body.session &&
     (record.tool ?? null) === (body.tool ?? null) &&
-    canonical(record.arguments ?? null) === canonical(body.arguments ?? null)
+    (record.on_behalf_of ?? null) === (body.on_behalf_of ?? null) &&
+    canonical(record.arguments ?? null) === canonical(body.arguments ?? null) &&
+    canonical(whose(record.context)) === canonical(whose(body.context))
   );
+}
+
+/** Whose call it is: what the server compares of a context. */
+function whose(context: unknown): JsonObject {
+  const fields = ["user", "tenant", "app", "cwd", "lineage", "turn"];
+  const all = Object.entries((context ?? {}) as JsonObject);
+  return Object.fromEntries(all.filter(([name]) => fields.includes(name)));
 }
 
 const USUAL: { readonly [kind: string]: DecisionWord[] } = {

@@ -1,17 +1,8 @@
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import {
-  createSdkMcpServer,
-  type Options,
-  query,
-  type SDKResultMessage,
-  tool,
-} from "@anthropic-ai/claude-agent-sdk";
+import { createSdkMcpServer, type Options, tool } from "@anthropic-ai/claude-agent-sdk";
 import { createGate } from "placet/claude";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type Script, startModel } from "./claude-model.js";
+import { PROMPT, world } from "./claude-world.js";
 import { scenarios } from "./scenarios.js";
 import {
   about,
@@ -27,7 +18,6 @@ import {
   text,
 } from "./stage.js";
 
-const PROMPT = "Carry out the plan.";
 const ERRAND = "Run the errand.";
 const named = (name: string) => `mcp__files__${name}`;
 
@@ -41,49 +31,6 @@ const made = (tools: Tools) =>
       })),
     ),
   });
-
-/** The folder is part of what is asked, so runs that repeat a call share it. */
-let work: string;
-beforeAll(async () => {
-  work = await mkdtemp(join(tmpdir(), "placet-claude-work-"));
-});
-afterAll(() => rm(work, { recursive: true, force: true, maxRetries: 5 }));
-
-/** Claude Code in a home of its own, with nothing but the stand-in to talk to. */
-async function world(script: Script, told: Told) {
-  const root = await mkdtemp(join(tmpdir(), "placet-claude-sdk-"));
-  const home = join(root, "home");
-  await mkdir(home);
-  const model = await startModel(script, told);
-  const env = {
-    ...{ PATH: process.env.PATH, HOME: home, TMPDIR: root, LANG: "C.UTF-8" },
-    ...{ ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: "none" },
-    ...{ HTTP_PROXY: model.url, HTTPS_PROXY: model.url, NO_PROXY: "127.0.0.1,localhost" },
-    ...{ CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1" },
-    IS_SANDBOX: "1", // without it root may not bypass permissions
-  };
-  /** With every permission bypassed, unless said otherwise: what holds is the gate alone. */
-  const base: Options = {
-    cwd: work,
-    env,
-    settingSources: [],
-    permissionMode: "bypassPermissions",
-    allowDangerouslySkipPermissions: true,
-  };
-  const run = async (options: Options, prompt = PROMPT): Promise<SDKResultMessage | undefined> => {
-    let result: SDKResultMessage | undefined;
-    for await (const message of query({ prompt, options: { ...base, ...options } })) {
-      if (message.type === "result") result = message;
-    }
-    return result;
-  };
-  const close = async () => {
-    await model.stop();
-    await rm(root, { recursive: true, force: true, maxRetries: 5 });
-    expect(model.strange).toEqual([]);
-  };
-  return { run, close };
-}
 
 const script = (turns: ModelCall[][]) =>
   turns.map((calls) => calls.map((call) => ({ ...call, tool: named(call.tool) })));

@@ -73,14 +73,33 @@ async function nested({ turns, tools, gate }: Play): Promise<Told> {
   return told;
 }
 
+/** The same with plain tools and the gate around the agent, whose own agent is the one that has them. */
+async function whole({ turns, tools, gate, signal }: Play): Promise<Told> {
+  const told: Told = new Map();
+  const bot = createGate(gate).agent(agent("bot", turns, told, { tools: made(tools) }));
+  await bot.generate("go", { abortSignal: signal, maxSteps: 8 });
+  return told;
+}
+
+async function wholeNested({ turns, tools, gate }: Play): Promise<Told> {
+  const told: Told = new Map();
+  const inner = agent("inner", turns, told, { tools: made(tools) });
+  const turn = [[{ id: fresh("delegate"), tool: "agent-inner", args: { prompt: "go" } }]];
+  const outer = createGate(gate).agent(agent("outer", turn, new Map(), { agents: { inner } }));
+  await outer.generate("go", { maxSteps: 8 });
+  return told;
+}
+
 /** A run that is suspended, and going on as another process would: only the storage is the same. */
-async function start({ session, turns, tools, gate }: PausePlay, inside = false) {
+async function start({ session, turns, tools, gate }: PausePlay, inside = false, around = false) {
   const storage = new InMemoryStore();
   const begin = () => {
     const told: Told = new Map();
-    const inner = agent("inner", turns, told, { tools: createGate(gate()).tools(made(tools)) });
+    const held = createGate(gate());
+    const inner = agent("inner", turns, told, { tools: around ? made(tools) : held.tools(made(tools)) });
     const turn = [[{ id: `${session}-delegate`, tool: "agent-inner", args: { prompt: "go" } }]];
-    const bot = inside ? agent("outer", turn, told, { agents: { inner } }) : inner;
+    const outer = inside ? agent("outer", turn, told, { agents: { inner } }) : inner;
+    const bot = around ? held.agent(outer) : outer;
     return { told, bot: new Mastra({ agents: { bot }, storage, logger: false }).getAgent("bot") };
   };
   const first = await begin().bot.generate("go", { maxSteps: 8 });
@@ -105,6 +124,15 @@ pauses({
   name: "Mastra",
   start,
   nested: (play) => start(play, true),
+  forged: "pauses again",
+  piecemeal: true,
+});
+
+scenarios({ name: "Mastra, a whole agent", run: whole, nested: wholeNested });
+pauses({
+  name: "Mastra, a whole agent",
+  start: (play) => start(play, false, true),
+  nested: (play) => start(play, true, true),
   forged: "pauses again",
   piecemeal: true,
 });

@@ -90,7 +90,7 @@ test("a strict reader and JSON.parse agree on what both accept", () => {
 test("keys are the same for the same call and differ in every part", async () => {
   const parts = { app: "a", session: "s", agent: "g", tool: "t", arguments: { b: 1, a: 2 }, ordinal: 0 };
   const key = await keys.weak(parts);
-  expect(key).toMatch(/^w1:[0-9a-f]{64}$/);
+  expect(key).toMatch(/^w2:[0-9a-f]{64}$/);
   expect(await keys.weak({ ...parts, arguments: { a: 2, b: 1 } })).toBe(key);
   for (const other of [
     { app: "b" },
@@ -99,11 +99,15 @@ test("keys are the same for the same call and differ in every part", async () =>
     { tool: "u" },
     { arguments: { a: 2 } },
     { ordinal: 1 },
+    { user: "u" },
+    { user: "v" },
+    { tenant: "u" },
+    { turn: "u" },
   ]) {
     expect(await keys.weak({ ...parts, ...other })).not.toBe(key);
   }
   const strong = await keys.strong({ framework: "ai", session: "s", callId: "c" });
-  expect(strong).toMatch(/^s1:[0-9a-f]{64}$/);
+  expect(strong).toMatch(/^s2:[0-9a-f]{64}$/);
   expect(await keys.strong({ framework: "ai", session: "sc", callId: "" })).not.toBe(strong);
   expect(keys.random()).not.toBe(keys.random());
 });

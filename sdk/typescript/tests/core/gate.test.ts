@@ -248,6 +248,7 @@ test("a session gives the client, the session and where it comes from, across aw
     ]);
   }
   expect(() => new Session({ id: "" })).toThrow(ConfigError);
+  expect(() => new Session({ id: "s", usr: "ann" } as never)).toThrow('no option "usr"');
   expect(() => new Session({ id: "ü".repeat(101) })).toThrow("1 to 200 bytes");
 });
 
@@ -255,6 +256,43 @@ test("without a session around it, a call can be given one", async () => {
   const gateway = new Gateway({ decide: approve });
   await gate(named, { client: gateway.client(), in: new Session({ id: "explicit" }) })({ path: "a" });
   expect(gateway.requests[0]?.session).toBe("explicit");
+});
+
+test("an approval for one user never runs for another with a session of the same name", async () => {
+  const call = { tool: "named", arguments: { path: "mine" } };
+  const leave = { holdFor: 20, then: "leave" as const };
+  const held = (parts: object) =>
+    client.hold(call, { in: new Session({ id: "shared", ...parts }), ...leave });
+  const alice = await held({ user: "alice", app: "shop" });
+  await ann.decide("approve", alice.requestId as string);
+  const others = [
+    { user: "mallory", app: "shop" },
+    { app: "shop" },
+    { user: "alice" },
+    { user: "alice", app: "shop", tenant: "t" },
+    { user: "alice", app: "shop", turn: "2" },
+  ];
+  for (const parts of others) {
+    const other = await held(parts);
+    expect([parts, other.status, other.requestId === alice.requestId]).toEqual([parts, "pending", false]);
+  }
+  // Nor where the call itself says whose it is, and a key of its own would find the request.
+  const keys = { weak: "w2:shared" };
+  const mine = await client.hold({ ...call, keys, session: "shared", context: { user: "alice" } }, leave);
+  await ann.decide("approve", mine.requestId as string);
+  const theirs = await client.hold({ ...call, keys, session: "shared", context: { user: "mallory" } }, leave);
+  expect([theirs.status, theirs.requestId === mine.requestId]).toEqual(["pending", false]);
+  expect((await held({ user: "alice", app: "shop" })).go).toBe(true);
+});
+
+test("two messages of one session that are worked on at once are two", async () => {
+  const gateway = new Gateway();
+  const call = { tool: "named", arguments: { path: "a" } };
+  const work = () =>
+    session({ id: "s" }, () => gateway.client().hold(call, { holdFor: 20, then: "leave" as const }));
+  const [one, two] = await Promise.all([work(), work()]);
+  expect(one.requestId).not.toBe(two.requestId);
+  expect((await work()).requestId).toBe(one.requestId);
 });
 
 describe("two equal calls in one session", () => {
