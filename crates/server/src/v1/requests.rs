@@ -12,7 +12,7 @@ use placet_core::{
     Actor, Create, HOOK_PROGRAM, Record, Refusal, Request, RequestId, Risk, Row, State as Life, Time, WeakKey,
 };
 use placet_gate::{Filter, GateError, Order, Until, Waiting, planted};
-use placet_ledger::canonical;
+use placet_ledger::canonical_string;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use utoipa::{IntoParams, ToSchema};
@@ -125,9 +125,11 @@ fn weak_key(headers: &HeaderMap, actor: &Actor, create: &Create) -> Result<Optio
     if planted("whose-call-is-forgotten") {
         same.context = None;
     }
-    let same = canonical(&same).map_err(|error| Problem::unprocessable("invalid", "", error.to_string()))?;
-    // One part more than an idempotency key has, so that neither can stand in for the other.
-    let scope = scope(&["weak", &actor.name, "/v1/requests", key]);
+    let same =
+        canonical_string(&same).map_err(|error| Problem::unprocessable("invalid", "", error.to_string()))?;
+    // More parts than an idempotency key has, so that neither can stand in for the other. What is asked for is one of them:
+    // under one key each of two users finds their own again.
+    let scope = scope(&["weak", &actor.name, "/v1/requests", key, &same]);
     Ok(Some(WeakKey { scope, same: Sha256::digest(&same).into() }))
 }
 
