@@ -5,7 +5,7 @@ use std::time::Duration;
 use placet_ledger::ijson;
 use reqwest::{Method, Response, StatusCode, Url, header::RETRY_AFTER};
 use serde::{Serialize, de::DeserializeOwned};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::{Claimant, Client, Error, Problem, retry::Outage, secret};
 
@@ -41,6 +41,11 @@ impl Call {
             claimant: None,
             patience: Some(PATIENCE),
         }
+    }
+
+    /// How long the server was asked to hold it.
+    fn held(&self) -> Duration {
+        self.patience.unwrap_or(PATIENCE).saturating_sub(PATIENCE)
     }
 
     pub(crate) fn delete(url: Url) -> Self {
@@ -132,10 +137,13 @@ impl Client {
         let mut attempts = 0_u32;
         loop {
             attempts = attempts.saturating_add(1);
+            let due = Instant::now() + call.held();
             let failure = match self.attempt(call).await {
                 Ok(value) => return (Ok(value), attempts),
                 Err(failure) => failure,
             };
+            // A server that answers byte by byte is away from the moment at which it should have answered.
+            outage.since(due);
             match self.after(failure, &mut outage) {
                 Ok(pause) => sleep(pause).await,
                 Err(error) => return (Err(error), attempts),

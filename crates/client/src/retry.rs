@@ -22,6 +22,11 @@ impl Outage {
         *self = Self::default();
     }
 
+    /// It began no later than this, unless it has begun already or this has not come yet.
+    pub(crate) fn since(&mut self, at: Instant) {
+        self.began.get_or_insert_with(|| at.min(Instant::now()));
+    }
+
     /// How long it has lasted.
     pub(crate) fn lasted(&self) -> Duration {
         self.began.map_or(Duration::ZERO, |began| began.elapsed())
@@ -61,6 +66,18 @@ mod tests {
         assert!(pauses.iter().all(|pause| *pause <= LONGEST));
         let lasted = now - start;
         assert!(lasted > Duration::from_secs(24) && lasted <= budget, "{lasted:?}");
+    }
+
+    #[test]
+    fn an_attempt_that_took_the_whole_budget_is_the_last() {
+        let (start, budget) = (Instant::now(), Duration::from_secs(30));
+        let mut outage = Outage::default();
+        outage.since(start);
+        assert_eq!(outage.pause_at(start + budget, budget, None), None);
+        // What was asked to be held is not late yet.
+        let mut outage = Outage::default();
+        outage.since(start + budget);
+        assert!(outage.pause(budget, None).is_some());
     }
 
     #[test]

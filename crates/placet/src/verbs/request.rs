@@ -16,6 +16,9 @@ use crate::{
 /// How long a server may be away while a person is being waited for.
 const OUTAGE: Duration = Duration::from_mins(1);
 
+/// How long the last look may take when the wait is over.
+const LAST_LOOK: Duration = Duration::from_secs(5);
+
 /// Asks, waits, prints.
 pub(crate) async fn run(context: &Context, args: RequestArgs) -> anyhow::Result<u8> {
     let create = create(&args)?;
@@ -77,7 +80,11 @@ fn no_permit(context: &Context, record: &Record) -> anyhow::Result<u8> {
 /// The decision, or the request as it stands when the wait ends.
 async fn wait(client: &Client, asked: &Record, within: Option<Duration>) -> Result<Record, Error> {
     match client.wait_decided(asked.id, within).await {
-        Err(Error::Timeout { id, .. }) => client.get(id).await,
+        Err(Error::Timeout { id, .. }) => match tokio::time::timeout(LAST_LOOK, client.get(id)).await {
+            Ok(seen) => seen,
+            // Nothing newer can be had. What was last known is that it waits, which lets nothing run.
+            Err(_) => Ok(asked.clone()),
+        },
         other => other,
     }
 }

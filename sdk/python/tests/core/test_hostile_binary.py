@@ -20,8 +20,6 @@ CALL = {
     "tool_input": {"command": "rm -r build", "description": "clean up"},
     "tool_use_id": "toolu_1",
 }
-IMPATIENT = {"slow_headers", "slow_body", "informational", "slow_body_after_wait", "slow_claim"}
-"""Each call of the command line has half a minute, and its outage budget begins after the first one."""
 ALL = [*CONTROLS, *LIES]
 
 
@@ -73,7 +71,8 @@ def commanded(hostile, home):
         more = ["--wait", "60s" if mode.runs else "2s", "--claim", "--json", "--url", hostile.at(mode, "command")]
         process([BINARY, *words, *more], ending, PLACET_TOKEN="plk_agent_x", HOME=str(home))
 
-    return everywhere([mode for mode in commands() if mode.name not in IMPATIENT], play, at_once=48)
+    # Asking has half a minute, and claiming a whole one.
+    return everywhere(commands(), play, at_once=48, bound=150 if LONG else 60)
 
 
 def named(modes: list[Mode]) -> list[str]:
@@ -102,7 +101,7 @@ def test_the_command_line_prints_a_permit_for_what_is_honest(commanded, mode):
     assert json.loads(commanded[mode].said)["permit"].startswith("prm_")
 
 
-@pytest.mark.parametrize("mode", named([mode for mode in LIES if mode in commands() and mode.name not in IMPATIENT]))
+@pytest.mark.parametrize("mode", named([mode for mode in LIES if mode in commands()]))
 def test_the_command_line_never_prints_a_permit_on_a_lie(commanded, mode):
     ending = commanded[mode]
     assert ending.ended

@@ -66,7 +66,9 @@ class Ending:
     errors: str = ""
 
 
-def everywhere(modes: Iterable[Mode], play: Callable[[Mode, Ending], None], at_once: int = 24) -> dict[str, Ending]:
+def everywhere(
+    modes: Iterable[Mode], play: Callable[[Mode, Ending], None], at_once: int = 24, bound: float = BOUND
+) -> dict[str, Ending]:
     """Plays every mode, so many at the same time. What did not end within the bound is left behind."""
     endings = {mode.name: Ending() for mode in modes}
     waiting = [mode for mode in MODES.values() if mode.name in endings]
@@ -84,7 +86,7 @@ def everywhere(modes: Iterable[Mode], play: Callable[[Mode, Ending], None], at_o
     threads = [threading.Thread(target=work, daemon=True) for _ in range(at_once)]
     for thread in threads:
         thread.start()
-    until = time.monotonic() + BOUND
+    until = time.monotonic() + bound
     for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
     return endings
