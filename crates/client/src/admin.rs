@@ -1,6 +1,6 @@
 //! Keys, people, the ledger and the server's own health.
 
-use placet_core::{Digest, Freeze, FreezeId, KeyId, Role, Time};
+use placet_core::{Covered, Digest, Freeze, FreezeId, KeyId, Part, Role, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -60,6 +60,28 @@ pub struct AgentInfo {
     /// The folders.
     #[serde(default)]
     pub roots: Vec<String>,
+    /// What its reports come to: `complete`, `partial` or `unknown`.
+    #[serde(default = "unknown")]
+    pub covered: Covered,
+    /// What it reports of its programs.
+    #[serde(default)]
+    pub coverage: Vec<CoverageReport>,
+}
+
+/// What one program of an agent reports.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct CoverageReport {
+    /// The framework.
+    pub framework: String,
+    /// The program's outermost agent.
+    pub agent: String,
+    /// What it can do.
+    pub parts: Vec<Part>,
+}
+
+/// What a server that knows nothing of reports says.
+const fn unknown() -> Covered {
+    Covered::Unknown
 }
 
 /// One page of the ledger.
@@ -130,6 +152,20 @@ impl Client {
             path.extend([agent, "roots"]);
         }
         self.send(&Call::put(url, &json!({ "roots": roots }))?).await
+    }
+
+    /// As an agent: says what of a program Placet sees.
+    pub async fn put_coverage(&self, report: &CoverageReport) -> Result<AgentInfo, Error> {
+        self.send(&Call::put(self.at("/v1/coverage"), report)?).await
+    }
+
+    /// Forgets what an agent reported.
+    pub async fn forget_coverage(&self, agent: &str) -> Result<AgentInfo, Error> {
+        let mut url = self.at("/v1/agents");
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.extend([agent, "coverage"]);
+        }
+        self.send(&Call::delete(url)).await
     }
 
     /// All keys, without their secrets.

@@ -44,7 +44,7 @@ mod sse;
 mod stream;
 mod wait;
 
-pub use admin::{AgentInfo, Health, KeyInfo, LedgerItem, LedgerPage, NewKey, SignInLink};
+pub use admin::{AgentInfo, CoverageReport, Health, KeyInfo, LedgerItem, LedgerPage, NewKey, SignInLink};
 pub use agent::{Claimed, CreateOptions, Report};
 pub use client::{Client, DEFAULT_URL};
 pub use error::{Error, Problem};

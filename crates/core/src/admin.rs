@@ -6,8 +6,8 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Agent, Directory, Freeze, FreezeId, Grant, GrantEnd, GrantId, GrantKey, Key, KeyId, OPEN_REVIEWER, Role,
-    SessionEnd, SessionId, Time, Via, Voided, names::valid_name, roots,
+    Agent, Coverage, Directory, Freeze, FreezeId, Grant, GrantEnd, GrantId, GrantKey, Key, KeyId,
+    OPEN_REVIEWER, Role, SessionEnd, SessionId, Time, Via, Voided, names::valid_name, roots,
 };
 
 /// A command about keys, people, policy or standing yeses.
@@ -77,6 +77,18 @@ pub enum AdminCommand {
         agent: String,
         /// All of them, not only new ones.
         roots: Vec<String>,
+    },
+    /// Say what of an agent's program Placet sees.
+    PutCoverage {
+        /// Which agent.
+        agent: String,
+        /// The whole report.
+        report: Box<Coverage>,
+    },
+    /// Forget what an agent reported.
+    ForgetCoverage {
+        /// Which agent.
+        agent: String,
     },
     /// End a standing yes that counts no more, though nobody took it back.
     EndGrant {
@@ -278,6 +290,20 @@ pub enum AdminEvent {
         /// All of them.
         roots: Vec<String>,
     },
+    /// An agent said what of one of its programs Placet sees, and it was something new.
+    #[serde(rename = "agent.coverage_put")]
+    CoveragePut {
+        /// Which agent.
+        agent: String,
+        /// The whole report.
+        report: Box<Coverage>,
+    },
+    /// What an agent had reported counts no more.
+    #[serde(rename = "agent.coverage_forgotten")]
+    CoverageForgotten {
+        /// Which agent.
+        agent: String,
+    },
     /// Somebody pressed the stop switch.
     #[serde(rename = "freeze.set")]
     FreezeSet {
@@ -361,6 +387,8 @@ impl AdminEvent {
             Self::GrantCreated { .. } => "grant.created",
             Self::GrantRevoked { .. } => "grant.revoked",
             Self::RootsPut { .. } => "agent.roots_put",
+            Self::CoveragePut { .. } => "agent.coverage_put",
+            Self::CoverageForgotten { .. } => "agent.coverage_forgotten",
             Self::FreezeSet { .. } => "freeze.set",
             Self::FreezeLifted { .. } => "freeze.lifted",
             Self::RestoreConfirmed {} => "restore.confirmed",
@@ -442,6 +470,20 @@ pub enum AdminRefusal {
     /// They are compared with every path of every call.
     #[error("an agent has at most {0} folders: name one above them")]
     TooManyRoots(usize),
+    /// A text of a report that cannot be kept.
+    #[error("`{field}` must be texts of at most {most} bytes that can be read")]
+    BadReport {
+        /// Where.
+        field: &'static str,
+        /// The most bytes.
+        most: usize,
+    },
+    /// Reports are held in memory and therefore bounded.
+    #[error("a report has at most {0} parts")]
+    TooManyParts(usize),
+    /// As many as an agent may have.
+    #[error("{0} programs of this agent have reported, which is the limit: an admin can forget them")]
+    TooManyReports(usize),
     /// There is no such freeze.
     #[error("no such freeze: it was lifted, or never was")]
     NoFreeze,
@@ -582,6 +624,16 @@ impl Directory {
                     return Err(AdminRefusal::NoAgent);
                 }
                 Ok(AdminEvent::RootsPut { agent: agent.clone(), roots: roots::checked(roots)? })
+            }
+            AdminCommand::PutCoverage { agent, report } => {
+                let report = Box::new(self.may_report(agent, report)?);
+                Ok(AdminEvent::CoveragePut { agent: agent.clone(), report })
+            }
+            AdminCommand::ForgetCoverage { agent } => {
+                if !self.agents.contains_key(agent) {
+                    return Err(AdminRefusal::NoAgent);
+                }
+                Ok(AdminEvent::CoverageForgotten { agent: agent.clone() })
             }
             AdminCommand::ConfirmRestore => match self.unconfirmed {
                 Some(_) => Ok(AdminEvent::RestoreConfirmed {}),
@@ -757,6 +809,10 @@ impl Directory {
             AdminEvent::GrantRevoked { id, .. } => self.keep_grants(|grant| grant.id != *id),
             AdminEvent::RootsPut { agent, roots } => {
                 self.agents.entry(agent.clone()).or_default().roots.clone_from(roots);
+            }
+            AdminEvent::CoveragePut { agent, report } => self.reported(agent, report),
+            AdminEvent::CoverageForgotten { agent } => {
+                self.agents.entry(agent.clone()).or_default().coverage.clear();
             }
             AdminEvent::FreezeSet { freeze } => {
                 self.freezes.insert(freeze.id, Arc::new((**freeze).clone()));

@@ -169,6 +169,10 @@ fn submit(submit: &Submit, actor: &Actor, cx: &Context<'_>) -> Applied {
     if submit.source == HOOK_PROGRAM && submit.roots != cx.directory.roots(&actor.name) {
         return Applied::refused(Refusal::PolicyChanged);
     }
+    // The agent reported something else since policy was asked.
+    if submit.covered != cx.directory.covered(&actor.name) {
+        return Applied::refused(Refusal::PolicyChanged);
+    }
     let spec = &submit.spec;
     let kind = spec.body.kind();
     let (verdict, grant) = standing(submit, &actor.name, cx);

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Content, DecisionWord, Digest, Escalation, GrantId, KeyId, Needs, NewGrant, ProposalContent, RequestId,
-    Risk, Role, Ruling, SessionId, Spec, Time, TrustOffer, Verdict,
+    Content, Covered, DecisionWord, Digest, Escalation, GrantId, KeyId, Needs, NewGrant, ProposalContent,
+    RequestId, Risk, Role, Ruling, SessionId, Spec, Time, TrustOffer, Verdict,
 };
 
 /// Who gives a command.
@@ -125,6 +125,8 @@ pub struct Submit {
     pub pending_cap: u64,
     /// The folders of the agent that it was judged with, where they count.
     pub roots: Vec<String>,
+    /// What the agent's reports came to when it was judged.
+    pub covered: Covered,
     /// The weak key it came with: an open request under it that asks for the same is answered in place of a new one.
     pub weak: Option<WeakKey>,
 }

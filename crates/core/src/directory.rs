@@ -8,8 +8,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Auth, Freeze, FreezeId, Grant, GrantId, GrantKey, KeyId, OPEN_REVIEWER, RequestId, Role, Session,
-    SessionId, Time, Vote, names::skeleton,
+    Auth, Coverage, Freeze, FreezeId, Grant, GrantId, GrantKey, KeyId, OPEN_REVIEWER, RequestId, Role,
+    Session, SessionId, Time, Vote, names::skeleton,
 };
 
 /// A person: may hold several roles and belong to several teams.
@@ -29,6 +29,9 @@ pub struct Agent {
     /// Folders that a person opened to it, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roots: Vec<String>,
+    /// What it reports of itself, program by program.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub coverage: Vec<Coverage>,
 }
 
 /// A key: one role of one principal.

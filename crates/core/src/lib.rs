@@ -19,6 +19,7 @@ mod answer;
 mod apply;
 mod body;
 mod command;
+mod coverage;
 mod create;
 mod decide;
 mod digest;
@@ -50,6 +51,7 @@ pub use command::{
     Actor, Auth, Cancel, Claim, Claimed, Command, Decide, Expire, OPEN_REVIEWER, Reassign, Report,
     ReportStatus, Resolve, Revoke, StepUp, Submit, WeakKey,
 };
+pub use coverage::{Coverage, Part};
 pub use create::{Create, IDENTITY, Limits, Spec, duration};
 pub use digest::Digest;
 pub use directory::{Agent, Directory, Key, Person, Voided};
@@ -74,4 +76,4 @@ pub use roots::HOOK_PROGRAM;
 pub use row::{Row, Tally};
 pub use session::{SIGN_IN_LINK, Session};
 pub use time::Time;
-pub use words::{DecisionWord, Effect, Kind, Risk, Role, SessionEnd, State, Via};
+pub use words::{Covered, DecisionWord, Effect, Kind, Risk, Role, Seen, SessionEnd, State, Via};

@@ -52,6 +52,30 @@ macro_rules! words {
 }
 
 words!(
+    /// Whether Placet sees a thing that an agent can do.
+    Seen {
+        /// Every call asks.
+        Gated = "gated",
+        /// It is seen, and the program chose not to ask about it.
+        Unasked = "unasked",
+        /// It runs where Placet does not see it.
+        Uncovered = "uncovered",
+    }
+);
+
+words!(
+    /// What all reports of an agent come to.
+    Covered {
+        /// Every program that reported is seen whole.
+        Complete = "complete",
+        /// Some program can do something out of sight.
+        Partial = "partial",
+        /// Nothing was reported.
+        Unknown = "unknown",
+    }
+);
+
+words!(
     /// What an agent asks for.
     Kind {
         /// Run this tool with these arguments.

@@ -64,7 +64,9 @@ impl Gate {
         };
         let directory = self.store.directory();
         let place = place(&request.source, &request.agent, &content.context, &directory);
-        let call = call_of(&request, &content, &content.body, request.created_at).at(place);
+        let call = call_of(&request, &content, &content.body, request.created_at)
+            .at(place)
+            .covered(directory.covered(&request.agent));
         let in_force = self.in_force().await?;
         let mut said = vec![explained(&in_force, &call)];
         if in_force.hash() != request.verdict.policy {
@@ -83,7 +85,8 @@ impl Gate {
     ) -> Result<Explained, GateError> {
         self.acting(actor, &[Role::Reviewer, Role::Admin, Role::Auditor])?;
         let spec = create.check(&self.settings.limits)?;
-        let call = call_of_spec(&spec, agent, source, self.now());
+        let covered = self.store.directory().covered(agent);
+        let call = call_of_spec(&spec, agent, source, self.now()).covered(covered);
         Ok(explained(&*self.in_force().await?, &call))
     }
 

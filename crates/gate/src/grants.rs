@@ -281,7 +281,8 @@ impl Gate {
         scope: &GrantScope,
     ) -> Result<(), GateError> {
         for version in [self.version(&request.verdict.policy).await?, self.in_force().await?] {
-            let call = call_of(request, content, &content.body, request.created_at);
+            let covered = self.store.directory().covered(&request.agent);
+            let call = call_of(request, content, &content.body, request.created_at).covered(covered);
             let checked = match version.good() {
                 Some(policy) => scope.check(policy, &call),
                 None => Err("the policy cannot be used: decide this request alone".to_owned()),

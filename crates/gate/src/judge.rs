@@ -191,7 +191,8 @@ impl Gate {
         }
         let (own, in_force) = (self.version(&request.verdict.policy).await?, self.in_force().await?);
         let body = replaced(&content.body, proposal);
-        let call = call_of(request, content, &body, self.now());
+        let covered = self.store.directory().covered(&request.agent);
+        let call = call_of(request, content, &body, self.now()).covered(covered);
         let mut outcome = in_force.evaluate(&call);
         if own.hash() != in_force.hash() {
             outcome = outcome.join(own.evaluate(&call));

@@ -1,6 +1,6 @@
-//! The folders that people open to agents.
+//! Agents as people see them: the folders that are open to them, and what they report of themselves.
 
-use placet_core::{Actor, AdminCommand, Role};
+use placet_core::{Actor, AdminCommand, Coverage, Covered, Directory, Role};
 
 use crate::{Gate, GateError};
 
@@ -13,6 +13,22 @@ pub struct AgentView {
     pub owner: Option<String>,
     /// The folders that are open to it.
     pub roots: Vec<String>,
+    /// What its reports come to.
+    pub covered: Covered,
+    /// Its reports, one for each program.
+    pub coverage: Vec<Coverage>,
+}
+
+impl AgentView {
+    fn of(directory: &Directory, name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            owner: directory.owner(name).map(str::to_owned),
+            roots: directory.roots(name).to_vec(),
+            covered: directory.covered(name),
+            coverage: directory.coverage(name).to_vec(),
+        }
+    }
 }
 
 impl Gate {
@@ -37,23 +53,30 @@ impl Gate {
             let command = AdminCommand::PutRoots { agent: agent.to_owned(), roots };
             self.admin(actor, command, None).await?;
         }
-        let directory = self.store.directory();
-        Ok(AgentView {
-            name: agent.to_owned(),
-            owner: directory.owner(agent).map(str::to_owned),
-            roots: directory.roots(agent).to_vec(),
-        })
+        Ok(AgentView::of(&self.store.directory(), agent))
     }
 
     /// Every agent, with its owner and its folders.
     pub async fn agents(&self, actor: &Actor) -> Result<Vec<AgentView>, GateError> {
         self.acting(actor, &[Role::Admin, Role::Auditor, Role::Reviewer])?;
         let directory = self.store.refresh_directory().await?;
-        let view = |(name, agent): (&String, &placet_core::Agent)| AgentView {
-            name: name.clone(),
-            owner: agent.owner.clone(),
-            roots: agent.roots.clone(),
-        };
-        Ok(directory.agents.iter().map(view).collect())
+        Ok(directory.agents.keys().map(|name| AgentView::of(&directory, name)).collect())
+    }
+
+    /// Keeps what an agent says of one of its programs. The same once more changes nothing.
+    pub async fn put_coverage(&self, actor: &Actor, report: Coverage) -> Result<AgentView, GateError> {
+        let actor = &*self.acting(actor, &[Role::Agent])?;
+        if !self.store.refresh_directory().await?.reports_the_same(&actor.name, &report) {
+            let command = AdminCommand::PutCoverage { agent: actor.name.clone(), report: Box::new(report) };
+            self.admin(actor, command, None).await?;
+        }
+        Ok(AgentView::of(&self.store.directory(), &actor.name))
+    }
+
+    /// Forgets what an agent reported: it is unknown until it reports again.
+    pub async fn forget_coverage(&self, actor: &Actor, agent: &str) -> Result<AgentView, GateError> {
+        let actor = &*self.acting(actor, &[Role::Admin])?;
+        self.admin(actor, AdminCommand::ForgetCoverage { agent: agent.to_owned() }, None).await?;
+        Ok(AgentView::of(&self.store.directory(), agent))
     }
 }

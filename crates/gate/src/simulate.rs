@@ -54,7 +54,9 @@ const PAGE: u32 = 500;
 fn compare(comparison: &mut Comparison, version: &Version, directory: &Directory, request: &Request) {
     let Some(content) = &request.content else { return };
     let place = place(&request.source, &request.agent, &content.context, directory);
-    let call = call_of(request, content, &content.body, request.created_at).at(place);
+    let call = call_of(request, content, &content.body, request.created_at)
+        .at(place)
+        .covered(directory.covered(&request.agent));
     let outcome = version.evaluate(&call);
     let decided = request.decision.as_ref().filter(|decision| !decision.by.is_empty());
     // What was let through by a standing yes or by trust, policy would have held.

@@ -149,6 +149,8 @@ impl Gate {
         let directory = self.store.directory();
         let place = place(whole.source, &actor.name, &spec.context, &directory);
         let call = call_of_spec(&spec, &actor.name, whole.source, whole.created_at).at(place);
+        let covered = directory.covered(&actor.name);
+        let call = call.covered(covered);
         let outcome = version.evaluate(&call);
         let grants = self.covering(&call, &outcome, &version)?;
         let trust = self.trust_offer(&call, &outcome, &version)?;
@@ -177,6 +179,7 @@ impl Gate {
             } else {
                 Vec::new()
             },
+            covered,
             weak: whole.weak,
         })
     }

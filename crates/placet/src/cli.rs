@@ -332,6 +332,26 @@ pub(crate) enum AgentCommand {
     List,
     /// Open folders to an agent, so that rules with `under = "@workspace"` can let its calls pass there
     Roots(AgentRootsArgs),
+    /// Show what of an agent's programs Placet sees, as they report it, or forget it
+    Coverage(AgentCoverageArgs),
+}
+
+/// What an agent reports of itself.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Adapters report it when an agent starts: which tools ask, which the program left out, and what runs where Placet does not
+see it. It is the agent's own word. A rule with `coverage = [\"partial\", \"unknown\"]` can hold or deny its calls.
+
+Examples:
+  placet agent coverage desk            what it can do, part by part
+  placet agent coverage desk --forget   its programs have changed: begin anew")]
+pub(crate) struct AgentCoverageArgs {
+    /// Which agent
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// Forget all its reports; takes an admin's key
+    #[arg(long)]
+    pub(crate) forget: bool,
 }
 
 /// The folders of an agent.

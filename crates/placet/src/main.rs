@@ -135,6 +135,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Person(PersonCommand::Remove { name }) => verbs::people::remove(&context, &name).await?,
         Command::Agent(AgentCommand::List) => verbs::agents::list(&context).await?,
         Command::Agent(AgentCommand::Roots(args)) => verbs::agents::roots(&context, &args).await?,
+        Command::Agent(AgentCommand::Coverage(args)) => verbs::agents::coverage(&context, &args).await?,
         Command::Grant(GrantCommand::List) => verbs::grants::list(&context).await?,
         Command::Grant(GrantCommand::Revoke { id }) => verbs::grants::revoke(&context, &id).await?,
         Command::Serve(_)

@@ -1,6 +1,6 @@
 //! What policy looks at: the call itself, and beside it, apart, what the agent merely claims about it.
 
-use placet_core::{Body, Kind, Risk, Step, Time};
+use placet_core::{Body, Covered, Kind, Risk, Step, Time};
 use serde_json::{Map, Value};
 
 use crate::Place;
@@ -26,6 +26,8 @@ pub struct Call<'a> {
     pub claims: Claims<'a>,
     /// Where it happens, if the hook program found out and a person opened folders to the agent.
     pub place: Option<Place<'a>>,
+    /// What the agent's own reports come to. Nothing here is proven either.
+    pub covered: Covered,
 }
 
 /// What an agent claims beyond tool and arguments. Nothing here is proven.
@@ -60,7 +62,14 @@ impl<'a> Call<'a> {
             time,
             claims,
             place: None,
+            covered: Covered::Unknown,
         }
+    }
+
+    /// The same call, of an agent whose reports come to this.
+    #[must_use]
+    pub fn covered(self, covered: Covered) -> Self {
+        Self { covered, ..self }
     }
 
     /// The same call, with where it happens.

@@ -459,6 +459,7 @@ pub(crate) fn subject<'a>(call: &Call<'a>) -> Subject<'a> {
         source: call.source,
         time: call.time,
         claims: call.claims,
+        covered: call.covered,
     }
 }
 

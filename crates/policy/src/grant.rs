@@ -301,6 +301,7 @@ mod tests {
             time: Time::default(),
             claims: Claims { session, context: &context, risk: None, on_behalf_of: None, group: None },
             place: None,
+            covered: placet_core::Covered::Unknown,
         })
     }
 

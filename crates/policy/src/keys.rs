@@ -113,6 +113,11 @@ pub(crate) const RULE_MATCH: &[Key] = &[
         "Any element of `context.lineage`, the chain of agents. A claim: only in hold and deny rules.",
     ),
     (
+        "coverage",
+        "word or list",
+        "What the agent's adapters report of it: `complete`, `partial` (something runs where Placet does not see it) or `unknown` (nothing was reported). A claim: only in hold and deny rules.",
+    ),
+    (
         "args",
         "table of path = matcher",
         "The arguments; all must match. A path is dotted (`to.iban`, `files[0]`, `files[*].path`) or a JSON pointer (`/to/iban`). `**` is every value at any depth, `**.*amount*|total` every value under such keys.",

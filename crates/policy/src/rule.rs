@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, fmt, sync::Arc, time::Duration};
 
-use placet_core::{DecisionWord, Effect, Escalation, HOOK_PROGRAM, Kind, Needs, Risk, Time};
+use placet_core::{Covered, DecisionWord, Effect, Escalation, HOOK_PROGRAM, Kind, Needs, Risk, Time};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -33,6 +33,7 @@ pub(crate) struct Rule {
     pub(crate) kind: Vec<Kind>,
     pub(crate) session: Vec<Name>,
     pub(crate) lineage: Vec<Name>,
+    pub(crate) coverage: Vec<Covered>,
     /// The only arguments a call may have.
     pub(crate) only: Option<HashSet<Box<str>>>,
     pub(crate) arguments: Vec<Argument>,
@@ -74,6 +75,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) source: &'a str,
     pub(crate) time: Time,
     pub(crate) claims: Claims<'a>,
+    pub(crate) covered: Covered,
 }
 
 /// The matcher that spoke last.
@@ -86,6 +88,7 @@ pub(crate) enum By<'a> {
     Kind,
     Session,
     Lineage,
+    Coverage,
     Argument(&'a str),
     /// An argument that the rule does not name.
     Extra(&'a str),
@@ -104,6 +107,7 @@ impl fmt::Display for By<'_> {
             Self::Kind => "kind",
             Self::Session => "session",
             Self::Lineage => "lineage",
+            Self::Coverage => "coverage",
             Self::Argument(key) => return write!(f, "argument `{key}`"),
             Self::Extra(key) => return write!(f, "`only`, which does not list `{key}`,"),
             Self::Under => "under",
@@ -134,6 +138,7 @@ impl Rule {
     pub(crate) fn claims(&self) -> bool {
         !self.session.is_empty()
             || !self.lineage.is_empty()
+            || !self.coverage.is_empty()
             || self.when.as_ref().is_some_and(|when| when.uses().claims)
     }
 
@@ -194,6 +199,9 @@ impl Rule {
         }
         if !listed(&self.session, Some(subject.claims.session)) {
             return Word::No(By::Session);
+        }
+        if !self.coverage.is_empty() && !self.coverage.contains(&subject.covered) {
+            return Word::No(By::Coverage);
         }
         if let Some(only) = &self.only
             && let Some(extra) = subject.arguments.keys().find(|key| !only.contains(key.as_str()))

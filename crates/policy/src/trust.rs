@@ -131,6 +131,7 @@ mod tests {
             time: Time::default(),
             claims: Claims { session: "s", context: &context, risk: None, on_behalf_of: None, group: None },
             place: None,
+            covered: placet_core::Covered::Unknown,
         };
         let template = template.map(|list| list.iter().map(|text| (*text).to_owned()).collect());
         trust_material(&call, &Trust { after: 3, template })

@@ -92,6 +92,8 @@ pub(crate) fn routes() -> OpenApiRouter<State> {
         .routes(routes!(v1::policy::version))
         .routes(routes!(v1::agents::list))
         .routes(routes!(v1::agents::put_roots))
+        .routes(routes!(v1::agents::put_coverage))
+        .routes(routes!(v1::agents::forget_coverage))
         .routes(routes!(v1::freeze::create, v1::freeze::list))
         .routes(routes!(v1::freeze::lift))
         .routes(routes!(v1::ledger::confirm_restore))

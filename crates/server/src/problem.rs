@@ -213,6 +213,13 @@ impl Problem {
             AdminRefusal::BadRoot { .. } | AdminRefusal::TooManyRoots(_) => {
                 Self::unprocessable("invalid", "/roots", detail)
             }
+            AdminRefusal::BadReport { field, .. } => {
+                Self::unprocessable("invalid", format!("/{field}"), detail)
+            }
+            AdminRefusal::TooManyParts(_) => Self::unprocessable("invalid", "/parts", detail),
+            AdminRefusal::TooManyReports(_) => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_reports", detail)
+            }
             AdminRefusal::BadReason(_) => Self::unprocessable("invalid", "/reason", detail),
             AdminRefusal::TooManyFreezes(_) => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_freezes", detail)

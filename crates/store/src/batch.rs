@@ -10,8 +10,8 @@ use std::{
 };
 
 use placet_core::{
-    Actor, Command, Context, Directory, Event, Refusal, Request, RequestId, State, Time, Written, apply,
-    evolve,
+    Actor, Command, Context, Covered, Directory, Event, Refusal, Request, RequestId, State, Time, Written,
+    apply, evolve,
 };
 use placet_ledger::{By, Data, Entry, canonical_string, payload_digest};
 
@@ -252,6 +252,13 @@ impl Batch {
             && let Some(agent) = Arc::make_mut(&mut directory).agents.get_mut(&actor.name)
         {
             agent.roots.clone_from(&submit.roots);
+        }
+        if let Command::Submit(submit) = command
+            && planted("old-report-counts")
+            && submit.covered == Covered::Complete
+            && let Some(agent) = Arc::make_mut(&mut directory).agents.get_mut(&actor.name)
+        {
+            agent.coverage.iter_mut().for_each(|report| report.parts.clear());
         }
         let cx = Context {
             now: self.now,

@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use placet_core::{
-    Actor, Command, Content, Create, Effect, Limits, Needs, RequestId, Risk, Submit, Time, Verdict, WeakKey,
+    Actor, Command, Content, Covered, Create, Effect, Limits, Needs, RequestId, Risk, Submit, Time, Verdict,
+    WeakKey,
 };
 use placet_gate::Entropy as _;
 use placet_ledger::Parts;
@@ -53,6 +54,7 @@ pub fn submit(actor: &Actor, now: Time, create: Value) -> Command {
         created_at: now,
         source: "rest".to_owned(),
         roots: Vec::new(),
+        covered: Covered::Unknown,
         verdict,
         risk: spec.risk.unwrap_or(Risk::Medium),
         needs: Needs::default(),

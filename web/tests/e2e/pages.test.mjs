@@ -292,6 +292,31 @@ test("people: a person, a link and a key are made; the key is shown once", async
   const agents = (await server.admin.get("/v1/agents")).items;
   assert.deepEqual(agents.find(({ name }) => name === "fresh-bot")?.roots, ["/srv/app", "/srv/lib"]);
 
+  const row = page.getByRole("row", { name: /fresh-bot/ }).filter({ hasText: "/srv/lib" });
+  await row.getByText("unknown", { exact: true }).waitFor();
+  const part = (name, status, why) => ({ name, kind: "tool", agent: "desk", status, why });
+  const reported = await fetch(`${server.url}/v1/coverage`, {
+    method: "PUT",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      framework: "google-adk",
+      agent: "desk",
+      parts: [
+        part("refund", "gated", "each call asks before it runs"),
+        part("<b>search</b>", "uncovered", "the provider runs it"),
+      ],
+    }),
+  });
+  assert.equal(reported.status, 200);
+  await page.reload();
+  await row.getByText("1 out of sight").waitFor();
+  await row.getByRole("button", { name: "Coverage: fresh-bot" }).click();
+  await dialog(page).getByText("the provider runs it").waitFor();
+  await dialog(page).getByText("<b>search</b>", { exact: true }).waitFor();
+  await dialog(page).getByRole("button", { name: "Forget it" }).click();
+  await toasts(page).getByText("What fresh-bot reported was forgotten.").waitFor();
+  await row.getByText("unknown", { exact: true }).waitFor();
+
   await page.getByRole("button", { name: /^Revoke: fresh-bot/ }).click();
   await dialog(page).getByRole("button", { name: "Revoke" }).click();
   await toasts(page).getByText("The key was revoked.").waitFor();

@@ -34,6 +34,7 @@ fn call<'a>(tool: &'a str, arguments: &'a Map<String, Value>, context: &'a Map<S
         time: Time::from_micros(1_794_700_000_000_000),
         claims: Claims { session: "s", context, risk: None, on_behalf_of: None, group: None },
         place: None,
+        covered: placet_core::Covered::Unknown,
     }
 }
 

@@ -95,6 +95,7 @@ fn every_event_has_its_name_on_the_wire() {
         reason: "why".to_owned(),
         at: NOW,
     };
+    let report = Coverage { framework: "f".to_owned(), program: "p".to_owned(), parts: Vec::new() };
     for (event, expected) in [
         (AdminEvent::Opened {}, "ledger.opened"),
         (AdminEvent::Restored { from: "e1".to_owned() }, "ledger.restored"),
@@ -112,6 +113,8 @@ fn every_event_has_its_name_on_the_wire() {
         (AdminEvent::GrantCreated { grant: Box::new(grant) }, "grant.created"),
         (AdminEvent::GrantRevoked { id: GrantId::new(1, [1; 10]), why: None }, "grant.revoked"),
         (AdminEvent::RootsPut { agent: name(), roots: Vec::new() }, "agent.roots_put"),
+        (AdminEvent::CoveragePut { agent: name(), report: Box::new(report) }, "agent.coverage_put"),
+        (AdminEvent::CoverageForgotten { agent: name() }, "agent.coverage_forgotten"),
         (AdminEvent::FreezeSet { freeze: Box::new(freeze) }, "freeze.set"),
         (AdminEvent::FreezeLifted { id: FreezeId::new(1, [1; 10]) }, "freeze.lifted"),
         (AdminEvent::LinkCreated { name: name(), expires_at: NOW }, "link.created"),

@@ -7,8 +7,8 @@ use std::{
 };
 
 use placet_core::{
-    Actor, AllOf, Auth, Content, Create, DecisionWord, Digest, Effect, Escalation, Kind, Limits, Needs,
-    ProposalContent, RequestId, Risk, Role, Ruling, Seat, Submit, Time, Verdict, Written,
+    Actor, AllOf, Auth, Content, Covered, Create, DecisionWord, Digest, Effect, Escalation, Kind, Limits,
+    Needs, ProposalContent, RequestId, Risk, Role, Ruling, Seat, Submit, Time, Verdict, Written,
 };
 use serde_json::{Map, Value, json};
 
@@ -175,6 +175,7 @@ pub(crate) fn submit_of(create: Create, id: RequestId, effect: Effect, needs: Ne
         created_at: now,
         source: "rest".to_owned(),
         roots: Vec::new(),
+        covered: Covered::Unknown,
         verdict: verdict(effect),
         risk: Risk::Medium,
         needs,

@@ -2,6 +2,7 @@
 
 mod anything;
 mod clocks;
+mod coverage;
 mod deadlines;
 mod deciding;
 mod escalating;

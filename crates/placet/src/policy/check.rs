@@ -106,6 +106,7 @@ fn counted(policy: &Policy) -> String {
         time: output::now(),
         claims,
         place: None,
+        covered: placet_core::Covered::Unknown,
     };
     let rules = policy.explain(&call).rules;
     let own = |name: &str| !name.contains('/');

@@ -1,13 +1,13 @@
-//! `placet agent`: which agents there are, and which folders are open to them.
+//! `placet agent`: which agents there are, which folders are open to them, and what they report of themselves.
 
 use anstyle::Style;
 use placet_client::AgentInfo;
-use placet_core::show;
+use placet_core::{Covered, Part, Seen, show};
 use serde_json::json;
 
 use super::Context;
 use crate::{
-    cli::AgentRootsArgs,
+    cli::{AgentCoverageArgs, AgentRootsArgs},
     exit::usage,
     output::{self, paint, table},
 };
@@ -22,11 +22,59 @@ pub(crate) async fn list(context: &Context) -> anyhow::Result<u8> {
     let row = |agent: &AgentInfo| {
         let folders = agent.roots.iter().map(|root| show(root)).collect::<Vec<_>>().join(", ");
         let owner = agent.owner.as_deref().map(show).unwrap_or_default();
-        vec![(show(&agent.name), output::STRONG), (owner, Style::new()), (folders, Style::new())]
+        vec![
+            (show(&agent.name), output::STRONG),
+            (owner, Style::new()),
+            covered(agent.covered),
+            (folders, Style::new()),
+        ]
     };
     let rows: Vec<_> = agents.iter().map(row).collect();
-    for line in table(&["NAME", "OWNER", "FOLDERS"], &rows, 110) {
+    for line in table(&["NAME", "OWNER", "COVERAGE", "FOLDERS"], &rows, 110) {
         output::line(&line)?;
+    }
+    Ok(0)
+}
+
+/// What is out of sight stands out.
+fn covered(covered: Covered) -> (String, Style) {
+    let style = if covered == Covered::Partial { output::BAD } else { Style::new() };
+    (covered.to_string(), style)
+}
+
+/// Shows or forgets what an agent reports of itself.
+pub(crate) async fn coverage(context: &Context, args: &AgentCoverageArgs) -> anyhow::Result<u8> {
+    let agent = if args.forget {
+        context.client.forget_coverage(&args.name).await?
+    } else {
+        let agents = context.client.agents().await?;
+        let known = agents.into_iter().find(|agent| agent.name == args.name);
+        known.ok_or_else(|| usage(format!("no such agent: {}", show(&args.name))))?
+    };
+    if context.json {
+        output::json(&json!({ "name": agent.name, "covered": agent.covered, "coverage": agent.coverage }))?;
+        return Ok(0);
+    }
+    if agent.coverage.is_empty() {
+        let name = paint(output::STRONG, &show(&agent.name));
+        output::line(&format!("{name} has reported nothing: what it can do is unknown"))?;
+    }
+    for report in &agent.coverage {
+        let program = paint(output::STRONG, &show(&report.agent));
+        output::line(&format!("{program} ({})", show(&report.framework)))?;
+        let row = |part: &Part| {
+            let status = if part.status == Seen::Uncovered { output::BAD } else { Style::new() };
+            vec![
+                (part.status.to_string(), status),
+                (show(&part.name), output::STRONG),
+                (format!("{} of {}", show(&part.kind), show(&part.agent)), Style::new()),
+                (show(&part.why), Style::new()),
+            ]
+        };
+        let rows: Vec<_> = report.parts.iter().map(row).collect();
+        for line in table(&["STATUS", "NAME", "WHAT", "WHY"], &rows, 110) {
+            output::line(&line)?;
+        }
     }
     Ok(0)
 }

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use placet_core::{DecisionWord, Effect, Escalation, Kind, Needs, Risk};
+use placet_core::{Covered, DecisionWord, Effect, Escalation, Kind, Needs, Risk};
 
 use super::{
     doc::{Doc, Field},
@@ -75,6 +75,7 @@ pub(super) fn read(
         kind: kinds(doc, table, effect),
         session: names(doc, table, "session"),
         lineage: names(doc, table, "lineage"),
+        coverage: coverage(doc, table),
         only: only(doc, table),
         inside: in_workspace(doc, table),
         files: files(doc, table, context),
@@ -258,6 +259,12 @@ fn kinds(doc: &mut Doc<'_>, table: &Field<'_>, effect: Effect) -> Vec<Kind> {
     kinds
 }
 
+fn coverage(doc: &mut Doc<'_>, table: &Field<'_>) -> Vec<Covered> {
+    let texts = doc.texts(table, "coverage", true);
+    let mut read = |(text, span): (String, _)| doc.read_word(&text, "coverage", span).map(|(word, _)| word);
+    texts.into_iter().filter_map(&mut read).collect()
+}
+
 fn condition(doc: &mut Doc<'_>, table: &Field<'_>, effect: Effect) -> Option<Condition> {
     let (source, span) = doc.text_at(table, "when")?;
     match Condition::new(&source) {
@@ -300,7 +307,7 @@ const CLAIMS: &str = "use it in a hold or deny rule, or name the sub-agent as an
 
 fn claims_in_allow(doc: &mut Doc<'_>, table: &Field<'_>) {
     for (key, span, _) in table.entries() {
-        if key == "session" || key == "lineage" {
+        if ["session", "lineage", "coverage"].contains(&key) {
             doc.problem(
                 span,
                 format!("an allow rule cannot look at `{key}`, which an agent merely claims"),

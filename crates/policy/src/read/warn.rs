@@ -55,6 +55,7 @@ fn only_names(rule: &Rule) -> bool {
         && rule.tool_has.is_empty()
         && rule.session.is_empty()
         && rule.lineage.is_empty()
+        && rule.coverage.is_empty()
         && rule.arguments.is_empty()
         && rule.when.is_none()
 }

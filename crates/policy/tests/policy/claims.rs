@@ -1,9 +1,9 @@
 //! What an agent merely claims makes an outcome stricter or leaves it alone.
 
-use placet_core::{Effect, Risk};
+use placet_core::{Covered, Effect, Risk};
 use serde_json::json;
 
-use crate::support::{ALLOW, DENY, HOLD, ask, rules};
+use crate::support::{ALLOW, Ask, DENY, HOLD, ask, rules};
 
 #[test]
 fn a_claimed_risk_raises_the_risk_and_never_lowers_it() {
@@ -92,4 +92,19 @@ fn other_claims_are_not_looked_at() {
     call.context = json!({"cwd": "/", "policy": "allow", "effect": "allow"});
     assert_eq!(call.under(&policy), before);
     assert_eq!(before.effect, Effect::Allow);
+}
+
+#[test]
+fn what_an_agent_reports_of_itself_can_be_a_reason_to_refuse() {
+    let policy = rules(&[
+        ("a", "allow", "tool = 't'"),
+        ("h", "hold", "coverage = 'unknown'"),
+        ("d", "deny", "coverage = ['partial']"),
+    ]);
+    let effect = |covered| Ask { covered, ..ask("t", json!({})) }.under(&policy).effect;
+    assert_eq!(Covered::ALL.iter().map(|one| effect(*one)).collect::<Vec<_>>(), [ALLOW, DENY, HOLD]);
+    let said = placet_policy::Policy::parse(
+        "version = 1\n[[rule]]\nname = 'a'\neffect = 'hold'\ncoverage = 'whole'\n",
+    );
+    assert!(said.unwrap_err().to_string().contains("complete, partial, unknown"));
 }

@@ -209,9 +209,13 @@ fn needs_must_ask_for_somebody_and_exist() {
 #[test]
 fn an_allow_rule_cannot_rest_on_claims() {
     let fix = "use it in a hold or deny rule, or name the sub-agent as an agent of its own";
-    for claim in
-        ["session = \"x\"", "lineage = \"coder\"", "when = \"session == 'x'\"", "when = \"'x' in lineage\""]
-    {
+    for claim in [
+        "session = \"x\"",
+        "lineage = \"coder\"",
+        "coverage = \"complete\"",
+        "when = \"session == 'x'\"",
+        "when = \"'x' in lineage\"",
+    ] {
         let said = in_rule(&format!("effect = \"allow\"\n{claim}"));
         assert!(said.contains("merely claims") && said.ends_with(fix), "{said}");
     }

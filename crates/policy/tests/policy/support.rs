@@ -1,6 +1,6 @@
 //! Short ways to write policies and calls.
 
-use placet_core::{Effect, HOOK_PROGRAM, Kind, Risk, Step, Time};
+use placet_core::{Covered, Effect, HOOK_PROGRAM, Kind, Risk, Step, Time};
 use placet_policy::{Call, Claims, Explanation, Outcome, Place, Policy};
 use serde_json::{Map, Value, json};
 
@@ -22,6 +22,8 @@ pub(crate) struct Ask {
     pub(crate) group: Option<String>,
     /// The folders of the agent, where the call came from the hook program.
     pub(crate) roots: Option<Vec<String>>,
+    /// What the agent's reports come to.
+    pub(crate) covered: Covered,
 }
 
 pub(crate) fn ask(tool: &str, arguments: Value) -> Ask {
@@ -38,6 +40,7 @@ pub(crate) fn ask(tool: &str, arguments: Value) -> Ask {
         on_behalf_of: None,
         group: None,
         roots: None,
+        covered: Covered::Unknown,
     }
 }
 
@@ -93,6 +96,7 @@ impl Ask {
                 .roots
                 .as_ref()
                 .map(|roots| Place { roots, context: self.context.as_object().unwrap_or(&empty) }),
+            covered: self.covered,
         })
     }
 

@@ -34,6 +34,7 @@ pub(crate) fn ask(policy: &Policy, tool: &str, arguments: &Value) -> Outcome {
         time: Time::from_micros(0),
         claims: Claims { session: "s", context: &context, risk: None, on_behalf_of: None, group: None },
         place: Some(Place { roots: &roots, context: &context }),
+        covered: placet_core::Covered::Unknown,
     })
 }
 

@@ -1,7 +1,8 @@
-//! Agents: who answers for them, and which folders people opened to them.
+//! Agents: who answers for them, which folders people opened to them, and what they report of themselves.
 
 use axum::{extract::State as AxumState, response::Response};
 use http::StatusCode;
+use placet_core::{Coverage, Covered, Part, Seen};
 use placet_gate::AgentView;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -21,6 +22,53 @@ pub(crate) struct AgentRecord {
     owner: Option<String>,
     /// Folders that a person opened to it; rules name them `@workspace`.
     roots: Vec<String>,
+    /// What its reports come to; rules ask for it with `coverage`.
+    covered: Covered,
+    /// What it reports of its programs. The agent's own words.
+    coverage: Vec<CoverageReport>,
+}
+
+/// What one program of an agent can do, and whether Placet sees it.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CoverageReport {
+    /// The framework it is written with, such as `google-adk`: 1 to 200 bytes.
+    framework: String,
+    /// What the program calls its outermost agent: 1 to 200 bytes. A report takes the place of the one before with the same
+    /// framework and agent; there are at most 8.
+    agent: String,
+    /// Everything it can do: at most 256.
+    parts: Vec<CoveragePart>,
+}
+
+/// One thing that a program can do.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CoveragePart {
+    /// The tool, toolset or agent: 1 to 200 bytes.
+    name: String,
+    /// What it is: `tool`, `toolset`, `hosted`, `code`, `agent` and so on.
+    kind: String,
+    /// The agent inside the program that has it.
+    agent: String,
+    status: Seen,
+    /// Why that is so: at most 300 bytes.
+    #[serde(default)]
+    why: String,
+}
+
+impl From<CoverageReport> for Coverage {
+    fn from(CoverageReport { framework, agent, parts }: CoverageReport) -> Self {
+        let part = |CoveragePart { name, kind, agent, status, why }| Part { name, kind, agent, status, why };
+        Self { framework, program: agent, parts: parts.into_iter().map(part).collect() }
+    }
+}
+
+impl From<Coverage> for CoverageReport {
+    fn from(Coverage { framework, program, parts }: Coverage) -> Self {
+        let part = |Part { name, kind, agent, status, why }| CoveragePart { name, kind, agent, status, why };
+        Self { framework, agent: program, parts: parts.into_iter().map(part).collect() }
+    }
 }
 
 /// Every agent.
@@ -38,8 +86,8 @@ pub(crate) struct RootsBody {
 }
 
 impl From<AgentView> for AgentRecord {
-    fn from(AgentView { name, owner, roots }: AgentView) -> Self {
-        Self { name, owner, roots }
+    fn from(AgentView { name, owner, roots, covered, coverage }: AgentView) -> Self {
+        Self { name, owner, roots, covered, coverage: coverage.into_iter().map(Into::into).collect() }
     }
 }
 
@@ -68,4 +116,34 @@ pub(crate) async fn put_roots(
 ) -> Result<Response, Problem> {
     let put = state.gate.put_roots(&call.actor, &name.get()?, call.body.roots, false).await;
     Ok(json(StatusCode::OK, &AgentRecord::from(put.map_err(|error| refuse(&state, error))?)))
+}
+
+/// Say what of a program Placet sees, and what not. Adapters send it when an agent starts. What is new is ledgered; policy may
+/// hold or deny calls of an agent for it.
+#[utoipa::path(put, path = "/v1/coverage", operation_id = "put_coverage", tag = "requests", request_body = CoverageReport, responses(
+    (status = 200, description = "it is kept", body = AgentRecord),
+    (status = 404, description = "an agent without a key", body = ProblemDocument),
+    (status = 422, description = "a report that cannot be kept", body = ProblemDocument),
+    (status = 429, description = "too_many_reports: of 8 programs of this agent", body = ProblemDocument),
+))]
+pub(crate) async fn put_coverage(
+    AxumState(state): AxumState<State>,
+    call: Call<CoverageReport>,
+) -> Result<Response, Problem> {
+    let put = state.gate.put_coverage(&call.actor, call.body.into()).await;
+    Ok(json(StatusCode::OK, &AgentRecord::from(put.map_err(|error| refuse(&state, error))?)))
+}
+
+/// Forget what an agent reported, such as of programs that are gone. It is `unknown` until it reports again.
+#[utoipa::path(delete, path = "/v1/agents/{name}/coverage", operation_id = "forget_coverage", tag = "admin", params(("name" = String, Path)), responses(
+    (status = 200, description = "nothing is known of it", body = AgentRecord),
+    (status = 404, description = "no such agent", body = ProblemDocument),
+))]
+pub(crate) async fn forget_coverage(
+    AxumState(state): AxumState<State>,
+    name: Id<String>,
+    Caller(actor): Caller,
+) -> Result<Response, Problem> {
+    let forgotten = state.gate.forget_coverage(&actor, &name.get()?).await;
+    Ok(json(StatusCode::OK, &AgentRecord::from(forgotten.map_err(|error| refuse(&state, error))?)))
 }

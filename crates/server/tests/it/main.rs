@@ -12,6 +12,7 @@ mod browser;
 mod closing;
 mod community;
 mod contract;
+mod coverage;
 mod doors;
 mod events;
 mod freeze;

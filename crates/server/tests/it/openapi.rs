@@ -81,6 +81,7 @@ fn the_document_is_openapi_3_1_and_names_every_call() {
     assert!(document()["openapi"].as_str().is_some_and(|version| version.starts_with("3.1.")));
     let names: BTreeSet<String> = operations().iter().map(Operation::name).collect();
     let expected = [
+        "DELETE /v1/agents/{name}/coverage",
         "DELETE /v1/freeze/{id}",
         "DELETE /v1/grants/{id}",
         "DELETE /v1/keys/{id}",
@@ -134,6 +135,7 @@ fn the_document_is_openapi_3_1_and_names_every_call() {
         "POST /v1/session/link",
         "POST /v1/ws/ticket",
         "PUT /v1/agents/{name}/roots",
+        "PUT /v1/coverage",
         "PUT /v1/people/{name}",
         "PUT /v1/policy",
         "PUT /v1/policy/shadow",

@@ -30,7 +30,10 @@ fn what_the_hook_program_resolved_passes_and_what_others_claim_does_not() {
         root.put("/v1/policy", json!({"policy": POLICY})).await.expect(200);
         let roots = "/v1/agents/bot/roots";
         let put = root.put(roots, json!({"roots": ["/srv/app/"]})).await.expect(200);
-        assert_eq!(put, json!({"name": "bot", "owner": null, "roots": ["/srv/app"]}));
+        assert_eq!(
+            put,
+            json!({"name": "bot", "owner": null, "roots": ["/srv/app"], "covered": "unknown", "coverage": []})
+        );
         let listed = root.get("/v1/agents").await.expect(200);
         assert!(listed["items"].as_array().unwrap().contains(&put), "{listed}");
         assert_eq!(said(&bot, Some("hook-program"), "/srv/app/x").await, (201, json!("approved")));

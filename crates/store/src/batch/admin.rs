@@ -42,6 +42,8 @@ impl Batch {
             }
             // Whoever may say no to one call may say stop to all of them; letting them go on is for an admin.
             AdminCommand::Freeze { .. } => matches!(role, Role::Admin | Role::Reviewer),
+            // What an agent can do is its own to say.
+            AdminCommand::PutCoverage { agent, .. } => role == Role::Agent && *agent == actor.name,
             // A password is its person's own, and set by the owner of the database.
             AdminCommand::SetPassword { name, .. } => *name == actor.name || *actor == Actor::system(),
             // Whoever signs in is nobody yet: what they show is checked below.
@@ -151,6 +153,8 @@ impl Batch {
         let touched = match &event {
             AdminEvent::KeyCreated { name, .. }
             | AdminEvent::RootsPut { agent: name, .. }
+            | AdminEvent::CoveragePut { agent: name, .. }
+            | AdminEvent::CoverageForgotten { agent: name }
             | AdminEvent::PersonPut { name, .. }
             | AdminEvent::PersonRemoved { name, .. } => vec![name.clone()],
             AdminEvent::Restored { .. } | AdminEvent::Recovered { .. } => {

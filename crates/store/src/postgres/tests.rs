@@ -13,8 +13,8 @@ use std::{
 };
 
 use placet_core::{
-    Action, Actor, Auth, Body, Command, Content, DecisionWord, Effect, Limits, Needs, Request, RequestId,
-    Risk, Role, Spec, Submit, Time, Verdict,
+    Action, Actor, Auth, Body, Command, Content, Covered, DecisionWord, Effect, Limits, Needs, Request,
+    RequestId, Risk, Role, Spec, Submit, Time, Verdict,
 };
 use placet_ledger::Parts;
 use placet_testkit::until;
@@ -189,6 +189,7 @@ fn submit(session: &str) -> Command {
         created_at,
         source: "rest".to_owned(),
         roots: Vec::new(),
+        covered: Covered::Unknown,
         verdict: Verdict {
             effect: Effect::Hold,
             rule: "test".to_owned(),

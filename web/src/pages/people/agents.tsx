@@ -1,4 +1,4 @@
-/** Agents, and the folders that are open to them. */
+/** Agents, the folders that are open to them, and what they report of themselves. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { call } from "@/api/client";
@@ -9,13 +9,13 @@ import { FormDialog } from "@/ui/form-dialog";
 import { Section } from "../shared/bits";
 import { Loaded } from "../shared/loaded";
 import { visible } from "../shared/visible";
+import { CoverageDialog, CoveredMark, type Reporting } from "./coverage";
 import { problem } from "./parts";
 import css from "./people.module.css";
 
 const text = strings.people;
 
-interface Agent {
-  name: string;
+interface Agent extends Reporting {
   owner: string | null;
   roots: string[];
 }
@@ -70,6 +70,7 @@ export function Agents() {
     queryFn: ({ signal }) => call<{ items: Agent[] }>("/v1/agents", { signal }),
   });
   const [editing, setEditing] = useState<Agent | null>(null);
+  const [shown, setShown] = useState<Agent | null>(null);
   return (
     <Section title={text.agents} text={text.agentsText}>
       <Loaded query={query}>
@@ -92,6 +93,11 @@ export function Agents() {
                 cell: (agent) => (agent.owner ? visible(agent.owner) : "–"),
               },
               {
+                key: "coverage",
+                head: text.coverage,
+                cell: (agent) => <CoveredMark agent={agent} />,
+              },
+              {
                 key: "folders",
                 head: text.folders,
                 cell: (agent) =>
@@ -112,13 +118,22 @@ export function Agents() {
                 head: <span className="visually-hidden">{text.actions}</span>,
                 number: true,
                 cell: (agent) => (
-                  <Button
-                    size="small"
-                    aria-label={`${text.editFolders}: ${agent.name}`}
-                    onClick={() => setEditing(agent)}
-                  >
-                    {text.editFolders}
-                  </Button>
+                  <span className={css.actions}>
+                    <Button
+                      size="small"
+                      aria-label={`${text.coverage}: ${agent.name}`}
+                      onClick={() => setShown(agent)}
+                    >
+                      {text.coverage}
+                    </Button>
+                    <Button
+                      size="small"
+                      aria-label={`${text.editFolders}: ${agent.name}`}
+                      onClick={() => setEditing(agent)}
+                    >
+                      {text.editFolders}
+                    </Button>
+                  </span>
                 ),
               },
             ]}
@@ -126,6 +141,7 @@ export function Agents() {
         )}
       </Loaded>
       {editing ? <FoldersDialog agent={editing} close={() => setEditing(null)} /> : null}
+      {shown ? <CoverageDialog agent={shown} close={() => setShown(null)} /> : null}
     </Section>
   );
 }
