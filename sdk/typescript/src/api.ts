@@ -89,6 +89,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/agents/{name}/coverage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Forget what an agent reported, such as of programs that are gone. It is `unknown` until it reports again. */
+        delete: operations["forget_coverage"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/agents/{name}/roots": {
         parameters: {
             query?: never;
@@ -99,6 +116,26 @@ export interface paths {
         get?: never;
         /** Open folders to an agent, and close all others: calls that happen in them can pass without a person. */
         put: operations["put_roots"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/coverage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Say what of a program Placet sees, and what not. Adapters send it when an agent starts. What is new is ledgered; policy may
+         *     hold or deny calls of an agent for it.
+         */
+        put: operations["put_coverage"];
         post?: never;
         delete?: never;
         options?: never;
@@ -835,6 +872,10 @@ export interface components {
         };
         /** @description An agent. */
         AgentRecord: {
+            /** @description What it reports of its programs. The agent's own words. */
+            coverage: components["schemas"]["CoverageReport"][];
+            /** @description What its reports come to; rules ask for it with `coverage`. */
+            covered: components["schemas"]["Covered"];
             name: string;
             /** @description The person who answers for it. */
             owner?: string | null;
@@ -961,6 +1002,32 @@ export interface components {
              */
             report_by?: string | null;
         };
+        /** @description One thing that a program can do. */
+        CoveragePart: {
+            /** @description The agent inside the program that has it. */
+            agent: string;
+            /** @description What it is: `tool`, `toolset`, `hosted`, `code`, `agent` and so on. */
+            kind: string;
+            /** @description The tool, toolset or agent: 1 to 200 bytes. */
+            name: string;
+            status: components["schemas"]["Seen"];
+            /** @description Why that is so: at most 300 bytes. */
+            why?: string;
+        };
+        /** @description What one program of an agent can do, and whether Placet sees it. */
+        CoverageReport: {
+            /**
+             * @description What the program calls its outermost agent: 1 to 200 bytes. A report takes the place of the one before with the same
+             *     framework and agent; there are at most 8.
+             */
+            agent: string;
+            /** @description The framework it is written with, such as `google-adk`: 1 to 200 bytes. */
+            framework: string;
+            /** @description Everything it can do: at most 256. */
+            parts: components["schemas"]["CoveragePart"][];
+        };
+        /** @enum {string} */
+        Covered: "complete" | "partial" | "unknown";
         /** @description The body of a create call: common fields, and those of one kind. */
         Create: {
             /** @description Which decisions the agent can use. `deny` is always possible. */
@@ -2048,6 +2115,8 @@ export interface components {
             /** @description Of which team; of any when null. */
             team?: string | null;
         };
+        /** @enum {string} */
+        Seen: "gated" | "unasked" | "uncovered";
         /** @description What a page may want to say about the server. */
         ServerFacts: {
             /** @description `sqlite` or `postgres`. */
@@ -2497,6 +2566,73 @@ export interface operations {
             };
         };
     };
+    forget_coverage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description nothing is known of it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentRecord"];
+                };
+            };
+            /** @description no key or session, or one that is unknown, revoked or over */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the role cannot do this; a foreign host or page; or, in a session, `csrf` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description too many calls, waits or streams of this principal */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description busy, closing, or the database is away: try again after `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     put_roots: {
         parameters: {
             query?: never;
@@ -2558,6 +2694,84 @@ export interface operations {
                 };
             };
             /** @description too many calls, waits or streams of this principal */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description busy, closing, or the database is away: try again after `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    put_coverage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CoverageReport"];
+            };
+        };
+        responses: {
+            /** @description it is kept */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentRecord"];
+                };
+            };
+            /** @description no key or session, or one that is unknown, revoked or over */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the role cannot do this; a foreign host or page; or, in a session, `csrf` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description an agent without a key */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description a report that cannot be kept */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description too_many_reports: of 8 programs of this agent */
             429: {
                 headers: {
                     [name: string]: unknown;

@@ -2,6 +2,7 @@
 import { isObject, isRecord, ofRequest } from "./answer.js";
 import { PAGE } from "./body.js";
 import { asking, type Call } from "./call.js";
+import type { CoverageReport } from "./coverage/tell.js";
 import { type Duration, milliseconds } from "./duration.js";
 import { ConfigError, ProtocolError } from "./errors.js";
 import { events } from "./events.js";
@@ -12,11 +13,15 @@ import { Http } from "./http.js";
 import { canonical } from "./json.js";
 import * as keys from "./keys.js";
 import { ASK, CONFIRM, CREATE, HOLD, PLACET, PLAN, RUN } from "./names.js";
-import { checkOptions, checkWord, OUTAGES, REFUSALS } from "./options.js";
+import { located, Notices, type OnWaiting } from "./notice.js";
+import { checkListener, checkOptions, checkWord, OUTAGES, REFUSALS, REPORTS } from "./options.js";
 import { type Asked, type Confirmation, confirmation, input, type Plan, plan } from "./questions.js";
+import { type ReportMode, Reports } from "./reports.js";
 import { env } from "./runtime.js";
 import { Counter, currentSession, type Session } from "./session.js";
-import { Waiting } from "./wait.js";
+import type { SseEvent } from "./sse.js";
+import { listen } from "./stream.js";
+import { WaitingRoom } from "./wait.js";
 import type {
   Claimed,
   CreateBody,
@@ -48,6 +53,16 @@ export interface PlacetOptions {
   fetch?: typeof globalThis.fetch;
   /** Told when a call ran and its outcome could not be reported; a warning on the console unless given. */
   onUnreported?: (held: Held, error: Error) => void;
+  /**
+   * Told when a call waits for a person, when the server is away meanwhile and when it is back. Unless given, programs with
+   * a terminal print a line; `null` tells nobody.
+   */
+  onWaiting?: OnWaiting | null;
+  /**
+   * `wait` (unless set) returns a result when its outcome is on record. `background` returns it at once, and sends the report
+   * meanwhile: `flush` before `process.exit`.
+   */
+  report?: ReportMode;
 }
 
 export interface CreateOptions {
@@ -75,7 +90,11 @@ export class Placet {
   /** The session of calls that have none: new for every client, so nothing is ever attached to it again. */
   readonly anonymous: string;
   /** @internal */
-  readonly waiting: Waiting;
+  readonly waiting: WaitingRoom;
+  /** @internal */
+  readonly notices: Notices;
+  /** @internal */
+  readonly reports: Reports;
   readonly #http: Http;
   readonly #counter = new Counter();
   readonly #onUnreported: (held: Held, error: Error) => void;
@@ -83,6 +102,8 @@ export class Placet {
   constructor(options: PlacetOptions = {}) {
     checkOptions("new Placet()", options, PLACET);
     checkWord("onOutage", options.onOutage, OUTAGES);
+    checkListener("onWaiting", options.onWaiting);
+    checkWord("report", options.report, REPORTS);
     const { token = env("PLACET_TOKEN"), onOutage = "deny", name } = options;
     this.url = address(options.url ?? env("PLACET_URL") ?? "http://127.0.0.1:4000");
     if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token)) {
@@ -104,7 +125,9 @@ export class Placet {
       timeout: milliseconds(options.timeout ?? 5_000, "timeout"),
       outageBudget: this.outageBudget,
     });
-    this.waiting = new Waiting(this.#http);
+    this.waiting = new WaitingRoom(this.#http);
+    this.reports = new Reports(options.report ?? "wait");
+    this.notices = new Notices(options.onWaiting, () => this.#http.now());
   }
 
   /** Asks, waits, claims. Nothing is run: look at `go`. */
@@ -175,6 +198,11 @@ export class Placet {
     );
   }
 
+  /** Says what of an agent is seen. Adapters do it when the agent starts. */
+  async reportCoverage(report: CoverageReport): Promise<void> {
+    await this.#http.send({ method: "PUT", path: "/v1/coverage", body: report });
+  }
+
   /** The request as it stands; with `wait`, when it is no longer pending or no longer of that version. */
   async get(
     id: string,
@@ -242,6 +270,11 @@ export class Placet {
     return this.#post(id, "outcome", body, options.signal);
   }
 
+  /** Resolves when every report that was left to the background has been sent, or given up. */
+  flush(): Promise<void> {
+    return this.reports.flush();
+  }
+
   /** Withdraws a request that is pending, or approved and not claimed. */
   async cancel(id: string, reason?: string, options: { signal?: AbortSignal } = {}): Promise<RequestRecord> {
     return this.#post(id, "cancel", reason === undefined ? {} : { reason }, options.signal);
@@ -276,6 +309,7 @@ export class Placet {
       largest: PAGE,
     });
     if (!Array.isArray(page.items)) throw new ProtocolError(`${this.url} answered a list without items`);
+    for (const each of page.items) if (isRecord(each)) located(each, this.url);
     return page;
   }
 
@@ -283,6 +317,11 @@ export class Placet {
   stream(options: { after?: string; signal?: AbortSignal } = {}): AsyncGenerator<StreamEvent, void> {
     checkOptions("stream", options, { after: true, signal: true });
     return events(this.#http, options);
+  }
+
+  /** @internal One connection of the stream, from now on. Ends by throwing. */
+  hear(signal: AbortSignal, opened: () => void, heard: (event: SseEvent) => void): Promise<never> {
+    return listen(this.#http, undefined, signal, opened, heard);
   }
 
   /** @internal How often this call was made before in its session. */
@@ -293,7 +332,11 @@ export class Placet {
 
   /** @internal */
   unreported(held: Held, error: Error): void {
-    this.#onUnreported(held, error);
+    try {
+      this.#onUnreported(held, error);
+    } catch {
+      // The call ran. An error here would look as if it had not.
+    }
   }
 
   #post(id: string, verb: string, body: unknown, signal?: AbortSignal): Promise<RequestRecord> {

@@ -106,6 +106,9 @@ export class Unreachable extends Refused {
 export class OutcomeUnknown extends Refused {
   override name = "OutcomeUnknown";
 }
+/** Another name of `OutcomeUnknown`: in Python it was the first one. */
+export const UnknownOutcome = OutcomeUnknown;
+export type UnknownOutcome = OutcomeUnknown;
 /** Nobody has decided yet, and the request was left open. */
 export class StillPending extends Refused {
   override name = "StillPending";
@@ -114,3 +117,6 @@ export class StillPending extends Refused {
 export class NotRunnable extends Refused {
   override name = "NotRunnable";
 }
+/** Another name of `NotRunnable`: in Python it was the first one. */
+export const NotRun = NotRunnable;
+export type NotRun = NotRunnable;

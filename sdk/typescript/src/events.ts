@@ -1,6 +1,8 @@
 /** Every change as it happens, for programs that want all of them: across reconnects, and never faster than they are read. */
+import { isRecord } from "./answer.js";
 import { ANSWER } from "./body.js";
 import { Again, type Http } from "./http.js";
+import { located } from "./notice.js";
 import { Outage, sleep } from "./retry.js";
 import { listen } from "./stream.js";
 import { readAnswer } from "./strict.js";
@@ -34,8 +36,11 @@ export async function* events(
           () => outage.over(),
           ({ id, event, data }) => {
             if (queue.length >= AHEAD) throw new Again("the reader is slow");
-            if (data !== "")
-              queue.push({ type: event, ...(readAnswer(data, ANSWER) as object) } as StreamEvent);
+            if (data !== "") {
+              const change = { type: event, ...(readAnswer(data, ANSWER) as object) } as StreamEvent;
+              if (isRecord(change.record)) located(change.record, http.settings.url);
+              queue.push(change);
+            }
             if (id) cursor = id;
             wake();
           },

@@ -7,7 +7,17 @@ import { ConfigError, NotJson } from "./errors.js";
 import type { Refusal } from "./held.js";
 import type { HoldOptions } from "./hold.js";
 import { GATE } from "./names.js";
-import { checkOptions, checkRequestWords, checkWord, OUTAGES, REFUSALS } from "./options.js";
+import type { OnWaiting } from "./notice.js";
+import {
+  checkListener,
+  checkOptions,
+  checkRequestWords,
+  checkWord,
+  OUTAGES,
+  REFUSALS,
+  REPORTS,
+} from "./options.js";
+import type { ReportMode } from "./reports.js";
 import { currentSession, type Session } from "./session.js";
 import type { JsonObject } from "./wire.js";
 
@@ -27,6 +37,10 @@ export interface GateOptions<A extends unknown[]>
   onOutage?: OnOutage;
   /** A refusal is returned as a structured result for the model, or thrown. */
   onDenied?: "return" | "raise";
+  /** Told when the call waits for a person, in place of the client's own; `null` tells nobody. */
+  onWaiting?: OnWaiting | null;
+  /** Whether the caller waits for the report of the outcome; as the client does unless given. */
+  report?: ReportMode;
   /** Given the call's arguments, a signal that withdraws the request. */
   signal?: (...args: A) => AbortSignal | undefined;
 }
@@ -48,8 +62,22 @@ export function gate<A extends unknown[], R>(
   checkOptions("gate", options, GATE);
   checkWord("onDenied", options.onDenied, REFUSALS);
   checkWord("onOutage", options.onOutage, OUTAGES);
+  checkListener("onWaiting", options.onWaiting);
+  checkWord("report", options.report, REPORTS);
   checkRequestWords(options);
-  const { params, describe, client, onDenied, onOutage, holdFor, signal, in: inside, ...rest } = options;
+  const {
+    params,
+    describe,
+    client,
+    onDenied,
+    onOutage,
+    onWaiting,
+    report,
+    holdFor,
+    signal,
+    in: inside,
+    ...rest
+  } = options;
   const tool = options.tool ?? fn.name;
   if (tool === "") throw new ConfigError("the function has no name: pass `tool`");
   if (params && new Set(params).size !== params.length) {
@@ -70,7 +98,14 @@ export function gate<A extends unknown[], R>(
         ? { allowed: (options.allowed ?? ["approve", "deny"]).filter((word) => word !== "edit") }
         : {}),
     };
-    const hold: HoldOptions = { holdFor, onOutage, in: session, signal: signal?.(...args) };
+    const hold: HoldOptions = {
+      holdFor,
+      onOutage,
+      onWaiting,
+      report,
+      in: session,
+      signal: signal?.(...args),
+    };
     return placet.run<Awaited<R>>(
       call,
       async (approved): Promise<Awaited<R>> =>

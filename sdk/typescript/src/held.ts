@@ -2,6 +2,7 @@
 import type { Placet } from "./client.js";
 import { digest } from "./digest.js";
 import * as errors from "./errors.js";
+import type { ReportMode } from "./reports.js";
 import type { Json, JsonObject, RequestRecord, Step } from "./wire.js";
 
 export type Status =
@@ -41,6 +42,7 @@ export interface HeldParts {
   permit?: string;
   edited?: boolean;
   reason?: string;
+  report?: ReportMode;
 }
 
 /** The server's bound is 8,192 bytes; an error message has none. */
@@ -60,12 +62,14 @@ export class Held {
   #client: Placet;
   #permit: string | undefined;
   #report: Promise<void> | undefined;
+  readonly #mode: ReportMode | undefined;
   #ran = false;
 
   /** @internal */
   constructor(client: Placet, parts: HeldParts) {
     this.#client = client;
     this.#permit = parts.permit;
+    this.#mode = parts.report;
     this.status = parts.status;
     this.tool = parts.tool;
     this.record = parts.record;
@@ -80,6 +84,10 @@ export class Held {
   }
   get requestId(): string | undefined {
     return this.record?.id;
+  }
+  /** The page of the request, as a whole address. */
+  get url(): string | undefined {
+    return this.record?.url;
   }
   /** Who decided; nobody when policy did. */
   get by(): readonly string[] {
@@ -193,8 +201,16 @@ export class Held {
     return value;
   }
 
-  /** Reports that it worked. The value itself stays here; its digest travels. Never throws for an outage. */
+  /**
+   * Reports that it worked. The value itself stays here; its digest travels. Never throws for an outage. With
+   * `report: "background"` it does not wait for the report.
+   */
   async succeeded(value?: unknown): Promise<void> {
+    this.#reportable();
+    await this.#client.reports.add(this.#worked(value), this.#mode);
+  }
+
+  async #worked(value: unknown): Promise<void> {
     let result: string | undefined;
     let note: string | undefined;
     if (value !== undefined) {
@@ -209,25 +225,30 @@ export class Held {
 
   /** Reports that it was run and failed. Never throws for an outage. */
   async failed(error: unknown): Promise<void> {
+    this.#reportable();
     const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    await this.#once("failed", undefined, shortened(text));
+    await this.#client.reports.add(this.#once("failed", undefined, shortened(text)), this.#mode);
   }
 
-  #once(status: "succeeded" | "failed", resultDigest?: string, note?: string): Promise<void> {
+  #reportable(): void {
+    if (this.go && this.requestId !== undefined) return;
+    throw new errors.PlacetError(`there is nothing to report: the call is ${this.status}`);
+  }
+
+  async #once(status: "succeeded" | "failed", resultDigest?: string, note?: string): Promise<void> {
     const { requestId: id } = this;
-    if (!this.go || id === undefined) {
-      throw new errors.PlacetError(`there is nothing to report: the call is ${this.status}`);
-    }
     // A confirmation has no permit, and nothing to report.
-    if (this.#permit === undefined) return Promise.resolve();
-    this.#report ??= this.#client
-      .report(id, { permit: this.#permit, status, resultDigest, note })
+    if (id === undefined || this.#permit === undefined) return;
+    const outcome = { permit: this.#permit, status, resultDigest, note };
+    this.#report ??= this.#client.reports
+      .turn(this.#mode)
+      .then(() => this.#client.report(id, outcome))
       .then(() => undefined)
       .catch((error: unknown) => {
         this.unreported = error instanceof Error ? error : new Error(String(error));
         this.#client.unreported(this, this.unreported);
       });
-    return this.#report;
+    await this.#report;
   }
 }
 

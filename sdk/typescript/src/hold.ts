@@ -7,7 +7,9 @@ import { type Duration, milliseconds } from "./duration.js";
 import { Problem, ProtocolError, Unreachable } from "./errors.js";
 import { Held, type HeldParts, type Status } from "./held.js";
 import * as keys from "./keys.js";
-import { checkWord, OUTAGES } from "./options.js";
+import type { OnWaiting, Waiting } from "./notice.js";
+import { checkListener, checkWord, OUTAGES, REPORTS } from "./options.js";
+import type { ReportMode } from "./reports.js";
 import { orAborted } from "./retry.js";
 import type { Session } from "./session.js";
 import type { Claimed, CreateBody, RequestRecord } from "./wire.js";
@@ -22,6 +24,10 @@ export interface HoldOptions {
   signal?: AbortSignal;
   /** The session, where there is none around the call. */
   in?: Session;
+  /** Told when the call waits for a person, in place of the client's own; `null` tells nobody. */
+  onWaiting?: OnWaiting | null;
+  /** Whether the caller waits for the report of the outcome; as the client does unless given. */
+  report?: ReportMode;
 }
 
 /** The server's own default, for patience before the server has said anything. */
@@ -51,6 +57,8 @@ export class Holding {
     this.#onOutage = options.onOutage ?? client.onOutage;
     checkWord("onOutage", this.#onOutage, OUTAGES);
     checkWord("then", options.then, ["cancel", "leave"]);
+    checkListener("onWaiting", options.onWaiting);
+    checkWord("report", options.report, REPORTS);
     if (options.holdFor !== undefined) {
       this.#until = performance.now() + milliseconds(options.holdFor, "holdFor");
     }
@@ -127,7 +135,10 @@ export class Holding {
 
   async #wait(record: RequestRecord): Promise<RequestRecord | Held> {
     const left = this.#until === undefined ? undefined : this.#until - performance.now();
-    if (left !== undefined && left <= 0) return this.#over(record);
+    if (left !== undefined && left <= 0) {
+      this.#client.notices.once(this.#options.onWaiting, this.#asking.label, record);
+      return this.#over(record);
+    }
     const local = new AbortController();
     const over = Symbol("holdFor is over");
     const { signal } = this.#options;
@@ -139,7 +150,10 @@ export class Holding {
     const patient = this.#onOutage === "pause" ? this.#patience(lifetime) : undefined;
     try {
       if (signal?.aborted) throw signal.reason;
-      return await this.#client.waiting.wait(record.id, { signal: local.signal, budget: patient });
+      const told = (why: Waiting["why"]) =>
+        this.#client.notices.tell(this.#options.onWaiting, this.#asking.label, record, why);
+      told("person");
+      return await this.#client.waiting.wait(record.id, { signal: local.signal, budget: patient, told });
     } catch (error) {
       if (error !== over) throw error;
       return await this.#over(record);
@@ -292,7 +306,8 @@ export class Holding {
   }
 
   #held(status: Status, parts: Omit<HeldParts, "status" | "tool">): Held {
-    return new Held(this.#client, { status, tool: this.#asking.label, ...parts });
+    const { report } = this.#options;
+    return new Held(this.#client, { status, tool: this.#asking.label, report, ...parts });
   }
 }
 

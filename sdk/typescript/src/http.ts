@@ -3,13 +3,14 @@ import { isRecord } from "./answer.js";
 import { ANSWER, bytesOf } from "./body.js";
 import { written } from "./duration.js";
 import { ConfigError, PlacetError, Problem, ProtocolError, Unreachable, WrongAnswer } from "./errors.js";
+import { located } from "./notice.js";
 import { Outage, orAborted, sleep } from "./retry.js";
 import { readAnswer } from "./strict.js";
 import type { RequestRecord } from "./wire.js";
 
 /** One call, ready to be sent any number of times: it is a read, or it carries an idempotency key. */
 export interface Outgoing {
-  method: "GET" | "POST";
+  method: "GET" | "POST" | "PUT";
   path: string;
   query?: { [name: string]: string | undefined };
   body?: unknown;
@@ -52,7 +53,15 @@ export interface Settings {
 }
 
 export class Http {
+  /** What the server's clock said, and when that was here. */
+  #clock: { server: number; here: number } | undefined;
+
   constructor(readonly settings: Settings) {}
+
+  /** Milliseconds by the server's clock, to a second; by ours as long as the server has not said. */
+  now(): number {
+    return this.#clock ? this.#clock.server + performance.now() - this.#clock.here : Date.now();
+  }
 
   /** Sends until it is answered or the budget is spent. What comes back is JSON of ours. */
   async send<T>(call: Outgoing, { signal, budget = this.settings.outageBudget }: Sending = {}): Promise<T> {
@@ -95,7 +104,7 @@ export class Http {
     if (answer.status >= 200 && answer.status < 300) {
       if (typeof body !== "object" || body === null || Array.isArray(body))
         throw this.#foreign(call, answer, kind || "no content type");
-      return body as T;
+      return (isRecord(body) ? located(body, this.settings.url) : body) as T;
     }
     throw this.#refusal(call, answer, body, kind);
   }
@@ -130,6 +139,8 @@ export class Http {
     });
     const bytes = await bytesOf(response, call.largest ?? ANSWER);
     const { status, headers } = response;
+    const server = Date.parse(headers.get("date") ?? "");
+    if (Number.isFinite(server)) this.#clock = { server, here: performance.now() };
     return { status, bytes, type: headers.get("content-type") ?? "", after: headers.get("retry-after") };
   }
 
@@ -172,7 +183,7 @@ export class Http {
       document.code,
       detail,
       typeof document.pointer === "string" ? document.pointer : undefined,
-      isRecord(document.record) ? (document.record as RequestRecord) : undefined,
+      isRecord(document.record) ? located(document.record as RequestRecord, this.settings.url) : undefined,
       after,
     );
     // Too many of one's own requests is not an outage: whoever waits it out in vain is told what it was.

@@ -18,7 +18,9 @@ export { Held, type Refusal, type Status } from "./held.js";
 export type { HoldOptions } from "./hold.js";
 export { canonical, checkArguments, checkJson } from "./json.js";
 export * as keys from "./keys.js";
+export type { OnWaiting, Waiting } from "./notice.js";
 export type { Asked, Confirmation, Plan, Question } from "./questions.js";
+export type { ReportMode } from "./reports.js";
 export { currentSession, Session, type SessionParts, session } from "./session.js";
 export { readJson } from "./strict.js";
 export type {

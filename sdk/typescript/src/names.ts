@@ -9,7 +9,7 @@ import type { Asked, Confirmation, Plan, Question } from "./questions.js";
 
 export const PLACET = {
   ...{ url: true, token: true, timeout: true, outageBudget: true, onOutage: true, name: true, fetch: true },
-  onUnreported: true,
+  ...{ onUnreported: true, onWaiting: true, report: true },
 } as const satisfies Names<PlacetOptions>;
 
 export const KEYS = { strong: true, weak: true } as const satisfies Names<Keys>;
@@ -19,7 +19,7 @@ export const CREATE = {
 } as const satisfies Names<CreateOptions>;
 
 export const HOLD = {
-  ...{ holdFor: true, then: true, onOutage: true, signal: true, in: true },
+  ...{ holdFor: true, then: true, onOutage: true, signal: true, in: true, onWaiting: true, report: true },
 } as const satisfies Names<HoldOptions>;
 
 export const RUN = { ...HOLD, onDenied: true } as const satisfies Names<RunOptions>;
@@ -57,4 +57,5 @@ export const GATE = {
   ...{ tool: true, params: true, summary: true, describe: true, client: true, in: true, holdFor: true },
   ...{ onOutage: true, onDenied: true, signal: true, risk: true, context: true, allowed: true },
   ...{ expiresIn: true, onBehalfOf: true, group: true, argumentsSchema: true, check: true, idempotent: true },
+  ...{ onWaiting: true, report: true },
 } as const satisfies Names<GateOptions<unknown[]>>;

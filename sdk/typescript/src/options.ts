@@ -27,6 +27,12 @@ export function checkWord(what: string, given: unknown, words: readonly string[]
   throw new ConfigError(`${what} must be ${listed.join(", ")} or ${last}, not ${shown(given)}`);
 }
 
+/** Refuses what is neither a function nor `null`. Not given is fine. */
+export function checkListener(what: string, given: unknown): void {
+  if (given === undefined || given === null || typeof given === "function") return;
+  throw new ConfigError(`${what} must be a function or null, not ${shown(given)}`);
+}
+
 const RISKS = Object.keys({ low: true, medium: true, high: true, critical: true } satisfies Record<
   Risk,
   true
@@ -36,6 +42,7 @@ const DECISIONS = Object.keys({ approve: true, deny: true, edit: true, respond: 
   true
 >);
 export const OUTAGES = ["deny", "raise", "pause"] as const;
+export const REPORTS = ["wait", "background"] as const;
 export const REFUSALS = ["return", "raise"] as const;
 
 /** What a request can say, where it is said before there is a request. Functions are asked later. */

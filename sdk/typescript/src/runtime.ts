@@ -3,8 +3,11 @@
 interface Process {
   env?: { [name: string]: string | undefined };
   getBuiltinModule?: (name: string) => unknown;
+  pid?: number;
+  kill?: (pid: number, signal: number) => unknown;
+  stderr?: { isTTY?: boolean; write(text: string): unknown };
 }
-const host = (globalThis as { process?: Process }).process;
+export const host = (globalThis as { process?: Process }).process;
 
 /** A module of Node and those who imitate it, if there is one. */
 export function builtin<T>(name: string): T | undefined {

@@ -5,6 +5,7 @@
 import { isRecord, ofRequest } from "./answer.js";
 import { ANSWER } from "./body.js";
 import { Again, type Http } from "./http.js";
+import { located } from "./notice.js";
 import { AT_ONCE, Polls } from "./polls.js";
 import { Outage, sleep } from "./retry.js";
 import type { SseEvent } from "./sse.js";
@@ -27,9 +28,13 @@ interface Waiter {
   failed: (error: unknown) => void;
   /** Milliseconds of outage this one bears, when that is not the client's own budget. */
   budget: number | undefined;
+  /** Told when the server is away, and when it is back. */
+  told: ((why: "outage" | "back") => void) | undefined;
+  /** Whether it was told that the server is away. */
+  away: boolean;
 }
 
-export class Waiting {
+export class WaitingRoom {
   #waiters = new Map<string, Set<Waiter>>();
   #stream: AbortController | undefined;
   #connected = false;
@@ -49,8 +54,11 @@ export class Waiting {
   constructor(private readonly http: Http) {}
 
   /** The record once it is not pending any more. Rejects with the signal's reason, or when the budget is spent. */
-  wait(id: string, options: { signal?: AbortSignal; budget?: number } = {}): Promise<RequestRecord> {
-    const { signal, budget } = options;
+  wait(
+    id: string,
+    options: { signal?: AbortSignal; budget?: number; told?: Waiter["told"] } = {},
+  ): Promise<RequestRecord> {
+    const { signal, budget, told } = options;
     return new Promise((done, failed) => {
       if (signal?.aborted) return failed(signal.reason);
       const stop = () => {
@@ -62,6 +70,8 @@ export class Waiting {
         id,
         version: -1,
         budget,
+        told,
+        away: false,
         done: (record) => {
           end();
           done(record);
@@ -151,7 +161,7 @@ export class Waiting {
   #opened(): void {
     this.#connected = true;
     this.#failures = 0;
-    this.#outage.over();
+    this.#back();
     for (const same of this.#waiters.values()) for (const waiter of same) this.#read(waiter);
   }
 
@@ -165,8 +175,21 @@ export class Waiting {
     } catch {
       // Whatever it was, it was not understood: it is read again.
     }
-    if (isRecord(record)) this.#saw(record);
+    if (isRecord(record)) this.#saw(located(record, this.http.settings.url));
     else this.#opened();
+  }
+
+  /** The server answers. */
+  #back(): void {
+    this.#outage.over();
+    for (const waiter of this.#all()) {
+      if (waiter.away) waiter.told?.("back");
+      waiter.away = false;
+    }
+  }
+
+  #all(): Waiter[] {
+    return [...this.#waiters.values()].flatMap((same) => [...same]);
   }
 
   /** A record that came from anywhere ends the waits for it, unless it is still pending. */
@@ -217,7 +240,7 @@ export class Waiting {
   async #poll(id: string, wait: number | undefined, signal: AbortSignal): Promise<void> {
     try {
       const record = await this.#look(id, wait, signal);
-      this.#outage.over();
+      this.#back();
       this.#saw(record);
     } catch (error) {
       if (error instanceof Again || signal.aborted) throw error;
@@ -241,13 +264,16 @@ export class Waiting {
       this.http.spent(failure),
       (waiter) => lasts > (waiter.budget ?? this.http.settings.outageBudget),
     );
+    // One stream that ends is no outage: proxies cut them off.
+    for (const waiter of this.#failures < PATIENCE ? [] : this.#all()) {
+      if (!waiter.away) waiter.told?.("outage");
+      waiter.away = true;
+    }
     if (this.#waiters.size > 0) await sleep(pause, signal).catch(() => {});
   }
 
   #fail(error: unknown, which: (waiter: Waiter) => boolean = () => true): void {
-    for (const same of [...this.#waiters.values()]) {
-      for (const waiter of [...same]) if (which(waiter)) this.#end(waiter, error);
-    }
+    for (const waiter of this.#all()) if (which(waiter)) this.#end(waiter, error);
   }
 
   #end(waiter: Waiter, error: unknown): void {

@@ -10,6 +10,7 @@ import type { Json, JsonObject, RequestRecord } from "../wire.js";
 import { guardedModel } from "./ai-model.js";
 import {
   type AdapterOptions,
+  annotated,
   changed,
   Gate,
   isRefusal,
@@ -21,6 +22,7 @@ import {
 } from "./common.js";
 import { editCheck, jsonSchema } from "./schema.js";
 
+export { type AiRunsOptions, storedRuns } from "./ai-runs.js";
 export type { AdapterOptions } from "./common.js";
 
 /** The parts of a tool that matter here. */
@@ -68,6 +70,10 @@ export interface AiGate {
    * nothing as long as one of them is undecided.
    */
   decided(messages: readonly Message[]): Promise<ApprovalMessage | undefined>;
+  /** For `mode: "pause"`: the requests behind the approvals that are open in these messages. */
+  requests(messages: readonly Message[]): Promise<readonly RequestRecord[]>;
+  /** Whether approvals for tools of this gate are open in these messages. */
+  waits(messages: readonly Message[]): boolean;
 }
 
 export function createGate(options: AdapterOptions = {}): AiGate {
@@ -75,6 +81,16 @@ export function createGate(options: AdapterOptions = {}): AiGate {
   const known = new Map<string, GatedTool>();
   /** Every tool that went through the gate, held or not. */
   const seen = new Set<string>();
+  /** Tools that are not ours are somebody else's to answer for. */
+  const undecided = (messages: readonly Message[]) => {
+    if (known.size === 0)
+      throw new ConfigError("no tool is gated yet: call gate.tools({…}) before gate.decided(…)");
+    return unanswered(messages).filter(({ tool }) => known.has(tool));
+  };
+  const recordsOf = (asked: readonly Asked[]) =>
+    Promise.all(
+      asked.map(({ tool, input, toolCallId }) => (known.get(tool) as GatedTool).record(input, toolCallId)),
+    );
   return {
     tools(tools) {
       gate.only.among(Object.keys(tools));
@@ -93,14 +109,11 @@ export function createGate(options: AdapterOptions = {}): AiGate {
       return held as typeof tools;
     },
     model: (model) => guardedModel(gate, model, seen),
+    waits: (messages) => undecided(messages).length > 0,
+    requests: (messages) => recordsOf(undecided(messages)),
     async decided(messages) {
-      if (known.size === 0)
-        throw new ConfigError("no tool is gated yet: call gate.tools({…}) before gate.decided(…)");
-      // Tools that are not ours are somebody else's to answer for.
-      const asked = unanswered(messages).filter(({ tool }) => known.has(tool));
-      const records = await Promise.all(
-        asked.map(({ tool, input, toolCallId }) => (known.get(tool) as GatedTool).record(input, toolCallId)),
-      );
+      const asked = undecided(messages);
+      const records = await recordsOf(asked);
       if (asked.length === 0 || records.some((record) => record.state === "pending")) return undefined;
       return {
         role: "tool",
@@ -230,7 +243,7 @@ async function* reported(held: Held, fn: (args: JsonObject) => AsyncIterable<unk
   } catch (error) {
     ended = true;
     await held.failed(error);
-    throw error;
+    throw annotated(error, held);
   } finally {
     if (!ended) await held.failed("it was stopped before it had ended");
   }

@@ -50,7 +50,7 @@ type Permission =
 
 export interface ClaudeGate {
   /** For `query`: your options with our hooks in front of yours. */
-  options<O extends { hooks?: object }>(options?: O): O;
+  options<O extends object>(options?: O): O;
   /** The hooks by themselves. */
   hooks: Hooks;
   /**
@@ -87,6 +87,8 @@ export function createGate(options: Omit<AdapterOptions, "mode"> = {}): ClaudeGa
   /** Tools of Claude Code are known; which MCP servers there are is known when the options of a query were seen. */
   gate.only.see(...BUILT_IN);
   const running = new Map<string, Held>();
+  /** Calls that were edited, and whose model does not know yet what runs: `canUseTool` has no words for that. */
+  const untold = new WeakSet<Held>();
   const started = (callId: string | undefined, held: Held) => {
     if (callId === undefined) return;
     running.set(callId, held);
@@ -132,11 +134,13 @@ export function createGate(options: Omit<AdapterOptions, "mode"> = {}): ClaudeGa
     }),
   });
 
-  const after = async (input: HookInput, callId: string | undefined) => {
+  const after = async (input: HookInput, callId: string | undefined): Promise<JsonObject> => {
     const held = ended(callId);
     if (input.hook_event_name === "PostToolUseFailure") await held?.failed(input.error ?? "it failed");
     else await held?.succeeded(input.tool_response);
-    return {};
+    if (held === undefined || !untold.has(held)) return {};
+    const additionalContext = JSON.stringify(held.note());
+    return { hookSpecificOutput: { hookEventName: input.hook_event_name, additionalContext } };
   };
 
   const outcomes: Hooks = { PostToolUse: [{ hooks: [after] }], PostToolUseFailure: [{ hooks: [after] }] };
@@ -162,6 +166,7 @@ export function createGate(options: Omit<AdapterOptions, "mode"> = {}): ClaudeGa
     }
     if (!ruling.go) return { behavior: "deny", message: JSON.stringify(ruling.result), toolUseID };
     started(toolUseID, ruling.held);
+    if (ruling.held.edited) untold.add(ruling.held);
     return { behavior: "allow", updatedInput: ruling.held.arguments, toolUseID };
   };
   mark(canUseTool, "gated");
@@ -170,7 +175,7 @@ export function createGate(options: Omit<AdapterOptions, "mode"> = {}): ClaudeGa
     reports,
     options(given) {
       checkQuery(gate, (given ?? {}) as ClaudeOptions);
-      const own = (given?.hooks ?? {}) as Hooks;
+      const own = ((given as { hooks?: object } | undefined)?.hooks ?? {}) as Hooks;
       const merged: Hooks = { ...own };
       for (const [event, ours] of Object.entries(hooks)) {
         const theirs = own[event] ?? [];

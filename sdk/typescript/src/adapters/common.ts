@@ -3,6 +3,7 @@ import { asking, type Call, whose } from "../call.js";
 import type { EditCheck } from "../check.js";
 import { Placet } from "../client.js";
 import type { Coverage } from "../coverage/report.js";
+import { Telling } from "../coverage/tell.js";
 import { ConfigError, Problem, Refused } from "../errors.js";
 import type { Held, Refusal } from "../held.js";
 import * as keys from "../keys.js";
@@ -44,11 +45,14 @@ export class Gate {
   readonly mode: "block" | "pause";
   readonly only: Only;
   readonly #framework: string;
+  readonly #telling: Telling;
   readonly #options: AdapterOptions;
   readonly #sessions = new Map<string, Session>();
   readonly #weak = new Map<string, string>();
   /** Tools whose schema the server did not take. */
   readonly #bare = new Set<string>();
+  /** Requests whose permit somebody claimed who is gone. */
+  readonly #abandoned = new Set<string>();
   /** For programs that name no session: one of their own, which no restart finds again. */
   readonly #anonymous: string;
 
@@ -60,6 +64,7 @@ export class Gate {
     this.#options = options;
     this.mode = options.mode ?? "block";
     this.client = options.client ?? new Placet();
+    this.#telling = new Telling(this.client, (error) => this.#tell(error));
     this.#anonymous = `${framework}-${keys.random().slice(0, 16)}`;
     if (options.session !== undefined) this.#session(options.session);
   }
@@ -71,14 +76,30 @@ export class Gate {
     return this;
   }
 
+  /** The session of all calls, where the options name one. */
+  get session(): string | undefined {
+    return this.#options.session;
+  }
+
+  /** Does something in the knowledge that whoever claimed one of these requests is gone. */
+  async abandoning<T>(requests: readonly string[], work: () => Promise<T>): Promise<T> {
+    for (const each of requests) this.#abandoned.add(each);
+    try {
+      return await work();
+    } finally {
+      for (const each of requests) this.#abandoned.delete(each);
+    }
+  }
+
   /** Whether calls of this tool are held. */
   holds(tool: string): boolean {
     return this.only.holds(tool);
   }
 
-  /** Refuses an agent with tools that cannot be held, unless the options allow it. */
+  /** Refuses an agent with tools that cannot be held, unless the options allow it; and tells the server of the others. */
   covers(found: Coverage, advice: string): void {
     refuseUncovered(found, this.#options, advice);
+    this.#telling.tell(found);
   }
 
   /**
@@ -88,27 +109,30 @@ export class Gate {
   async rule(call: ToolCall, pausable = false): Promise<Ruling> {
     let held: Held;
     try {
+      const { onWaiting } = this.#options;
       const holdFor = this.#options.holdFor ?? (pausable ? 0 : undefined);
       const then = pausable ? "leave" : "cancel";
       held = await this.#put(call, (expressed, session) =>
-        this.client.hold(expressed, { in: session, signal: call.signal, holdFor, then }),
+        this.client.hold(expressed, { in: session, signal: call.signal, holdFor, then, onWaiting }),
       );
     } catch (error) {
       if (call.signal?.aborted) throw error;
       return this.#refuse(call, error);
     }
     if (held.go) return { go: true, held };
-    if (this.#options.onDenied === "raise" && held.status !== "pending") held.raiseForRefusal();
-    const pending = held.status === "pending";
+    const pending = held.status === "pending" || (pausable && this.#elsewhere(held));
+    if (this.#options.onDenied === "raise" && !pending) held.raiseForRefusal();
     return { go: false, pending, answered: held.status === "answered", result: held.result(), held };
   }
 
   /** Asks, and does not wait: the request as it stands. Asking again with the same call id is the same request. */
   async ask(call: ToolCall): Promise<RequestRecord> {
-    return this.#put(call, (expressed, session) => {
+    const record = await this.#put(call, (expressed, session) => {
       const { strong, weak } = expressed.keys ?? {};
       return this.client.create(asking(this.client, expressed, session).body, { key: strong, weakKey: weak });
     });
+    this.client.notices.once(this.#options.onWaiting, call.tool, record);
+    return record;
   }
 
   /** Whether nobody has decided yet. An error is no reason to pause: the call itself will meet it again, and say so. */
@@ -124,7 +148,17 @@ export class Gate {
 
   /** Runs it with what was approved, reports, and adds to the result what an edit changed. */
   async run<T>(held: Held, fn: (args: JsonObject) => T | PromiseLike<T>): Promise<T> {
-    return withNote(await held.run(fn), held) as T;
+    try {
+      return withNote(await held.run(fn), held) as T;
+    } catch (error) {
+      throw annotated(error, held);
+    }
+  }
+
+  /** Whether another process runs the call now: its outcome will be known, so a run that can pause does not guess it. */
+  #elsewhere(held: Held): boolean {
+    const { status, record } = held;
+    return status === "unknown" && record?.state === "claimed" && !this.#abandoned.has(record.id);
   }
 
   /** An error of ours, as a refusal. */
@@ -139,6 +173,7 @@ export class Gate {
   /** A schema that the server does not take must not keep the call from being asked: edits are then checked here alone. */
   async #put<T>(call: ToolCall, send: (expressed: Call, session: Session) => Promise<T>): Promise<T> {
     const { expressed, session } = await this.#express(call);
+    await this.#telling.told();
     try {
       return await send(expressed, session);
     } catch (error) {
@@ -249,6 +284,18 @@ export function withNote(value: unknown, held: Held): unknown {
     return { ...value, ...note };
   }
   return { result: value ?? null, ...note };
+}
+
+/** The same error, which says what ran: after an edit the model must know that too when it failed. */
+export function annotated(error: unknown, held: Held): unknown {
+  const note = held.note();
+  if (note === undefined || !(error instanceof Error)) return error;
+  try {
+    error.message = `${error.message}\n${JSON.stringify(note)}`;
+  } catch {
+    // It cannot be changed, and is passed on as it is.
+  }
+  return error;
 }
 
 /** Whether a tool's output is a refusal of ours, also after it was stored and read again. */

@@ -7,11 +7,14 @@ import { Findings, HOSTED, mark } from "../coverage/report.js";
 import { ConfigError } from "../errors.js";
 import type { Held } from "../held.js";
 import { checkWord } from "../options.js";
+import type { ResumeSource } from "../resume/resumer.js";
 import type { JsonObject } from "../wire.js";
-import { type AdapterOptions, Gate, open, type ToolCall, why } from "./common.js";
+import { type AdapterOptions, annotated, Gate, open, type ToolCall, why } from "./common.js";
+import { type Interrupt, requestOf, Threads, type ThreadsOptions } from "./langchain-threads.js";
 import { editCheck, jsonSchema } from "./schema.js";
 
 export type { AdapterOptions } from "./common.js";
+export type { ThreadsOptions } from "./langchain-threads.js";
 
 /** A tool's result, as much of it as is looked at. */
 interface Message {
@@ -51,12 +54,6 @@ export interface Paused {
   placet: { request: string; url: string };
 }
 
-/** An interrupt as LangGraph returns it. */
-interface Interrupt {
-  id?: string;
-  value?: unknown;
-}
-
 export interface LangChainGate<M> {
   /** For `createAgent({ middleware: [gate.middleware, …] })`. Put it first: what stands before it sees calls unheld. */
   middleware: M;
@@ -72,6 +69,8 @@ export interface LangChainGate<M> {
   decided(result: {
     __interrupt__?: readonly Interrupt[];
   }): Promise<{ [interrupt: string]: JsonObject } | undefined>;
+  /** For `new Resumer(gate.threads({…}))`: the paused threads of a checkpointer, which go on when they are decided. */
+  threads(options: ThreadsOptions): ResumeSource;
 }
 
 const OWN = { createMiddleware: true, ToolMessage: true, interrupt: true, toolErrors: true } as const;
@@ -110,11 +109,13 @@ export function createGate<M>(options: LangChainOptions<M>): LangChainGate<M> {
     try {
       const done = await handler({ ...request, toolCall: { ...toolCall, args: held.arguments } } as never);
       await report(held, done);
-      return held.edited ? noted(done, held) : done;
+      return held.edited ? noted(done, held, toolCall.id) : done;
     } catch (error) {
       await held.failed(error);
-      if (toolErrors === "throw" || aborted(error, call.signal)) throw error;
-      return message(toolCall, `${String(error)}\n Please fix your mistakes.`, "error");
+      if (aborted(error, call.signal)) throw error;
+      const said = annotated(error, held);
+      if (toolErrors === "throw") throw said;
+      return message(toolCall, `${String(said)}\n Please fix your mistakes.`, "error");
     }
   };
 
@@ -131,21 +132,24 @@ export function createGate<M>(options: LangChainOptions<M>): LangChainGate<M> {
   mark(wrapModelCall, "gated");
   rememberHolding(mark(wrapToolCall, "gated"), (tool) => gate.holds(tool));
 
+  const decided: LangChainGate<M>["decided"] = async (result) => {
+    const answers: { [interrupt: string]: JsonObject } = {};
+    for (const { id, value } of result.__interrupt__ ?? []) {
+      const asked = requestOf(value);
+      if (asked === undefined || id === undefined) continue;
+      const record = await gate.client.get(asked);
+      if (record.state === "pending") return undefined;
+      const go = open(record);
+      answers[id] = { decisions: [go ? { type: "approve" } : { type: "reject", message: why(record) }] };
+    }
+    return Object.keys(answers).length === 0 ? undefined : answers;
+  };
+
   return {
     middleware: createMiddleware({ name: "Placet", wrapToolCall, wrapModelCall } as never),
     guard: createMiddleware({ name: "PlacetGuard", wrapModelCall } as never),
-    async decided(result) {
-      const answers: { [interrupt: string]: JsonObject } = {};
-      for (const { id, value } of result.__interrupt__ ?? []) {
-        const asked = (value as Paused | undefined)?.placet?.request;
-        if (asked === undefined || id === undefined) continue;
-        const record = await gate.client.get(asked);
-        if (record.state === "pending") return undefined;
-        const go = open(record);
-        answers[id] = { decisions: [go ? { type: "approve" } : { type: "reject", message: why(record) }] };
-      }
-      return Object.keys(answers).length === 0 ? undefined : answers;
-    },
+    decided,
+    threads: (given) => new Threads(gate, given, decided),
   };
 }
 
@@ -170,7 +174,7 @@ function paused(call: ToolCall, held: Held): Paused {
   return {
     actionRequests: [{ name, args: call.arguments as JsonObject, description }],
     reviewConfigs: [{ actionName: name, allowedDecisions: ["approve", "edit", "reject"] }],
-    placet: { request: held.requestId ?? "", url: held.record?.url ?? "" },
+    placet: { request: held.requestId ?? "", url: held.url ?? "" },
   };
 }
 
@@ -182,9 +186,13 @@ async function report(held: Held, done: unknown): Promise<void> {
   else await held.succeeded(typeof content === "string" ? content : undefined);
 }
 
-/** The model must know what really ran. */
-function noted(done: unknown, held: Held): unknown {
-  const result = done as Message;
+/** The model must know what really ran. A `Command` has the tool's message among its updates. */
+function noted(done: unknown, held: Held, callId: string | undefined): unknown {
+  const { update } = (done ?? {}) as { update?: { messages?: unknown } };
+  const messages = Array.isArray(update?.messages)
+    ? (update.messages as (Message & { tool_call_id?: string })[])
+    : [];
+  const result = messages.find((each) => each?.tool_call_id === callId) ?? (done as Message);
   const note = JSON.stringify(held.note());
   if (typeof result?.content === "string") result.content = `${result.content}\n${note}`;
   else if (Array.isArray(result?.content)) result.content = [...result.content, { type: "text", text: note }];

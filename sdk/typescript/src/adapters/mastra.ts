@@ -6,9 +6,11 @@ import { toolsCoverage } from "../coverage/mastra.js";
 import { mark } from "../coverage/report.js";
 import { sha256 } from "../digest.js";
 import { canonical } from "../json.js";
+import type { ResumeSource } from "../resume/resumer.js";
 import type { JsonObject } from "../wire.js";
 import { type AdapterOptions, changed, Gate, type ToolCall } from "./common.js";
 import { ADVICE, guardedAgent } from "./mastra-agent.js";
+import { type RunsOptions, SuspendedRuns } from "./mastra-runs.js";
 import { editCheck, jsonSchema } from "./schema.js";
 
 export type { AdapterOptions } from "./common.js";
@@ -46,6 +48,11 @@ export interface MastraGate {
    * the tools of its agents. Tools that are gated already are asked about once.
    */
   agent<A extends object>(agent: A): A;
+  /**
+   * For `new Resumer(gate.runs(mastra.getAgent("ops")))`: the suspended runs of an agent, which go on when they are decided.
+   * `onDone` is told of their results; the other options go to `resumeGenerate`.
+   */
+  runs(agent: object, options?: RunsOptions): ResumeSource;
 }
 
 export function createGate(options: AdapterOptions = {}): MastraGate {
@@ -67,7 +74,8 @@ export function createGate(options: AdapterOptions = {}): MastraGate {
       if (!ruling.go) {
         if (!ruling.pending || !pausing) return ruling.result;
         // Whatever the run is resumed with, this function is called again, and asks Placet again.
-        return suspend({ placet: { request: ruling.held?.requestId ?? "", status: "pending" } });
+        const { requestId: request = "", url = "" } = ruling.held ?? {};
+        return suspend({ placet: { request, url, status: "pending" } });
       }
       const clean = gate.mode === "pause" ? unresumed(context) : context;
       return gate.run(ruling.held, (args) => checked(execute.call(tool, args, clean)));
@@ -93,6 +101,7 @@ export function createGate(options: AdapterOptions = {}): MastraGate {
       return Object.fromEntries(gated) as typeof tools;
     },
     agent: (agent) => guardedAgent(gate, agent, one),
+    runs: (agent, given = {}) => new SuspendedRuns(gate, agent, given),
   };
 }
 

@@ -10,6 +10,7 @@ import { type AdapterOptions, changed, Gate, open, type ToolCall, why } from "./
 import { jsonSchema } from "./schema.js";
 
 export type { AdapterOptions } from "./common.js";
+export { type OpenAIRunsOptions, storedRuns } from "./openai-runs.js";
 
 interface Details {
   toolCall?: { callId?: string; arguments?: string };
@@ -45,6 +46,11 @@ interface ToolOptions {
 interface Interruption {
   rawItem: unknown;
 }
+interface RawCall {
+  name: string;
+  callId: string;
+  arguments: string;
+}
 interface State {
   getInterruptions(): Interruption[];
   approve(item: never): void;
@@ -75,6 +81,10 @@ export interface OpenAIGate<F> {
    * on; what runs is what the claim says.
    */
   decide(state: object): Promise<boolean>;
+  /** For `mode: "pause"`: the requests of a state's interruptions, made now if they were not yet. */
+  requests(state: object): Promise<readonly RequestRecord[]>;
+  /** Whether a state is interrupted for tools of this gate. */
+  interrupts(state: object): boolean;
 }
 
 export function createGate<F>(options: OpenAIOptions<F>): OpenAIGate<F> {
@@ -83,6 +93,8 @@ export function createGate<F>(options: OpenAIOptions<F>): OpenAIGate<F> {
   const gate = new Gate("openai-agents", options, { tool: true }).named();
   /** By name: a state that was stored knows no more of a tool. */
   const known = new Map<string, FunctionTool>();
+  /** What ran in place of calls that failed after an edit, by call, until the model is told. */
+  const edits = new Map<string, string>();
 
   /** The SDK asks whether a tool is enabled before each turn of an agent: nothing of the agent has run by then. */
   const checked = (tool: FunctionTool): FunctionTool => {
@@ -116,10 +128,28 @@ export function createGate<F>(options: OpenAIOptions<F>): OpenAIGate<F> {
     const call = await described(inner, input, details?.toolCall?.callId, details?.signal);
     const ruling = await gate.rule(call);
     if (!ruling.go) return ruling.result;
-    return gate.run(ruling.held, (args) => {
-      const text = JSON.stringify(args);
-      return inner.invoke(context, text, inner.timeoutMs === undefined ? details : renewed(details, text));
-    });
+    try {
+      return await gate.run(ruling.held, (args) => {
+        const text = JSON.stringify(args);
+        return inner.invoke(context, text, inner.timeoutMs === undefined ? details : renewed(details, text));
+      });
+    } catch (error) {
+      const note = ruling.held.note();
+      if (note !== undefined && call.callId !== undefined) edits.set(call.callId, JSON.stringify(note));
+      throw error;
+    }
+  };
+
+  /** The same, except that what the model is told of an error after an edit also says what ran: the SDK keeps errors quiet. */
+  const telling = (invoke: Invoke): Invoke => {
+    return async (context, input, details) => {
+      const said = await invoke(context, input, details);
+      const callId = details?.toolCall?.callId ?? "";
+      const note = edits.get(callId);
+      edits.delete(callId);
+      if (note === undefined || typeof said !== "string" || said.includes(note)) return said;
+      return `${said}\n${note}`;
+    };
   };
 
   const gated = (given: ToolOptions): FunctionTool => {
@@ -151,11 +181,23 @@ export function createGate<F>(options: OpenAIOptions<F>): OpenAIGate<F> {
       },
     });
     known.set(outer.name, inner);
-    mark(outer.invoke, "gated");
-    return checked(
-      inner.outputSchema === undefined ? outer : changed(outer, { outputSchema: inner.outputSchema }),
-    );
+    const { outputSchema: schema } = inner;
+    const invoke = mark(telling(outer.invoke), "gated");
+    return checked(changed(outer, { invoke, ...(schema === undefined ? {} : { outputSchema: schema }) }));
   };
+
+  /** Tools that are not ours are somebody else's to answer for. */
+  const interrupted = (target: object) => {
+    if (known.size === 0)
+      throw new ConfigError("no tool is gated yet: make the tools with gate.tool({…}) first");
+    return (target as State).getInterruptions().flatMap((item) => {
+      const { name, callId, arguments: input } = item.rawItem as RawCall;
+      const tool = known.get(name);
+      return tool ? [{ item: item as never, tool, callId, input: read(input) }] : [];
+    });
+  };
+  const records = (asked: ReturnType<typeof interrupted>): Promise<RequestRecord[]> =>
+    Promise.all(asked.map(async ({ tool, callId, input }) => gate.ask(await described(tool, input, callId))));
 
   return {
     tool: gated as unknown as F,
@@ -182,25 +224,14 @@ export function createGate<F>(options: OpenAIOptions<F>): OpenAIGate<F> {
       rememberAgent(tool as FunctionTool, agent);
       return tool as ReturnType<typeof agent.asTool>;
     },
+    interrupts: (target) => interrupted(target).length > 0,
+    requests: async (target) => records(interrupted(target)),
     async decide(target) {
       const state = target as State;
-      if (known.size === 0)
-        throw new ConfigError("no tool is gated yet: make the tools with gate.tool({…}) first");
-      // Tools that are not ours are somebody else's to answer for.
-      const asked = state.getInterruptions().flatMap((item) => {
-        const {
-          name,
-          callId,
-          arguments: input,
-        } = item.rawItem as { name: string; callId: string; arguments: string };
-        const tool = known.get(name);
-        return tool ? [{ item: item as never, tool, callId, input: read(input) }] : [];
-      });
-      const records: RequestRecord[] = await Promise.all(
-        asked.map(async ({ tool, callId, input }) => gate.ask(await described(tool, input, callId))),
-      );
-      if (records.some((record) => record.state === "pending")) return false;
-      for (const [at, record] of records.entries()) {
+      const asked = interrupted(state);
+      const found = await records(asked);
+      if (found.some((record) => record.state === "pending")) return false;
+      for (const [at, record] of found.entries()) {
         const item = asked[at]?.item as never;
         if (open(record)) state.approve(item);
         else state.reject(item, { message: why(record) } as never);

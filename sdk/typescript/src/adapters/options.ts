@@ -3,7 +3,16 @@ import type { Placet } from "../client.js";
 import type { Coverage } from "../coverage/report.js";
 import type { Duration } from "../duration.js";
 import { ConfigError } from "../errors.js";
-import { checkOptions, checkRequestWords, checkWord, type Names, nearest, REFUSALS } from "../options.js";
+import type { OnWaiting } from "../notice.js";
+import {
+  checkListener,
+  checkOptions,
+  checkRequestWords,
+  checkWord,
+  type Names,
+  nearest,
+  REFUSALS,
+} from "../options.js";
 import type { DecisionWord, JsonObject, Risk } from "../wire.js";
 
 /** What is the same for all frameworks. */
@@ -41,6 +50,8 @@ export interface AdapterOptions {
    * agent does not start, unless this is `allow`.
    */
   uncovered?: "refuse" | "allow";
+  /** Told when a call waits for a person, in place of the client's own; `null` tells nobody. */
+  onWaiting?: OnWaiting | null;
   /** Told of every error on the way to a decision. The call did not run, whatever this does. */
   onError?: (error: unknown) => void;
 }
@@ -48,7 +59,7 @@ export interface AdapterOptions {
 const SHARED = {
   ...{ client: true, session: true, app: true, only: true, mode: true, risk: true, summary: true },
   ...{ context: true, allowed: true, expiresIn: true, holdFor: true, onBehalfOf: true, onDenied: true },
-  ...{ uncovered: true, onError: true },
+  ...{ uncovered: true, onWaiting: true, onError: true },
 } as const satisfies Names<AdapterOptions>;
 
 /** Refuses what no adapter knows; `own` are the names that only this one has. */
@@ -57,6 +68,7 @@ export function checkAdapter(options: AdapterOptions, own: Record<string, true>)
   checkWord("mode", options.mode, ["block", "pause"]);
   checkWord("onDenied", options.onDenied, REFUSALS);
   checkWord("uncovered", options.uncovered, ["refuse", "allow"]);
+  checkListener("onWaiting", options.onWaiting);
   checkRequestWords(options);
 }
 

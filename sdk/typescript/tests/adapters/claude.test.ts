@@ -171,6 +171,7 @@ describe("Claude Agent SDK", () => {
     expect(effect.ran).toEqual(expect.arrayContaining([{ files: ["yes.md"] }, { files: ["edited.md"] }]));
     expect(effect.ran).toHaveLength(2);
     expect(told.get(`${session}-2`)).toContain("not on a Friday");
+    expect(told.get(`${session}-3`)).toMatch(/executed_arguments.*edited\.md/s);
     expect((await stage.states(session)).sort()).toEqual(["denied", "succeeded", "succeeded"]);
   });
 

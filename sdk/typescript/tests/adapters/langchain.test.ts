@@ -172,6 +172,29 @@ describe("LangChain", () => {
     expect(await stage.states(session)).toEqual(["failed"]);
   });
 
+  test("after an edit the message inside a Command says what ran", async () => {
+    const session = fresh("command");
+    const told: Told = new Map();
+    const { middleware } = createGate({ ...framework, ...stage.gate(session) });
+    const command = tool(
+      async ({ files }, { toolCall }: { toolCall?: { id?: string } }) => {
+        const content = `gone: ${files.join()}`;
+        const message = new ToolMessage({ content, tool_call_id: toolCall?.id ?? "", name: "delete_files" });
+        return new Command({ update: { messages: [message] } });
+      },
+      { name: "delete_files", description: "deletes", schema },
+    );
+    const agent = createAgent({
+      model: scripted([[call(session, 1, ["a.md"])]], told),
+      tools: [command],
+      middleware: [middleware],
+    });
+    const running = agent.invoke(human);
+    await stage.ann.edit({ files: ["b.md"] }, inSession(session));
+    await running;
+    expect(told.get(`${session}-1`)).toMatch(/gone: b\.md.*executed_arguments.*b\.md/s);
+  });
+
   test("a retry outside the gate is another call, and is refused", async () => {
     const session = fresh("retry");
     const effect = new Effect(() => {

@@ -193,6 +193,26 @@ export function scenarios(framework: Framework): void {
       });
     });
 
+    test("a tool that raises after an edit tells the model what ran", async () => {
+      const session = fresh("edit-raise");
+      const effect = new Effect(() => {
+        throw new Error("the disk is full");
+      });
+      const running = framework.run(play(session, effect)).catch((error: unknown) => {
+        if (!framework.raises) throw error;
+        return new Map([[`${session}-1`, String(error)]]);
+      });
+      await stage.ann.edit({ files: ["b.md"] }, inSession(session));
+      const told = await running;
+      expect(effect.ran).toEqual([{ files: ["b.md"] }]);
+      expect(told.get(`${session}-1`)).toMatch(/executed_arguments.*b\.md/s);
+      const [record] = await stage.requests(session);
+      expect(record).toMatchObject({
+        state: "failed",
+        outcome: { note: expect.stringMatching(/disk is full$/) },
+      });
+    });
+
     test("policy lets a call pass without a person, and its permit is used", async () => {
       const session = fresh("free");
       const effect = new Effect();

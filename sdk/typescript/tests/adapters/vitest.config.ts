@@ -7,6 +7,7 @@ export default defineConfig({
   // As programs import them, from the source as it stands.
   resolve: {
     alias: [
+      { find: "placet/resume", replacement: source("resume/index.ts") },
       { find: /^placet\/(.*)$/, replacement: source("adapters/$1.ts") },
       { find: /^placet$/, replacement: source("index.ts") },
     ],

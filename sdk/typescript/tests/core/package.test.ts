@@ -10,6 +10,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { DecisionWord, RequestRecord } from "../../src/index.js";
 import { BadProxy } from "../support/proxy.js";
 import { BOUND, type Reviewer, Server } from "../support/server.js";
+import { approving, played, snippets } from "../support/snippets.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const run = promisify(execFile);
@@ -78,6 +79,7 @@ test("the core imports nothing but itself, so that browsers load it as it is", a
   };
   await follow(join(installed, "dist/index.js"));
   await follow(join(installed, "dist/testing/index.js"));
+  await follow(join(installed, "dist/resume/index.js"));
   expect(seen.size).toBeGreaterThan(10);
 });
 
@@ -87,9 +89,11 @@ async function compile(
   module: string,
   moduleResolution: string,
   files: string[],
+  types: string[] = [],
 ): Promise<void> {
   const lib = ["ES2022", "DOM"];
-  const compilerOptions = { module, moduleResolution, target: "ES2022", strict: true, lib, types: [] };
+  const typeRoots = [join(root, "node_modules/@types")];
+  const compilerOptions = { module, moduleResolution, target: "ES2022", strict: true, lib, types, typeRoots };
   const config = join(consumer, `tsconfig.${name}.json`);
   await writeFile(config, JSON.stringify({ compilerOptions, files: files.map((each) => `${each}.ts`) }));
   await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", config]).catch(
@@ -135,21 +139,66 @@ test.each([
   120_000,
 );
 
-test("every example in the documentation compiles, and those that need no server run", async () => {
-  const pages = ["README.md", "../../docs/sdk/typescript.md"].map((page) => join(root, page));
-  const texts = await Promise.all(pages.map((page) => readFile(page, "utf8")));
-  const examples = texts.flatMap((text) =>
-    [...text.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code as string),
-  );
-  expect(examples.length).toBeGreaterThanOrEqual(6);
+/** What examples declare and do not make: a set of tools, and runs of which one waits for nothing. */
+const DECLARED = `
+import { Placet } from "placet";
+import { createGate } from "placet/ai";
+globalThis.agent = createGate().tools({ refund: { inputSchema: {}, execute: () => "refunded" } });
+const waiting = new Set(["run-1"]);
+const paused = (id) => (waiting.has(id) ? { id, requests: [] } : undefined);
+globalThis.runs = {
+  client: new Placet(),
+  framework: "none",
+  waiting: async () => [...waiting].map(paused),
+  find: async (id) => paused(id),
+  goOn: async (id) => waiting.delete(id),
+};
+`;
+
+test("every example of the core's documentation compiles and runs as it is printed", async () => {
+  const pages = ["README.md", "../../docs/sdk/typescript.md", "../../docs/sdk/README.md"];
+  const examples = (await Promise.all(pages.map((page) => snippets(join(root, page))))).flat();
+  expect(examples.length).toBeGreaterThanOrEqual(11);
   const names = examples.map((_, n) => `example-${n}`);
   await Promise.all(names.map((name, n) => writeFile(join(consumer, `${name}.ts`), examples[n] as string)));
-  await compile("examples", "NodeNext", "NodeNext", names);
-  const alone = names.filter((_, n) => examples[n]?.includes("placet/testing"));
-  expect(alone).toHaveLength(1);
-  const { stdout } = await run(process.execPath, [join(consumer, `${alone[0]}.js`)]);
-  expect(stdout).toContain("not in a test");
+  await writeFile(join(consumer, "declared.js"), DECLARED);
+  await compile("examples", "NodeNext", "NodeNext", names, ["node"]);
+  const server = await Server.start();
+  const person = approving(await server.reviewer());
+  const env = { PLACET_URL: server.url, PLACET_TOKEN: server.agentKey };
+  const said = await Promise.all(
+    names.map((name) => played(join(consumer, `${name}.js`), "./declared.js", env, /went on/)),
+  );
+  await person.stop();
+  await server.stop();
+  expect(said.join("")).toContain("not in a test");
 }, 120_000);
+
+const WAITS = `
+import { approve, Gateway } from "placet/testing";
+process.stderr.isTTY = process.argv[2] === "terminal";
+const gateway = new Gateway();
+const running = gateway.client(JSON.parse(process.argv[3])).run({ tool: "delete_files", arguments: {} }, () => "ran");
+await gateway.decide((await gateway.pending()).id, approve());
+console.log(await running);
+`;
+
+test("a program with a terminal prints one line for a call that waits, and no other program prints any", async () => {
+  const file = join(consumer, "waits.js");
+  await writeFile(file, WAITS);
+  const said = async (place: string, options: object, quiet = "") => {
+    const env = { ...process.env, PLACET_QUIET: quiet };
+    const { stdout, stderr } = await run(process.execPath, [file, place, JSON.stringify(options)], { env });
+    expect(stdout).toBe("ran\n");
+    return stderr;
+  };
+  expect(await said("terminal", {})).toMatch(
+    /^placet: delete_files waits for a person, (5 min|4 min 5\d s) left: http:\/\/placet\.invalid\/r\/req_\S+\n$/,
+  );
+  expect(await said("elsewhere", {})).toBe("");
+  expect(await said("terminal", { onWaiting: null })).toBe("");
+  expect(await said("terminal", {}, "1")).toBe("");
+});
 
 test("a program ends by itself when its calls are done", async () => {
   const server = await Server.start();

@@ -1,0 +1,3 @@
+import { resuming } from "./resuming.js";
+
+resuming("mastra");
