@@ -14,6 +14,7 @@ import logging
 import os
 import re
 import sys
+import time
 import warnings
 from collections.abc import AsyncGenerator
 
@@ -41,6 +42,7 @@ def apply_account_credit(account_id: str, amount: float, reason: str) -> dict:
     """
     with open(os.environ.get("CREDITS", "credits.log"), "a") as ledger:  # what a billing system would do
         ledger.write(f"{account_id} {amount:.2f}\n")
+    time.sleep(float(os.environ.get("SLOW", "0")))
     return {"status": "credited", "account_id": account_id, "amount_credited": amount}
 
 

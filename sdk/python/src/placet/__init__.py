@@ -31,7 +31,10 @@ if TYPE_CHECKING:
         Lapsed,
         NotJson,
         NotRun,
+        NotRunnable,
+        OutcomeUnknown,
         PlacetError,
+        Problem,
         ProtocolError,
         Refused,
         Revoked,
@@ -46,6 +49,8 @@ if TYPE_CHECKING:
     from .keys import Keys
     from .models import Call, Claim, Page, Record
     from .sessions import current_session, session
+    from .waiting import Waiting
+    from .words import Refusal
 
 __version__ = "0.2.0"
 
@@ -56,14 +61,17 @@ _HOMES = {
     "covered": ("Coverage", "coverage"),
     "errors": (
         "Answered", "ApiError", "BlockingCall", "Cancelled", "ConfigError", "Conflict", "Denied", "Expired",
-        "Invalid", "Lapsed", "NotJson", "NotRun", "PlacetError", "ProtocolError", "Refused", "Revoked",
-        "StillPending", "UnknownOutcome", "Unreachable", "WrongAnswer", "WrongKey",
+        "Invalid", "Lapsed", "NotJson", "NotRun", "NotRunnable", "OutcomeUnknown", "PlacetError", "Problem",
+        "ProtocolError", "Refused", "Revoked", "StillPending", "UnknownOutcome", "Unreachable", "WrongAnswer",
+        "WrongKey",
     ),
     "gating": ("gate",),
     "held": ("AsyncHeld", "Held", "SyncHeld"),
     "keys": ("Keys",),
     "models": ("Call", "Claim", "Page", "Record"),
     "sessions": ("current_session", "session"),
+    "waiting": ("Waiting",),
+    "words": ("Refusal",),
 }  # fmt: skip
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 _MODULES = {"args", "digest", "errors", "keys"}
@@ -71,9 +79,9 @@ _MODULES = {"args", "digest", "errors", "keys"}
 __all__ = [
     "Answered", "ApiError", "AsyncClient", "AsyncHeld", "BlockingCall", "Call", "Cancelled", "Claim", "Client",
     "ConfigError", "Conflict", "Coverage", "Denied", "Expired", "Held", "Invalid", "Keys", "Lapsed", "NotJson",
-    "NotRun", "Page", "PlacetError", "ProtocolError", "Record", "Refused", "Revoked", "StillPending", "SyncHeld",
-    "UnknownOutcome", "Unreachable", "WrongAnswer", "WrongKey", "args", "coverage", "current_session", "digest",
-    "errors", "gate", "keys", "session",
+    "NotRun", "NotRunnable", "OutcomeUnknown", "Page", "PlacetError", "Problem", "ProtocolError", "Record",
+    "Refusal", "Refused", "Revoked", "StillPending", "SyncHeld", "UnknownOutcome", "Unreachable", "Waiting",
+    "WrongAnswer", "WrongKey", "args", "coverage", "current_session", "digest", "errors", "gate", "keys", "session",
 ]  # fmt: skip
 
 

@@ -8,24 +8,31 @@ import inspect
 import time
 import weakref
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from . import questions, wait
-from .base import CALLS, GONE, Base, Body, Unusable, checked_on_denied, lost
+from . import questions, reporting, wait
+from .background import Background
+from .base import CALLS, GONE, Base, Body, Unusable, checked_on_denied, checked_report, lost
+from .blocking import Client
 from .core import hold, steps, wire
-from .core.effects import Effect, Flow, Pause, Send
+from .core.effects import Effect, Flow, Pause, Send, Tell
 from .core.listen import Event, Listener
 from .core.retry import Outage
 from .core.sse import TooLong
-from .errors import PlacetError, ProtocolError
+from .errors import ConfigError, PlacetError, ProtocolError
 from .held import AsyncHeld
 from .models import Call, Claim, Page, Record
+from .waiting import Callback, OnWaiting, failed, show
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    import os
+    import ssl
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     import httpx
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
+
+    from .words import Decision, Input, OnDenied, OnOutage, QuestionOptions, Refusal, Report, Then
 
 T = TypeVar("T")
 
@@ -51,11 +58,22 @@ class AsyncClient(Base):
         *,
         timeout: float = 5.0,
         outage_budget: float = 30.0,
-        on_outage: str = "deny",
+        on_outage: OnOutage = "deny",
         name: str | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
+        on_waiting: Callback | None = show,
+        verify: str | os.PathLike[str] | ssl.SSLContext | None = None,
+        report: Report = "now",
     ):
-        super().__init__(url, token, timeout, outage_budget, on_outage, name, transport)
+        super().__init__(url, token, timeout, outage_budget, on_outage, name, transport, on_waiting, verify)
+        self._telling: set[asyncio.Task[None]] = set()
+        self._reporter: Client | None = None
+        if checked_report(report) == "background":
+            if transport is not None:
+                raise ConfigError("report='background' cannot use a transport of an event loop: leave one of them out")
+            # Its own connections, on its own thread: an event loop that ends takes its tasks with it.
+            self._reporter = self.twin(Client)
+            self._background = Background(self._reporter._drive)
         self._lines: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Line] = weakref.WeakKeyDictionary()
 
     async def __aenter__(self) -> Self:
@@ -65,8 +83,15 @@ class AsyncClient(Base):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Closes the connections of this event loop."""
-        line = self._lines.pop(asyncio.get_running_loop(), None)
+        """Sends what is left to report, and closes the connections of this event loop."""
+        loop = asyncio.get_running_loop()
+        if self._background is not None and self._reporter is not None:
+            await asyncio.to_thread(self._background.flush, self.settings.outage_budget)
+            self._reporter.close()
+        telling = [task for task in self._telling if task.get_loop() is loop]
+        if telling:
+            await asyncio.wait(telling, timeout=GONE)
+        line = self._lines.pop(loop, None)
         if line is not None:
             await line.hub.close()
             await line.http.aclose()
@@ -91,7 +116,18 @@ class AsyncClient(Base):
                 return await self._send(line.http, effect)
         if isinstance(effect, Pause):
             return await asyncio.sleep(effect.seconds)
+        if isinstance(effect, Tell):
+            return self.tell(effect)
         return await line.hub.news(effect)
+
+    def tell(self, effect: Tell) -> None:
+        """Tells the program why a call waits. For adapters."""
+        said = self.teller.tell(effect)
+        if inspect.isawaitable(said):
+            # On its own: a call must not wait for a callback that takes long.
+            task = asyncio.ensure_future(_told(said))
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
 
     async def _send(self, http: httpx.AsyncClient, call: Send) -> Any:
         import anyio
@@ -125,15 +161,15 @@ class AsyncClient(Base):
         """Goes on to its end even if the caller is cancelled meanwhile."""
         return await asyncio.shield(asyncio.ensure_future(self._drive(flow)))
 
-    async def _withdrawn(self, asked: hold.Ticket, flow: Flow[hold.Outcome]) -> hold.Outcome:
-        """Drives a flow; if the caller is cancelled meanwhile, what it asked is withdrawn."""
+    async def _withdrawn(self, asked: hold.Ticket, flow: Flow[hold.Outcome], keep: bool = False) -> hold.Outcome:
+        """Drives a flow; if the caller is cancelled meanwhile, what it asked is withdrawn, unless it is to be kept."""
         try:
             return await self._drive(flow)
         except PlacetError:
             raise
         except BaseException:
             if asked.sent:
-                farewell = asyncio.ensure_future(self._drive(hold.abandon(asked, self.settings)))
+                farewell = asyncio.ensure_future(self._drive(hold.abandon(asked, self.settings, keep)))
                 try:
                     # Cancelled again meanwhile, it goes on by itself; what takes longer is given up.
                     await asyncio.wait({farewell}, timeout=GONE)
@@ -142,15 +178,72 @@ class AsyncClient(Base):
                     pass
             raise
 
+    async def _told(self) -> None:
+        """Waits until the server knows what of the agent is seen: policy may ask for it."""
+        if (reports := reporting.under_way(self)) is not None:
+            await asyncio.to_thread(reports.wait, self.timeout)
+
     async def hold(
-        self, call: Call, hold_for: float | None = None, then: str = "cancel", *, on_outage: str | None = None
+        self,
+        call: Call,
+        hold_for: float | None = None,
+        then: Then = "cancel",
+        *,
+        on_outage: OnOutage | None = None,
+        keep: bool = False,
     ) -> AsyncHeld:
         """Create, wait, claim. Only `held.go` lets the call run, once; report with `held.succeeded` or `.failed`.
 
         `hold_for` bounds the wait here, in seconds; `then` says what its end does to the request: `cancel` or `leave`.
+        `keep`: a caller that is cancelled leaves the request as it is, for another one that goes on with it.
         """
-        asked, flow = self._holding(call, self._terms(hold_for, then, on_outage))
-        return AsyncHeld(self, await self._withdrawn(asked, flow), call.tool, asked.id)
+        await self._told()
+        asked, flow = self._holding(call, self._terms(hold_for, then, on_outage, call.on_waiting))
+        return AsyncHeld(self, await self._withdrawn(asked, flow, keep), call.tool, asked.id)
+
+    @overload
+    async def run(
+        self,
+        call: Call,
+        fn: Callable[..., Awaitable[T]],
+        *,
+        hold_for: float | None = None,
+        on_denied: Literal["return"] = "return",
+        on_outage: OnOutage | None = None,
+    ) -> T | Refusal: ...
+
+    @overload
+    async def run(
+        self,
+        call: Call,
+        fn: Callable[..., T],
+        *,
+        hold_for: float | None = None,
+        on_denied: Literal["return"] = "return",
+        on_outage: OnOutage | None = None,
+    ) -> T | Refusal: ...
+
+    @overload
+    async def run(
+        self,
+        call: Call,
+        fn: Callable[..., Awaitable[T]],
+        *,
+        hold_for: float | None = None,
+        on_denied: Literal["raise"],
+        on_outage: OnOutage | None = None,
+    ) -> T: ...
+
+    @overload
+    async def run(
+        self,
+        call: Call,
+        fn: Callable[..., T],
+        *,
+        hold_for: float | None = None,
+        on_denied: Literal["raise"],
+        on_outage: OnOutage | None = None,
+    ) -> T: ...
 
     async def run(
         self,
@@ -158,8 +251,8 @@ class AsyncClient(Base):
         fn: Callable[..., Any],
         *,
         hold_for: float | None = None,
-        on_denied: str = "return",
-        on_outage: str | None = None,
+        on_denied: OnDenied = "return",
+        on_outage: OnOutage | None = None,
     ) -> Any:
         """Holds the call, runs `fn(**arguments)` once if it may, reports, and returns its value or `held.result()`."""
         checked_on_denied(on_denied)
@@ -178,10 +271,8 @@ class AsyncClient(Base):
         await held.succeeded(value)
         return value
 
-    async def _ask(
-        self, body: dict[str, Any], key: str | None, hold_for: float | None, on_outage: str | None
-    ) -> AsyncHeld:
-        asked, flow = self._asking(body, key, self._terms(hold_for, "cancel", on_outage))
+    async def _ask(self, body: dict[str, Any], common: QuestionOptions) -> AsyncHeld:
+        asked, flow = self._asking(body, common)
         return AsyncHeld(self, await self._withdrawn(asked, flow), None, asked.id)
 
     async def confirm(
@@ -191,53 +282,27 @@ class AsyncClient(Base):
         details: str | None = None,
         confirm_label: str | None = None,
         cancel_label: str | None = None,
-        session: str | None = None,
-        summary: str | None = None,
-        risk: str | None = None,
-        context: dict[str, Any] | None = None,
-        expires_in: str | float | None = None,
-        on_behalf_of: str | None = None,
-        group: str | None = None,
-        key: str | None = None,
-        hold_for: float | None = None,
-        on_outage: str | None = None,
+        **common: Unpack[QuestionOptions],
     ) -> AsyncHeld:
         """Asks for a yes. True in a condition only when somebody said it."""
-        body = questions.confirmation(
-            message, details, confirm_label, cancel_label,
-            session=session, summary=summary, risk=risk, context=context,
-            expires_in=expires_in, on_behalf_of=on_behalf_of, group=group,
-        )  # fmt: skip
-        return await self._ask(body, key, hold_for, on_outage)
+        body = questions.confirmation(message, details, confirm_label, cancel_label, **common)
+        return await self._ask(body, common)
 
     async def ask(
         self,
         question: str,
-        type: str = "text",
+        type: Input = "text",
         *,
         options: Sequence[str] | None = None,
         min: float | None = None,
         max: float | None = None,
         required: bool = True,
         default: Any = None,
-        session: str | None = None,
-        summary: str | None = None,
-        risk: str | None = None,
-        context: dict[str, Any] | None = None,
-        expires_in: str | float | None = None,
-        on_behalf_of: str | None = None,
-        group: str | None = None,
-        key: str | None = None,
-        hold_for: float | None = None,
-        on_outage: str | None = None,
+        **common: Unpack[QuestionOptions],
     ) -> AsyncHeld:
         """Asks for a `text`, `number`, `choice`, `multi_choice`, `date` or `file`; `held.answer` has the answer."""
-        body = questions.question(
-            question, type, options, min, max, required, default,
-            session=session, summary=summary, risk=risk, context=context,
-            expires_in=expires_in, on_behalf_of=on_behalf_of, group=group,
-        )  # fmt: skip
-        return await self._ask(body, key, hold_for, on_outage)
+        body = questions.question(question, type, options, min, max, required, default, **common)
+        return await self._ask(body, common)
 
     async def propose(
         self,
@@ -246,24 +311,11 @@ class AsyncClient(Base):
         *,
         can_modify: bool = False,
         estimated_duration: str | None = None,
-        session: str | None = None,
-        summary: str | None = None,
-        risk: str | None = None,
-        context: dict[str, Any] | None = None,
-        expires_in: str | float | None = None,
-        on_behalf_of: str | None = None,
-        group: str | None = None,
-        key: str | None = None,
-        hold_for: float | None = None,
-        on_outage: str | None = None,
+        **common: Unpack[QuestionOptions],
     ) -> AsyncHeld:
         """Proposes a plan. `held.go` when it was approved; `held.steps` has its steps in the approved order."""
-        body = questions.plan(
-            title, steps, can_modify, estimated_duration,
-            session=session, summary=summary, risk=risk, context=context,
-            expires_in=expires_in, on_behalf_of=on_behalf_of, group=group,
-        )  # fmt: skip
-        return await self._ask(body, key, hold_for, on_outage)
+        body = questions.plan(title, steps, can_modify, estimated_duration, **common)
+        return await self._ask(body, common)
 
     async def create(
         self,
@@ -276,15 +328,16 @@ class AsyncClient(Base):
         claim: bool = False,
     ) -> Record:
         """Asks. With `claim` the answer may carry `permit` in its `raw`."""
+        await self._told()
         return await self._drive(self._creating(body, key, weak_key, wait, claimant, claim))
 
     async def get(self, id: str, *, wait: float | None = None, version: int | None = None) -> Record:
         """Reads. With `wait`, once it is no longer pending (with `version`: once that is no longer its version)."""
         return await self._drive(self._about(id, wire.get(id, wait=wait, version=version)))
 
-    async def wait(self, id: str, timeout: float | None = None) -> Record:
+    async def wait(self, id: str, timeout: float | None = None, *, on_waiting: OnWaiting = "inherit") -> Record:
         """The request once it is no longer pending, or as it stands after `timeout` seconds."""
-        return await self._drive(steps.find_and_wait(id, self.settings, timeout))
+        return await self._drive(steps.find_and_wait(id, self.settings, timeout, on_waiting))
 
     async def claim(self, id: str, claimant: str) -> Claim:
         """Takes the permit. The same claimant gets the same one again; anybody else `Conflict`."""
@@ -303,7 +356,7 @@ class AsyncClient(Base):
     async def decide(
         self,
         id: str,
-        decision: str,
+        decision: Decision,
         *,
         digest: str,
         version: int,
@@ -326,7 +379,7 @@ class AsyncClient(Base):
         """
         import httpx
 
-        listener = Listener(after)
+        listener = Listener(after, self.url)
         pauses = Outage(float("inf"))
         while True:
             try:
@@ -340,3 +393,10 @@ class AsyncClient(Base):
             except (httpx.HTTPError, httpx.StreamError, OSError, wait.Busy):
                 pass
             await asyncio.sleep(pauses.pause() or 0.0)
+
+
+async def _told(said: Awaitable[Any]) -> None:
+    try:
+        await said
+    except Exception:
+        failed()

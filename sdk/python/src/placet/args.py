@@ -10,7 +10,7 @@ import types
 import typing
 from typing import Any, Union
 
-from .digest import SAFE
+from .digest import SAFE, named
 from .errors import NotJson
 
 if typing.TYPE_CHECKING:
@@ -62,7 +62,7 @@ class _Check:
                 raise NotJson(f"{path or '/'}: deeper than {DEPTH} levels (or it contains itself)")
             self._items(value, path, depth)
         else:
-            raise NotJson(f"{path or '/'}: {_name(kind)} is not JSON; pass {_instead(value)} or use describe=")
+            raise NotJson(f"{path or '/'}: {named(kind)} is not JSON; pass {_instead(value)} or use describe=")
 
     def _items(self, value: list[Any] | dict[Any, Any], path: str, depth: int) -> None:
         if isinstance(value, list):
@@ -111,10 +111,6 @@ def _no_constant(word: str) -> Any:
 
 def _escaped(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
-
-
-def _name(kind: type) -> str:
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _instead(value: Any) -> str:

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import os
+import ssl
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from . import keys as _keys
 from . import questions
+from .background import REPORTS, Background
 from .core import hold, steps, wire
 from .core.effects import Flow, Lost, Reply, Send
 from .errors import ConfigError
 from .models import Call, Page, Record
+from .waiting import Callback, OnWaiting, Teller
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import httpx
+
+    from .words import Decision, OnDenied, OnOutage, QuestionOptions, Report, Then
+
+B = TypeVar("B", bound="Base")
 
 DEFAULT_URL = "http://127.0.0.1:4000"
 CALLS = 24
@@ -42,9 +49,11 @@ class Base:
         token: str | None,
         timeout: float,
         outage_budget: float,
-        on_outage: str,
+        on_outage: OnOutage,
         name: str | None,
         transport: Any,
+        on_waiting: Callback | None,
+        verify: str | os.PathLike[str] | ssl.SSLContext | None,
     ):
         self.url = checked_url(url or os.environ.get("PLACET_URL") or DEFAULT_URL)
         found = token or os.environ.get("PLACET_TOKEN")
@@ -61,8 +70,13 @@ class Base:
         if transport is None and default_transport is not None:
             transport = default_transport(self._transport_kind)
         self.transport = transport
-        self._verify: Any = None
+        if verify is not None and not isinstance(verify, (str, os.PathLike, ssl.SSLContext)):
+            raise ConfigError("verify: give the file of a CA, or an ssl.SSLContext; certificates are always checked")
+        self.verify = verify
+        self._tls: Any = None
+        self.teller = Teller(on_waiting)
         self._twin: Any = None
+        self._background: Background | None = None
         self.settings = steps.Settings(self.url, outage_budget, checked_on_outage(on_outage))
 
     def __repr__(self) -> str:
@@ -73,9 +87,9 @@ class Base:
         import httpx
 
         host = urlsplit(self.url).hostname or ""
-        if self._verify is None:
+        if self._tls is None:
             # Reading the certificates of the world takes a while: once is enough, and plain HTTP needs none.
-            self._verify = httpx.create_ssl_context() if self.url.startswith("https:") else False
+            self._tls = self._ssl_context() if self.url.startswith("https:") else False
         agent = "placet-python/0.2.0" + (f" ({self.name})" if self.name else "")
         return {
             "base_url": self.url,
@@ -92,9 +106,39 @@ class Base:
             "follow_redirects": False,
             # Nothing on this machine is behind a proxy, whatever the environment says.
             "trust_env": host not in LOOPBACK,
-            "verify": self._verify,
+            "verify": self._tls,
             "transport": self.transport,
         }
+
+    def _ssl_context(self) -> ssl.SSLContext:
+        """Checks against the CA that was given, or that of SSL_CERT_FILE or SSL_CERT_DIR, or the usual ones."""
+        import httpx
+
+        if isinstance(self.verify, ssl.SSLContext):
+            return self.verify
+        if self.verify is None:
+            return httpx.create_ssl_context()
+        try:
+            return ssl.create_default_context(cafile=os.fspath(self.verify))
+        except OSError as error:
+            raise ConfigError(f"verify={os.fspath(self.verify)!r}: the file of a CA is expected ({error})") from error
+
+    def twin(self, kind: type[B]) -> B:
+        """The client of the other kind, for the same server and key."""
+        made: B = kind(
+            self.url,
+            self._token,
+            timeout=self.timeout,
+            outage_budget=self.settings.outage_budget,
+            on_outage=self.settings.on_outage,
+            name=self.name,
+            on_waiting=self.teller.on_waiting,
+            verify=self.verify,
+            report="now" if self._background is None else "background",
+        )  # type: ignore[call-arg]
+        # Both tell the same program of the same requests.
+        made.teller = self.teller
+        return made
 
     def _within(self, call: Send) -> float:
         """How long the whole exchange may take, from the connection to the last byte."""
@@ -118,22 +162,24 @@ class Base:
             "timeout": httpx.Timeout(self.timeout, read=self.timeout + call.held_for, pool=None),
         }
 
-    def _terms(self, hold_for: float | None, then: str, on_outage: str | None) -> hold.Terms:
+    def _terms(
+        self, hold_for: float | None, then: Then, on_outage: OnOutage | None, on_waiting: OnWaiting = "inherit"
+    ) -> hold.Terms:
         if then not in {"cancel", "leave"}:
             raise ConfigError(f"then={then!r}: use `cancel` or `leave`")
         if hold_for is not None and not hold_for >= 0:
             raise ConfigError(f"hold_for={hold_for!r}: use seconds")
         word = self.settings.on_outage if on_outage is None else checked_on_outage(on_outage)
-        return hold.Terms(hold_for, then, word)
+        return hold.Terms(hold_for, then, word, on_waiting)
 
     def _holding(self, call: Call, terms: hold.Terms) -> tuple[hold.Ticket, Flow[hold.Outcome]]:
         asked = hold.ticket(call)
         return asked, hold.hold(call, asked, self.settings, terms)
 
-    def _asking(
-        self, body: dict[str, Any], key: str | None, terms: hold.Terms
-    ) -> tuple[hold.Ticket, Flow[hold.Outcome]]:
-        asked = hold.Ticket(questions.checked(body), key or _keys.random())
+    def _asking(self, body: dict[str, Any], common: QuestionOptions) -> tuple[hold.Ticket, Flow[hold.Outcome]]:
+        asked = hold.Ticket(questions.checked(body), common.get("key") or _keys.random())
+        on_waiting = common.get("on_waiting", "inherit")
+        terms = self._terms(common.get("hold_for"), "cancel", common.get("on_outage"), on_waiting)
         return asked, hold.question(asked, self.settings, terms)
 
     def _creating(
@@ -156,7 +202,7 @@ class Base:
     def _deciding(
         self,
         id: str,
-        decision: str,
+        decision: Decision,
         digest: str,
         version: int,
         reason: str | None,
@@ -184,13 +230,19 @@ def checked_url(url: str) -> str:
     return url.rstrip("/")
 
 
-def checked_on_outage(word: str) -> str:
+def checked_on_outage(word: OnOutage) -> OnOutage:
     if word not in steps.ON_OUTAGE:
         raise ConfigError(f"on_outage={word!r}: use deny, raise or pause; there is no fourth way, and none is a yes")
     return word
 
 
-def checked_on_denied(word: str) -> str:
+def checked_report(word: Report) -> Report:
+    if word not in REPORTS:
+        raise ConfigError(f"report={word!r}: use now or background")
+    return word
+
+
+def checked_on_denied(word: OnDenied) -> OnDenied:
     if word not in {"return", "raise"}:
         raise ConfigError(f"on_denied={word!r}: use return or raise")
     return word

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import threading
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from . import questions, wait
-from .base import GONE, Base, Body, Unusable, checked_on_denied, lost
+from . import questions, reporting, wait
+from .background import Background
+from .base import GONE, Base, Body, Unusable, checked_on_denied, checked_report, lost
 from .core import hold, steps, wire
-from .core.effects import Effect, Flow, Pause, Send
+from .core.effects import Effect, Flow, Pause, Send, Tell
 from .core.listen import Event, Listener
 from .core.retry import Outage
 from .core.sse import TooLong
 from .errors import PlacetError, ProtocolError
 from .held import SyncHeld
 from .models import Call, Claim, Page, Record
+from .waiting import Callback, OnWaiting, log, show
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Iterator, Sequence
 
     import httpx
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
+
+    from .words import Decision, Input, OnDenied, OnOutage, QuestionOptions, Refusal, Report, Then
 
 T = TypeVar("T")
 
@@ -50,11 +56,16 @@ class Client(Base):
         *,
         timeout: float = 5.0,
         outage_budget: float = 30.0,
-        on_outage: str = "deny",
+        on_outage: OnOutage = "deny",
         name: str | None = None,
         transport: httpx.BaseTransport | None = None,
+        on_waiting: Callback | None = show,
+        verify: str | os.PathLike[str] | ssl.SSLContext | None = None,
+        report: Report = "now",
     ):
-        super().__init__(url, token, timeout, outage_budget, on_outage, name, transport)
+        super().__init__(url, token, timeout, outage_budget, on_outage, name, transport, on_waiting, verify)
+        if checked_report(report) == "background":
+            self._background = Background(self._drive)
         self._lock = threading.Lock()
         self._open: _Line | None = None
 
@@ -65,7 +76,9 @@ class Client(Base):
         self.close()
 
     def close(self) -> None:
-        """Closes the connections."""
+        """Sends what is left to report, and closes the connections."""
+        if self._background is not None:
+            self._background.flush(self.settings.outage_budget)
         with self._lock:
             line, self._open = self._open, None
         if line is not None and line.pid == os.getpid():
@@ -94,7 +107,16 @@ class Client(Base):
             return self._send(line.http, effect)
         if isinstance(effect, Pause):
             return time.sleep(effect.seconds)
+        if isinstance(effect, Tell):
+            return self.tell(effect)
         return line.hub.news(effect)
+
+    def tell(self, effect: Tell) -> None:
+        """Tells the program why a call waits. For adapters."""
+        said = self.teller.tell(effect)
+        if inspect.iscoroutine(said):
+            said.close()
+            log.error("on_waiting is a coroutine function, which a blocking call cannot await; give a plain function")
 
     def _send(self, http: httpx.Client, call: Send) -> Any:
         import httpx
@@ -136,15 +158,43 @@ class Client(Base):
                 farewell.join(GONE)
             raise
 
+    def _told(self) -> None:
+        """Waits until the server knows what of the agent is seen: policy may ask for it."""
+        if (reports := reporting.under_way(self)) is not None:
+            reports.wait(self.timeout)
+
     def hold(
-        self, call: Call, hold_for: float | None = None, then: str = "cancel", *, on_outage: str | None = None
+        self, call: Call, hold_for: float | None = None, then: Then = "cancel", *, on_outage: OnOutage | None = None
     ) -> SyncHeld:
         """Create, wait, claim. Only `held.go` lets the call run, once; report with `held.succeeded` or `.failed`.
 
         `hold_for` bounds the wait here, in seconds; `then` says what its end does to the request: `cancel` or `leave`.
         """
-        asked, flow = self._holding(call, self._terms(hold_for, then, on_outage))
+        self._told()
+        asked, flow = self._holding(call, self._terms(hold_for, then, on_outage, call.on_waiting))
         return SyncHeld(self, self._withdrawn(asked, flow), call.tool, asked.id)
+
+    @overload
+    def run(
+        self,
+        call: Call,
+        fn: Callable[..., T],
+        *,
+        hold_for: float | None = None,
+        on_denied: Literal["return"] = "return",
+        on_outage: OnOutage | None = None,
+    ) -> T | Refusal: ...
+
+    @overload
+    def run(
+        self,
+        call: Call,
+        fn: Callable[..., T],
+        *,
+        hold_for: float | None = None,
+        on_denied: Literal["raise"],
+        on_outage: OnOutage | None = None,
+    ) -> T: ...
 
     def run(
         self,
@@ -152,8 +202,8 @@ class Client(Base):
         fn: Callable[..., Any],
         *,
         hold_for: float | None = None,
-        on_denied: str = "return",
-        on_outage: str | None = None,
+        on_denied: OnDenied = "return",
+        on_outage: OnOutage | None = None,
     ) -> Any:
         """Holds the call, runs `fn(**arguments)` once if it may, reports, and returns its value or `held.result()`."""
         checked_on_denied(on_denied)
@@ -170,8 +220,8 @@ class Client(Base):
         held.succeeded(value)
         return value
 
-    def _ask(self, body: dict[str, Any], key: str | None, hold_for: float | None, on_outage: str | None) -> SyncHeld:
-        asked, flow = self._asking(body, key, self._terms(hold_for, "cancel", on_outage))
+    def _ask(self, body: dict[str, Any], common: QuestionOptions) -> SyncHeld:
+        asked, flow = self._asking(body, common)
         return SyncHeld(self, self._withdrawn(asked, flow), None, asked.id)
 
     def confirm(
@@ -181,53 +231,27 @@ class Client(Base):
         details: str | None = None,
         confirm_label: str | None = None,
         cancel_label: str | None = None,
-        session: str | None = None,
-        summary: str | None = None,
-        risk: str | None = None,
-        context: dict[str, Any] | None = None,
-        expires_in: str | float | None = None,
-        on_behalf_of: str | None = None,
-        group: str | None = None,
-        key: str | None = None,
-        hold_for: float | None = None,
-        on_outage: str | None = None,
+        **common: Unpack[QuestionOptions],
     ) -> SyncHeld:
         """Asks for a yes. True in a condition only when somebody said it."""
-        body = questions.confirmation(
-            message, details, confirm_label, cancel_label,
-            session=session, summary=summary, risk=risk, context=context,
-            expires_in=expires_in, on_behalf_of=on_behalf_of, group=group,
-        )  # fmt: skip
-        return self._ask(body, key, hold_for, on_outage)
+        body = questions.confirmation(message, details, confirm_label, cancel_label, **common)
+        return self._ask(body, common)
 
     def ask(
         self,
         question: str,
-        type: str = "text",
+        type: Input = "text",
         *,
         options: Sequence[str] | None = None,
         min: float | None = None,
         max: float | None = None,
         required: bool = True,
         default: Any = None,
-        session: str | None = None,
-        summary: str | None = None,
-        risk: str | None = None,
-        context: dict[str, Any] | None = None,
-        expires_in: str | float | None = None,
-        on_behalf_of: str | None = None,
-        group: str | None = None,
-        key: str | None = None,
-        hold_for: float | None = None,
-        on_outage: str | None = None,
+        **common: Unpack[QuestionOptions],
     ) -> SyncHeld:
         """Asks for a `text`, `number`, `choice`, `multi_choice`, `date` or `file`; `held.answer` has the answer."""
-        body = questions.question(
-            question, type, options, min, max, required, default,
-            session=session, summary=summary, risk=risk, context=context,
-            expires_in=expires_in, on_behalf_of=on_behalf_of, group=group,
-        )  # fmt: skip
-        return self._ask(body, key, hold_for, on_outage)
+        body = questions.question(question, type, options, min, max, required, default, **common)
+        return self._ask(body, common)
 
     def propose(
         self,
@@ -236,24 +260,11 @@ class Client(Base):
         *,
         can_modify: bool = False,
         estimated_duration: str | None = None,
-        session: str | None = None,
-        summary: str | None = None,
-        risk: str | None = None,
-        context: dict[str, Any] | None = None,
-        expires_in: str | float | None = None,
-        on_behalf_of: str | None = None,
-        group: str | None = None,
-        key: str | None = None,
-        hold_for: float | None = None,
-        on_outage: str | None = None,
+        **common: Unpack[QuestionOptions],
     ) -> SyncHeld:
         """Proposes a plan. `held.go` when it was approved; `held.steps` has its steps in the approved order."""
-        body = questions.plan(
-            title, steps, can_modify, estimated_duration,
-            session=session, summary=summary, risk=risk, context=context,
-            expires_in=expires_in, on_behalf_of=on_behalf_of, group=group,
-        )  # fmt: skip
-        return self._ask(body, key, hold_for, on_outage)
+        body = questions.plan(title, steps, can_modify, estimated_duration, **common)
+        return self._ask(body, common)
 
     def create(
         self,
@@ -266,15 +277,16 @@ class Client(Base):
         claim: bool = False,
     ) -> Record:
         """Asks. With `claim` the answer may carry `permit` in its `raw`."""
+        self._told()
         return self._drive(self._creating(body, key, weak_key, wait, claimant, claim))
 
     def get(self, id: str, *, wait: float | None = None, version: int | None = None) -> Record:
         """Reads. With `wait`, once it is no longer pending (with `version`: once that is no longer its version)."""
         return self._drive(self._about(id, wire.get(id, wait=wait, version=version)))
 
-    def wait(self, id: str, timeout: float | None = None) -> Record:
+    def wait(self, id: str, timeout: float | None = None, *, on_waiting: OnWaiting = "inherit") -> Record:
         """The request once it is no longer pending, or as it stands after `timeout` seconds."""
-        return self._drive(steps.find_and_wait(id, self.settings, timeout))
+        return self._drive(steps.find_and_wait(id, self.settings, timeout, on_waiting))
 
     def claim(self, id: str, claimant: str) -> Claim:
         """Takes the permit. The same claimant gets the same one again; anybody else `Conflict`."""
@@ -293,7 +305,7 @@ class Client(Base):
     def decide(
         self,
         id: str,
-        decision: str,
+        decision: Decision,
         *,
         digest: str,
         version: int,
@@ -316,7 +328,7 @@ class Client(Base):
         """
         import httpx
 
-        listener = Listener(after)
+        listener = Listener(after, self.url)
         pauses = Outage(float("inf"))
         while True:
             try:

@@ -94,7 +94,7 @@ def _write(value: Any, parts: list[str]) -> None:
             _write(item, parts)
         parts.append("]")
     else:
-        raise NotJson(f"{type(value).__module__}.{type(value).__qualname__} is not JSON")
+        raise NotJson(f"{named(type(value))} is not JSON")
 
 
 def _utf16(key: Any) -> bytes:
@@ -135,3 +135,12 @@ def of_decision(record: Mapping[str, Any]) -> str:
 
 def _of(prefix: str, value: Any) -> str:
     return "sha256:" + hashlib.sha256(prefix.encode() + canonical_bytes(value)).hexdigest()
+
+
+def named(kind: type) -> str:
+    """What a type is called, in every version of Python: `pathlib.PosixPath`, also where it is `pathlib._local`'s."""
+    first, *inner = kind.__module__.split(".")
+    if first == "builtins":
+        return kind.__qualname__
+    private = next((index for index, part in enumerate(inner) if part.startswith("_")), len(inner))
+    return ".".join([first, *inner[:private], kind.__qualname__])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .held import Held
@@ -25,7 +25,7 @@ class BlockingCall(PlacetError, RuntimeError):
     """A sync gated function was called on the thread of a running event loop, which it would stop."""
 
 
-class ApiError(PlacetError):
+class Problem(PlacetError):
     """The server understood the call and refused it. `code` is stable; `detail` is for people."""
 
     def __init__(
@@ -40,15 +40,15 @@ class ApiError(PlacetError):
         self.record = record
 
 
-class WrongKey(ApiError, ConfigError):
+class WrongKey(Problem, ConfigError):
     """401 or 403: the key is unknown, was revoked, or belongs to another role."""
 
 
-class Conflict(ApiError):
+class Conflict(Problem):
     """409: too late, somebody else was first, or a key was used with another body. `record` is how it stands."""
 
 
-class Invalid(ApiError):
+class Invalid(Problem):
     """422: a field does not fit; `pointer` says which."""
 
 
@@ -88,11 +88,11 @@ class StillPending(Refused):
     """Nobody has decided yet, and the caller does not wait any longer."""
 
 
-class UnknownOutcome(Refused):
+class OutcomeUnknown(Refused):
     """Another process claimed this call. Whether it ran is not known here, so it does not run again."""
 
 
-class NotRun(Refused):
+class NotRunnable(Refused):
     """Approved, but not run: the edited arguments do not fit the function, or the permit is for something else."""
 
 
@@ -108,9 +108,7 @@ class WrongAnswer(ProtocolError):
     """The server answered about another call than the one that was asked for, or without an end. Nothing was run."""
 
 
-class Unreported(PlacetError):
-    """It ran, and the report did not arrive: the request will end `unknown`. `value` is what the function returned."""
-
-    def __init__(self, message: str, value: Any = None):
-        super().__init__(message)
-        self.value = value
+# Their names before both SDKs had the same.
+ApiError = Problem
+UnknownOutcome = OutcomeUnknown
+NotRun = NotRunnable

@@ -6,7 +6,7 @@ import asyncio
 import functools
 import inspect
 import threading
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from .aio import AsyncClient
 from .args import Signature, check_json, plain
@@ -18,11 +18,26 @@ from .models import TOOL, Call, checked_allowed, checked_risk, duration
 from .sessions import current_session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Coroutine, Sequence
+
+    from typing_extensions import Unpack
 
     from .held import AsyncHeld, Held
-
-F = TypeVar("F", bound="Callable[..., Any]")
+    from .waiting import OnWaiting
+    from .words import (
+        AsyncGated,
+        Decision,
+        Gated,
+        GateOptions,
+        Gating,
+        OnDenied,
+        OnOutage,
+        P,
+        R,
+        Raising,
+        Refusal,
+        Risk,
+    )
 
 _defaults: dict[type, Any] = {}
 _lock = threading.Lock()
@@ -50,16 +65,17 @@ class Gate:
         fn: Callable[..., Any],
         *,
         tool: str | None,
-        risk: str | None,
+        risk: Risk | None,
         summary: str | Callable[..., str] | None,
-        allowed: Sequence[str],
+        allowed: Sequence[Decision],
         expires_in: str | float | None,
         hold_for: float | None,
-        on_outage: str | None,
-        on_denied: str,
+        on_outage: OnOutage | None,
+        on_denied: OnDenied,
         describe: Callable[..., dict[str, Any]] | None,
         idempotent: bool,
         client: Client | AsyncClient | None,
+        on_waiting: OnWaiting,
     ):
         self.fn = fn
         self.tool: str = tool or str(getattr(fn, "__name__", ""))
@@ -76,6 +92,7 @@ class Gate:
         self.describe = describe
         self.idempotent = idempotent
         self.client = client
+        self.on_waiting = on_waiting
         self.signature = Signature(fn)
         # With `describe` the reviewer sees a description; replacing that would not replace the arguments.
         self.allowed = tuple(word for word in allowed if word != "edit" or describe is None)
@@ -104,6 +121,7 @@ class Gate:
             arguments_schema=None if self.describe else self.signature.schema(),
             accepts=self.signature.misfit,
             idempotent=self.idempotent,
+            on_waiting=self.on_waiting,
         )
         return call, travel, stay
 
@@ -112,7 +130,7 @@ class Gate:
         chosen = self.signature.coerced(held.arguments) if held.edited else travel
         return self.signature.call(chosen, stay)
 
-    def refused(self, held: Held) -> dict[str, Any]:
+    def refused(self, held: Held) -> Refusal:
         if self.on_denied == "raise":
             held.raise_for_refusal()
         return held.result()
@@ -179,15 +197,7 @@ def _twin(client: Any, kind: type[Any]) -> Any:
             raise ConfigError(
                 f"a {type(client).__name__} with a transport of its own cannot be used here; pass a {kind.__name__}"
             )
-        settings = client.settings
-        twin = client._twin = kind(
-            client.url,
-            client._token,
-            timeout=client.timeout,
-            outage_budget=settings.outage_budget,
-            on_outage=settings.on_outage,
-            name=client.name,
-        )
+        twin = client._twin = client.twin(kind)
     return twin
 
 
@@ -208,41 +218,50 @@ def _process() -> str:
 
 
 @overload
-def gate(fn: F) -> F: ...
+def gate(  # type: ignore[overload-overlap]  # as in `words.Gating`
+    fn: Callable[P, Coroutine[Any, Any, R]], *, on_denied: Literal["return"] = "return", **options: Unpack[GateOptions]
+) -> AsyncGated[P, R | Refusal]: ...
 
 
 @overload
 def gate(
-    fn: None = None,
-    *,
-    tool: str | None = None,
-    risk: str | None = None,
-    summary: str | Callable[..., str] | None = None,
-    allowed: Sequence[str] = ("approve", "edit", "deny"),
-    expires_in: str | float | None = None,
-    hold_for: float | None = None,
-    on_outage: str | None = None,
-    on_denied: str = "return",
-    describe: Callable[..., dict[str, Any]] | None = None,
-    idempotent: bool = False,
-    client: Client | AsyncClient | None = None,
-) -> Callable[[F], F]: ...
+    fn: Callable[P, R], *, on_denied: Literal["return"] = "return", **options: Unpack[GateOptions]
+) -> Gated[P, R | Refusal]: ...
+
+
+@overload
+def gate(  # type: ignore[overload-overlap]  # as in `words.Gating`
+    fn: Callable[P, Coroutine[Any, Any, R]], *, on_denied: Literal["raise"], **options: Unpack[GateOptions]
+) -> AsyncGated[P, R]: ...
+
+
+@overload
+def gate(fn: Callable[P, R], *, on_denied: Literal["raise"], **options: Unpack[GateOptions]) -> Gated[P, R]: ...
+
+
+@overload
+def gate(fn: None = None, *, on_denied: Literal["return"] = "return", **options: Unpack[GateOptions]) -> Gating: ...
+
+
+@overload
+def gate(fn: None = None, *, on_denied: Literal["raise"], **options: Unpack[GateOptions]) -> Raising: ...
 
 
 def gate(
     fn: Callable[..., Any] | None = None,
     *,
     tool: str | None = None,
-    risk: str | None = None,
+    risk: Risk | None = None,
     summary: str | Callable[..., str] | None = None,
-    allowed: Sequence[str] = ("approve", "edit", "deny"),
+    allowed: Sequence[Decision] = ("approve", "edit", "deny"),
     expires_in: str | float | None = None,
     hold_for: float | None = None,
-    on_outage: str | None = None,
-    on_denied: str = "return",
+    on_outage: OnOutage | None = None,
+    on_denied: OnDenied = "return",
     describe: Callable[..., dict[str, Any]] | None = None,
     idempotent: bool = False,
     client: Client | AsyncClient | None = None,
+    on_waiting: OnWaiting = "inherit",
 ) -> Any:
     """Makes a function wait until the right person has said yes. It then runs once, with what was approved.
 
@@ -272,6 +291,7 @@ def gate(
             describe=describe,
             idempotent=idempotent,
             client=client,
+            on_waiting=on_waiting,
         )
 
         @functools.wraps(fn)

@@ -17,25 +17,28 @@ if TYPE_CHECKING:
     from .blocking import Client
     from .core.effects import Flow
     from .models import Record
+    from .words import Refusal, Status
 
 log = logging.getLogger("placet")
 
 NOTE = 2_000
 """How much of an error message goes into a report."""
 
-MESSAGES = {
-    "denied": "A reviewer did not approve this call, and it was not run.",
-    "answered": "A person answered instead; the call was not run.",
-    "expired": "Nobody decided in time, so the call was not run.",
-    "cancelled": "The request was withdrawn, and the call was not run.",
-    "revoked": "The approval was taken back, and the call was not run.",
-    "lapsed": "The approval was not used in time, and the call was not run.",
+MESSAGES: dict[Status, str] = {
+    "approved": "This call was approved.",
+    "denied": "This call was denied, and nothing was run. Do not repeat it unchanged.",
+    "answered": "Nothing was run: a person answered in place of the tool, see `answer`.",
+    "expired": "Nobody decided in time, so nothing was run. This is not a refusal by a person.",
+    "cancelled": "The request for approval was withdrawn, and nothing was run.",
+    "revoked": "The approval was taken back before it was used, and nothing was run.",
+    "lapsed": "The approval was not used in time, and nothing was run.",
     "unreachable": "The approval service cannot be reached; nobody said no, and nothing was run.",
-    "unknown": "This call was started before by another process, and its outcome is not known; it was not run again.",
-    "pending": "Nobody has decided yet, and the call was not run.",
-    "failed": "The call was approved but not run.",
+    "unknown": "This call was approved and started before, and its outcome is not known here. It was not run again.",
+    "pending": "Nobody has decided yet, and nothing was run. The request for approval stays open.",
+    "failed": "The call was approved but could not be run as approved, and nothing was run.",
 }
-ERRORS: dict[str, type[errors.Refused]] = {
+"""The TypeScript SDK says the same. A test compares them."""
+ERRORS: dict[Status, type[errors.Refused]] = {
     "denied": errors.Denied,
     "answered": errors.Answered,
     "expired": errors.Expired,
@@ -43,9 +46,9 @@ ERRORS: dict[str, type[errors.Refused]] = {
     "revoked": errors.Revoked,
     "lapsed": errors.Lapsed,
     "unreachable": errors.Unreachable,
-    "unknown": errors.UnknownOutcome,
+    "unknown": errors.OutcomeUnknown,
     "pending": errors.StillPending,
-    "failed": errors.NotRun,
+    "failed": errors.NotRunnable,
 }
 
 
@@ -55,7 +58,7 @@ class Held:
     def __init__(self, outcome: hold.Outcome, tool: str | None, request_id: str | None):
         self._outcome = outcome
         self.tool = tool
-        self.status = outcome.status
+        self.status: Status = outcome.status
         self.record: Record | None = outcome.record
         self.request_id = outcome.record.id if outcome.record else request_id
         self.edited = outcome.edited
@@ -72,6 +75,11 @@ class Held:
 
     def __repr__(self) -> str:
         return f"Held({self.status}, {self.tool or ''}, {self.request_id})"
+
+    @property
+    def url(self) -> str | None:
+        """Where a person decides, or sees what was decided: an absolute URL. None when there is no request."""
+        return self.record.url if self.record else None
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -105,15 +113,20 @@ class Held:
         """One sentence that a model understands."""
         return MESSAGES.get(self.status, MESSAGES["denied"])
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> Refusal:
         """The structured result for the model, in place of the tool's own."""
-        result: dict[str, Any] = {"status": self.status, "tool": self.tool}
+        result: Refusal = {
+            "status": self.status,
+            "tool": self.tool,
+            "message": self.message,
+            "request": self.request_id,
+        }
         if self.status == "answered":
             result["answer"] = self.answer
         if self.reason:
             result["reason"] = self.reason
-        result["message"] = self.message
-        result["request"] = self.request_id
+        if self.status == "pending":
+            result["url"] = self.url
         return result
 
     def raise_for_refusal(self) -> None:
@@ -143,6 +156,14 @@ class Held:
             except errors.NotJson:
                 note = note or "the result is not JSON"
         return self.request_id, claimed.permit, status, result_digest, shortened(note)
+
+    def _handed_over(self, client: Client | AsyncClient, report: tuple[str, str, str, str | None, str | None]) -> bool:
+        """Whether the report is sent in the background."""
+        later = client._background
+        if later is not None and later.put(reporting(report, client.settings), self._unreported):
+            self.reported = True
+            return True
+        return False
 
     def _unreported(self, error: errors.PlacetError) -> None:
         # It ran. Whoever hears an error here might run it again; so this is said, not raised.
@@ -178,6 +199,8 @@ class SyncHeld(Held):
 
     def _send(self, status: str, value: Any, note: str | None) -> bool:
         report = self._report(status, value, note)
+        if self._handed_over(self._client, report):
+            return True
         try:
             self._client._drive(reporting(report, self._client.settings))
             self.reported = True
@@ -211,6 +234,8 @@ class AsyncHeld(Held):
 
     async def _send(self, status: str, value: Any, note: str | None) -> bool:
         report = self._report(status, value, note)
+        if self._handed_over(self._client, report):
+            return True
         try:
             # A cancelled caller still ran the tool: the report goes out all the same.
             await self._client._shielded(reporting(report, self._client.settings))

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from .keys import Keys
+    from .waiting import OnWaiting
+    from .words import Decision, Risk
 
 STATES = frozenset(
     {
@@ -34,12 +36,14 @@ class Record:
     Fields this version does not know are kept in `raw`. Words it does not know are never a yes.
     """
 
-    __slots__ = ("as_of", "raw")
+    __slots__ = ("as_of", "base", "raw")
 
-    def __init__(self, raw: Mapping[str, Any], as_of: float = 0.0):
+    def __init__(self, raw: Mapping[str, Any], as_of: float = 0.0, base: str = ""):
         self.raw: dict[str, Any] = dict(raw)
         self.as_of = as_of
         """It is not older than this moment of this machine's monotonic clock."""
+        self.base = base
+        """The URL of the server that said so."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "raw":
@@ -67,6 +71,11 @@ class Record:
         return str(self.raw["state"])
 
     @property
+    def url(self) -> str | None:
+        """Where a person decides: an absolute URL. The server may say it without its own address."""
+        return absolute(self.base, self.raw.get("url"))
+
+    @property
     def decision_word(self) -> str | None:
         """`approve`, `edit`, `deny` or `respond`; None while there is no decision."""
         decision = self.raw.get("decision")
@@ -86,6 +95,15 @@ class Record:
         of_decision = decision.get("arguments") if isinstance(decision, dict) else None
         found = of_decision if of_decision is not None else self.raw.get("arguments")
         return found if isinstance(found, dict) else None
+
+
+def absolute(base: str, url: Any) -> str | None:
+    """The URL with the address of the server, where it lacks one. None for what no browser should open."""
+    if not isinstance(url, str) or not url.isascii() or not url.isprintable() or " " in url:
+        return None
+    if url.startswith("/"):
+        return base + url
+    return url if url.startswith(("http://", "https://")) else None
 
 
 def checked_risk(where: str, risk: Any) -> None:
@@ -132,15 +150,17 @@ class Call:
     session: str
     keys: Keys | None = field(default=None, kw_only=True)
     summary: str | None = field(default=None, kw_only=True)
-    risk: str | None = field(default=None, kw_only=True)
+    risk: Risk | None = field(default=None, kw_only=True)
     context: dict[str, Any] | None = field(default=None, kw_only=True)
-    allowed: Sequence[str] = field(default=("approve", "edit", "deny"), kw_only=True)
+    allowed: Sequence[Decision] = field(default=("approve", "edit", "deny"), kw_only=True)
     expires_in: str | float | None = field(default=None, kw_only=True)
     on_behalf_of: str | None = field(default=None, kw_only=True)
     group: str | None = field(default=None, kw_only=True)
     arguments_schema: dict[str, Any] | None = field(default=None, kw_only=True)
     accepts: Callable[[dict[str, Any]], str | None] | None = field(default=None, kw_only=True, repr=False)
     idempotent: bool = field(default=False, kw_only=True)
+    on_waiting: OnWaiting = field(default="inherit", kw_only=True, repr=False, compare=False)
+    """What is told while this call waits, in place of the client's own `on_waiting`. It stays here."""
 
     def body(self) -> dict[str, Any]:
         """The create as it goes over the wire. Raises `NotJson` for what JSON cannot carry."""
@@ -190,6 +210,18 @@ def lifetime(record: Record) -> float:
         return max(0.0, (ends - began).total_seconds())
     except (ValueError, TypeError):
         return USUAL
+
+
+def time_left(record: Record) -> float:
+    """Seconds until it expires, for people to read: by this machine's clock, and never more than its whole lifetime."""
+    from datetime import datetime, timezone
+
+    whole = lifetime(record)
+    try:
+        ends = datetime.fromisoformat(str(record.expires_at).replace("Z", "+00:00"))
+        return max(0.0, min(whole, (ends - datetime.now(timezone.utc)).total_seconds()))
+    except (ValueError, TypeError):
+        return whole
 
 
 def seconds(text: str | None) -> float | None:

@@ -8,13 +8,22 @@ from . import args
 from .errors import ConfigError
 from .models import duration
 from .sessions import current_session
+from .words import QuestionStays as _Stays
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from typing_extensions import Unpack
+
+    from .words import QuestionOptions, Risk
+
 
 def confirmation(
-    message: str, details: str | None, confirm_label: str | None, cancel_label: str | None, **common: Any
+    message: str,
+    details: str | None,
+    confirm_label: str | None,
+    cancel_label: str | None,
+    **common: Unpack[QuestionOptions],
 ) -> dict[str, Any]:
     fields = {"message": message, "details": details, "confirm_label": confirm_label, "cancel_label": cancel_label}
     return _body("confirmation", fields, **common)
@@ -28,7 +37,7 @@ def question(
     max: float | None,
     required: bool,
     default: Any,
-    **common: Any,
+    **common: Unpack[QuestionOptions],
 ) -> dict[str, Any]:
     of_input = {"type": type, "options": None if options is None else list(options), "min": min, "max": max}
     fields = {
@@ -41,7 +50,11 @@ def question(
 
 
 def plan(
-    title: str, steps: Sequence[dict[str, Any]], can_modify: bool, estimated_duration: str | None, **common: Any
+    title: str,
+    steps: Sequence[dict[str, Any]],
+    can_modify: bool,
+    estimated_duration: str | None,
+    **common: Unpack[QuestionOptions],
 ) -> dict[str, Any]:
     fields = {
         "title": title,
@@ -55,14 +68,18 @@ def plan(
 def _body(
     kind: str,
     fields: dict[str, Any],
-    session: str | None,
-    summary: str | None,
-    risk: str | None,
-    context: dict[str, Any] | None,
-    expires_in: str | float | None,
-    on_behalf_of: str | None,
-    group: str | None,
+    session: str | None = None,
+    summary: str | None = None,
+    risk: Risk | None = None,
+    context: dict[str, Any] | None = None,
+    expires_in: str | float | None = None,
+    on_behalf_of: str | None = None,
+    group: str | None = None,
+    **stays: Unpack[_Stays],
 ) -> dict[str, Any]:
+    unknown = stays.keys() - _Stays.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"`{min(unknown)}` is no option of a question")
     around = current_session()
     if session is None:
         if around is None:

@@ -63,6 +63,7 @@ async def test_an_edit_may_remove_an_argument(installed, write, written, reviewe
     runs = runner(root(llm, [write], interrupt_on=ASK))
     await asyncio.gather(run(runs), reviewer.aedit({"path": "/tmp/hosts", "content": "y"}, "write"))
     assert written.happened == [{"path": "/tmp/hosts", "content": "y", "mode": "w"}]
+    assert llm.results[0]["placet"]["executed_arguments"] == {"path": "/tmp/hosts", "content": "y"}
 
 
 async def test_a_rejection_has_the_shape_of_the_framework_and_the_reason(installed, write, written, reviewer):

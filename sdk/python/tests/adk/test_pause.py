@@ -16,8 +16,9 @@ import placet
 from adk.scripted import agent, call, model, results, run, runner, said, text
 from placet.adapters import adk
 from placet.adapters._adk_pause import CONFIRMATION
+from placet.adapters._adk_resume import KEEPS_WAITING
 from placet.adapters.adk import PlacetPlugin
-from support import Effects
+from support import LOSE, Effects, Once, Proxy
 
 WIRE = [call("wire", to="bob", amount=20.0)]
 WHO = {"user_id": "u1", "session_id": "s1"}
@@ -89,6 +90,27 @@ async def test_a_run_pauses_and_goes_on_when_it_was_approved(
     assert reviewer.client.get(one.request_id).state == "succeeded"
     assert await adk.resume(again(), client=client, **WHO) == []
     assert wired.count == 1
+
+
+async def test_a_pause_has_the_whole_url_of_its_page(wire, client, plugin, server):
+    events = await run(runner(agent([WIRE], [wire]), [plugin], resumable=True))
+    (one,) = adk.paused(events)
+    (asked,) = [call for event in events for call in event.get_function_calls() if call.name == CONFIRMATION]
+    page = f"{server.url}/r/{one.request_id}"
+    assert asked.args["toolConfirmation"]["payload"]["url"] == page
+    assert page in asked.args["toolConfirmation"]["hint"]
+    assert results(events, "wire")[0]["url"] == page
+
+
+async def test_a_lost_answer_while_a_run_pauses_is_asked_for_again(wire, wired, server, reviewer):
+    """Otherwise the model is told that nobody was reached, and the request that is there is approved for nothing."""
+    with Proxy(server.url, Once("POST", "/v1/requests", LOSE)) as proxy:
+        client = placet.AsyncClient(proxy.url, server.agent)
+        runs = runner(agent([WIRE], [wire]), [PlacetPlugin(client, mode="pause")], resumable=True)
+        assert len(adk.paused(await run(runs))) == 1
+        await reviewer.aapprove("wire")
+        await adk.resume(runs, client=client, **WHO)
+    assert (wired.count, len(reviewer.client.list(limit=10))) == (1, 1)
 
 
 async def test_an_edit_made_while_paused_is_what_runs(wire, wired, client, plugin, reviewer):
@@ -178,18 +200,23 @@ async def test_a_session_whose_arguments_were_changed_runs_nothing(wire, wired, 
 
 
 @pytest.mark.parametrize("resumable", [True, False])
-async def test_parallel_calls_are_answered_together(wire, wired, client, plugin, reviewer, resumable):
+async def test_calls_of_one_turn_run_when_they_are_decided_and_the_model_hears_of_all(
+    wire, wired, client, plugin, reviewer, resumable
+):
     llm = model([call("wire", to="a"), call("wire", to="b")])
     runs = runner(agent(llm, [wire]), [plugin], resumable=resumable)
     assert len(adk.paused(await run(runs))) == 2
     first, second = reviewer.wait_for(2)
     reviewer.decide(first, "approve")
-    assert await adk.resume(runs, client=client, **WHO) == []  # not before both are decided
-    assert wired.count == 0
+    await adk.resume(runs, client=client, **WHO)
+    # Where ADK would call the model after the first result, they go on together.
+    assert wired.count == (1 if resumable and KEEPS_WAITING else 0)
+    assert len(llm.heard) == 1
     reviewer.decide(second, "deny", reason="one is enough")
     await adk.resume(runs, client=client, **WHO)
     assert [one["to"] for one in wired.happened] == [first.arguments["to"]]
     assert len(llm.heard) == 2
+    assert {one.get("reason") for one in llm.results} == {None, "one is enough"}
 
 
 async def test_a_paused_call_beside_one_that_passed(wire, wired, client, server, reviewer):

@@ -2,69 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import time
-from multiprocessing import forkserver
-from pathlib import Path
 
 import pytest
 
-from adk.process import Task, main
-
-DEADLINE = 60.0
-
-CONTEXT = multiprocessing.get_context("forkserver")
+from adk.lives import DEADLINE, Agent, load
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _loaded():
-    """Agents are forked from a process that has ADK loaded: as real as any other, and there at once."""
-    CONTEXT.set_forkserver_preload(["adk.process"])
-    with pytest.MonkeyPatch.context() as environ:
-        environ.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
-        forkserver.ensure_running()
-
-
-class Process:
-    """One life of the agent."""
-
-    def __init__(self, task: Task):
-        self.hears, says = CONTEXT.Pipe(duplex=False)
-        self.process = CONTEXT.Process(target=main, args=(task, says), daemon=True)
-        self.process.start()
-        says.close()
-
-    def wait_for(self, word: str) -> None:
-        """Until the process says this. `raised` is never what a test waits for."""
-        while self.hears.poll(DEADLINE):
-            said, more = self.hears.recv()
-            assert said != "raised", more
-            if said == word:
-                return
-        raise AssertionError(f"the process did not say `{word}` within {DEADLINE:g} s")
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.join()
-
-
-class Agent:
-    """One agent with its session database, started as often as the test likes."""
-
-    def __init__(self, server, folder: Path):
-        self.server = server
-        self.folder = folder
-        self.lives: list[Process] = []
-
-    def start(self, what: str, **options) -> Process:
-        life = Process(Task(what, self.server.url, self.server.agent, self.folder, **options))
-        self.lives.append(life)
-        return life
-
-    @property
-    def effect(self) -> list[str]:
-        found = self.folder / "effects"
-        return found.read_text().splitlines() if found.exists() else []
+    load()
 
 
 @pytest.fixture

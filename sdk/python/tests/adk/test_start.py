@@ -283,3 +283,18 @@ def test_coverage_of_an_agent_alone_finds_no_gate_unless_it_is_given(server, wir
     assert placet.coverage(root, PlacetPlugin()).complete
     root.before_tool_callback = before_tool(tools={"wire"})
     assert placet.coverage(root).complete
+
+
+async def test_a_run_tells_the_server_what_of_the_agent_is_seen(wire, server):
+    def look(at: str) -> str:
+        """Looks."""
+        return at
+
+    await run(runner(agent([WIRE], [wire, look]), [PlacetPlugin(tools={"wire"}, mode="pause")], resumable=True))
+    with server.http(server.ann) as http:
+        [bot] = http.get("/v1/agents").json()["items"]
+    assert bot["covered"] == "complete"
+    assert {(one["name"], one["status"]) for one in bot["coverage"][0]["parts"]} == {
+        ("wire", "gated"),
+        ("look", "unasked"),
+    }

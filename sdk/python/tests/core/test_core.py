@@ -11,7 +11,7 @@ import pytest
 import placet
 from placet import Call, Record
 from placet.core import board, hold, steps, wire
-from placet.core.effects import Look, Lost, News, Pause, Reply, Send
+from placet.core.effects import Look, Lost, News, Pause, Reply, Send, Tell
 from placet.core.listen import Event, Listener
 from placet.core.retry import LONGEST, Outage
 
@@ -59,12 +59,12 @@ PERMIT = {"permit": "prm_1", "arguments": {"files": ["a"]}, "digest": APPROVED["
 
 
 def drive(flow, *answers):
-    """Plays a flow: what it asked for, and how it ended. Pauses are answered by themselves."""
+    """Plays a flow: what it asked for, and how it ended. Pauses and notices are answered by themselves."""
     asked, left = [], list(answers)
     try:
         effect = next(flow)
         while True:
-            if isinstance(effect, Pause):
+            if isinstance(effect, (Pause, Tell)):
                 effect = flow.send(None)
                 continue
             asked.append(effect)

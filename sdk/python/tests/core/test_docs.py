@@ -32,6 +32,14 @@ async def test_the_python_in_the_page_runs(placet_gateway, capsys):
     assert "paid ann" in capsys.readouterr().out
 
 
+def test_the_python_of_every_page_is_run_by_some_test():
+    tests = "".join(file.read_text() for file in (ROOT / "sdk/python/tests").glob("*/test_*.py"))
+    pages = [page for page in (ROOT / "docs/sdk").glob("*.md") if "```python" in page.read_text()]
+    # The README shows the first lines of python.md.
+    unread = {page.name for page in pages if f'blocks("{page.name}")' not in tests} - {"python.md", "README.md"}
+    assert unread == set()
+
+
 def test_the_options_of_the_page_are_the_options_of_the_gate():
     page = (ROOT / "docs/sdk/python.md").read_text()
     for name in inspect.signature(placet.gate).parameters:

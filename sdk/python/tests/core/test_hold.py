@@ -43,7 +43,7 @@ async def test_a_denied_call_never_runs_and_the_model_is_told_why(client, review
     assert result["tool"] == "delete_files"
     assert result["reason"] == "the report is needed"
     assert result["request"] == denied.id
-    assert "not run" in result["message"]
+    assert "nothing was run" in result["message"]
 
 
 async def test_a_denied_call_raises_when_asked_to(client, reviewer):

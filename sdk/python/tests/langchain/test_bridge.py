@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import operator
 import sqlite3
+import sys
 import threading
 import time
+from importlib import metadata
 from types import SimpleNamespace
 from typing import Annotated, Any, TypedDict
 
@@ -467,10 +470,10 @@ def stopped_at(action: str) -> placet.Client:
     client = placet.Client()
     wait = client.wait
 
-    def until(id, *more):
+    def until(id, *more, **how):
         if client.get(id).tool == action:
             raise placet.Unreachable("stopped")
-        return wait(id, *more)
+        return wait(id, *more, **how)
 
     client.wait = until
     return client
@@ -501,10 +504,11 @@ def test_the_second_interrupt_of_a_step_is_its_own_and_hears_a_no(server, review
     assert ran.happened == ["a"]
 
 
-def test_a_langgraph_that_does_not_tell_what_was_answered_is_refused(server, monkeypatch):
-    monkeypatch.setattr(langgraph.metadata, "version", lambda name: "1.2.9")
-    with pytest.raises(placet.ConfigError, match=r"needs langgraph 1\.2\.13"):
-        InterruptBridge()
+def test_a_langgraph_that_does_not_tell_what_was_answered_is_refused(monkeypatch):
+    monkeypatch.setattr(metadata, "version", lambda _: "1.2.12")
+    monkeypatch.delitem(sys.modules, "placet.adapters.langgraph")
+    with pytest.raises(ImportError, match=r"needs langgraph 1\.2\.13 or newer, and 1\.2\.12 is installed"):
+        importlib.import_module("placet.adapters.langgraph")
 
 
 def test_interrupts_of_a_step_that_share_an_id_are_put_one_by_one(server, reviewer, ran, monkeypatch):

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from support.overnight import overnight
+
 EXAMPLE = Path(__file__).parents[4] / "examples" / "langgraph" / "try.sh"
 
 
@@ -23,3 +25,7 @@ def test_the_langgraph_example_pays_what_was_decided_and_nothing_else():
     assert "*** 50 paid back to carol ***" in done.stdout
     assert "500 paid back" not in done.stdout
     assert "the graph says: not published (ignore: None)" in done.stdout
+
+
+def test_threads_of_killed_agents_go_on_in_the_example_and_nothing_is_paid_twice():
+    overnight("langgraph")

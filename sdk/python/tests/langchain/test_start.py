@@ -156,3 +156,17 @@ def test_coverage_finds_a_tool_node_outside_of_the_middleware(refund):
         ["refund"],
         ["LangGraph/agent"],
     )
+
+
+def test_an_agent_tells_the_server_what_of_it_is_seen(refund, server):
+    middleware = PlacetMiddleware(tools=["refund"], uncovered="allow", session="s1", hold_for=0.0)
+    create_agent(one_call(), [refund, look, SEARCH], middleware=[middleware]).invoke(ASK)
+    with server.http(server.ann) as http:
+        [bot] = http.get("/v1/agents").json()["items"]
+    assert bot["covered"] == "partial"
+    [found] = bot["coverage"]
+    assert {(one["name"], one["status"]) for one in found["parts"]} == {
+        ("refund", "gated"),
+        ("look", "unasked"),
+        ("web_search_20250305", "uncovered"),
+    }

@@ -307,3 +307,16 @@ def test_a_gate_that_is_set_up_wrongly_is_refused_at_once(delete_files, wrong):
 def test_a_plain_function_is_refused_with_the_fix():
     with pytest.raises(placet.ConfigError, match="function_tool"):
         gate_tool(lambda: None)
+
+
+@pytest.mark.parametrize("file", ["a", "b"])
+async def test_a_call_id_that_was_used_before_in_the_session_runs_nothing_twice(
+    server, reviewer, ran, delete_files, file
+):
+    held = gate_tool(delete_files, session="s1")
+    with reviewer.always():
+        await Runner.run(agent(held, turns=[[asks("a")]]), "clean")
+        (told,) = outputs(await Runner.run(agent(held, turns=[[asks(file)]]), "again"))
+    assert ran.happened == [["a"]]
+    assert ("not run again" if file == "a" else "idempotency_key_reused") in told
+    assert len(reviewer.client.list()) == 1

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 
@@ -23,6 +31,12 @@ def scripted(*turns: ModelResponse) -> FunctionModel:
         return turns[turn] if turn < len(turns) else ModelResponse([TextPart("done")])
 
     return FunctionModel(answer)
+
+
+def prompts(result: Any) -> list[Any]:
+    """What the model was told beside the results of its calls."""
+    parts = [part for message in result.all_messages() if isinstance(message, ModelRequest) for part in message.parts]
+    return [part.content for part in parts if isinstance(part, UserPromptPart)]
 
 
 def returned(result: Any) -> list[Any]:

@@ -6,7 +6,7 @@ import json
 
 import paused
 import pytest
-from models import calls, returned, scripted
+from models import calls, prompts, returned, scripted
 
 import placet
 from placet.adapters.pydantic_ai import DeferredBridge, PlacetCapability
@@ -39,6 +39,25 @@ def agent(tool, files="a", **more) -> Agent:
     return Agent(scripted(turn), tools=[tool], output_type=[str, DeferredToolRequests], name="cleaner", **more)
 
 
+async def test_the_note_about_an_edit_stands_before_the_callers_own_prompt(server, reviewer, ran, delete):
+    native = agent(Tool(delete, requires_approval=True), "b")
+    first = await native.run("clean")
+    with reviewer.always(each):
+        async with DeferredBridge("s1").settled(first.output) as results:
+            assert results.prompt(None) == results.note
+            assert results.prompt(["go on"]) == [results.note, "go on"]
+            said = results.prompt("go on")
+            result = await native.run(said, message_history=first.all_messages(), deferred_tool_results=results)
+    assert ran.happened == ["B"]
+    assert prompts(result)[-1] == f"{results.note}\n\ngo on"
+
+
+async def test_without_an_edit_the_model_is_told_nothing_more(server, reviewer, ran, delete):
+    with reviewer.always():
+        result = await DeferredBridge("s1").run(agent(Tool(delete, requires_approval=True)), "clean")
+    assert prompts(result) == ["clean"]
+
+
 def each(record):
     return {
         "a": ("approve", {}),
@@ -53,6 +72,9 @@ async def test_native_approvals_are_decided_by_placet(server, reviewer, ran, del
     assert sorted(ran.happened) == ["B", "a"]
     assert result.output == "done"
     assert "needed" in returned(result)[2]
+    [note] = [one for one in prompts(result) if "call_2" in one]
+    assert note.startswith("delete, call_2. Placet: a reviewer edited this call")
+    assert note.endswith('{"file": "B"}')
     assert sorted(reviewer.client.get(one.id).state for one in reviewer.seen) == ["denied", "succeeded", "succeeded"]
 
 
@@ -102,6 +124,23 @@ async def test_the_request_of_another_call_does_not_approve_this_one(server, rev
     assert ran.count == 0
 
 
+async def test_a_request_that_kept_metadata_names_is_no_permit_for_a_tool_without_a_gate(server, reviewer, ran, delete):
+    client = placet.AsyncClient()
+    other = await client.create({"kind": "action", "tool": "delete", "arguments": {"file": "a"}, "session": "s9"})
+    native = agent(Tool(delete, requires_approval=True))
+    first = await native.run("clean")
+    reviewer.approve("delete")
+    # The same tool and arguments, approved for another call.
+    first.output.metadata["call_1"] = {"placet": other.id}
+    with pytest.raises(placet.ConfigError, match="must know the agent"):
+        async with DeferredBridge("s1").settled(first.output):
+            pass
+    with reviewer.always("deny", reason="not this one"):
+        result = await DeferredBridge("s1").run(native, message_history=first.all_messages(), requests=first.output)
+    assert "not this one" in returned(result)[0]
+    assert ran.count == 0
+
+
 class TestBridged(Bridged):
     bridge = DeferredBridge
 
@@ -124,3 +163,18 @@ class TestStored(Stored):
         assert processes.effects == ["b"]
         assert [one.id for one in reviewer.client.list()] == [seen.id]
         assert reviewer.client.get(seen.id).state == "succeeded"
+
+
+@pytest.mark.parametrize("file", ["a", "b"])
+async def test_a_call_id_that_was_used_before_in_the_session_runs_nothing_twice(server, reviewer, ran, delete, file):
+    native = Tool(delete, requires_approval=True)
+    with reviewer.always():
+        await DeferredBridge("s1").run(agent(native, "a"), "clean")
+        if file == "a":
+            result = await DeferredBridge("s1").run(agent(native, "a"), "again")
+            assert "not run again" in returned(result)[0]
+        else:
+            with pytest.raises(placet.Conflict, match="idempotency_key_reused"):
+                await DeferredBridge("s1").run(agent(native, "b"), "again")
+    assert ran.happened == ["a"]
+    assert len(reviewer.client.list()) == 1

@@ -52,7 +52,7 @@ class Proxy:
                 else:
                     self._forward(body, lose=what == LOSE)
 
-            do_POST = do_GET
+            do_POST = do_PUT = do_GET
 
             def _forward(self, body: bytes, lose: bool) -> None:
                 upstream = http.client.HTTPConnection(address, timeout=60)

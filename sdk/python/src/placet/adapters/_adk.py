@@ -1,29 +1,28 @@
-"""What the adapters for google-adk share: where a call comes from, what is asked for it, and who looks last."""
+"""What the adapters for google-adk share: where a call comes from, and what is asked for it."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import contextvars
-import inspect
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from placet import args as arguments_of
-from placet import digest, errors, keys
+from placet import errors, keys
 from placet.models import Call
 from placet.sessions import current_session
+from placet.waiting import OnWaiting
 
-from . import _names
+from . import _names, _needs
 
+_needs.check("adk", "adk")
 try:
     from google.adk.tools.agent_tool import AgentTool
-    from google.adk.tools.tool_confirmation import ToolConfirmation
-except ImportError as missing:
-    raise ImportError("this adapter needs google-adk: pip install 'placet[adk]'") from missing
+    from google.adk.tools.base_tool import BaseTool
+except ImportError as error:
+    raise _needs.unmet("adk", "adk", error) from error
 
 logger = logging.getLogger("placet.adk")
 
@@ -58,6 +57,8 @@ class Where:
     """The agents above this one, outermost first."""
     live: bool
     resumable: bool
+    node: str | None = None
+    """The path of the workflow's node that is this call itself. No model made the call, and none hears of it."""
 
     @property
     def nested(self) -> bool:
@@ -77,7 +78,7 @@ class Where:
         return {name: value for name, value in found.items() if value is not None}
 
 
-_OUTER: contextvars.ContextVar[Where | None] = contextvars.ContextVar("placet_adk_outer", default=None)
+OUTER: contextvars.ContextVar[Where | None] = contextvars.ContextVar("placet_adk_outer", default=None)
 AROUND: contextvars.ContextVar[tuple[Any, ...]] = contextvars.ContextVar("placet_adk_around", default=())
 """The root agents of the runs around this one: a gate that several agents share may name the tools of all of them."""
 
@@ -87,7 +88,7 @@ def where(tool_context: Any) -> Where:
     session = getattr(tool_context, "session", None)
     invocation = getattr(tool_context, "_invocation_context", None)
     own_session = _text(getattr(session, "id", None))
-    outer = _OUTER.get()
+    outer = OUTER.get()
     if outer is not None and outer.inner_session == own_session:
         outer = None  # asked from within the tool itself, or by an agent that shares the session
     around = current_session() if own_session is None else None
@@ -97,7 +98,9 @@ def where(tool_context: Any) -> Where:
             None, None, None, tuple(around.lineage), False, False,
         )  # fmt: skip
     resumability = getattr(invocation, "resumability_config", None)
-    call_id = _text(getattr(tool_context, "function_call_id", None))
+    node = _node(tool_context)
+    # A node that goes on after a pause gets a new call id; its path stays the same.
+    call_id = node or _text(getattr(tool_context, "function_call_id", None))
     turn = _turn(session, call_id)
     # An answer to a paused call may come in an invocation of its own; the call stays one of the first.
     own_invocation = _text(getattr(turn or tool_context, "invocation_id", None))
@@ -106,7 +109,7 @@ def where(tool_context: Any) -> Where:
         session=outer.session if outer else own_session or "adk",
         known=outer.known if outer else own_session is not None,
         user=outer.user if outer else _text(getattr(session, "user_id", None)),
-        agent=_text(getattr(tool_context, "agent_name", None)),
+        agent=node or _text(getattr(tool_context, "agent_name", None)),
         invocation=outer.invocation if outer else own_invocation,
         call_id=call_id,
         turn=_text(getattr(turn, "id", None)) or own_invocation,
@@ -114,6 +117,14 @@ def where(tool_context: Any) -> Where:
         lineage=(*outer.lineage, outer.agent or "?") if outer else (),
         live=getattr(invocation, "live_request_queue", None) is not None,
         resumable=getattr(resumability, "is_resumable", False) is True,
+        node=node,
+    )
+
+
+def _node(tool_context: Any) -> str | None:
+    node = getattr(tool_context, "node", None)
+    return (
+        _text(getattr(tool_context, "node_path", None)) if isinstance(getattr(node, "tool", None), BaseTool) else None
     )
 
 
@@ -172,6 +183,7 @@ class Asking:
     counter: Counter = field(default_factory=Counter)
     unsure: bool = False
     """Whether some name in `tools` is not known to be that of a real tool. Until it is, every call is asked for."""
+    on_waiting: OnWaiting = "inherit"
 
     def __post_init__(self) -> None:
         if isinstance(self.tools, str):
@@ -224,20 +236,21 @@ class Asking:
             expires_in=self.expires_in,
             arguments_schema=signature.schema() if signature else None,
             accepts=signature.misfit if signature else None,
+            on_waiting=self.on_waiting,
         )
 
 
 def _copy(arguments: dict[str, Any]) -> dict[str, Any]:
     arguments_of.check_json(arguments)
-    copied: dict[str, Any] = _copied(arguments)
-    return copied
+    copy: dict[str, Any] = copied(arguments)
+    return copy
 
 
-def _copied(value: Any) -> Any:
+def copied(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _copied(item) for name, item in value.items()}
+        return {name: copied(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_copied(item) for item in value]
+        return [copied(item) for item in value]
     return value
 
 
@@ -253,6 +266,25 @@ def _signature(tool: Any) -> arguments_of.Signature | None:
         return None
 
 
+def page(client: Any, record: Any) -> str:
+    """Where a person decides, as a whole URL. The server's own one is relative unless it was told its public one."""
+    found = str(record.url or "")
+    return found if "://" in found else f"{client.url}/{found.lstrip('/')}"
+
+
+def checked_on_denied(word: str | None) -> None:
+    if word not in {None, "return", "raise"}:
+        raise errors.ConfigError(f"on_denied={word!r}: use return or raise")
+
+
+def raises(on_denied: str | None, place: Where, status: str | None = None) -> bool:
+    """Whether a call that does not run raises. A node of a workflow has no model that would understand a refusal: the
+    next node would take it for the tool's result. An answer of a person is one."""
+    if on_denied is None:
+        return place.node is not None and status != "answered"
+    return on_denied == "raise"
+
+
 def not_run(tool: str, error: BaseException) -> dict[str, Any]:
     """What the model is told when the adapter itself failed: not a no of anybody, and still not a yes."""
     return {
@@ -261,170 +293,3 @@ def not_run(tool: str, error: BaseException) -> dict[str, Any]:
         "reason": str(error) or type(error).__name__,
         "message": f"`{tool}` was not run: asking for approval failed ({error}). Nobody said no.",
     }
-
-
-# --- The seal: who looks last ---------------------------------------------------------------------------------------
-
-
-class Permitted:
-    """One approved call on its way through ADK: the permit, and what exactly it is for."""
-
-    def __init__(self, held: Any):
-        self.held = held
-        self.exact = digest.canonical(held.arguments)
-        self.began = False
-        self.reported = False
-
-    async def succeeded(self, value: Any) -> None:
-        await self._report(self.held.succeeded, value)
-
-    async def failed(self, error: Any) -> None:
-        await self._report(self.held.failed, error)
-
-    async def gone(self, error: BaseException) -> None:
-        """The tool raised, or the run was cancelled in the middle of it, which a report must not hold up for long."""
-        if isinstance(error, Exception):
-            await self.failed(error)
-            return
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self.failed(f"{type(error).__name__} while it ran"), BYE)
-
-    async def _report(self, report: Callable[..., Any], what: Any) -> None:
-        if self.reported:
-            return
-        self.reported = True
-        try:
-            if inspect.iscoroutinefunction(report):
-                await report(what)
-            else:
-                await asyncio.to_thread(report, what)
-        except Exception as error:
-            # It ran (or did not); a report that is lost changes nothing about that. The request ends `unknown`.
-            logger.warning("the outcome of %s could not be reported: %s", self.held.request_id, error)
-
-
-PERMITTED = "_placet_permitted"
-
-
-def permitted(tool_context: Any) -> Permitted | None:
-    """The permit of this very call. ADK gives one context object to every hook of one call."""
-    found = getattr(tool_context, PERMITTED, None)
-    return found if isinstance(found, Permitted) else None
-
-
-def seal(tool: Any) -> None:
-    """Lets this tool object check, as the last one before it runs, that it runs what was approved.
-
-    ADK calls other plugins and the agent's own callbacks after ours, and any of them may still change the arguments or
-    answer in the tool's place. Only the tool's own `run_async` knows what is about to happen, so it is wrapped, once
-    for each tool object. An agent inside the tool learns there whose call it serves, too.
-    """
-    if getattr(tool, "_placet_sealed", False):
-        return
-    inner = tool.run_async
-
-    async def run_async(*, args: dict[str, Any], tool_context: Any) -> Any:
-        token = _OUTER.set(where(tool_context))
-        around = AROUND.set((*AROUND.get(), *roots(tool_context)))
-        try:
-            permit = permitted(tool_context)
-            if permit is None:
-                return await inner(args=args, tool_context=tool_context)
-            return await _run_permitted(tool.name, permit, inner, args, tool_context)
-        finally:
-            AROUND.reset(around)
-            _OUTER.reset(token)
-
-    tool.run_async = run_async
-    tool._placet_sealed = True
-
-
-def roots(tool_context: Any) -> tuple[Any, ...]:
-    """The outermost agent of this run; nothing where ADK does not say."""
-    agent = getattr(getattr(tool_context, "_invocation_context", None), "agent", None)
-    return () if agent is None else (getattr(agent, "root_agent", agent),)
-
-
-async def _run_permitted(
-    name: str, permit: Permitted, inner: Callable[..., Any], args: dict[str, Any], tool_context: Any
-) -> Any:
-    if permit.began:
-        return not_run(name, RuntimeError("the permit of this call was used before"))
-    permit.began = True
-    if _canonical(args) != permit.exact:
-        changed = RuntimeError("another callback changed the arguments after they were approved")
-        await permit.failed(f"not run: {changed}")
-        return not_run(name, changed)
-    try:
-        result = await inner(args=args, tool_context=tool_context)
-    except BaseException as error:
-        await permit.gone(error)
-        raise
-    if inspect.isasyncgen(result):
-        return _streamed(permit, result)
-    await permit.succeeded(result)
-    return with_note(permit.held, result)
-
-
-async def _streamed(permit: Permitted, results: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
-    """What a streaming tool says, one thing after the other. Its end is what is reported."""
-    try:
-        if permit.held.edited:
-            yield permit.held.note()
-        async for one in results:
-            yield one
-    except BaseException as error:
-        await permit.gone(error)
-        raise
-    finally:
-        await results.aclose()
-    await permit.succeeded(None)
-
-
-def streams(tool: Any) -> bool:
-    """Whether ADK's live runs read the results of this tool one by one, after its call has ended."""
-    return inspect.isasyncgenfunction(getattr(tool, "func", None))
-
-
-def _canonical(arguments: Any) -> Any:
-    try:
-        return digest.canonical(arguments)
-    except Exception:
-        return None
-
-
-def with_note(held: Any, result: Any) -> Any:
-    """The model still sees the call it made: after an edit the result says what really ran."""
-    if not held.edited:
-        return result
-    return {**(result if isinstance(result, dict) else {"result": result}), **held.note()}
-
-
-def hand_over(arguments: dict[str, Any], tool_context: Any, held: Any) -> Permitted:
-    """Makes ADK run what was approved. It takes edits from the dict it gave us, changed in place, and nowhere else."""
-    permit = Permitted(held)
-    arguments.clear()
-    arguments.update(_copied(held.arguments))
-    setattr(tool_context, PERMITTED, permit)
-    return permit
-
-
-async def admit(tool: Any, arguments: dict[str, Any], tool_context: Any, held: Any) -> dict[str, Any] | None:
-    """Hands over, and answers ADK's own confirmation where the tool has one. None, or why it cannot."""
-    permit = hand_over(arguments, tool_context, held)
-    try:
-        if await _asks_by_itself(tool, arguments, tool_context):
-            # `require_confirmation=True` as well: a person has said yes to exactly this, so ADK need not ask again.
-            tool_context.tool_confirmation = ToolConfirmation(confirmed=True)
-    except Exception as error:
-        await permit.failed(f"not run: {error}")
-        return not_run(tool.name, error)
-    return None
-
-
-async def _asks_by_itself(tool: Any, arguments: dict[str, Any], tool_context: Any) -> bool:
-    check = getattr(tool, "check_require_confirmation", None)
-    if inspect.iscoroutinefunction(check):
-        return await check(arguments, tool_context) is True
-    required = getattr(tool, "_require_confirmation", False)  # before 1.38, function tools only
-    return required is True or callable(required)

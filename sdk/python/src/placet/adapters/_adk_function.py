@@ -5,38 +5,69 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints, overload
 
 import placet
 from placet import args as arguments_of
 from placet import errors
 
-from . import _adk
+from . import _adk, _adk_seal
 from ._adk import Where, logger
 
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from typing_extensions import Unpack
+
+    from ..words import Decision, OnDenied, P, R, Refusal, Risk
+    from ._adk_options import Gating, ToolOptions
+
 from google.adk.tools.tool_context import ToolContext  # isort: skip (after _adk, which says what is missing)
+
+
+@overload
+def tool(  # type: ignore[overload-overlap]  # as in `words.Gating`
+    fn: Callable[P, Coroutine[Any, Any, R]],
+    *,
+    client: placet.AsyncClient | None = None,
+    **options: Unpack[ToolOptions],
+) -> Callable[P, Coroutine[Any, Any, R | Refusal | dict[str, Any]]]: ...
+
+
+@overload
+def tool(
+    fn: Callable[P, R], *, client: placet.AsyncClient | None = None, **options: Unpack[ToolOptions]
+) -> Callable[P, Coroutine[Any, Any, R | Refusal | dict[str, Any]]]: ...
+
+
+@overload
+def tool(fn: None = None, *, client: placet.AsyncClient | None = None, **options: Unpack[ToolOptions]) -> Gating: ...
 
 
 def tool(
     fn: Callable[..., Any] | None = None,
     *,
     client: placet.AsyncClient | None = None,
-    risk: str | None = None,
+    risk: Risk | None = None,
     summary: Callable[[Any, dict[str, Any]], str | None] | None = None,
-    allowed: Sequence[str] = ("approve", "edit", "deny"),
+    allowed: Sequence[Decision] = ("approve", "edit", "deny"),
     expires_in: str | float | None = None,
     hold_for: float | None = None,
-) -> Callable[..., Any]:
+    on_denied: OnDenied | None = None,
+) -> Any:
     """One function that asks before it runs: `tools=[tool(apply_credit)]`, or as a decorator.
 
     Always async, so that the wait never stops the event loop, which runs sync tools on its own thread. The approval
-    stands right around the function: no callback of anybody comes between.
+    stands right around the function: no callback of anybody comes between. `on_denied` as for `PlacetPlugin`.
     """
+    _adk.checked_on_denied(on_denied)
     if fn is None:
         return functools.partial(
-            tool, client=client, risk=risk, summary=summary, allowed=allowed, expires_in=expires_in, hold_for=hold_for
-        )
+            tool, client=client, risk=risk, summary=summary, allowed=allowed, expires_in=expires_in, hold_for=hold_for,
+            on_denied=on_denied,
+        )  # fmt: skip
     asks = Function(fn, client if client is not None else placet.AsyncClient(), hold_for)
+    asks.on_denied = on_denied
     asks.asking = _adk.Asking(None, risk, summary, allowed, expires_in)
     return asks.wrapper()
 
@@ -45,6 +76,7 @@ class Function:
     """A function and how it is asked for. Looks like a tool to `Asking`."""
 
     asking: _adk.Asking
+    on_denied: str | None = None
 
     def __init__(self, fn: Callable[..., Any], client: placet.AsyncClient, hold_for: float | None):
         if inspect.isasyncgenfunction(fn) or inspect.isgeneratorfunction(fn):
@@ -95,10 +127,14 @@ class Function:
             held = await self.client.hold(call, hold_for=self.hold_for)
         except Exception as error:
             logger.warning("%s was not run: %s", self.name, error)
+            if _adk.raises(self.on_denied, place):
+                raise
             return self.trouble(error)
         if not held.go:
+            if _adk.raises(self.on_denied, place, held.status):
+                held.raise_for_refusal()
             return self.refused(held)
-        permit = _adk.Permitted(held)
+        permit = _adk_seal.Permitted(held)
         try:
             chosen = self.revived(held.arguments) if held.edited else travel
             positional, keywords = self.signature.call(chosen, stay)
@@ -140,7 +176,7 @@ class Function:
         return _adk.where(tool_context)
 
     def approved(self, held: Any, result: Any) -> Any:
-        return _adk.with_note(held, result)
+        return _adk_seal.with_note(held, result)
 
     def refused(self, held: Any) -> Any:
         return held.result()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import reporting
 from ..covered import UNCOVERED, Coverage, Part
 from . import _adk, _adk_cover, _names
 from ._adk import logger
@@ -35,6 +36,7 @@ class Start:
         found = _adk_cover.of(root, self._gate)
         self._covered(found)
         if not _adk.AROUND.get():
+            reporting.report(found, self._gate.client)
             self._let_pass.check([CFC, *(part.name for part in found.parts)], f"`{found.agent}`")
         if getattr(invocation.run_config, "support_cfc", False) is True:
             self._covered(_part(root.name, CFC, "code", "the model's provider runs code that the model wrote"))
@@ -74,7 +76,9 @@ class Start:
             above = getattr(above, "parent_ctx", None)
         if root is None:
             return
-        self._covered(_adk_cover.of(root, self._gate))
+        found = _adk_cover.of(root, self._gate)
+        self._covered(found)
+        reporting.report(found, self._gate.client)
         await self._named(root, tool_context._invocation_context)
 
     def at_plain_call(self, tool: Any, tool_context: Any) -> None:
@@ -95,7 +99,9 @@ class Start:
         if agent is None:
             self._gate.asking.unsure = bool(self._gate.asking.named.missing([tool.name]))
             return None, None
-        self._covered(_adk_cover.of_one(agent, None, self._gate))
+        found = _adk_cover.of_one(agent, None, self._gate)
+        self._covered(found)
+        reporting.report(found, self._gate.client)
         return getattr(agent, "root_agent", agent), invocation
 
     def known(self, root: Any, invocation: Any) -> tuple[set[str], _adk_cover.Walk]:

@@ -5,19 +5,23 @@ from __future__ import annotations
 import copy
 import json
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from .. import args
 from ..base import checked_on_outage
 from ..errors import Invalid
+from ..words import CallOptions
 from . import _calls, _names
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ..client import AsyncClient, Client
     from ..held import AsyncHeld, Held, SyncHeld
     from ..models import Call
+    from ..words import OnOutage, Refusal
 
 log = logging.getLogger("placet")
 
@@ -28,21 +32,15 @@ UNEDITABLE = ("approve", "deny")
 When = Callable[[str, dict[str, Any]], bool]
 
 
-class Options(TypedDict, total=False):
+class Options(CallOptions, total=False):
     """What all these adapters take: which calls are held, as part of what, and what is said about each of them."""
 
     tools: _calls.Tools
     when: When | None
     session: str | None
     app: str | None
-    on_outage: str | None
+    on_outage: OnOutage | None
     uncovered: _names.Uncovered
-    risk: str | None
-    summary: str | Callable[[dict[str, Any]], str] | None
-    allowed: Sequence[str]
-    expires_in: str | float | None
-    on_behalf_of: str | None
-    idempotent: bool
 
 
 class Asking:
@@ -59,9 +57,9 @@ class Asking:
         when: When | None = None,
         session: str | None = None,
         app: str | None = None,
-        on_outage: str | None = None,
+        on_outage: OnOutage | None = None,
         uncovered: _names.Uncovered = "refuse",
-        **options: Any,
+        **options: Unpack[CallOptions],
     ):
         self.framework = framework
         self.clients = _calls.Clients(client)
@@ -139,7 +137,7 @@ def _unedited(call: Call, error: Invalid) -> Call:
     return replace(plain, allowed=tuple(word for word in plain.allowed if word != "edit"))
 
 
-def unasked(tool: str, error: Exception) -> dict[str, Any]:
+def unasked(tool: str, error: Exception) -> Refusal:
     """What a model is told when a call could not be put to anybody: an adapter's own errors are never a yes."""
     log.error("%s was not run, because asking for it failed: %s: %s", tool, type(error).__name__, error)
     return {
@@ -151,12 +149,12 @@ def unasked(tool: str, error: Exception) -> dict[str, Any]:
     }
 
 
-def as_text(result: dict[str, Any]) -> str:
+def as_text(result: Refusal) -> str:
     """A structured result for models that only read text."""
     return json.dumps(result, ensure_ascii=False)
 
 
-def as_sentence(result: dict[str, Any]) -> str:
+def as_sentence(result: Refusal) -> str:
     """The same where one line of prose is expected."""
     parts = [result["message"]]
     if result.get("reason"):

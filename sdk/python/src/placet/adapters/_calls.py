@@ -8,26 +8,30 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from .. import keys
+from .. import keys, reporting
 from ..client import AsyncClient, Client
 from ..core.hold import refusal
+from ..core.watch import Watch
 from ..errors import ConfigError, Invalid
 from ..held import AsyncHeld
 from ..models import Call
 from ..sessions import current_session as current
-from . import _names
+from ..words import CallOptions
+from . import _names, _resuming
 
 if TYPE_CHECKING:
+    from ..covered import Coverage
     from ..held import SyncHeld
     from ..models import Record
+    from ..words import Mode
 
-OPTIONS = frozenset({"risk", "summary", "allowed", "expires_in", "on_behalf_of", "idempotent"})
+OPTIONS = frozenset({"risk", "summary", "allowed", "expires_in", "on_behalf_of", "idempotent", "on_waiting"})
 """What may be said about one tool. The summary may be a function of the arguments."""
 
 KEPT = 1_000
 """How many calls that stopped in the middle are remembered with their permits."""
 
-Tools = Iterable[str] | Mapping[str, Mapping[str, Any] | bool] | None
+Tools = Iterable[str] | Mapping[str, CallOptions | bool] | None
 
 
 class Selection:
@@ -73,7 +77,7 @@ class Selection:
         return self._defaults if self._tools is None else self._tools.get(tool)
 
 
-def checked_mode(mode: str, hold_for: float | None) -> str:
+def checked_mode(mode: Mode, hold_for: float | None) -> Mode:
     """Whether calls wait where they are, or end the run; for the frameworks that can do both."""
     if mode not in {"block", "pause"}:
         raise ConfigError(f"mode={mode!r}: use block or pause")
@@ -170,32 +174,52 @@ def hold(client: Client, asked: Call, **how: Any) -> SyncHeld:
 
 async def ahold(client: AsyncClient, asked: Call, **how: Any) -> AsyncHeld:
     try:
-        return await client.hold(asked, **how)
+        return await _taken(client, asked, **how)
     except Invalid as error:
-        return await client.hold(relaxed(asked, error), **how)
+        return await _taken(client, relaxed(asked, error), **how)
+
+
+async def _taken(
+    client: AsyncClient, asked: Call, hold_for: float | None = None, on_outage: str | None = None
+) -> AsyncHeld:
+    if _resuming.now() is None:
+        return await client.hold(asked, hold_for, on_outage=on_outage)
+    # A resumer that is cancelled withdraws nothing: the next one goes on with the approval.
+    ticket, flow = client._holding(asked, client._terms(hold_for, "leave", on_outage))
+    return AsyncHeld(client, await client._drive(flow), asked.tool, ticket.id)
 
 
 def ask(client: Client, asked: Call) -> Record:
     """Creates the request, or finds it, without waiting and without claiming."""
     known = asked.keys or keys.Keys()
     try:
-        return client.create(asked.body(), key=known.strong, weak_key=known.weak)
+        found = client.create(asked.body(), key=known.strong, weak_key=known.weak)
     except Invalid as error:
-        return client.create(relaxed(asked, error).body(), key=known.strong, weak_key=known.weak)
+        found = client.create(relaxed(asked, error).body(), key=known.strong, weak_key=known.weak)
+    return _told(client, asked, found)
 
 
 async def aask(client: AsyncClient, asked: Call) -> Record:
     known = asked.keys or keys.Keys()
     try:
-        return await client.create(asked.body(), key=known.strong, weak_key=known.weak)
+        found = await client.create(asked.body(), key=known.strong, weak_key=known.weak)
     except Invalid as error:
-        return await client.create(relaxed(asked, error).body(), key=known.strong, weak_key=known.weak)
+        found = await client.create(relaxed(asked, error).body(), key=known.strong, weak_key=known.weak)
+    return _told(client, asked, found)
+
+
+def _told(client: Client | AsyncClient, asked: Call, found: Record) -> Record:
+    """The record, once the program knows that it waits for a person."""
+    if found.state == "pending":
+        for effect in Watch(asked.tool, asked.on_waiting).pending(found):
+            client.tell(effect)
+    return found
 
 
 async def permit(client: AsyncClient, asked: Call, record: Record) -> AsyncHeld:
     """The permit of a call whose decision this record shows, or why there is none."""
     if record.state == "approved":
-        return await client.hold(asked)
+        return await _taken(client, asked)
     return AsyncHeld(client, refusal(record), asked.tool, record.id)
 
 
@@ -259,6 +283,18 @@ class Clients:
             raise ConfigError(f"client={type(given).__name__}: give a placet.Client or a placet.AsyncClient")
         self._given = given
         self._made: dict[tuple[type, Client | AsyncClient | None], Any] = {}
+        self._unsaid: list[Coverage] = []
+
+    def report(self, found: Coverage) -> None:
+        """Tells the server what of the agent is seen; once it is known which server that is."""
+        self._unsaid.append(found)
+        with contextlib.suppress(ConfigError):
+            self._say(self._of(Client))
+
+    def _say(self, client: Any) -> Any:
+        while self._unsaid:
+            reporting.report(self._unsaid.pop(), client)
+        return client
 
     def _of(self, kind: type) -> Any:
         around = current()
@@ -267,24 +303,13 @@ class Clients:
             return base
         if (kind, base) not in self._made:
             # Made where it is needed, so that an agent may be built before its environment is complete.
-            self._made[kind, base] = kind() if base is None else _twin(base, kind)
+            self._made[kind, base] = kind() if base is None else base.twin(kind)
         return self._made[kind, base]
 
     @property
     def sync(self) -> Client:
-        return self._of(Client)  # type: ignore[no-any-return]
+        return self._say(self._of(Client))  # type: ignore[no-any-return]
 
     @property
     def aio(self) -> AsyncClient:
-        return self._of(AsyncClient)  # type: ignore[no-any-return]
-
-
-def _twin(client: Client | AsyncClient, kind: type) -> Any:
-    return kind(
-        client.url,
-        client._token,
-        timeout=client.timeout,
-        outage_budget=client.settings.outage_budget,
-        on_outage=client.settings.on_outage,
-        name=client.name,
-    )
+        return self._say(self._of(AsyncClient))  # type: ignore[no-any-return]

@@ -21,16 +21,32 @@ def coverage(agent: Any, gate: Any = None) -> Coverage:
     if not isinstance(agent, AbstractAgent):
         raise ConfigError(f"coverage: {type(agent).__name__} is no Agent")
     name = str(agent.name or "agent")
-    found: list[Any] = [gate] if gate is not None else []
-    root = getattr(agent, "_root_capability", None)
-    if root is not None:
-        root.apply(found.append)
-    gates = [one._gate for one in found if isinstance(one, adapter.PlacetCapability)]
+    gates = _gates(agent, gate)
     parts: list[Part] = []
     for toolset in agent.toolsets:
         _toolset(parts, toolset, name, gates)
     native = [one for one in getattr(agent, "_cap_native_tools", ()) if hasattr(one, "kind")]
     return Coverage(adapter.FRAMEWORK, name, (*parts, *hosted(native, name)))
+
+
+def _gates(agent: Any, gate: Any = None) -> list[Any]:
+    found: list[Any] = [gate] if gate is not None else []
+    root = getattr(agent, "_root_capability", None)
+    if root is not None:
+        root.apply(found.append)
+    return [one._gate for one in found if isinstance(one, adapter.PlacetCapability)]
+
+
+def holds(agent: Any, tool: str) -> bool:
+    """Whether each call of this tool certainly goes through a gate, which reads the decision itself."""
+    if any(gate.selection.of(tool) is not None for gate in _gates(agent)):
+        return True
+    parts = coverage(agent).parts
+    named = [part for part in parts if part.name == tool and part.kind == "tool"]
+    # The tools of other toolsets are known when they run: it may be of any of them.
+    return bool(found := named or [part for part in parts if part.kind == "toolset"]) and all(
+        part.status == GATED for part in found
+    )
 
 
 def hosted(tools: Iterable[Any], agent: str) -> list[Part]:

@@ -22,9 +22,10 @@ from typing import Any
 import placet
 from placet import errors
 
-from . import _adk, _names
-from ._adk import ToolConfirmation, logger
+from . import _adk, _adk_seal, _names, _needs
+from ._adk import logger
 from ._adk_cover import INSIDE, Walk
+from ._adk_seal import ToolConfirmation
 from ._adk_start import Start
 from .adk import Gate, marked, said_no
 
@@ -126,7 +127,7 @@ def _pausing(gate: _Pausing) -> Callable[..., Any]:
         if not asking.wants(tool):
             return None
         try:
-            _adk.seal(tool)
+            _adk_seal.seal(tool)
             call = asking.call(tool, args, _adk.where(tool_context))
             no = said_no(tool_context)
             held = client.hold(call, hold_for=0.0, then="cancel" if no else "leave")
@@ -134,25 +135,26 @@ def _pausing(gate: _Pausing) -> Callable[..., Any]:
                 held.failed("not run: it was declined in the session")
                 return _rejected(tool.name, held)
             if held.status == "pending":
-                return _awaiting(tool, args, tool_context, held)
+                return _awaiting(client, tool, args, tool_context, held)
         except Exception as error:
             logger.warning("%s was not run: %s", getattr(tool, "name", tool), error)
             return _adk.not_run(getattr(tool, "name", "?"), error)
         if not held.go:
             return _rejected(tool.name, held) if no or held.status == "denied" else held.result()
-        _adk.hand_over(args, tool_context, held)
+        _adk_seal.hand_over(args, tool_context, held)
         return None
 
     return marked(before_tool_callback, gate)
 
 
-def _awaiting(tool: Any, args: dict[str, Any], tool_context: Any, held: Any) -> dict[str, Any]:
+def _awaiting(client: Any, tool: Any, args: dict[str, Any], tool_context: Any, held: Any) -> dict[str, Any]:
     approval_id = getattr(tool_context, "function_call_id", None) or "unknown"
+    url = _adk.page(client, held.record)
     if getattr(tool_context, "tool_confirmation", None) is None:
         payload = {"approval_id": approval_id, "tool": tool.name, "args": dict(args)}
         tool_context.request_confirmation(
-            hint=f"Tool '{tool.name}' requires human approval before execution: {held.record.url}",
-            payload={**payload, "placet_request_id": held.request_id, "url": held.record.url},
+            hint=f"Tool '{tool.name}' requires human approval before execution: {url}",
+            payload={**payload, "placet_request_id": held.request_id, "url": url},
         )
     tool_context.actions.skip_summarization = True
     return {
@@ -160,7 +162,7 @@ def _awaiting(tool: Any, args: dict[str, Any], tool_context: Any, held: Any) -> 
         "approval_id": approval_id,
         "tool": tool.name,
         "request": held.request_id,
-        "url": held.record.url,
+        "url": url,
         "message": f"Tool '{tool.name}' waits for a person. Nobody has decided yet, and nothing was run.",
     }
 
@@ -250,12 +252,13 @@ def install(
 
 
 def _modules() -> list[Any]:
+    _needs.check("adk_deepagents", "adk-deepagents")
     for name in HOMES:
         try:
             importlib.import_module(name)
-        except ImportError:
+        except ImportError as error:
             if name in NEEDED:
-                raise ImportError("this adapter needs adk-deepagents: pip install 'placet[adk-deepagents]'") from None
+                raise _needs.unmet("adk_deepagents", "adk-deepagents", error) from None
     # Whoever imported the factory by name has it, too.
     return [module for name, module in sorted(sys.modules.items()) if name.startswith("adk_deepagents") and module]
 

@@ -11,9 +11,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import digest, errors
-from . import _calls, _names
+from . import _calls, _names, _needs
 from ._asking import CARRIES, UNEDITABLE, Asking, Options, as_text, edited_note, unasked
 
+_needs.check("agent_framework", "agent-framework")
 try:
     from pydantic import BaseModel
     from pydantic_core import to_jsonable_python
@@ -29,9 +30,8 @@ try:
         MiddlewareBundle,
         MiddlewareFailure,
     )
-except ImportError as error:  # pragma: no cover
-    wanted = "pip install 'placet[agent-framework]'"
-    raise ImportError(f"placet.adapters.agent_framework needs Microsoft Agent Framework: {wanted}") from error
+except ImportError as error:
+    raise _needs.unmet("agent_framework", "agent-framework", error) from error
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -96,7 +96,9 @@ class PlacetMiddleware(_Bundle):
 
         listed = tools if isinstance(tools, (list, tuple)) else [tools] if tools is not None else []
         try:
-            _names.refuse_uncovered(of_tools(listed, "agent", self), self._asking.allowed)
+            found = of_tools(listed, "agent", self)
+            _names.refuse_uncovered(found, self._asking.allowed)
+            self._asking.clients.report(found)
             known = [one.name for one in listed if isinstance(one, FunctionTool)]
             self._asking.named.check(known, "this agent")
         except errors.ConfigError as error:

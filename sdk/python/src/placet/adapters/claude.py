@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from .. import digest, errors
 from ..covered import Coverage
-from . import _claude_cover, _names
+from . import _claude_cover, _names, _needs
 from ._asking import Asking, Options, as_sentence, edited_note, unasked
 
+_needs.check("claude", "claude")
 try:
     from claude_agent_sdk import HookMatcher, PermissionResultAllow, PermissionResultDeny
-except ImportError as error:  # pragma: no cover
-    raise ImportError("placet.adapters.claude needs the Claude Agent SDK: pip install 'placet[claude]'") from error
+except ImportError as error:
+    raise _needs.unmet("claude", "claude", error) from error
 
 if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeAgentOptions, ToolPermissionContext
@@ -72,7 +73,9 @@ class Gate:
         )
         for event, found in self.reports().items():
             hooks[event] = [*hooks.get(event, []), *found]
-        return dataclasses.replace(options, hooks=hooks)
+        guarded = dataclasses.replace(options, hooks=hooks)
+        self._asking.clients.report(_claude_cover.coverage(guarded, self))
+        return guarded
 
     def _check(self, options: ClaudeAgentOptions) -> None:
         _names.refuse_uncovered(

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import digest, errors
-from . import _calls, _names
+from . import _calls, _names, _needs
 from ._asking import CARRIES, UNEDITABLE, Asking, Options, as_text, edited_note, unasked
 
+_needs.check("crewai", "crewai")
 try:
     from crewai.hooks import (
         register_after_tool_call_hook,
@@ -26,8 +27,8 @@ try:
         unregister_before_tool_call_hook,
     )
     from crewai.tools.base_tool import Tool
-except ImportError as error:  # pragma: no cover
-    raise ImportError("placet.adapters.crewai needs CrewAI: pip install 'placet[crewai]'") from error
+except ImportError as error:
+    raise _needs.unmet("crewai", "crewai", error) from error
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -56,14 +57,14 @@ class _Run:
     def begin(self, function: object) -> None:
         """Takes the one run that was approved. Raises if there is none, or none any more."""
         if self.held is None or self.function is not function:
-            raise errors.NotRun("this tool is held by Placet, and nobody approved this call of it")
+            raise errors.NotRunnable("this tool is held by Placet, and nobody approved this call of it")
         if self.begun:
             # With models that call tools by text, CrewAI repeats a tool that failed five times.
             came = f"failed ({self.error})" if self.error else "was run"
-            raise errors.NotRun(f"{self.held.tool} {came} under this approval; it needs another one to run again")
+            raise errors.NotRunnable(f"{self.held.tool} {came} under this approval; it needs another one to run again")
         self.begun = True
         if digest.canonical(self.tool_input) != digest.canonical(self.held.arguments):
-            self.failed(errors.NotRun("not run: another hook changed the arguments after they were approved"))
+            self.failed(errors.NotRunnable("not run: another hook changed the arguments after they were approved"))
             assert self.error is not None
             raise self.error
 
@@ -117,6 +118,7 @@ class Gate:
             self._asking.named.check({name for crew in crews for name in names(crew)}, _called(crews))
         for one in found:
             _names.refuse_uncovered(one, self._asking.allowed)
+            self._asking.clients.report(one)
         with self._installing:
             if not self._installed:
                 register_before_tool_call_hook(self.before)
@@ -196,7 +198,9 @@ class Gate:
             return
         if self._asking.named.missing(()):
             self._asking.named.check({context.tool_name, *names(whole), *names(context.agent)}, _called([whole]))
-        _names.refuse_uncovered(coverage(whole, self), self._asking.allowed)
+        found = coverage(whole, self)
+        _names.refuse_uncovered(found, self._asking.allowed)
+        self._asking.clients.report(found)
 
     def after(self, context: Any) -> str | None:
         """The hook after a tool, which CrewAI calls for refused calls too: what the model is told."""
@@ -247,7 +251,7 @@ class Gate:
             if not self._installed or (run is not None and run.free):
                 return function(*args, **kwargs)
             if run is None:
-                raise errors.NotRun("this tool is held by Placet, and was called outside of an agent's call of it")
+                raise errors.NotRunnable("this tool is held by Placet, and was called outside of an agent's call of it")
             run.begin(held)
             try:
                 value = function(*args, **kwargs)

@@ -8,9 +8,9 @@ An approval is for one tool with exactly these arguments, and is used up by the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import placet
 from placet import errors
@@ -19,6 +19,11 @@ from . import _adk
 from ._adk import logger
 from ._names import misspelt
 from .adk import Gate, marked
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._adk_options import BeforeTool, GateOptions
 
 __all__ = ["APPROVAL_REQUIRED", "make_approval_callback", "tools_requiring_approval"]
 
@@ -82,9 +87,9 @@ def make_approval_callback(
     tools_requiring_approval: Iterable[str],
     *,
     client: placet.AsyncClient | None = None,
-    mode: str = "block",
-    **options: Any,
-) -> Callable[..., Any] | None:
+    mode: Literal["block", "interrupt"] = "block",
+    **options: Unpack[GateOptions],
+) -> BeforeTool | None:
     """A `before_tool_callback` for these tools; None when there are none.
 
     `block` waits inside the run. `interrupt` answers at once with `APPROVAL_REQUIRED`, as kagent's executor expects;

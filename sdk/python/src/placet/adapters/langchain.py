@@ -11,32 +11,37 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ..covered import UNCOVERED, Coverage, Part
+from ..covered import GATED, UNASKED, UNCOVERED, Coverage, Part
 from ..errors import ConfigError
-from . import _calls, _names
+from ..held import Held
+from . import _calls, _names, _needs, _resuming
 from ._asking import as_text, edited_note, unasked
-from .langgraph import InterruptBridge
 
+_needs.check("langchain", "langchain")
 try:
     from langchain.agents.middleware.types import AgentMiddleware, AgentState, PrivateStateAttr
     from langchain_core.messages import AIMessage, ToolMessage
-    from langgraph.errors import GraphBubbleUp
+    from langgraph.errors import GraphBubbleUp, GraphInterrupt
     from langgraph.prebuilt import ToolNode
     from langgraph.types import Command, interrupt
     from pydantic import BaseModel, ValidationError
     from typing_extensions import NotRequired
-except ImportError as error:  # pragma: no cover
-    raise ImportError("placet.adapters.langchain needs LangChain: pip install 'placet[langchain]'") from error
+except ImportError as error:
+    raise _needs.unmet("langchain", "langchain", error) from error
+
+from .langgraph import InterruptBridge, unless_away, unless_left  # noqa: E402  (after what says what is missing)
 
 if TYPE_CHECKING:
     from langchain.agents.middleware.types import ModelRequest
     from langgraph.prebuilt.tool_node import ToolCallRequest
+    from typing_extensions import Unpack
 
     from ..client import AsyncClient, Client
-    from ..held import Held
     from ..models import Call, Record
+    from ..words import CallOptions, Mode, Refusal
+    from ._langgraph_resume import Resumer
 
-__all__ = ["InterruptBridge", "PlacetMiddleware"]
+__all__ = ["InterruptBridge", "PlacetMiddleware", "Resumer"]
 
 CARRIES = ("approve", "edit", "deny", "respond")
 PINS = "placet_gated"
@@ -68,12 +73,12 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
         *,
         tools: _calls.Tools = None,
         when: Callable[[str, dict[str, Any]], bool] | None = None,
-        mode: str = "block",
+        mode: Mode = "block",
         hold_for: float | None = None,
         session: str | None = None,
         app: str | None = None,
         uncovered: _names.Uncovered = "refuse",
-        **options: Any,
+        **options: Unpack[CallOptions],
     ):
         super().__init__()
         self.clients = _calls.Clients(client)
@@ -110,8 +115,15 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
         # Remembered, not judged: another middleware may show the model only some of the tools.
         self.selection.named.missing(one.name for one in request.tools if hasattr(one, "name"))
         found = [*hosted(request.tools), *elsewhere(request.model, request.model_settings)]
-        parts = tuple(Part(name, "hosted", "agent", UNCOVERED, HOSTED) for name in found)
-        _names.refuse_uncovered(Coverage("langchain", "agent", parts), self._allowed)
+        parts = [Part(name, "hosted", "agent", UNCOVERED, HOSTED) for name in found]
+        _names.refuse_uncovered(Coverage("langchain", "agent", tuple(parts)), self._allowed)
+        parts += [self._part(one.name) for one in request.tools if hasattr(one, "name")]
+        self.clients.report(Coverage("langchain", "agent", tuple(parts)))
+
+    def _part(self, name: str) -> Part:
+        if self.selection.of(name) is not None:
+            return Part(name, "tool", "agent", GATED, "each call asks before it runs")
+        return Part(name, "tool", "agent", UNASKED, "tools= does not choose it")
 
     def _named(self, request: ToolCallRequest) -> None:
         """At a call, where LangGraph says which tools there are: an error for a name that none of them has."""
@@ -191,11 +203,12 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
             call = self._call(request, options)
             held = self._kept.get(call)
             if self.mode == "pause":
-                self._pause(held.record if held else _calls.ask(self.clients.sync, call), call)
-            held = held or _calls.hold(self.clients.sync, call, hold_for=self.hold_for)
+                self._pause(held or _calls.ask(self.clients.sync, call), call)
+            held = held or unless_left(_calls.hold(self.clients.sync, call, hold_for=self.hold_for))
         except GraphBubbleUp:
             raise
         except Exception as error:
+            unless_away(error)
             return _message(request, unasked(request.tool_call["name"], error))
         if not held.go:
             return _refused(request, held)
@@ -226,11 +239,12 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
             call = self._call(request, options)
             held = self._kept.get(call)
             if self.mode == "pause":
-                self._pause(held.record if held else await _calls.aask(self.clients.aio, call), call)
-            held = held or await _calls.ahold(self.clients.aio, call, hold_for=self.hold_for)
+                self._pause(held or await _calls.aask(self.clients.aio, call), call)
+            held = held or unless_left(await _calls.ahold(self.clients.aio, call, hold_for=self.hold_for))
         except GraphBubbleUp:
             raise
         except Exception as error:
+            unless_away(error)
             return _message(request, unasked(request.tool_call["name"], error))
         if not held.go:
             return _refused(request, held)
@@ -250,13 +264,14 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
 
     # --- pausing -----------------------------------------------------------------------------------------------------
 
-    def _pause(self, record: Record, call: Call) -> None:
+    def _pause(self, asked: Record | Held, call: Call) -> None:
         """Interrupts exactly once for every call that policy holds, decided or not.
 
         A resumed node runs from its beginning, and LangGraph hands out resume values in the order of the interrupts.
         Were this one left out when the decision is there, the tool's own interrupt would get the value meant for it.
         What it returns is not looked at: anybody who can resume a thread could say anything.
         """
+        record = asked.record if isinstance(asked, Held) else asked
         if (record.verdict or {}).get("effect") == "hold":
             interrupt(
                 {
@@ -268,6 +283,8 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
                     "message": "Waits for a decision in Placet. Resume when it is there; the value does not matter.",
                 }
             )
+        if record is asked and _resuming.stops_at(record):
+            raise GraphInterrupt(())
 
 
 # --- reading the request ---------------------------------------------------------------------------------------------
@@ -320,7 +337,7 @@ def _with(request: ToolCallRequest, held: Held) -> ToolCallRequest:
 # --- what the model gets ---------------------------------------------------------------------------------------------
 
 
-def _message(request: ToolCallRequest, result: dict[str, Any], status: str = "error") -> ToolMessage:
+def _message(request: ToolCallRequest, result: Refusal, status: str = "error") -> ToolMessage:
     return ToolMessage(
         content=as_text(result),
         name=request.tool_call["name"],
@@ -371,3 +388,9 @@ def _failure(result: Result) -> str | None:
 
 def _value(result: Result) -> Any:
     return result.content if isinstance(result, ToolMessage) else result
+
+
+def __getattr__(name: str) -> Any:
+    from . import langgraph
+
+    return langgraph.__getattr__(name)

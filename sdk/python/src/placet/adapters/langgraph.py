@@ -3,37 +3,38 @@
 It reads three dialects: agent-inbox (`interrupt([HumanInterrupt])`), LangChain's `HumanInTheLoopMiddleware` (batched
 and per call), and plain text, which is a question. `PlacetMiddleware(mode="pause")` is served too. Interrupts become
 requests, decisions become resume values. The graph's checkpointer keeps the pause and Placet keeps the decision, so a
-run that was killed anywhere goes on with `bridge.run(graph, None, config)`.
+run that was killed anywhere goes on with `bridge.run(graph, None, config)`. `Resumer` goes on with all threads of a
+graph by itself.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import time
 from collections.abc import Awaitable, Callable, Generator, Sequence
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ConfigError, Conflict, Invalid, UnknownOutcome
-from . import _calls, _names
+from ..errors import ConfigError, Conflict, Invalid, OutcomeUnknown
+from . import _calls, _names, _needs, _resuming
 from ._interrupts import Question, questions
 
+_needs.check("langgraph", "langgraph")
 try:
-    from langgraph.errors import GraphBubbleUp
+    from langgraph.errors import GraphBubbleUp, GraphInterrupt
     from langgraph.types import Command, Interrupt
-except ImportError as error:  # pragma: no cover
-    raise ImportError("placet.adapters.langgraph needs LangGraph: pip install 'placet[langchain]'") from error
+except ImportError as error:
+    raise _needs.unmet("langgraph", "langgraph", error) from error
 
 if TYPE_CHECKING:
     from ..client import AsyncClient, Client
     from ..models import Record
+    from ..waiting import OnWaiting
+    from ..words import Risk
+    from ._langgraph_resume import Resumer
 
-__all__ = ["InterruptBridge"]
+__all__ = ["InterruptBridge", "Resumer"]
 
-OLDEST = (1, 2, 13)
-"""The first LangGraph whose threads tell which of their interrupts were answered."""
 MARK = "placet"
 """Where the checkpoints of a resumed run say which requests it was resumed with."""
 ELSEWHERE = 5.0
@@ -67,18 +68,15 @@ class InterruptBridge:
         *,
         app: str | None = None,
         idempotent: bool = False,
-        risk: str | None = None,
+        risk: Risk | None = None,
         expires_in: str | float | None = None,
         on_behalf_of: str | None = None,
+        on_waiting: OnWaiting = "inherit",
     ):
-        if _version() < OLDEST:
-            raise ConfigError(
-                f"InterruptBridge needs langgraph {'.'.join(map(str, OLDEST))} or later: before it a thread does not "
-                "tell which of its interrupts were answered"
-            )
         self.clients = _calls.Clients(client)
         self.app = app
         self.idempotent = idempotent
+        self.on_waiting = on_waiting
         _names.checked_risk("InterruptBridge", risk)
         given = {"risk": risk, "expires_in": expires_in, "on_behalf_of": on_behalf_of}
         self.options = {name: value for name, value in given.items() if value is not None}
@@ -197,7 +195,7 @@ class InterruptBridge:
         """An error if what one of these allowed may have happened already."""
         open = [f"{record.id} ({record.state})" for record in records if _may_have_happened(record)]
         if open and not self.idempotent:
-            raise UnknownOutcome(
+            raise OutcomeUnknown(
                 f"thread {_thread(config)} was stopped while it ran what {', '.join(open)} allowed; that may have "
                 "happened, and going on could repeat it. Look, then correct the thread with update_state, or make the "
                 "bridge with idempotent=True"
@@ -212,7 +210,7 @@ class InterruptBridge:
         for one in asked:
             records.append((yield from _put(one)))
         for index, record in enumerate(records):
-            records[index] = yield _Do("client", "wait", record.id)
+            records[index] = yield _Do("client", "wait", record.id, on_waiting=self.on_waiting)
         answers, held = _answers(asked, records), []
         try:
             for one in _to_claim(asked, records):
@@ -234,10 +232,6 @@ def _may_have_happened(record: Record) -> bool:
     """Whether its permit was used, and nobody said that all went well, or that nothing was done."""
     note = str((record.outcome or {}).get("note") or "")
     return record.state in ("claimed", "unknown") or (record.state == "failed" and not note.startswith(NOT_RUN))
-
-
-def _version() -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", metadata.version("langgraph"))[:3])
 
 
 def _thread(config: dict[str, Any]) -> Any:
@@ -321,6 +315,21 @@ def _resume(asked: Sequence[Question], answers: dict[tuple[str, int], Any]) -> d
     return found
 
 
+def unless_left(held: Any) -> Any:
+    """The same, unless a resumer goes on with the run and the call is not its own: then the task ends without a result.
+
+    An interrupt without a question is that in LangGraph: nothing is stored, and the calls beside it come to their end.
+    """
+    if _resuming.stops_with(held):
+        raise GraphInterrupt(())
+    return held
+
+
+def unless_away(error: Exception) -> None:
+    if _resuming.stops_for(error):
+        raise GraphInterrupt(()) from error
+
+
 def _drive(steps: _Steps, perform: Callable[[_Do], Any]) -> Any:
     value, error = None, None
     try:
@@ -347,3 +356,11 @@ async def _adrive(steps: _Steps, perform: Callable[[_Do], Awaitable[Any]]) -> An
                 error = caught
     except StopIteration as done:
         return done.value
+
+
+def __getattr__(name: str) -> Any:
+    if name != "Resumer":
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    from ._langgraph_resume import Resumer
+
+    return Resumer

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from .. import errors
 from ..models import RISKS
+from . import _needs
 from ._asking import CARRIES, UNEDITABLE, Asking, Options, as_text, edited_note, unasked
 
+_needs.check("mcp", "mcp")
 try:
     from mcp import types
-except ImportError as error:  # pragma: no cover
-    raise ImportError("placet.adapters.mcp needs the MCP SDK: pip install 'placet[mcp]'") from error
+except ImportError as error:
+    raise _needs.unmet("mcp", "mcp", error) from error
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -92,10 +94,13 @@ class Guarded:
         return await self._inner.send_request(request, *more, **named)
 
     async def _held(self, run: Any, name: str, arguments: dict[str, Any] | None, *more: Any, **named: Any) -> Any:
+        from ._mcp_cover import coverage
+
         given = {} if arguments is None else arguments
         try:
             tool = await self._tool(name)
             self._asking.named.check(self._listed or {}, self._server or "this server")
+            self._asking.clients.report(coverage(self))
             options = self._asking.options(name, given, always=_destructive(tool))
         except _Unlisted as error:
             log.warning("the tools of %s cannot be listed (%s); %s is held", self._server or "the server", error, name)

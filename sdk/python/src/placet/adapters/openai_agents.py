@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from .. import args
 from ..errors import ConfigError, NotJson, Refused
-from . import _calls, _names
+from ..words import CallOptions
+from . import _calls, _names, _needs, _resuming
 from ._asking import as_sentence, as_text, edited_note, unasked
 
+_needs.check("openai_agents", "openai-agents")
 try:
     from agents import Agent, FunctionTool, Runner, RunState, ToolTimeoutError
     from agents.agent_tool_state import get_agent_tool_state_scope, peek_agent_tool_run_result
@@ -30,20 +32,22 @@ try:
         set_function_tool_failure_error_function,
     )
     from agents.tool_context import ToolContext
-except ImportError as error:  # pragma: no cover
-    raise ImportError(
-        "placet.adapters.openai_agents needs the OpenAI Agents SDK: pip install 'placet[openai-agents]'"
-    ) from error
+except ImportError as error:
+    raise _needs.unmet("openai_agents", "openai-agents", error) from error
 
 if TYPE_CHECKING:
     from agents import RunResult
     from agents.items import ToolApprovalItem
+    from typing_extensions import Unpack
 
     from ..client import AsyncClient, Client
+    from ..covered import Coverage
     from ..held import AsyncHeld, Held
     from ..models import Call, Record
+    from ..words import Mode
+    from ._openai_resume import Resumer
 
-__all__ = ["InterruptionBridge", "gate_agent", "gate_tool", "gate_tools", "hosted_mcp_approval"]
+__all__ = ["InterruptionBridge", "Resumer", "gate_agent", "gate_tool", "gate_tools", "hosted_mcp_approval"]
 
 FRAMEWORK = "openai-agents"
 CARRIES = ("approve", "edit", "deny", "respond")
@@ -54,6 +58,15 @@ Session = str | Callable[[Any], str | None] | None
 """The session, or how to find it in the context object of the run."""
 
 
+class ToolOptions(CallOptions, total=False):
+    """What `gate_tools` and `gate_agent` say about every tool."""
+
+    mode: Mode
+    hold_for: float | None
+    session: Session
+    app: str | None
+
+
 @dataclass(frozen=True)
 class _Gate:
     """What one gated tool was told."""
@@ -61,7 +74,7 @@ class _Gate:
     tool: FunctionTool
     clients: _calls.Clients
     selection: _calls.Selection
-    mode: str
+    mode: Mode
     hold_for: float | None
     session: Session
     app: str | None
@@ -91,11 +104,11 @@ def gate_tool(
     tool: FunctionTool,
     client: Client | AsyncClient | None = None,
     *,
-    mode: str = "block",
+    mode: Mode = "block",
     hold_for: float | None = None,
     session: Session = None,
     app: str | None = None,
-    **options: Any,
+    **options: Unpack[CallOptions],
 ) -> FunctionTool:
     """The same tool, held. Agents used as tools and tools of MCP servers are function tools, too.
 
@@ -124,9 +137,14 @@ def gate_tool(
         try:
             group_id = ctx.run_config.group_id if ctx.run_config and mode == "block" else None
             call = gate.call(ctx.context, input, ctx.tool_call_id, getattr(ctx.agent, "name", None), group_id)
-            held = kept.take(call) or await _calls.ahold(gate.clients.aio, call, hold_for=hold_for)
+            held = kept.take(call) or _resuming.given(call)
+            held = held or await _calls.ahold(gate.clients.aio, call, hold_for=hold_for)
         except Exception as error:
+            if _resuming.stops_for(error):
+                raise
             return as_text(unasked(tool.qualified_name, error))
+        if _resuming.stops_with(held):
+            held.raise_for_refusal()
         if not held.go:
             return held.answer if held.status == "answered" and isinstance(held.answer, str) else as_text(held.result())
         try:
@@ -157,7 +175,7 @@ def gate_tools(
     *,
     only: _calls.Tools = None,
     uncovered: _names.Uncovered = "refuse",
-    **how: Any,
+    **how: Unpack[ToolOptions],
 ) -> list[Any]:
     """All function tools of a list, held (`only`: names, or a dict of names and options).
 
@@ -170,7 +188,9 @@ def gate_tools(
     found = _gated(tools, client, only, how)
     known = [str(getattr(tool, "name", type(tool).__name__)) for tool in tools]
     _names.Named(only=_listed(only), uncovered=allowed).check(known, "this list")
-    _names.refuse_uncovered(of_tools(found), allowed)
+    covered = of_tools(found)
+    _names.refuse_uncovered(covered, allowed)
+    _report(covered, found)
     return found
 
 
@@ -180,7 +200,7 @@ def gate_agent(
     *,
     only: _calls.Tools = None,
     uncovered: _names.Uncovered = "refuse",
-    **how: Any,
+    **how: Unpack[ToolOptions],
 ) -> Agent[Any]:
     """The same agent with all its function tools held, and those of the agents it hands over to.
 
@@ -194,14 +214,22 @@ def gate_agent(
     known = {part.name for part in found.parts}
     _names.Named(only=_listed(only), uncovered=allowed).check(known, f"`{agent.name}`")
     _names.refuse_uncovered(found, allowed)
+    _report(found, gated.tools)
     return gated
+
+
+def _report(found: Coverage, tools: Iterable[Any]) -> None:
+    """Each gate knows it: whichever is called first tells the server, if it could not be told at once."""
+    for tool in tools:
+        if hasattr(tool, "_placet_gate"):
+            tool._placet_gate.clients.report(found)
 
 
 def _listed(only: _calls.Tools) -> list[str] | None:
     return None if only is None else list(only)
 
 
-def _gated_agent(agent: Agent[Any], client: Any, only: _calls.Tools, how: dict[str, Any], made: dict[int, Any]) -> Any:
+def _gated_agent(agent: Agent[Any], client: Any, only: _calls.Tools, how: ToolOptions, made: dict[int, Any]) -> Any:
     if id(agent) not in made:
         made[id(agent)] = copied = agent.clone(tools=_gated(agent.tools, client, only, how))
         # Agents may hand over to each other in a circle: each is made once, and then filled in.
@@ -211,7 +239,7 @@ def _gated_agent(agent: Agent[Any], client: Any, only: _calls.Tools, how: dict[s
     return made[id(agent)]
 
 
-def _gated(tools: Iterable[Any], client: Any, only: _calls.Tools, how: dict[str, Any]) -> list[Any]:
+def _gated(tools: Iterable[Any], client: Any, only: _calls.Tools, how: ToolOptions) -> list[Any]:
     only = only if only is None or isinstance(only, Mapping) else list(only)
     names = None if only is None else _calls.Selection(only, {}, CARRIES)
     found = []
@@ -316,7 +344,7 @@ class InterruptionBridge:
         *,
         app: str | None = None,
         uncovered: _names.Uncovered = "refuse",
-        **options: Any,
+        **options: Unpack[CallOptions],
     ):
         self.clients = _calls.Clients(client)
         self.where = _calls.Place(session, True)
@@ -328,7 +356,9 @@ class InterruptionBridge:
         """As `Runner.run`, but returns when no interruption is open any more. `input` may be a kept `RunState`."""
         from ._openai_cover import coverage
 
-        _names.refuse_uncovered(coverage(agent, self), self._allowed)
+        found = coverage(agent, self)
+        _names.refuse_uncovered(found, self._allowed)
+        self.clients.report(found)
         held: list[AsyncHeld] = []
         if isinstance(input, RunState) and input.get_interruptions():
             held = await self._settle(input)
@@ -360,7 +390,10 @@ class InterruptionBridge:
         client, context = self.clients.aio, _context(state)
         asked = [(item, self._call(item, context)) for item in state.get_interruptions()]
         records = [await _calls.aask(client, call) for _, call in asked]
-        records = [await client.wait(record.id) for record in records]
+        records = [
+            await client.wait(record.id, on_waiting=call.on_waiting)
+            for (_, call), record in zip(asked, records, strict=True)
+        ]
         held: list[AsyncHeld] = []
         async with _calls.claiming(held):
             for (item, call), record in zip(asked, records, strict=True):
@@ -410,7 +443,11 @@ def _gate_of(item: ToolApprovalItem) -> _Gate | None:
 
 
 def hosted_mcp_approval(
-    client: Client | AsyncClient | None = None, *, session: Session = None, app: str | None = None, **options: Any
+    client: Client | AsyncClient | None = None,
+    *,
+    session: Session = None,
+    app: str | None = None,
+    **options: Unpack[CallOptions],
 ) -> Callable[[MCPToolApprovalRequest], Any]:
     """For `HostedMCPTool(on_approval_request=…)`: calls that run at the model's host, and only after a yes."""
     clients, selection = _calls.Clients(client), _calls.Selection(None, options, NATIVE)
@@ -434,3 +471,11 @@ def hosted_mcp_approval(
 
     approve._placet_gate = True  # type: ignore[attr-defined]  # where `placet.coverage` finds it
     return approve
+
+
+def __getattr__(name: str) -> Any:
+    if name != "Resumer":
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    from ._openai_resume import Resumer
+
+    return Resumer

@@ -14,11 +14,13 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..covered import Coverage, Part
-from ..errors import PlacetError
-from . import _calls, _names
+from ..covered import GATED, UNASKED, Coverage, Part
+from ..errors import ConfigError, PlacetError
+from ..words import CallOptions
+from . import _calls, _names, _needs, _resuming
 from ._asking import as_sentence, edited_note, unasked
 
+_needs.check("pydantic_ai", "pydantic-ai")
 try:
     from pydantic import ValidationError
     from pydantic_ai.capabilities import AbstractCapability
@@ -34,23 +36,37 @@ try:
         ToolApproved,
         ToolDenied,
     )
-except ImportError as error:  # pragma: no cover
-    raise ImportError("placet.adapters.pydantic_ai needs Pydantic AI: pip install 'placet[pydantic-ai]'") from error
+except ImportError as error:
+    raise _needs.unmet("pydantic_ai", "pydantic-ai", error) from error
 
 if TYPE_CHECKING:
     from pydantic_ai.toolsets import ToolsetTool
+    from typing_extensions import Unpack
 
     from pydantic_ai import RunContext
 
     from ..client import AsyncClient, Client
     from ..held import AsyncHeld, Held
     from ..models import Call, Record
+    from ..words import Mode, Refusal
+    from ._pydantic_resume import Resumer
 
-__all__ = ["DeferredBridge", "PlacetCapability", "PlacetToolset"]
+__all__ = ["DeferredBridge", "PlacetCapability", "PlacetToolset", "Resumer"]
 
 FRAMEWORK = "pydantic-ai"
 CARRIES = ("approve", "edit", "deny", "respond")
 NATIVE = ("approve", "edit", "deny")
+
+
+class GateOptions(CallOptions, total=False):
+    """The options of `PlacetCapability` and of `PlacetToolset.around`."""
+
+    tools: _calls.Tools
+    mode: Mode
+    hold_for: float | None
+    session: str | None
+    app: str | None
+    uncovered: _names.Uncovered
 
 
 class _Gate:
@@ -61,12 +77,12 @@ class _Gate:
         client: Client | AsyncClient | None = None,
         *,
         tools: _calls.Tools = None,
-        mode: str = "block",
+        mode: Mode = "block",
         hold_for: float | None = None,
         session: str | None = None,
         app: str | None = None,
         uncovered: _names.Uncovered = "refuse",
-        **options: Any,
+        **options: Unpack[CallOptions],
     ):
         self.clients = _calls.Clients(client)
         self.allowed = _names.checked_uncovered(uncovered)
@@ -82,6 +98,16 @@ class _Gate:
         name = str((ctx.agent.name if ctx.agent else None) or "agent")
         _names.refuse_uncovered(Coverage(FRAMEWORK, name, tuple(parts)), self.allowed)
 
+    def report(self, parts: Sequence[Part], tools: Sequence[str], agent: str) -> None:
+        """What a model is offered: tools of the agent, and those that run out of sight and were let pass."""
+        chosen = [
+            Part(name, "tool", agent, GATED, "each call asks before it runs")
+            if self.selection.of(name) is not None
+            else Part(name, "tool", agent, UNASKED, "tools= does not choose it")
+            for name in tools
+        ]
+        self.clients.report(Coverage(FRAMEWORK, agent, (*parts, *chosen)))
+
 
 class PlacetCapability(AbstractCapability[Any]):
     """Holds the tool calls of an agent: `Agent(..., capabilities=[PlacetCapability()])`. List it last.
@@ -92,7 +118,7 @@ class PlacetCapability(AbstractCapability[Any]):
     where a deferred call is taken. `refuse` (such an agent calls no model), `allow`, or the names of those that may.
     """
 
-    def __init__(self, client: Client | AsyncClient | None = None, **how: Any):
+    def __init__(self, client: Client | AsyncClient | None = None, **how: Unpack[GateOptions]):
         self._gate = _Gate(client, **how)
 
     @classmethod
@@ -104,10 +130,14 @@ class PlacetCapability(AbstractCapability[Any]):
 
     async def before_model_request(self, ctx: RunContext[Any], request_context: Any) -> Any:
         """Before a model is called: none of the tools it is offered may run at its provider."""
-        from ._pydantic_cover import hosted
+        from ._pydantic_cover import external, hosted
 
-        native = request_context.model_request_parameters.native_tools
-        self._gate.refuse(hosted(native, str((ctx.agent.name if ctx.agent else None) or "agent")), ctx)
+        name = str((ctx.agent.name if ctx.agent else None) or "agent")
+        offered = request_context.model_request_parameters
+        parts = hosted(offered.native_tools, name)
+        self._gate.refuse(parts, ctx)
+        parts += [external(one.name, name) for one in offered.function_tools if one.kind == "external"]
+        self._gate.report(parts, [one.name for one in offered.function_tools if one.kind != "external"], name)
         return request_context
 
     async def handle_deferred_tool_calls(
@@ -128,7 +158,7 @@ class PlacetToolset(WrapperToolset[Any]):
 
     @classmethod
     def around(
-        cls, toolset: AbstractToolset[Any], client: Client | AsyncClient | None = None, **how: Any
+        cls, toolset: AbstractToolset[Any], client: Client | AsyncClient | None = None, **how: Unpack[GateOptions]
     ) -> PlacetToolset:
         """The same options as `PlacetCapability`."""
         return cls(toolset, _Gate(client, **how))
@@ -152,15 +182,17 @@ class PlacetToolset(WrapperToolset[Any]):
         try:
             call = self._call(name, tool_args, ctx, tool, options)
             held = gate.kept.get(call)
-            if gate.mode == "pause" and not ctx.tool_call_approved:
-                await self._pause(call)
-            held = held or await _calls.ahold(gate.clients.aio, call, hold_for=gate.hold_for)
+            if gate.mode == "pause" and (not ctx.tool_call_approved or _resuming.now()) and held is None:
+                await self._pause(call, ctx.tool_call_approved)
+            held = held or _unless_left(await _calls.ahold(gate.clients.aio, call, hold_for=gate.hold_for))
             arguments = await self._arguments(held, tool_args, ctx, tool) if held.go else {}
         except (ApprovalRequired, CallDeferred):
             raise
         except _Misfit as misfit:
             return await misfit.reported()
         except Exception as error:
+            if _resuming.stops_for(error):
+                raise ApprovalRequired from error
             return unasked(name, error)
         if not held.go:
             return held.answer if held.status == "answered" else held.result()
@@ -180,9 +212,11 @@ class PlacetToolset(WrapperToolset[Any]):
         await held.succeeded(result.return_value if isinstance(result, ToolReturn) else result)
         return _noted(result, held)
 
-    async def _pause(self, call: Call) -> None:
+    async def _pause(self, call: Call, woken: bool) -> None:
+        """Stops before a call that policy holds. One that a resumer wakes stops again if it cannot run now."""
         record = await _calls.aask(self.gate.clients.aio, call)
-        if (record.verdict or {}).get("effect") == "hold":
+        held = (record.verdict or {}).get("effect") == "hold"
+        if (_resuming.stops_at(record) and held) if woken else held:
             raise ApprovalRequired(metadata={"placet": record.id, "url": record.url})
 
     def _call(
@@ -240,6 +274,13 @@ class PlacetToolset(WrapperToolset[Any]):
         return arguments
 
 
+def _unless_left(held: AsyncHeld) -> AsyncHeld:
+    """The same, unless a resumer goes on with the run and the call is not its own: then the run stops here again."""
+    if _resuming.stops_with(held):
+        raise ApprovalRequired(metadata={"placet": held.request_id} if held.request_id else None)
+    return held
+
+
 class _Misfit(PlacetError):
     """Edited arguments that the tool's own check refuses."""
 
@@ -247,7 +288,7 @@ class _Misfit(PlacetError):
         super().__init__(str(error))
         self.held = held
 
-    async def reported(self) -> dict[str, Any]:
+    async def reported(self) -> Refusal:
         await self.held.failed(f"not run: the edited arguments do not fit: {self}")
         return {
             **self.held.result(),
@@ -290,6 +331,25 @@ def _noted(result: Any, held: Held) -> Any:
 # --- runs that end with deferred calls -------------------------------------------------------------------------------
 
 
+class SettledResults(DeferredToolResults):
+    """The decisions on the calls of a run, as the framework takes them."""
+
+    note: str | None = None
+    """What to run the agent with as its prompt: after an edit it says what ran, else it is None.
+
+    The framework runs edited arguments and does not tell the model, whose history still shows its own call."""
+
+    def add_note(self, part: ToolCallPart, held: Held) -> None:
+        said = f"{part.tool_name}, {part.tool_call_id}. {edited_note(held)}"
+        self.note = f"{self.note}\n\n{said}" if self.note else said
+
+    def prompt(self, own: Any) -> Any:
+        """The note and the caller's own prompt in one."""
+        if self.note is None or own is None:
+            return own if self.note is None else self.note
+        return f"{self.note}\n\n{own}" if isinstance(own, str) else [self.note, *own]
+
+
 class DeferredBridge:
     """Runs an agent to its end and puts every call that wants an approval to Placet; the tools stay as they are.
 
@@ -298,7 +358,12 @@ class DeferredBridge:
     """
 
     def __init__(
-        self, session: str, client: Client | AsyncClient | None = None, *, app: str | None = None, **options: Any
+        self,
+        session: str,
+        client: Client | AsyncClient | None = None,
+        *,
+        app: str | None = None,
+        **options: Unpack[CallOptions],
     ):
         self.clients = _calls.Clients(client)
         self.where = _calls.Place(session, True)
@@ -320,8 +385,9 @@ class DeferredBridge:
             if requests is None:
                 result = await agent.run(prompt, message_history=history, **how)
             else:
-                async with self.settled(requests) as results:
-                    result = await agent.run(prompt, message_history=history, deferred_tool_results=results, **how)
+                async with self.settled(requests, agent) as results:
+                    said = results.prompt(prompt)
+                    result = await agent.run(said, message_history=history, deferred_tool_results=results, **how)
             output = result.output
             if not isinstance(output, DeferredToolRequests) or output.calls:
                 return result
@@ -345,17 +411,34 @@ class DeferredBridge:
         return found
 
     @contextlib.asynccontextmanager
-    async def settled(self, requests: DeferredToolRequests) -> AsyncIterator[DeferredToolResults]:
+    async def settled(self, requests: DeferredToolRequests, agent: Any = None) -> AsyncIterator[SettledResults]:
         """Waits for all decisions; the block runs the agent with these results, and its end is what is reported.
+
+        Give `results.note` as the prompt: after an edit it tells the model what ran. `agent` is needed where its tools
+        have gates of their own: what is kept with a run may name a request, and only such a gate claims its permit.
 
         The permits of tools that know nothing of Placet are claimed last, right before the run goes on: a process
         killed while it waits has claimed nothing.
         """
+        from ._pydantic_cover import holds
+
         client, asked = self.clients.aio, await self._asked(requests)
-        results = DeferredToolResults()
+        if agent is None and any(known for _, known, _ in asked):
+            raise ConfigError("some of these calls were paused by a gate: settled(requests, agent) must know the agent")
+        # A tool without a gate would run on the word of what was kept, and use no permit.
+        asked = [
+            (part, True, record)
+            if known and holds(agent, part.tool_name)
+            else (part, False, await _calls.aask(client, self._call(part)) if known else record)
+            for part, known, record in asked
+        ]
+        results = SettledResults()
         held: list[AsyncHeld] = []
         async with _calls.claiming(held):
-            decided = [(part, known, await client.wait(first.id)) for part, known, first in asked]
+            decided = [
+                (part, known, await client.wait(first.id, on_waiting=self._call(part).on_waiting))
+                for part, known, first in asked
+            ]
             for part, known, record in decided:
                 if known and record.state == "approved":
                     # The toolset reads the decision itself, and claims the permit itself.
@@ -365,6 +448,8 @@ class DeferredBridge:
                 if given.go:
                     held.append(given)
                     changed = given.arguments if given.edited else None
+                    if given.edited:
+                        results.add_note(part, given)
                     results.approvals[part.tool_call_id] = ToolApproved(override_args=changed)
                 else:
                     results.approvals[part.tool_call_id] = ToolDenied(as_sentence(given.result()))
@@ -376,3 +461,11 @@ class DeferredBridge:
         return _calls.call(
             FRAMEWORK, part.tool_name, part.args_as_dict(), self.where, part.tool_call_id, options, app=self.app
         )
+
+
+def __getattr__(name: str) -> Any:
+    if name != "Resumer":
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    from ._pydantic_resume import Resumer
+
+    return Resumer

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..models import Record
-from .effects import Look, News, Told
+from .effects import Away, Look, News, Told
 from .listen import Event
 from .retry import Outage
 
@@ -127,8 +127,12 @@ class Board:
             return pause if pause is not None else 5.0
 
     def _overdue(self, slot: Slot, now: float) -> None:
-        if self._outage.began is not None and now - self._outage.began >= slot.news.budget:
+        if self._outage.began is None:
+            return
+        if now - self._outage.began >= slot.news.budget:
             self._tell(slot, Look(pause=1 + random.random(), last=True))
+        elif self._outage.lasting and not slot.news.away:
+            self._tell(slot, Away(slot.news.budget - (now - self._outage.began)))
 
     def unusable(self) -> float:
         """Somebody answers, but not with a stream: everybody looks for themselves. How long to do without."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ..models import Record
+from ..waiting import OnWaiting, Why
 
 T = TypeVar("T")
 
@@ -68,7 +69,7 @@ class Pause:
 
 @dataclass(frozen=True)
 class News:
-    """Wait until there may be news of a request. Answered with a `Record`, or with `Look` or `OVER`."""
+    """Wait until there may be news of a request. Answered with a `Record`, or with `Look`, `Away` or `OVER`."""
 
     id: str
     version: int
@@ -78,6 +79,21 @@ class News:
     """For so many seconds at most."""
     budget: float
     """How long an outage may last."""
+    away: bool = False
+    """Whether it is known that the server is away."""
+
+
+@dataclass(frozen=True)
+class Tell:
+    """Tell the program why a call waits. Answered with nothing, whatever comes of it."""
+
+    why: Why
+    label: str
+    time_left: float | None
+    record: Record | None
+    on_waiting: OnWaiting
+    call: object
+    """Stands for the call that waits, while it does."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +108,17 @@ class Look:
     """The outage budget is used up: if this look fails as well, it is over."""
 
 
+@dataclass(frozen=True)
+class Away:
+    """There is no stream, and attempts to open one failed. Told once, unless the news are asked for with `away`."""
+
+    left: float
+    """How many seconds are left of the budget."""
+
+
 OVER = "over"
 """The time is over, without news."""
 
-Effect = Send | Pause | News
-Told = Record | Look | str
+Effect = Send | Pause | News | Tell
+Told = Record | Look | Away | str
 Flow = Generator[Effect, Any, T]

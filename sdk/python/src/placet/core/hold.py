@@ -5,13 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from .. import digest, errors, keys
 from ..models import STATES, USUAL, Call, Claim, Record, lifetime, seconds
+from ..waiting import OnWaiting
+from ..words import OnOutage, Status, Then
 from . import check, wire
 from .effects import Flow, Send
-from .steps import Settings, a_record, claim, send, wait
+from .steps import Settings, a_record, claim, label, send, wait
+from .watch import Watch
 
 
 @dataclass
@@ -52,7 +55,7 @@ class Ticket:
 class Outcome:
     """What came of asking."""
 
-    status: str
+    status: Status
     record: Record | None = None
     claim: Claim | None = None
     reason: str | None = None
@@ -65,14 +68,20 @@ class Terms:
     """How long the caller waits, and what it wants when that does not end in a decision."""
 
     hold_for: float | None = None
-    then: str = "cancel"
-    on_outage: str = "deny"
+    then: Then = "cancel"
+    on_outage: OnOutage = "deny"
+    on_waiting: OnWaiting = "inherit"
 
     def patience(self, settings: Settings, deadline: float) -> float:
-        """How long an outage may last, when the request's own deadline is so far away."""
+        """How long an outage may last, when the request's own deadline is so far away.
+
+        A caller that leaves its request to another one bounds its wait for a person, not for the server: to give up at
+        the first lost answer would leave a request behind that nobody knows of.
+        """
+        hold_for = None if self.then == "leave" else self.hold_for
         if self.on_outage == "pause":
-            return deadline if self.hold_for is None else self.hold_for
-        return settings.outage_budget if self.hold_for is None else min(settings.outage_budget, self.hold_for)
+            return deadline if hold_for is None else hold_for
+        return settings.outage_budget if hold_for is None else min(settings.outage_budget, hold_for)
 
 
 def ticket(call: Call) -> Ticket:
@@ -83,9 +92,7 @@ def ticket(call: Call) -> Ticket:
 
 def hold(call: Call, asked: Ticket, settings: Settings, terms: Terms) -> Flow[Outcome]:
     """A permit for this call, or the reason why there is none."""
-    outcome = yield from _asking(
-        asked, settings, terms, lambda record, budget: _take(call, asked, record, settings, budget)
-    )
+    outcome = yield from _asking(asked, settings, terms, lambda *found: _take(call, asked, settings, *found))
     record = outcome.record
     started = outcome.status == "unknown" and record is not None and record.state in {"claimed", "unknown"}
     if not (call.idempotent and started and record is not None):
@@ -102,7 +109,7 @@ def hold(call: Call, asked: Ticket, settings: Settings, terms: Terms) -> Flow[Ou
 def question(asked: Ticket, settings: Settings, terms: Terms) -> Flow[Outcome]:
     """The decision on something that has no permit: a plan, a question, a confirmation."""
 
-    def final(record: Record, _: float) -> Flow[Outcome]:
+    def final(record: Record, *_: object) -> Flow[Outcome]:
         try:
             if record.state == "approved" and record.decision_word in check.YES:
                 decision = check.yes(asked.body, record)
@@ -117,18 +124,21 @@ def question(asked: Ticket, settings: Settings, terms: Terms) -> Flow[Outcome]:
 
 
 def _asking(
-    asked: Ticket, settings: Settings, terms: Terms, decided: Callable[[Record, float], Flow[Outcome]]
+    asked: Ticket, settings: Settings, terms: Terms, decided: Callable[[Record, float, Watch], Flow[Outcome]]
 ) -> Flow[Outcome]:
     """Creates and waits; `decided` makes the outcome of a record that is no longer pending."""
     try:
-        began = time.monotonic()
+        until = float("inf") if terms.hold_for is None else time.monotonic() + terms.hold_for
+        # Paused at once, the call still needs a person, who has the request's own time.
+        watch = Watch(label(asked.body), terms.on_waiting, until if terms.hold_for else float("inf"))
         patience = terms.patience(settings, seconds(asked.body.get("expires_in")) or USUAL)
         asked.sent = True
-        record = yield from send(asked.create(), settings, asked.answered, patience)
+        record = yield from send(asked.create(), settings, asked.answered, patience, watch)
         patience = terms.patience(settings, lifetime(record))
         if record.state == "pending":
-            left = None if terms.hold_for is None else max(0.0, began + terms.hold_for - time.monotonic())
-            record = yield from wait(record, settings, left, patience)
+            yield from watch.pending(record)
+            left = None if terms.hold_for is None else max(0.0, until - time.monotonic())
+            record = yield from wait(record, settings, left, patience, watch)
         if record.state == "pending":
             if terms.then == "leave":
                 return Outcome("pending", record, reason="nobody has decided yet")
@@ -137,7 +147,7 @@ def _asking(
             if record.state in {"pending", "approved", "cancelled"}:
                 return Outcome("cancelled", record, reason=note)
         record.raw.pop("permit", None)
-        return (yield from decided(record, patience))
+        return (yield from decided(record, patience, watch))
     except errors.Unreachable as error:
         if terms.on_outage == "raise" or isinstance(error, errors.WrongAnswer):
             raise
@@ -156,7 +166,7 @@ def _withdraw(record: Record, settings: Settings, why: str) -> Flow[tuple[Record
     return after, why
 
 
-def _take(call: Call, asked: Ticket, record: Record, settings: Settings, budget: float) -> Flow[Outcome]:
+def _take(call: Call, asked: Ticket, settings: Settings, record: Record, budget: float, watch: Watch) -> Flow[Outcome]:
     """The permit of a decided request, or why there is none."""
     if record.state not in {"approved", "claimed"}:
         return refusal(record, None, asked.body)
@@ -169,7 +179,7 @@ def _take(call: Call, asked: Ticket, record: Record, settings: Settings, budget:
             claimed = Claim(asked.permit, approved, record.raw["decision"]["digest"], record.report_by)
         else:
             # `claimed` may be our own claim, whose answer was lost: the same claimant gets the same permit.
-            claimed = yield from claim(record.id, asked.claimant, settings, budget)
+            claimed = yield from claim(record.id, asked.claimant, settings, budget, watch)
         asked.claim = claimed
         check.permit(record, approved, claimed)
         same = digest.canonical(approved) == digest.canonical(call.arguments)
@@ -222,21 +232,26 @@ def refusal(record: Record, detail: str | None = None, body: dict[str, Any] | No
         except check.Unfit as unfit:
             return Outcome("denied", record, reason=f"the answer cannot be used: {unfit}")
     if state in {"answered", "expired", "cancelled", "revoked", "lapsed"}:
-        return Outcome(state, record, reason=reason or detail)
-    if state == "failed":
-        return Outcome("failed", record, reason="this call ran before, and failed")
-    if state == "succeeded":
-        return Outcome("unknown", record, reason="this call ran before, and succeeded; its result is not known here")
-    if state in {"claimed", "unknown"}:
-        return Outcome("unknown", record, reason=detail or "another process holds the permit")
+        return Outcome(cast(Status, state), record, reason=reason or detail)
+    if state in {"succeeded", "failed", "unknown"}:
+        return Outcome("unknown", record, reason=f"it is on record as {state}")
+    if state == "claimed":
+        return Outcome("unknown", record, reason="another process holds its permit")
     return Outcome("denied", record, reason=detail or _strange(record))
 
 
-def abandon(asked: Ticket, settings: Settings) -> Flow[None]:
-    """The caller is gone: withdraw what it asked, even if the answer to the create, or to the claim, never arrived."""
+def abandon(asked: Ticket, settings: Settings, keep: bool = False) -> Flow[None]:
+    """The caller is gone: withdraw what it asked, even if the answer to the create, or to the claim, never arrived.
+
+    With `keep`, only a permit that was taken meanwhile is given up.
+    """
     try:
         if asked.id is None:
             asked.id = (yield from send(asked.create(claiming=False), settings, a_record(), 2.0)).id
+        if asked.claim is None and keep:
+            if (yield from send(wire.get(asked.id), settings, a_record(asked.id), 2.0)).state != "claimed":
+                return
+            asked.claim = yield from claim(asked.id, asked.claimant, settings, 2.0)
         if asked.claim is None:
             try:
                 yield from send(wire.cancel(asked.id, "caller_gone"), settings, a_record(asked.id), 2.0)

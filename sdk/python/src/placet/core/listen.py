@@ -26,8 +26,9 @@ class Event:
 class Listener:
     """One stream across its connections: it goes on where the last one broke off."""
 
-    def __init__(self, after: str | None = None) -> None:
+    def __init__(self, after: str | None = None, base: str = "") -> None:
         self.cursor = after
+        self._base = base
         self._reader = Reader()
         self._fresh = True
 
@@ -54,7 +55,7 @@ class Listener:
                     found = None
                 record = found.get("record") if isinstance(found, dict) else None
                 if isinstance(record, dict) and is_record(record):
-                    yield Event(message.event, message.id, Record(record))
+                    yield Event(message.event, message.id, Record(record, base=self._base))
                 else:
                     # Whatever it was, it was not understood: whoever waits looks for themselves.
                     yield Event("reset", message.id)

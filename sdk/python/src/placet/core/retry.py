@@ -7,6 +7,8 @@ import time
 
 FIRST = 0.1
 LONGEST = 5.0
+NOTICED = 1.0
+"""An outage of so many seconds is told of, although only one attempt has failed."""
 
 
 class Outage:
@@ -20,6 +22,11 @@ class Outage:
     def since(self, moment: float) -> None:
         """It began then, unless it is known to have begun before."""
         self.began = moment if self.began is None else self.began
+
+    @property
+    def lasting(self) -> bool:
+        """Whether it is worth a word: one lost answer is none."""
+        return self.began is not None and (self._attempts > 1 or time.monotonic() - self.began >= NOTICED)
 
     def left(self) -> float:
         """Seconds of the budget that are not used up."""

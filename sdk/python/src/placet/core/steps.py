@@ -7,10 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from ..errors import Problem
 from ..models import Claim, Page, Record, lifetime
+from ..waiting import OnWaiting
+from ..words import OnOutage
 from . import wire
-from .effects import OVER, Flow, Look, News, Pause, Send
+from .effects import OVER, Away, Flow, Look, News, Pause, Send
 from .retry import Outage
+from .watch import Watch
 
 T = TypeVar("T")
 
@@ -29,11 +33,15 @@ class Settings:
 
     url: str
     outage_budget: float
-    on_outage: str
+    on_outage: OnOutage
 
 
 def send(
-    call: Send, settings: Settings, understand: Callable[[dict[str, Any]], T], budget: float | None = None
+    call: Send,
+    settings: Settings,
+    understand: Callable[[dict[str, Any]], T],
+    budget: float | None = None,
+    watch: Watch | None = None,
 ) -> Flow[T]:
     """Sends a call until it is answered or the budget is used up."""
     outage = Outage(settings.outage_budget if budget is None else budget)
@@ -44,12 +52,20 @@ def send(
         try:
             found = understand(wire.read(answer))
             if isinstance(found, Record):
-                found.as_of = answer.sent
+                found.as_of, found.base = answer.sent, settings.url
+            if watch is not None:
+                yield from watch.back()
             return found
         except wire.Again as again:
             # Counted from where the attempt began, without what the server was asked to hold it.
             outage.since(min(time.monotonic(), began + call.held_for))
             pause = wire.after(again, outage, settings.url)
+        except Problem as error:
+            if error.record is not None:
+                error.record.base = settings.url
+            raise
+        if watch is not None and outage.lasting:
+            yield from watch.outage(outage.left())
         yield Pause(pause)
         if not call.held_for:
             attempt = replace(call, within=max(LEAST, outage.left()))
@@ -59,8 +75,15 @@ def a_record(id: str | None = None) -> Callable[[dict[str, Any]], Record]:
     return lambda found: wire.record(found, id)
 
 
-def wait(known: Record, settings: Settings, within: float | None = None, budget: float | None = None) -> Flow[Record]:
+def wait(
+    known: Record,
+    settings: Settings,
+    within: float | None = None,
+    budget: float | None = None,
+    watch: Watch | None = None,
+) -> Flow[Record]:
     """The record once it is no longer pending, or as it stands when `within` is over. A dropped wait is no decision."""
+    watch = watch or Watch(label(known.raw))
     until = float("inf") if within is None else time.monotonic() + within
     allowance = settings.outage_budget if budget is None else budget
     outage = Outage(allowance)
@@ -72,8 +95,13 @@ def wait(known: Record, settings: Settings, within: float | None = None, budget:
         now = time.monotonic()
         if now >= until:
             return record
-        told = yield News(record.id, record.version, since, max(0.0, min(until, look_at) - now), allowance)
+        left = max(0.0, min(until, look_at) - now)
+        told = yield News(record.id, record.version, since, left, allowance, watch.away)
+        if isinstance(told, Away):
+            yield from watch.outage(told.left)
+            continue
         if isinstance(told, Record):
+            told.base = settings.url
             record = told if told.id == record.id and told.version > record.version else record
             continue
         if told == OVER:
@@ -91,8 +119,12 @@ def wait(known: Record, settings: Settings, within: float | None = None, budget:
             if told.last:
                 outage.budget = 0.0
             pause = wire.after(again, outage, settings.url)
+            if outage.lasting:
+                yield from watch.outage(outage.left())
         else:
             outage.over()
+            found.base = settings.url
+            yield from watch.back()
             # A server (or a proxy) that does not hold the call must not be asked in a hot loop.
             # Nor one whose reads are older than what its stream tells.
             soon = answer.sent if held is not None else looked
@@ -105,13 +137,23 @@ def wait(known: Record, settings: Settings, within: float | None = None, budget:
     return record
 
 
-def claim(id: str, claimant: str, settings: Settings, budget: float | None = None) -> Flow[Claim]:
-    return send(wire.claim(id, claimant), settings, wire.claimed, budget)
+def claim(
+    id: str, claimant: str, settings: Settings, budget: float | None = None, watch: Watch | None = None
+) -> Flow[Claim]:
+    return send(wire.claim(id, claimant), settings, wire.claimed, budget, watch)
 
 
-def find_and_wait(id: str, settings: Settings, within: float | None) -> Flow[Record]:
+def find_and_wait(id: str, settings: Settings, within: float | None, on_waiting: OnWaiting = "inherit") -> Flow[Record]:
     known = yield from send(wire.get(id), settings, a_record(id))
-    return (yield from wait(known, settings, within))
+    watch = Watch(label(known.raw), on_waiting, float("inf") if within is None else time.monotonic() + within)
+    if known.state == "pending":
+        yield from watch.pending(known)
+    return (yield from wait(known, settings, within, watch=watch))
+
+
+def label(body: dict[str, Any]) -> str:
+    """What a request is called: its tool, or its kind."""
+    return str(body.get("tool") or body.get("kind") or "request")
 
 
 def listing(query: dict[str, str], settings: Settings) -> Flow[Page]:
@@ -119,6 +161,8 @@ def listing(query: dict[str, str], settings: Settings) -> Flow[Page]:
         items = found.get("items")
         if not isinstance(items, list) or not all(wire.is_record(item) for item in items):
             raise wire.Again("the answer is no list of Placet's", foreign=True)
-        return Page([Record(item) for item in items], found.get("next_cursor"), found.get("event_id"))
+        return Page(
+            [Record(item, base=settings.url) for item in items], found.get("next_cursor"), found.get("event_id")
+        )
 
     return send(wire.listing(query), settings, understand)

@@ -58,6 +58,10 @@ def decide(id: str, body: dict[str, Any]) -> Send:
     return Send("POST", _of(id, "decision"), body=_bytes(body))
 
 
+def coverage(body: dict[str, Any]) -> Send:
+    return Send("PUT", "/v1/coverage", body=_bytes(body))
+
+
 def listing(query: dict[str, str]) -> Send:
     return Send("GET", "/v1/requests", query, largest=PAGE)
 
@@ -124,10 +128,10 @@ def retry_after(text: str) -> float | None:
     return min(float(text), 86_400.0) if re.fullmatch(r"[0-9]{1,12}", text) else None
 
 
-def problem(status: int, found: dict[str, Any]) -> errors.ApiError:
+def problem(status: int, found: dict[str, Any]) -> errors.Problem:
     """A problem document as an error."""
     kinds = {401: errors.WrongKey, 403: errors.WrongKey, 409: errors.Conflict, 422: errors.Invalid}
-    kind = kinds.get(status, errors.ApiError)
+    kind = kinds.get(status, errors.Problem)
     detail = str(found.get("detail") or found.get("title") or "refused")
     if status == 401:
         detail += "; check PLACET_TOKEN"

@@ -35,7 +35,7 @@ class Gateway:
 
     def __init__(self, policy: Callable[[Record], str] | None = None):
         self.policy = policy
-        self.requests = Requests(lambda raw: self.policy(Record(raw)) if self.policy else "hold")
+        self.requests = Requests(lambda raw: self.policy(_seen(raw)) if self.policy else "hold")
         self.calls = Calls(self)
         self.seen: list[tuple[str, str]] = []
         self.token = "plk_agent_" + secrets.token_hex(16)
@@ -77,7 +77,7 @@ class Gateway:
     def all(self) -> list[Record]:
         """Every request, oldest first."""
         with self.requests.lock:
-            return [Record(self.requests.read(id)) for id in list(self.requests.records)]
+            return [_seen(self.requests.read(id)) for id in list(self.requests.records)]
 
     def next(self, tool: str | None = None, within: float = 5.0) -> Record:
         """The oldest request that waits for a decision; waits for one. Not on the thread of an event loop."""
@@ -96,7 +96,7 @@ class Gateway:
         """One person's word on one request: this one, or the oldest that waits."""
         record = which if isinstance(which, Record) else self.next(tool) if which is None else self.get(which)
         body = {"decision": decision, "digest": record.digest, "version": record.version, **fields}
-        return Record(self.requests.decide(record.id, by, body))
+        return _seen(self.requests.decide(record.id, by, body))
 
     def approve(self, which: Record | str | None = None, *, tool: str | None = None) -> Record:
         return self.decide(which, "approve", tool=tool)
@@ -112,18 +112,18 @@ class Gateway:
 
     def expire(self, which: Record | str | None = None, *, tool: str | None = None) -> Record:
         """Nobody decided in time."""
-        return Record(self.requests.end(self._id(which, tool), "expired"))
+        return _seen(self.requests.end(self._id(which, tool), "expired"))
 
     def revoke(self, which: Record | str) -> Record:
         """The approval is taken back."""
-        return Record(self.requests.end(self._id(which, None), "revoked"))
+        return _seen(self.requests.end(self._id(which, None), "revoked"))
 
     def always(self, decision: str | Callable[[Record], tuple[str, dict[str, Any]]] | None, **fields: Any) -> None:
         """From now on every request is decided at once: by a word, or by a function of the record. None ends it."""
         self._always = (decision, fields) if isinstance(decision, str) else decision
 
     def get(self, id: str) -> Record:
-        return Record(self.requests.read(id))
+        return _seen(self.requests.read(id))
 
     def advance(self, by: float) -> None:
         """Moves the gateway's clock by so many seconds: what is overdue then expires, or lapses."""
@@ -204,5 +204,9 @@ class Gateway:
         for put in list(self._streams):
             put(chunk)
         if event == "request.created" and raw["state"] == "pending" and self._always is not None:
-            word, fields = self._always(Record(raw)) if callable(self._always) else self._always
-            self.decide(Record(raw), word, **fields)
+            word, fields = self._always(_seen(raw)) if callable(self._always) else self._always
+            self.decide(_seen(raw), word, **fields)
+
+
+def _seen(raw: dict[str, Any]) -> Record:
+    return Record(raw, base=URL)
