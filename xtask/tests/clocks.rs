@@ -24,12 +24,20 @@ const SCOPES: [(&str, &str, &[&str]); 9] = [
 ];
 
 /// Files that may measure, each with its reason.
-const ALLOWED: [(&str, &str); 6] = [
+const ALLOWED: [(&str, &str); 8] = [
     ("crates/ledger/tests/json/speed.rs", "a measurement that only the step `measure` runs"),
     ("crates/policy/tests/policy/hostile.rs", "a measurement that only the step `measure` runs"),
     ("crates/policy/tests/shell/fuzz.rs", "a measurement that only the step `measure` runs"),
     ("crates/placet/tests/it/program.rs", "the bound of a wait, a minute"),
     ("sdk/python/tests/support/rounds.py", "learns how long a round takes, to kill in the middle of one"),
+    (
+        "sdk/python/tests/langchain/test_rounds.py",
+        "learns how long a resume takes, to kill in the middle of one",
+    ),
+    (
+        "sdk/typescript/tests/adapters/resume-rounds.test.ts",
+        "learns how long a resume takes, to kill in the middle of one",
+    ),
     ("web/tests/measure.mjs", "a measurement that only the step `measure` runs"),
 ];
 
