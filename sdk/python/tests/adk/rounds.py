@@ -109,8 +109,9 @@ class Lane:
             killed = life.process.exitcode is None
             self.kills["agents"] += killed
             life.kill()
-            # An agent whose session a resumer has changed meanwhile ends with an error, and is started again.
-            if not killed and life.process.exitcode == 0:
+            # An agent whose session a resumer has changed meanwhile ends with an error, and is started again; unless a
+            # resumer was killed in the middle of the call, whose permit is then taken for as long as the server waits.
+            if not killed and (life.process.exitcode == 0 or self._over(session)):
                 break
         else:
             raise AssertionError(f"{session} did not end: {life.said}")

