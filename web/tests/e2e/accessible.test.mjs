@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { axe, LONG, launch, readPlain, setPassword, signedIn } from "../lib/browser.mjs";
 import { after, before, test } from "../lib/limited.mjs";
 import { places, seed } from "../lib/seed.mjs";
-import { Server } from "../lib/server.mjs";
+import { BOUND, Server } from "../lib/server.mjs";
 
 let server;
 let browser;
@@ -42,6 +42,8 @@ for (const [mode, options] of Object.entries(modes)) {
       if (!LONG && mode === "phone" && name.startsWith("policy-")) continue;
       await suite.test(name, async () => {
         await page.goto(server.url + place.path);
+        // What is still being loaded cannot be judged, and before its program has begun nothing is on its way.
+        await page.locator("h1").first().waitFor({ timeout: BOUND });
         await place.act(page);
         assert.deepEqual(await axe(page), []);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);

@@ -5,12 +5,18 @@ use std::sync::Arc;
 
 use placet_core::{Actor, Refusal, Request, State};
 use placet_gate::{GateError, StoreError};
-use placet_testkit::{Backend, Front, Kit, Place, Replica, Setup, block_on, found, until};
+use placet_testkit::{Backend, FakeClock, Front, Kit, Place, Replica, Setup, block_on, found, until};
 
 use crate::refusal;
 
 async fn kit_at(front: &Front, folder: &tempfile::TempDir) -> Kit {
+    node_at(front, folder, Arc::new(FakeClock::new())).await
+}
+
+/// One of several nodes: clocks that were set at different moments are as far apart as those moments.
+async fn node_at(front: &Front, folder: &tempfile::TempDir, clock: Arc<FakeClock>) -> Kit {
     let mut setup = Setup::new(Backend::Sqlite).await;
+    setup.clock = clock;
     setup.place = Arc::new(Place::elsewhere(front.url()));
     setup.state = Some(folder.path().join("state"));
     setup.start().await
@@ -115,7 +121,8 @@ fn of_two_nodes_on_two_servers_the_one_whose_history_is_gone_stops() {
         let primary = Replica::primary().await;
         let mut standby = primary.standby().await;
         let (stays, moves) = (Front::to(&primary).await, Front::to(&primary).await);
-        let (first, second) = (kit_at(&stays, &one).await, kit_at(&moves, &two).await);
+        let first = kit_at(&stays, &one).await;
+        let second = node_at(&moves, &two, first.clock().clone()).await;
         let (bot, ann) = (first.agent("bot").await, first.reviewer("ann").await);
         let request = first.approved(&bot, &ann).await;
         standby.caught_up_with(&primary).await;
