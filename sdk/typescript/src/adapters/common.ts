@@ -64,7 +64,7 @@ export class Gate {
     this.#options = options;
     this.mode = options.mode ?? "block";
     this.client = options.client ?? new Placet();
-    this.#telling = new Telling(this.client, (error) => this.#tell(error));
+    this.#telling = new Telling(this.client);
     this.#anonymous = `${framework}-${keys.random().slice(0, 16)}`;
     if (options.session !== undefined) this.#session(options.session);
   }

@@ -32,10 +32,7 @@ export class Telling {
   #said = "";
   #underWay: Promise<void> | undefined;
 
-  constructor(
-    private readonly client: Placet,
-    private readonly lost: (error: unknown) => void,
-  ) {}
+  constructor(private readonly client: Placet) {}
 
   /** Adds what was found to what is known, and tells the server of it. Whatever goes wrong stops nobody. */
   tell(found: Coverage): void {
@@ -70,7 +67,8 @@ export class Telling {
     // A server of an earlier version knows no reports, and one that is open to everybody keeps none.
     if (error instanceof Problem && (error.status === 404 || error.status === 405)) return;
     this.#said = "";
-    this.lost(error);
+    // Not an error on the way to a decision: the calls themselves say what is wrong, and to the server the agent is unknown.
+    console.warn(`placet: what the agent can do could not be reported: ${(error as Error).message}`);
   }
 }
 
