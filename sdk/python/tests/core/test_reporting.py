@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from placet import AsyncClient, Call, Client, reporting
@@ -40,8 +42,14 @@ def known(server) -> dict:
         return next(one for one in http.get("/v1/agents").json()["items"] if one["name"] == "bot")
 
 
+def late(method: str, path: str) -> None:
+    """A report takes its time: a call that does not wait for it is asked first."""
+    if path == "/v1/coverage":
+        time.sleep(0.5)
+
+
 def test_the_first_call_is_judged_by_what_was_reported_before_it(strict):
-    with Client(strict.url, strict.agent) as client:
+    with Proxy(strict.url, late) as proxy, Client(proxy.url, strict.agent) as client:
         assert client.hold(LOOK).status == "denied"
         reporting.report(covers(GATED), client)
         assert client.hold(LOOK).go
@@ -52,9 +60,10 @@ def test_the_first_call_is_judged_by_what_was_reported_before_it(strict):
 
 
 async def test_the_async_client_waits_for_it_too(strict):
-    async with AsyncClient(strict.url, strict.agent) as client:
-        reporting.report(covers(GATED), client)
-        assert (await client.hold(LOOK)).go
+    with Proxy(strict.url, late) as proxy:
+        async with AsyncClient(proxy.url, strict.agent) as client:
+            reporting.report(covers(GATED), client)
+            assert (await client.hold(LOOK)).go
 
 
 def test_the_same_is_said_once_and_something_else_again(server):
