@@ -43,8 +43,9 @@ pub(crate) async fn hold(
             }
         }
     };
-    let Some((request, due)) = answer else { return closed(connected).await };
+    // Before the other side hears anything: whoever sees the line end finds its room free.
     drop(ahead);
+    let Some((request, due)) = answer else { return closed(connected).await };
     let connection = match connected {
         Some(connection) => connection,
         None => connecting.await,

@@ -119,7 +119,7 @@ struct Scene {
 
 impl Scene {
     async fn start(backend: Backend) -> Self {
-        Self::calling(backend, Sockets::new(Rules::default())).await
+        Self::calling(backend, patient(Rules::default(), Arc::default())).await
     }
 
     async fn calling(backend: Backend, sockets: Sockets) -> Self {
@@ -245,7 +245,7 @@ fn a_connection_without_an_answer_is_closed() {
 fn a_connection_whose_answer_does_not_come_is_closed_after_a_while() {
     placet_testkit::block_on(async {
         let kit = Kit::start(Backend::Sqlite).await;
-        let worker = Callbacks::new(kit.gate().clone(), Sockets::new(Rules::default()));
+        let worker = Callbacks::new(kit.gate().clone(), patient(Rules::default(), Arc::default()));
         let scene = Scene::over(kit, worker.with_patience(Duration::from_millis(100))).await;
         let mut agent = Agent::listens().await;
         let seen = scene.asked(&agent.url()).await;
@@ -261,7 +261,7 @@ fn a_vote_that_leaves_the_question_open_is_no_answer() {
     placet_testkit::block_on(async {
         let two = AllOf { all: vec![Seat { people: 2, team: None }] };
         let kit = Kit::with(Backend::Sqlite, |settings| settings.needs.any = vec![two]).await;
-        let worker = Callbacks::new(kit.gate().clone(), Sockets::new(Rules::default()));
+        let worker = Callbacks::new(kit.gate().clone(), patient(Rules::default(), Arc::default()));
         let bob = kit.reviewer("bob").await;
         let scene = Scene::over(kit, worker).await;
         let mut agent = Agent::listens().await;
@@ -282,7 +282,7 @@ fn a_vote_that_leaves_the_question_open_is_no_answer() {
 fn one_question_has_one_connection_and_all_together_have_not_more_than_64() {
     placet_testkit::block_on(async {
         let kit = Kit::start(Backend::Sqlite).await;
-        let worker = Callbacks::new(kit.gate().clone(), Sockets::new(Rules::default()));
+        let worker = Callbacks::new(kit.gate().clone(), patient(Rules::default(), Arc::default()));
         // No connection ends by itself while they are counted.
         let mut scene = Scene::over(kit, worker.with_patience(Duration::from_hours(1))).await;
         let mut agent = Agent::listens().await;
@@ -319,8 +319,16 @@ fn one_question_has_one_connection_and_all_together_have_not_more_than_64() {
     });
 }
 
+/// Sockets that a busy machine cannot make give up.
+fn patient(rules: Rules, names: Arc<Names>) -> Sockets {
+    let minute = Duration::from_mins(1);
+    let limits =
+        Limits { resolve: minute, connect: minute, handshake: minute, write: minute, ..Limits::default() };
+    Sockets::with(rules, limits, names)
+}
+
 /// Says where a name leads, and counts how often it was asked.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Names(Vec<&'static str>, AtomicUsize);
 
 impl Resolve for Names {
@@ -335,8 +343,7 @@ impl Resolve for Names {
 async fn called(host: &str, listed: &[&str], names: Vec<&'static str>) -> (Vec<String>, usize, usize) {
     let names = Arc::new(Names(names, AtomicUsize::new(0)));
     let rules = Rules::new(listed.iter().map(|host| (*host).to_owned()));
-    let sockets = Sockets::with(rules, Limits::default(), names.clone());
-    let mut scene = Scene::calling(Backend::Sqlite, sockets).await;
+    let mut scene = Scene::calling(Backend::Sqlite, patient(rules, names.clone())).await;
     let agent = Agent::listens().await;
     let seen = scene.asked(&format!("ws://{host}:{}", agent.port)).await;
     let notice = scene.answering(&seen);

@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     path::PathBuf,
+    pin::pin,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -109,6 +110,27 @@ impl Kit {
             state: self.setup.state.clone(),
         };
         setup.start().await
+    }
+
+    /// Makes a change, and then commits a call of another node that was judged before it could hear of the change: both wait
+    /// for the database while the call is judged, and the change came first. On Postgres.
+    pub async fn overtaking<A, B>(
+        &self,
+        change: impl Future<Output = A>,
+        call: impl Future<Output = B>,
+    ) -> (A, B) {
+        let held = self.place().hold().await;
+        let (mut change, mut call) = (pin!(change), pin!(call));
+        tokio::select! {
+            _ = &mut change => panic!("the change was committed while the database was held"),
+            () = self.place().held_up(1) => {}
+        }
+        tokio::select! {
+            _ = &mut call => panic!("the call was committed while the database was held"),
+            () = self.place().held_up(2) => {}
+        }
+        drop(held);
+        tokio::join!(change, call)
     }
 
     /// Closes store and gate and opens them again in the same place, at the same time.

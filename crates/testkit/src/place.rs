@@ -177,6 +177,13 @@ impl Place {
         }
     }
 
+    /// Comes back when so many writers wait for the hold. Postgres lets them in as they came.
+    pub async fn held_up(&self, writers: usize) {
+        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        let enough = async || (self.value(waiting).await == writers.to_string()).then_some(());
+        crate::found("the writers to wait for the hold", enough).await;
+    }
+
     /// Ends every connection to this database and, while `away`, lets no new one in.
     pub async fn postgres_away(&self, away: bool) {
         let Kind::Database { cluster, name } = &self.kind else { panic!("a folder does not go away") };

@@ -86,8 +86,10 @@ fn a_freeze_holds_on_every_node_at_once() {
         let other = one.another_node().await;
         let (bot, ann) = (one.agent("bot").await, one.reviewer("ann").await);
         let approved = one.approved(&bot, &ann).await;
-        one.gate().freeze(&ann, everything()).await.unwrap();
-        assert!(is_frozen(claim(&other, &bot, &approved).await));
+        let freeze = one.gate().freeze(&ann, everything());
+        let (frozen, claimed) = one.overtaking(freeze, claim(&other, &bot, &approved)).await;
+        frozen.unwrap();
+        assert!(is_frozen(claimed));
         other.abandon().await;
         one.finish().await;
     });

@@ -303,9 +303,9 @@ both! {
         let bot = kit.agent("bot").await;
         let other = kit.another_node().await;
         assert_eq!(asked(&other, &bot, "read_x", json!({})).await.state, State::Pending);
-        let hash = kit.put_policy(SHOP).await;
-        // The other node may not have heard yet: the transaction has, and it asks again.
-        let read = asked(&other, &bot, "read_x", json!({})).await;
+        // The other node has not heard yet: the transaction has, and it asks again.
+        let (hash, read) =
+            kit.overtaking(kit.put_policy(SHOP), asked(&other, &bot, "read_x", json!({}))).await;
         assert_eq!((read.state, &read.verdict.policy), (State::Approved, &hash));
         other.finish().await;
         kit.finish().await;
