@@ -22,6 +22,7 @@ mod fields;
 mod hitl;
 mod model;
 mod names;
+pub mod old_http;
 pub mod pause;
 mod push;
 mod rpc;

@@ -131,6 +131,7 @@ pub(crate) struct Doors {
     pub(crate) open_decide: bool,
     pub(crate) origins: Vec<String>,
     pub(crate) callback_hosts: Vec<String>,
+    pub(crate) root_card: String,
     pub(crate) events: Events,
     pub(crate) desk: Desk,
     /// The agents behind us.
@@ -145,6 +146,7 @@ pub(crate) struct Behind {
     pub(crate) namespace: String,
     pub(crate) agent: String,
     pub(crate) url: String,
+    pub(crate) card: Option<String>,
     #[serde(default)]
     pub(crate) mode: Mode,
     #[serde(default)]

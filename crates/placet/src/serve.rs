@@ -158,6 +158,8 @@ async fn launch(
         ));
     }
     let upstreams = agents::upstreams(&config.doors.a2a, config.limits.expires_in_max)?;
+    let root_card = agents::root_card(&config.doors.root_card, &config.doors.a2a)?;
+    agents::judge(placet_server::check_agents(&upstreams).await?)?;
     raise_file_limit();
     let listeners = listen.bind().await?;
     let address = listeners.local_addr()?;
@@ -175,7 +177,8 @@ async fn launch(
     if gate.store().lost().is_none() {
         prepare(&gate, config, bootstrap, policy.as_ref()).await?;
     }
-    let settings = Settings { upstreams, proxies: config.proxies()?, ..settings(config, dev, address) };
+    let settings =
+        Settings { upstreams, root_card, proxies: config.proxies()?, ..settings(config, dev, address) };
     let state = State::new(gate.clone(), settings, metrics());
     let (tasks, cancel) = (TaskTracker::new(), CancellationToken::new());
     if let Some(policy) = policy {

@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Desk, EventsDoor, Hosts, Proxies, Upstream,
+    Desk, EventsDoor, Hosts, Proxies, RootCard, Upstream,
     doors::{a2a, events::EventStreams},
     guard,
     limits::{RateLimit, UnknownKeyLimit},
@@ -66,6 +66,8 @@ pub struct Settings {
     pub events: EventsDoor,
     /// The approval desk of A2A.
     pub desk: Desk,
+    /// Whose card is at the root of this host.
+    pub root_card: RootCard,
     /// The agents behind us.
     pub upstreams: Vec<Upstream>,
     /// Where tasks of A2A may be posted to.
@@ -125,6 +127,7 @@ impl Default for Settings {
             public_health: false,
             events: EventsDoor::default(),
             desk: Desk::default(),
+            root_card: RootCard::default(),
             upstreams: Vec::new(),
             push: Rules::default(),
             timing: Timing::default(),

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     path::PathBuf,
-    pin::pin,
+    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -114,13 +114,20 @@ impl Kit {
 
     /// Makes a change, and then commits a call of another node that was judged before it could hear of the change: both wait
     /// for the database while the call is judged, and the change came first. On Postgres.
-    pub async fn overtaking<A, B>(
+    pub fn overtaking<A, B>(
         &self,
         change: impl Future<Output = A>,
         call: impl Future<Output = B>,
+    ) -> impl Future<Output = (A, B)> {
+        self.overtaken(Box::pin(change), Box::pin(call))
+    }
+
+    async fn overtaken<A, B>(
+        &self,
+        mut change: Pin<Box<impl Future<Output = A>>>,
+        mut call: Pin<Box<impl Future<Output = B>>>,
     ) -> (A, B) {
         let held = self.place().hold().await;
-        let (mut change, mut call) = (pin!(change), pin!(call));
         tokio::select! {
             _ = &mut change => panic!("the change was committed while the database was held"),
             () = self.place().held_up(1) => {}

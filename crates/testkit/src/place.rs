@@ -180,7 +180,8 @@ impl Place {
     /// Comes back when so many writers wait for the hold. Postgres lets them in as they came.
     pub async fn held_up(&self, writers: usize) {
         let waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-        let enough = async || (self.value(waiting).await == writers.to_string()).then_some(());
+        let writers = Value::from(writers.to_string());
+        let enough = async || (self.value(waiting).await == writers).then_some(());
         crate::found("the writers to wait for the hold", enough).await;
     }
 

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use http::HeaderName;
 use placet_a2a::Version;
 use placet_egress::{Rules, Target};
-use placet_server::{Generic, Mode, Upstream};
+use placet_server::{AgentProblem, Generic, Mode, RootCard, Upstream};
 
 use crate::{config, exit::usage};
 
@@ -47,6 +47,36 @@ pub(super) fn upstreams(agents: &[config::Behind], longest: Duration) -> anyhow:
     Ok(all)
 }
 
+/// Whose card is at the root of the host.
+pub(super) fn root_card(text: &str, agents: &[config::Behind]) -> anyhow::Result<RootCard> {
+    let known = |(namespace, agent): &(&str, &str)| {
+        agents.iter().any(|one| one.namespace == *namespace && one.agent == *agent)
+    };
+    match (text, text.split_once('/').filter(known)) {
+        ("desk", _) => Ok(RootCard::Desk),
+        ("none", _) => Ok(RootCard::None),
+        (_, Some((namespace, agent))) => {
+            Ok(RootCard::Agent { namespace: namespace.to_owned(), agent: agent.to_owned() })
+        }
+        _ => Err(usage(format!(
+            "doors.root_card is \"desk\", \"none\" or \"NAMESPACE/AGENT\" of an agent in doors.a2a, not {text:?}"
+        ))),
+    }
+}
+
+/// Says which agents cannot be used. One that is not there yet is waited for; one that never can be stops the start.
+pub(super) fn judge(found: Vec<(String, AgentProblem)>) -> anyhow::Result<()> {
+    for (name, problem) in found {
+        match problem {
+            AgentProblem::Away(why) => {
+                tracing::warn!(agent = name, why, "an agent behind us is not there yet");
+            }
+            AgentProblem::Wrong(why) => return Err(usage(format!("doors.a2a, the agent {name}: {why}"))),
+        }
+    }
+    Ok(())
+}
+
 fn upstream(agent: &config::Behind, longest: Duration) -> anyhow::Result<Upstream> {
     let word = |text: &str| {
         let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);
@@ -61,6 +91,16 @@ fn upstream(agent: &config::Behind, longest: Duration) -> anyhow::Result<Upstrea
     let host = target.host().to_owned();
     Rules::new([host]).check_host(&target).with_context(|| format!("`url` {}", agent.url))?;
     let mut upstream = Upstream::new(&agent.namespace, &agent.agent, &agent.url);
+    if let Some(card) = &agent.card {
+        let place = Target::parse_web(card).with_context(|| format!("`card` {card}"))?;
+        // Calls are allowed to the host of `url` alone.
+        anyhow::ensure!(
+            place.host() == target.host(),
+            "`card` {card} is on another host than `url` {}",
+            agent.url
+        );
+        upstream.card = Some(card.clone());
+    }
     upstream.mode = match agent.mode {
         config::Mode::Hold => Mode::Hold,
         config::Mode::Mirror => Mode::Mirror,
@@ -186,6 +226,8 @@ mod tests {
             ("url = \"http://169.254.169.254/\"", "not connected to"),
             ("url = \"http://[fe80::1]/\"", "not connected to"),
             ("url = \"nowhere\"", "not an address"),
+            ("card = \"nowhere\"", "`card` nowhere"),
+            ("card = \"http://elsewhere/card.json\"", "on another host than `url`"),
             ("callers = []", "`callers` names agents"),
             ("callers = [\"\"]", "`callers` names agents"),
             ("versions = []", "`versions` is empty"),
@@ -204,6 +246,22 @@ mod tests {
         ] {
             let error = read(more).unwrap_err();
             assert!(error.contains(said), "{more}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_root_card_is_the_desks_nobodys_or_that_of_an_agent_that_is_there() {
+        let text = "namespace = \"demo\"\nagent = \"ops\"\nurl = \"http://127.0.0.1:1/\"";
+        let agents = [toml::from_str::<config::Behind>(text).unwrap()];
+        let agent = RootCard::Agent { namespace: "demo".to_owned(), agent: "ops".to_owned() };
+        assert_eq!(root_card("demo/ops", &agents).unwrap(), agent);
+        assert_eq!(root_card("desk", &agents).unwrap(), RootCard::Desk);
+        assert_eq!(root_card("none", &agents).unwrap(), RootCard::None);
+        for wrong in ["demo/other", "demo", "", "ops"] {
+            assert!(
+                root_card(wrong, &agents).unwrap_err().to_string().contains("doors.root_card is"),
+                "{wrong}"
+            );
         }
     }
 

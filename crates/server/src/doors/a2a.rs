@@ -4,8 +4,6 @@
 mod answer;
 mod card;
 mod desk;
-#[cfg(feature = "tck")]
-mod kit;
 mod list;
 mod proxy;
 mod push;
@@ -16,16 +14,16 @@ mod settings;
 mod stream;
 mod task;
 
-use axum::{Router, extract::State as AxumState, http::HeaderMap, routing::get};
+use axum::{Router, extract::State as AxumState, http::HeaderMap, response::Response, routing::get};
 use http::StatusCode;
-use placet_a2a::Fault;
-pub use proxy::{Generic, Mode, Upstream};
+use placet_a2a::{Fault, Version};
+pub use proxy::{Generic, Mode, Problem, Upstream, check_agents};
 pub(crate) use proxy::{Proxy, deliver, watch};
 pub(crate) use push::{Push, run as push};
-pub use settings::{Desk, Pause};
+pub use settings::{Desk, Pause, RootCard};
 
 use self::card::Flavour;
-use crate::{State, problem::Problem};
+use crate::{State, problem, v1};
 
 pub(super) fn routes() -> Router<State> {
     let mut routes = Router::new();
@@ -44,15 +42,25 @@ pub(super) fn routes() -> Router<State> {
         routes = routes.route(&format!("{behind}/.well-known/{name}"), get(proxy::card));
     }
     routes = routes.merge(rpc::routes(behind)).merge(rest::routes(behind));
-    // Where a reader looks who knows only the machine.
-    let shown = |AxumState(state): AxumState<State>, headers: HeaderMap| async move {
-        card::answer(Flavour::Hybrid, &headers, state.gate.now())
-    };
-    routes.route("/.well-known/agent-card.json", get(shown)).route("/.well-known/agent.json", get(shown))
+    routes
+        .route("/.well-known/agent-card.json", get(root_card))
+        .route("/.well-known/agent.json", get(root_card))
+}
+
+/// The card where a reader looks who knows only the machine: whose it is, the operator says.
+async fn root_card(AxumState(state): AxumState<State>, headers: HeaderMap) -> Response {
+    match &state.settings.root_card {
+        RootCard::Desk => card::answer(Flavour::Hybrid, &headers, state.gate.now()),
+        RootCard::Agent { namespace, agent } => proxy::card_of(&state, namespace, agent, &headers).await,
+        RootCard::None => {
+            let fault = Fault::NoAgent("/".to_owned());
+            v1::json(StatusCode::NOT_FOUND, &fault.http(Version::V10))
+        }
+    }
 }
 
 /// A problem of ours in the protocol's words.
-fn problem(problem: Problem) -> Fault {
+fn problem(problem: problem::Problem) -> Fault {
     let detail = match problem.pointer() {
         Some(pointer) if !pointer.is_empty() => format!("{pointer}: {}", problem.detail()),
         _ => problem.detail().to_owned(),

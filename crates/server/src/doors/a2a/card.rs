@@ -47,7 +47,9 @@ fn card(flavour: Flavour, headers: &HeaderMap) -> Value {
         |uri: &str, description: &str| json!({"uri": uri, "description": description, "required": false});
     let mut card = json!({
         "name": "Placet approval desk",
-        "description": "Asks people. Send what is about to be done; the task ends when the right person has said yes or no.",
+        "description": "Asks people. Send what is about to be done; the task ends when the right person has said yes or no. \
+            This is the desk of its host and no other agent: agents that run behind this Placet have cards of their own, \
+            below /a2a/NAMESPACE/AGENT.",
         "version": env!("CARGO_PKG_VERSION"),
         "capabilities": {
             "streaming": true,
@@ -97,17 +99,11 @@ fn card(flavour: Flavour, headers: &HeaderMap) -> Value {
 pub(super) fn answer(flavour: Flavour, headers: &HeaderMap, now: Time) -> Response {
     /// The desk's card changes with the program only, so it is as old as the first time that this one showed it.
     static SINCE: OnceLock<Time> = OnceLock::new();
-    let since = Timestamp::from_microsecond(SINCE.get_or_init(|| now).micros()).unwrap_or_default();
-    let mut response = send(&card(flavour, headers), headers);
-    let since = DateTimePrinter::new().timestamp_to_rfc9110_string(&since).ok();
-    if let Some(since) = since.and_then(|since| HeaderValue::from_str(&since).ok()) {
-        response.headers_mut().insert(header::LAST_MODIFIED, since);
-    }
-    response
+    send(&card(flavour, headers), headers, *SINCE.get_or_init(|| now))
 }
 
-/// A card as an answer that may be kept for a while.
-pub(super) fn send(card: &Value, headers: &HeaderMap) -> Response {
+/// A card as an answer that may be kept for a while. It is as old as the first time that it was shown.
+pub(super) fn send(card: &Value, headers: &HeaderMap, since: Time) -> Response {
     let body = card.to_string();
     let tag = format!("\"{}\"", HEXLOWER.encode(Sha256::digest(&body).get(..16).unwrap_or_default()));
     if headers.get(header::IF_NONE_MATCH).is_some_and(|seen| seen.as_bytes() == tag.as_bytes()) {
@@ -118,6 +114,11 @@ pub(super) fn send(card: &Value, headers: &HeaderMap) -> Response {
     fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=60"));
     if let Ok(tag) = HeaderValue::from_str(&tag) {
         fields.insert(header::ETAG, tag);
+    }
+    let since = Timestamp::from_microsecond(since.micros()).unwrap_or_default();
+    let since = DateTimePrinter::new().timestamp_to_rfc9110_string(&since).ok();
+    if let Some(since) = since.and_then(|since| HeaderValue::from_str(&since).ok()) {
+        fields.insert(header::LAST_MODIFIED, since);
     }
     response
 }

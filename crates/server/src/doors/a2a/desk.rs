@@ -45,22 +45,19 @@ pub(super) async fn send(state: &State, actor: &Actor, send: &Send) -> Result<Up
             )));
         }
         answer::cast(state, actor, message, &requests).await?;
-        #[cfg(feature = "tck")]
-        super::kit::said(state, message, &requests).await?;
         return Ok(Update::Task(find(state, actor, id).await?.0));
     }
     if actor.role != Role::Agent {
         return Err(Fault::Forbidden("only agents ask: send the key of an agent".to_owned()));
     }
-    #[cfg(feature = "tck")]
-    if desk::read(message)?.is_none() {
-        return super::kit::send(state, actor, message).await;
-    }
     match desk::read(message)? {
         Some(asking) => Ok(Update::Task(ask(state, actor, message, asking).await?)),
         None => Ok(Update::Message(Message {
             id: format!("{}-how", message.id),
-            context: message.context.clone(),
+            // A client that goes on in this conversation names it, so it has a name from the start.
+            context: Some(
+                message.context.clone().unwrap_or_else(|| format!("context-{}", state.gate.secret_token())),
+            ),
             task: None,
             role: Speaker::Agent,
             parts: vec![Part::text(HOW)],

@@ -3,7 +3,8 @@
 //! | part | what |
 //! | --- | --- |
 //! | `forward` | the calls of clients, passed on |
-//! | `agent` | calling an agent and reading its answers |
+//! | `agent`, `address` | calling an agent where its card says, and reading its answers |
+//! | `check` | whether an agent can be used at all, when the server starts |
 //! | `kept` | whose a task is, and the pause it is in |
 //! | `hold` | a pause becomes requests |
 //! | `resume` | the one complete answer, from the outbox |
@@ -12,8 +13,10 @@
 //! | `pushes` | news that is posted |
 //! | `watch` | what was missed |
 
+mod address;
 mod agent;
 mod card;
+mod check;
 mod client;
 mod forward;
 mod hold;
@@ -38,6 +41,7 @@ use axum::{
     extract::{Path, State as AxumState},
     response::{IntoResponse as _, Response},
 };
+pub use check::Problem;
 pub(super) use forward::serve;
 use http::{HeaderMap, StatusCode, header};
 use placet_a2a::{Fault, Version};
@@ -106,19 +110,37 @@ impl Proxy {
     }
 }
 
+/// The agents that cannot be used now, each with its name and why.
+pub async fn check_agents(upstreams: &[Upstream]) -> std::io::Result<Vec<(String, Problem)>> {
+    let proxy = Proxy::new(upstreams)?;
+    let looks = proxy.agents.values().map(|agent| async {
+        let found = check::check(agent).await.err()?;
+        Some((agent.name(), found))
+    });
+    let mut found: Vec<_> = futures_util::future::join_all(looks).await.into_iter().flatten().collect();
+    found.sort_by(|one, other| one.0.cmp(&other.0));
+    Ok(found)
+}
+
 /// The card of an agent behind us, with our address in place of its own.
 pub(super) async fn card(
     AxumState(state): AxumState<State>,
     Path((namespace, name)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Response {
-    let Some(agent) = state.proxy.agent(&namespace, &name) else {
+    card_of(&state, &namespace, &name, &headers).await
+}
+
+/// The same.
+pub(super) async fn card_of(state: &State, namespace: &str, name: &str, headers: &HeaderMap) -> Response {
+    let Some(agent) = state.proxy.agent(namespace, name) else {
         let fault = Fault::NoAgent(format!("/a2a/{namespace}/{name}").chars().take(80).collect());
         return v1::json(StatusCode::NOT_FOUND, &fault.http(Version::V10));
     };
     match agent.card().await {
         Ok(card) => {
-            cards::send(&card.shown(&cards::address(&headers, &format!("/a2a/{namespace}/{name}"))), &headers)
+            let shown = card.shown(&cards::address(headers, &format!("/a2a/{namespace}/{name}")));
+            cards::send(&shown, headers, *card.since.get_or_init(|| state.gate.now()))
         }
         Err(fault) => {
             let mut response = v1::json(status(&fault), &fault.http(Version::V10)).into_response();

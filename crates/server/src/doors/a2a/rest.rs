@@ -11,7 +11,7 @@ use axum::{
     routing::{any, get, post},
 };
 use http::{HeaderValue, StatusCode, header};
-use placet_a2a::{Fault, Operation, Version, one_name};
+use placet_a2a::{Fault, Operation, Version, old_http, one_name};
 use placet_ledger::ijson::{self, Limits};
 use serde_json::{Map, Value, json};
 
@@ -149,9 +149,22 @@ async fn handle(
     if let Err(fault) = one_name(&mut params) {
         return refuse(version, &fault, media);
     }
+    if version == Version::V03 {
+        params = match old_http::read_params(operation, params) {
+            Ok(params) => params,
+            Err(fault) => return refuse(version, &fault, media),
+        };
+    }
     let asked =
         Asked { actor: &actor, operation, version, params: &params, id: None, headers: &parts.headers };
     match serve(&state, &host, asked).await {
+        Ok(Answer::Document(result)) if version == Version::V03 => {
+            typed(v1::json(StatusCode::OK, &old_http::write_result(operation, &result)), media)
+        }
+        Ok(Answer::Raw(result)) if version == Version::V03 => {
+            let result: Value = serde_json::from_str(result.get()).unwrap_or_default();
+            typed(v1::json(StatusCode::OK, &old_http::write_result(operation, &result)), media)
+        }
         Ok(Answer::Document(result)) => typed(v1::json(StatusCode::OK, &result), media),
         Ok(Answer::Raw(result)) => typed(v1::json(StatusCode::OK, &result), media),
         Ok(Answer::Stream(response)) => response,

@@ -12,6 +12,23 @@ pub enum Pause {
     Working,
 }
 
+/// Whose card is at the root of this host, where clients look who know nothing but the host.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum RootCard {
+    /// The approval desk's.
+    #[default]
+    Desk,
+    /// That of an agent behind us.
+    Agent {
+        /// The first part of its address here.
+        namespace: String,
+        /// The second.
+        agent: String,
+    },
+    /// Nobody's.
+    None,
+}
+
 /// The desk's settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Desk {

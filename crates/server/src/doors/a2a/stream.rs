@@ -8,7 +8,7 @@ use axum::{
 };
 use bytes::Bytes;
 use http::{HeaderValue, header};
-use placet_a2a::{Fault, Task, Update, Version, answer};
+use placet_a2a::{Fault, Task, Update, Version, answer, old_http};
 use placet_core::Actor;
 use placet_gate::Feed;
 use serde_json::{Map, Value};
@@ -35,6 +35,7 @@ impl Wrap {
         let event = self.version.update(update, None);
         let event = match &self.id {
             Some(id) => answer(id, event),
+            None if self.version == Version::V03 => old_http::write_update(&event),
             None => event,
         };
         // JSON has no raw line breaks, so one data line is enough.

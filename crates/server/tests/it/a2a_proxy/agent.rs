@@ -42,6 +42,9 @@ pub(crate) enum Manner {
     /// The answer to a pause is taken, and with it what was asked out of the status; the rest comes when it behaves in another
     /// way.
     EmptiesStatus,
+    /// The answer to a pause is taken, and the status then has something that nobody can read; the rest comes when it behaves in
+    /// another way.
+    GarblesStatus,
     /// The answer to a pause is taken, and the task ends badly with it.
     FailsWithAnswer,
     /// Its streams tell of tasks of others too.
@@ -50,6 +53,10 @@ pub(crate) enum Manner {
     MixesUpTasks,
     /// A withdrawal is answered, and nothing happens.
     IgnoresCancel,
+    /// It cannot withdraw a task, and says so.
+    RefusesCancel,
+    /// It has no streams, and says so.
+    Streamless,
     /// More than anybody wants to read.
     Huge,
 }
@@ -109,13 +116,18 @@ pub(crate) struct Agent {
 }
 
 impl Agent {
-    #[expect(clippy::disallowed_methods, reason = "a peer that lives as long as its test")]
     pub(crate) async fn start() -> Self {
+        Self::start_at("/").await
+    }
+
+    /// One that speaks JSON-RPC at this path, and has its card at the root.
+    #[expect(clippy::disallowed_methods, reason = "a peer that lives as long as its test")]
+    pub(crate) async fn start_at(path: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
         let agent = Self { url, inner: Arc::default() };
         let routes = Router::new()
-            .route("/", post(rpc))
+            .route(path, post(rpc))
             .route("/.well-known/agent-card.json", get(card))
             .with_state(agent.clone());
         tokio::spawn(async move { axum::serve(listener, routes).await });
@@ -218,6 +230,14 @@ impl Agent {
     /// A paused task does not say any more what it waits for.
     pub(crate) fn hush(&self, id: &str) {
         self.with(|inner| inner.tasks.get_mut(id).expect("a task").message = None);
+    }
+
+    /// A paused task asks in a way that nobody can read.
+    pub(crate) fn garble(&self, id: &str) {
+        self.with(|inner| {
+            let message = inner.tasks.get_mut(id).expect("a task").message.as_mut().expect("a pause");
+            message["parts"][0]["data"]["args"] = json!("?");
+        });
     }
 
     /// Changes what a paused task waits for, under the same ids.
@@ -353,6 +373,10 @@ async fn rpc(
                 None => refuse(-32001, "no such task"),
             }
         }
+        "CancelTask" | "tasks/cancel" if manner == Manner::RefusesCancel => refuse(-32004, "not here"),
+        "SendStreamingMessage" | "message/stream" if manner == Manner::Streamless => {
+            refuse(-32004, "no streams here")
+        }
         "CancelTask" | "tasks/cancel" => {
             let task = agent.with(|inner| {
                 let task = inner.tasks.get_mut(&named)?;
@@ -368,9 +392,14 @@ async fn rpc(
         "SendMessage" | "message/send" | "SendStreamingMessage" | "message/stream" => {
             let streams = method.to_lowercase().contains("stream");
             let answers = !params["message"]["taskId"].is_null();
-            if manner == Manner::EmptiesStatus && answers {
-                agent.hush(params["message"]["taskId"].as_str().unwrap_or_default());
-                while agent.with(|inner| inner.manner) == Manner::EmptiesStatus {
+            if [Manner::EmptiesStatus, Manner::GarblesStatus].contains(&manner) && answers {
+                let task = params["message"]["taskId"].as_str().unwrap_or_default();
+                if manner == Manner::EmptiesStatus {
+                    agent.hush(task);
+                } else {
+                    agent.garble(task);
+                }
+                while agent.with(|inner| inner.manner) == manner {
                     tokio::time::sleep(Duration::from_millis(2)).await;
                 }
             }

@@ -357,6 +357,36 @@ fn an_agent_that_has_the_answer_and_is_about_to_go_on_asks_nothing_new() {
 }
 
 #[test]
+fn a_status_that_nobody_can_read_while_the_answer_is_on_its_way_does_not_end_the_task() {
+    paused("delete a", async |Scene { agent, bot, ann, task, waiting, .. }| {
+        let talk = Talk::New;
+        agent.behave(Manner::GarblesStatus);
+        decide(&ann, &waiting[0], json!({"decision": "approve"})).await;
+        let garbled = async || agent.task(id(&task)).to_string().contains("\"args\":\"?\"");
+        until_so("the answer at the agent", garbled).await;
+        for _ in 0..5 {
+            assert_eq!(state(&talk.get(&bot, id(&task)).await.unwrap()), "working");
+        }
+        agent.behave(Manner::Well);
+        until(talk, &bot, id(&task), "completed").await;
+        until_record(&ann, &waiting[0], "succeeded").await;
+        assert_eq!((agent.ran(), agent.answers().len()), (ran(&["a"]), 1));
+    });
+}
+
+#[test]
+fn a_pause_that_nobody_can_read_and_nobody_has_answered_ends_the_task() {
+    paused("delete a", async |Scene { agent, bot, ann, task, waiting, .. }| {
+        agent.garble(id(&task));
+        let shown = Talk::New.get(&bot, id(&task)).await.unwrap();
+        assert_eq!(state(&shown), "failed");
+        assert!(shown.to_string().contains("cannot be decided here"), "{shown}");
+        until_record(&ann, &waiting[0], "cancelled").await;
+        assert!(agent.ran().is_empty());
+    });
+}
+
+#[test]
 fn a_pause_that_is_answered_behind_our_back_is_withdrawn_and_nothing_new_is_asked() {
     paused("delete a", async |Scene { agent, bot, ann, task, waiting, .. }| {
         agent.hush(id(&task));

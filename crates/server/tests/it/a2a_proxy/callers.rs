@@ -252,7 +252,7 @@ fn a_conversation_that_its_caller_named_is_its_own_too() {
 fn both_bindings_reach_the_same_task() {
     proxied(
         |_| {},
-        async |server, _| {
+        async |server, agent| {
             let bot = server.agent("bot").await;
             let sent = bot.post(&format!("{PATH}/message:send"), Talk::New.text("delete a", json!({}))).await;
             let task = sent.expect(200)["task"].clone();
@@ -261,8 +261,16 @@ fn both_bindings_reach_the_same_task() {
             assert_eq!(state(&bot.get(&path).await.expect(200)), "working");
             assert_eq!(state(&Talk::New.get(&bot, id(&task)).await.unwrap()), "working");
             assert_eq!(bot.get(&format!("{PATH}/tasks/nothing")).await.status, 404);
-            let old = bot.post(&format!("{PATH}/v1/message:send"), Talk::Old.text("hello", json!({}))).await;
-            assert_eq!(state(&old.expect(200)), "completed");
+            let old =
+                json!({"message": {"messageId": "m", "role": "ROLE_USER", "content": [{"text": "hello"}]}});
+            let sent = bot.post(&format!("{PATH}/v1/message:send"), old).await.expect(200);
+            assert_eq!(sent["task"]["status"]["state"], "TASK_STATE_COMPLETED", "{sent}");
+            assert_eq!(
+                agent.params("message/send")["message"]["parts"],
+                json!([{"kind": "text", "text": "hello"}])
+            );
+            let path = format!("{PATH}/v1/tasks/{}", id(&sent["task"]));
+            assert_eq!(bot.get(&path).await.expect(200), sent["task"]);
         },
     );
 }

@@ -167,10 +167,55 @@ fn a_plain_question_is_answered_by_a_person_and_a_no_withdraws_the_task() {
         until(talk, &bot, id(&task), "completed").await;
         assert_eq!(agent.answers()[0]["parts"][0]["text"], "Kyoto");
         let task = talk.send(&bot, "ask", json!({})).await.unwrap();
-        decide(&ann, &pending(&ann).await[0], json!({"decision": "deny", "reason": "no"})).await;
-        until(talk, &bot, id(&task), "canceled").await;
+        let mut stream = talk.stream(&bot, "SubscribeToTask", json!({"id": id(&task)})).await;
+        decide(&ann, &pending(&ann).await[0], json!({"decision": "deny", "reason": "Not our city."})).await;
+        let ended = until(talk, &bot, id(&task), "canceled").await;
         assert_eq!(agent.answers().len(), 1);
+        // The agent knows of no reason: its client hears it from us, however it listens.
+        let why = "The agent's question was not answered: Not our city.";
+        assert_eq!(ended["status"]["message"]["parts"][0]["text"], why);
+        assert_eq!(ended["status"]["message"]["parts"][1]["data"]["reason"], "Not our city");
+        let mut last = Value::Null;
+        while let Some(event) = stream.next().await {
+            last = event;
+        }
+        assert_eq!(last["statusUpdate"]["status"]["message"]["parts"][0]["text"], why, "{last}");
     });
+}
+
+#[test]
+fn a_refused_question_of_an_agent_that_cannot_withdraw_it_is_not_asked_again() {
+    paused("ask", async |Scene { server, agent, bot, ann, task, waiting }| {
+        agent.behave(Manner::RefusesCancel);
+        decide(&ann, &waiting[0], json!({"decision": "deny", "reason": "not our city"})).await;
+        let ended = until(Talk::New, &bot, id(&task), "failed").await;
+        assert!(ended.to_string().contains("not our city"), "{ended}");
+        server.kit.clock().advance(std::time::Duration::from_mins(5));
+        assert_eq!(state(&Talk::New.get(&bot, id(&task)).await.unwrap()), "failed");
+        assert_eq!(pending(&ann).await, Vec::<Value>::new());
+    });
+}
+
+#[test]
+fn whoever_follows_a_task_stays_while_a_question_is_the_clients_own() {
+    proxied(
+        |upstream| upstream.generic = Generic::Pass,
+        async |server, _| {
+            let bot = server.agent("bot").await;
+            let talk = Talk::New;
+            let task = talk.send(&bot, "ask", json!({})).await.unwrap();
+            let mut stream = talk.stream(&bot, "SubscribeToTask", json!({"id": id(&task)})).await;
+            assert_eq!(state(&stream.next().await.unwrap()["task"]), "input-required");
+            talk.send(&bot, "Kyoto", json!({"taskId": task["id"]})).await.unwrap();
+            assert_eq!(stream.states().await, ["completed"], "the pause is not told twice");
+            // Streams of the message itself, and those of 0.3, end where the client has to say something.
+            let mut stream = talk.stream(&bot, "SendStreamingMessage", talk.text("ask", json!({}))).await;
+            assert_eq!(stream.states().await.last().unwrap(), "input-required");
+            let old = Talk::Old.send(&bot, "ask", json!({})).await.unwrap();
+            let mut stream = Talk::Old.stream(&bot, "SubscribeToTask", json!({"id": id(&old)})).await;
+            assert_eq!(state(&stream.next().await.unwrap()), "input-required");
+        },
+    );
 }
 
 #[test]

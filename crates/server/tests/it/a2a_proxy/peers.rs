@@ -1,10 +1,12 @@
 //! What the agent behind sees, and what it may answer.
 
-use serde_json::json;
+use placet_server::{AgentProblem, RootCard, Settings, Upstream, check_agents};
+use placet_testkit::{Backend, Kit, Server};
+use serde_json::{Value, json};
 
 use super::{
-    agent::Manner,
-    front::{PATH, Scene, Talk, decide, id, paused, pending, proxied, ran, state, until},
+    agent::{Agent, Manner},
+    front::{PATH, Scene, Talk, decide, front, id, paused, pending, proxied, ran, state, until},
 };
 use crate::support::until_so;
 
@@ -155,5 +157,139 @@ fn a_task_that_has_ended_is_not_shown_as_waiting_while_its_agent_is_away() {
         assert_eq!(state(&Talk::New.get(&bot, id(&task)).await.unwrap()), "completed");
         agent.behave(Manner::Html);
         assert_eq!(Talk::New.get(&bot, id(&task)).await.unwrap_err()["code"], -32006);
+    });
+}
+
+/// A card that names this address.
+fn card(url: &str) -> Value {
+    json!({
+        "name": "elsewhere", "skills": [], "capabilities": {"streaming": true},
+        "supportedInterfaces": [{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+    })
+}
+
+/// Whether a call through us reaches the agent that is configured like this.
+async fn reached(agent: &Agent, change: impl FnOnce(&mut Upstream)) -> bool {
+    let server = front(Backend::Sqlite, agent, change).await;
+    let sent = Talk::New.send(&server.agent("bot").await, "hello", json!({})).await;
+    server.finish().await;
+    sent.is_ok()
+}
+
+#[test]
+fn calls_go_where_the_card_says_if_that_is_on_the_operators_origin() {
+    placet_testkit::block_on(async {
+        let agent = Agent::start_at("/a2a/jsonrpc").await;
+        let rpc = format!("{}a2a/jsonrpc", agent.url);
+        agent.show(card(&rpc));
+        assert!(reached(&agent, |_| {}).await, "by the folder of its card");
+        assert!(reached(&agent, |upstream| upstream.url = rpc.clone()).await, "by the address itself");
+        // A name of this machine is as good as another.
+        agent.show(card(&rpc.replace("127.0.0.1", "localhost")));
+        assert!(reached(&agent, |_| {}).await);
+        // A card that leads elsewhere is not followed; the operator may say where both are.
+        agent.show(card("http://evil.example/rpc"));
+        assert!(!reached(&agent, |_| {}).await);
+        let told = |upstream: &mut Upstream| {
+            upstream.card = Some(format!("{}.well-known/agent-card.json", agent.url));
+            upstream.url.clone_from(&rpc);
+        };
+        assert!(reached(&agent, told).await);
+    });
+}
+
+#[test]
+fn the_card_of_another_agent_at_the_same_origin_is_not_taken_for_its_own() {
+    placet_testkit::block_on(async {
+        let agent = Agent::start().await;
+        agent.show(card(&agent.url));
+        let missing = |upstream: &mut Upstream| upstream.url = format!("{}agents/gone", agent.url);
+        assert!(!reached(&agent, missing).await);
+        assert_eq!(agent.called("SendMessage"), 0);
+    });
+}
+
+#[test]
+fn an_agent_that_cannot_be_used_is_found_before_anything_is_started() {
+    placet_testkit::block_on(async {
+        let agent = Agent::start_at("/a2a/jsonrpc").await;
+        let found = async |change: &dyn Fn(&mut Upstream)| {
+            let mut upstream = Upstream::new("demo", "ops", &agent.url);
+            change(&mut upstream);
+            check_agents(&[upstream]).await.unwrap().pop().map(|(name, problem)| {
+                assert_eq!(name, "demo/ops");
+                problem
+            })
+        };
+        let wrong = |found: Option<AgentProblem>| match found {
+            Some(AgentProblem::Wrong(why)) => why,
+            other => panic!("{other:?}"),
+        };
+        agent.show(card(&format!("{}a2a/jsonrpc", agent.url)));
+        assert_eq!(found(&|_| {}).await, None);
+        agent.show(card("http://elsewhere.example/"));
+        let why = wrong(found(&|_| {}).await);
+        assert!(why.contains("does not speak JSON-RPC (it answers with status 404)"), "{why}");
+        assert!(why.contains("`url` is the address of JSON-RPC, and `card` that of the card"), "{why}");
+        let why = wrong(found(&|upstream| upstream.url.push_str("nowhere/")).await);
+        assert!(why.contains("there is no card at") && why.contains("`card` says where it is"), "{why}");
+        agent.show(json!("no card"));
+        let why = wrong(found(&|_| {}).await);
+        assert!(why.contains("is not a JSON object"), "{why}");
+        agent.show(json!({"name": "x", "supportedInterfaces": [{"url": agent.url, "protocolBinding": "GRPC", "protocolVersion": "1.0"}]}));
+        let why = wrong(found(&|_| {}).await);
+        assert!(why.contains("its card offers GRPC, and no JSON-RPC"), "{why}");
+        // One that is not there yet may come.
+        let away = found(&|upstream| upstream.url = "http://127.0.0.1:1/".to_owned()).await;
+        assert!(matches!(away, Some(AgentProblem::Away(_))), "{away:?}");
+    });
+}
+
+#[test]
+fn a_stream_of_an_agent_that_has_none_begins_with_its_answer_and_goes_on() {
+    proxied(
+        |_| {},
+        async |server, agent| {
+            let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
+            let mut streamless = card("http://x/");
+            streamless["capabilities"] = json!({});
+            agent.show(streamless);
+            agent.behave(Manner::Streamless);
+            let card = server.nobody().get(&format!("{PATH}/.well-known/agent-card.json")).await.expect(200);
+            assert_eq!(card["capabilities"]["streaming"], true, "what the card offers is true");
+            let mut stream =
+                Talk::New.stream(&bot, "SendStreamingMessage", Talk::New.text("delete a", json!({}))).await;
+            assert_eq!(state(&stream.next().await.unwrap()["task"]), "working");
+            decide(&ann, &pending(&ann).await[0], json!({"decision": "approve"})).await;
+            assert_eq!(stream.states().await.last().unwrap(), "completed");
+            assert_eq!(agent.ran(), ran(&["a"]));
+        },
+    );
+}
+
+#[test]
+fn the_card_at_the_root_is_the_desks_unless_the_operator_says_whose() {
+    placet_testkit::block_on(async {
+        let agent = Agent::start().await;
+        let shown = async |root_card: RootCard| {
+            let upstreams = vec![Upstream::new("demo", "ops", &agent.url)];
+            let settings = Settings { upstreams, root_card, ..Settings::default() };
+            let server = Server::over(Kit::start(Backend::Sqlite).await, settings).await;
+            let one = server.nobody().get("/.well-known/agent-card.json").await;
+            let other = server.nobody().get("/.well-known/agent.json").await;
+            assert_eq!((one.status, &one.body), (other.status, &other.body));
+            let url = server.url();
+            server.finish().await;
+            (
+                one.status,
+                one.body["name"].clone(),
+                one.body["url"].as_str().map(|text| text.replace(&url, "")),
+            )
+        };
+        let desk = shown(RootCard::Desk).await;
+        assert_eq!(desk, (200, json!("Placet approval desk"), Some("/a2a/desk".to_owned())));
+        let root = RootCard::Agent { namespace: "demo".to_owned(), agent: "ops".to_owned() };
+        assert_eq!(shown(root).await, (200, json!("fake"), Some(PATH.to_owned())));
+        assert_eq!(shown(RootCard::None).await.0, 404);
     });
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use placet_a2a::{Fault, Operation, Version, desk};
 use placet_egress::{Answer, EgressError, Http, Rules, Target};
 use serde::Deserialize;
@@ -17,7 +17,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::{card::Card, kept::Facts, settings::Upstream};
+use super::{address, card::Card, kept::Facts, settings::Upstream};
 
 /// Largest answer, and largest event of a stream.
 const LARGEST: usize = 4 * 1024 * 1024;
@@ -81,8 +81,12 @@ impl Agent {
                 return known.clone().map_err(Fault::BadAgent);
             }
         }
-        let read = self.read_card().await;
+        let read = self.read_card().await.map_err(|why| why.to_string());
         let mut slot = self.card.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = match (read, &*slot) {
+            (Ok(new), Some((_, Ok(known)))) if known.is(&new) => Ok(known.clone()),
+            (read, _) => read,
+        };
         // A card that was good is better than none while the agent is away.
         if let (Err(_), Some((_, Ok(known)))) = (&read, &*slot) {
             let known = known.clone();
@@ -93,28 +97,45 @@ impl Agent {
         read.map_err(Fault::BadAgent)
     }
 
-    async fn read_card(&self) -> Result<Arc<Card>, String> {
-        let base = self.settings.url.trim_end_matches('/');
-        let mut why = String::new();
-        for name in ["agent-card.json", "agent.json"] {
-            let url = format!("{base}/.well-known/{name}");
+    /// Where its card may be: where the operator says, below its address, or at its origin.
+    pub(super) fn card_places(&self) -> Vec<String> {
+        if let Some(card) = &self.settings.card {
+            return vec![card.clone()];
+        }
+        let below = self.settings.url.trim_end_matches('/').to_owned();
+        let mut folders = vec![below];
+        folders.extend(address::origin(&self.settings.url));
+        folders.dedup();
+        let names = ["agent-card.json", "agent.json"];
+        folders.iter().flat_map(|at| names.map(|name| format!("{at}/.well-known/{name}"))).collect()
+    }
+
+    pub(super) async fn read_card(&self) -> Result<Arc<Card>, NoCard> {
+        let mut status = None;
+        let below = self.settings.url.trim_end_matches('/');
+        for url in self.card_places() {
             let nobody = Calling { version: Version::V10, identity: Identity::new(), extensions: Vec::new() };
             let headers = self.headers(&nobody);
             let answer = match self.http.call(Method::GET, &url, headers, Bytes::new(), QUICK).await {
                 Ok(answer) => answer,
-                Err(error) => return Err(format!("its card: {error}")),
+                Err(error) => return Err(NoCard::Away(error.to_string())),
             };
             if !answer.status().is_success() {
-                why = format!("its card: it answers with status {}", answer.status().as_u16());
+                status = Some(status.unwrap_or(answer.status()));
                 continue;
             }
-            let body = answer.whole(LARGEST, QUICK).await.map_err(|error| format!("its card: {error}"))?;
-            return match serde_json::from_slice::<Value>(&body) {
-                Ok(card) if card.is_object() => Ok(Arc::new(Card::new(card, &self.settings))),
-                _ => Err("its card is not a JSON object".to_owned()),
+            let body = answer.whole(LARGEST, QUICK).await.map_err(|error| NoCard::Away(error.to_string()))?;
+            let Ok(Value::Object(card)) = serde_json::from_slice::<Value>(&body) else {
+                return Err(NoCard::Nonsense(url));
             };
+            // What is at the origin may be the card of another agent.
+            let elsewhere = self.settings.card.is_none() && !url.starts_with(below);
+            if elsewhere && !address::names(&card, &self.settings.url) {
+                continue;
+            }
+            return Ok(Arc::new(Card::new(card, &self.settings)));
         }
-        Err(why)
+        Err(NoCard::Refused(status.unwrap_or(StatusCode::NOT_FOUND)))
     }
 
     /// The headers of the client that this agent gets to see, and who it is told calls.
@@ -183,10 +204,12 @@ impl Agent {
         operation: Operation,
         params: &Value,
         patience: Duration,
-    ) -> Result<Answer, EgressError> {
+    ) -> Result<Answer, Trouble> {
+        let card = self.card().await.map_err(|fault| Trouble::Away(fault.message()))?;
         let body = json!({"jsonrpc": "2.0", "id": "placet", "method": operation.method(calling.version), "params": params});
         let headers = self.headers(calling);
-        self.http.call(Method::POST, &self.settings.url, headers, body.to_string().into(), patience).await
+        let url = card.address(calling.version);
+        Ok(self.http.call(Method::POST, url, headers, body.to_string().into(), patience).await?)
     }
 
     /// Makes a call and returns its result as it came.
@@ -219,6 +242,27 @@ impl Agent {
     }
 }
 
+/// Why there is no card.
+#[derive(Debug)]
+pub(super) enum NoCard {
+    /// The agent is not there, or says nothing in time.
+    Away(String),
+    /// It answers with another status, wherever it is asked.
+    Refused(StatusCode),
+    /// What is there is no card.
+    Nonsense(String),
+}
+
+impl std::fmt::Display for NoCard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Away(why) => write!(f, "its card: {why}"),
+            Self::Refused(status) => write!(f, "its card: it answers with status {}", status.as_u16()),
+            Self::Nonsense(url) => write!(f, "its card at {url} is not a JSON object"),
+        }
+    }
+}
+
 /// For whom a call is made, and how. Kept with a task, so that it is gone on with for the same one and in the same way.
 #[derive(Debug, Clone)]
 pub(super) struct Calling {
@@ -236,6 +280,8 @@ pub(super) enum Trouble {
     Away(String),
     /// It is not known what became of the call.
     Unclear(String),
+    /// It answers with this status, and not in the protocol's words.
+    Status(StatusCode),
     /// It answers something that is no answer.
     Nonsense(String),
 }
@@ -249,7 +295,7 @@ impl Trouble {
                 let code = error.get("code").and_then(Value::as_i64);
                 matches!(code, Some(-32700 | -32602..=-32600 | -32009..=-32001))
             }
-            Self::Unclear(_) | Self::Nonsense(_) => false,
+            Self::Unclear(_) | Self::Status(_) | Self::Nonsense(_) => false,
         }
     }
 
@@ -270,6 +316,7 @@ impl From<Trouble> for Fault {
         match trouble {
             Trouble::Refused(error) => Self::Told(error),
             Trouble::Away(why) | Trouble::Nonsense(why) => Self::BadAgent(why),
+            status @ Trouble::Status(_) => Self::BadAgent(status.to_string()),
             Trouble::Unclear(why) => {
                 Self::BadAgent(format!("{why}; it is not known what became of the call"))
             }
@@ -283,6 +330,7 @@ impl std::fmt::Display for Trouble {
             Self::Refused(error) => {
                 write!(f, "{}", error.get("message").and_then(Value::as_str).unwrap_or("it refuses"))
             }
+            Self::Status(status) => write!(f, "it answers with status {}", status.as_u16()),
             Self::Away(why) | Self::Unclear(why) | Self::Nonsense(why) => f.write_str(why),
         }
     }
@@ -300,16 +348,16 @@ async fn result(answer: Answer, patience: Duration) -> Result<Box<RawValue>, Tro
         other => other.into(),
     })?;
     let strange = || match (status.is_success(), media.as_str()) {
-        (false, _) => format!("it answers with status {}", status.as_u16()),
-        (true, "application/json" | "") => "its answer is no answer of JSON-RPC".to_owned(),
+        (false, _) => Trouble::Status(status),
+        (true, "application/json" | "") => {
+            Trouble::Nonsense("its answer is no answer of JSON-RPC".to_owned())
+        }
         (true, media) => {
-            format!("it answers with `{}` and not with JSON", media.chars().take(60).collect::<String>())
+            let media: String = media.chars().take(60).collect();
+            Trouble::Nonsense(format!("it answers with `{media}` and not with JSON"))
         }
     };
-    opened(&body).map_err(|wrong| match wrong {
-        Some(trouble) => trouble,
-        None => Trouble::Nonsense(strange()),
-    })
+    opened(&body).map_err(|wrong| wrong.unwrap_or_else(strange))
 }
 
 /// The result inside an envelope; nothing if it is no envelope.

@@ -1,9 +1,12 @@
 //! The card of an agent behind us: what it says of itself, with our addresses and our keys in place of its own.
 
+use std::sync::OnceLock;
+
 use placet_a2a::Version;
+use placet_core::Time;
 use serde_json::{Map, Value, json};
 
-use super::settings::Upstream;
+use super::{address, settings::Upstream};
 
 /// What an agent says of itself.
 #[derive(Debug)]
@@ -11,17 +14,61 @@ pub(crate) struct Card {
     whole: Map<String, Value>,
     pub(super) versions: Vec<Version>,
     pub(super) streaming: bool,
+    /// Where each version is spoken, below the operator's origin.
+    addresses: Vec<(Version, String)>,
+    /// Where it is called if the card does not say so.
+    usual: String,
+    /// When it was first shown to a client.
+    pub(super) since: OnceLock<Time>,
 }
 
 impl Card {
-    pub(super) fn new(card: Value, settings: &Upstream) -> Self {
-        let whole = match card {
-            Value::Object(whole) => whole,
-            _ => Map::new(),
-        };
-        let versions = settings.versions.clone().unwrap_or_else(|| versions(&whole));
+    pub(super) fn new(whole: Map<String, Value>, settings: &Upstream) -> Self {
+        let named = address::named(&whole);
+        let versions = settings.versions.clone().unwrap_or_else(|| {
+            let speaks = |version: &Version| named.iter().any(|(known, _)| known == version);
+            [Version::V10, Version::V03].into_iter().filter(speaks).collect()
+        });
         let streaming = whole.get("capabilities").and_then(|has| has.get("streaming")) == Some(&json!(true));
-        Self { whole, versions, streaming }
+        // An operator who says where the card is says with `url` where calls go.
+        let followed = named
+            .into_iter()
+            .filter(|_| settings.card.is_none())
+            .filter_map(|(version, url)| Some((version, address::followed(&settings.url, &url)?)));
+        Self {
+            versions,
+            streaming,
+            addresses: followed.collect(),
+            usual: settings.url.clone(),
+            since: OnceLock::new(),
+            whole,
+        }
+    }
+
+    /// Whether the agent says the same of itself.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        self.whole == other.whole
+    }
+
+    /// Where calls in this version go.
+    pub(super) fn address(&self, version: Version) -> &str {
+        let found = self.addresses.iter().find(|(known, _)| *known == version).or(self.addresses.first());
+        found.map_or(&self.usual, |(_, address)| address)
+    }
+
+    /// What the card offers, for people who wonder why it is of no use.
+    pub(super) fn bindings(&self) -> String {
+        let words = |list: &str, name: &str| {
+            let list = self.whole.get(list).and_then(Value::as_array).into_iter().flatten();
+            list.filter_map(|one| one.get(name).and_then(Value::as_str).map(str::to_owned))
+                .collect::<Vec<_>>()
+        };
+        let mut all = words("supportedInterfaces", "protocolBinding");
+        all.extend(words("additionalInterfaces", "transport"));
+        all.extend(self.whole.get("preferredTransport").and_then(Value::as_str).map(str::to_owned));
+        all.sort();
+        all.dedup();
+        all.join(", ").chars().take(80).collect()
     }
 
     /// Whether it lists an extension.
@@ -88,38 +135,12 @@ impl Card {
     }
 }
 
-/// The versions that a card names, the newer first.
-fn versions(card: &Map<String, Value>) -> Vec<Version> {
-    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-    let interfaces = card.get("supportedInterfaces").and_then(Value::as_array);
-    let listed = interfaces
-        .into_iter()
-        .flatten()
-        .filter(|interface| interface.get("protocolBinding").and_then(Value::as_str) == Some("JSONRPC"));
-    let mut named: Vec<String> = listed.filter_map(|interface| text(interface, "protocolVersion")).collect();
-    // A card of 0.3 has its address at the top; without a version there it is of that one.
-    if card.contains_key("url") {
-        let version = card.get("protocolVersion").and_then(Value::as_str).unwrap_or("0.3");
-        named.push(version.to_owned());
-    }
-    let mut versions: Vec<Version> = Vec::new();
-    for version in [Version::V10, Version::V03] {
-        let speaks = |name: &String| !name.is_empty() && Version::named(Some(name)) == Ok(version);
-        // Patches of 0.2 read what 0.3 writes.
-        let older = |name: &String| version == Version::V03 && name.starts_with("0.2");
-        if named.iter().any(|name| speaks(name) || older(name)) {
-            versions.push(version);
-        }
-    }
-    versions
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn card(card: Value) -> Card {
-        Card::new(card, &Upstream::new("n", "a", "http://127.0.0.1:1/"))
+        Card::new(card.as_object().unwrap().clone(), &Upstream::new("n", "a", "http://127.0.0.1:1/"))
     }
 
     #[test]
@@ -141,8 +162,11 @@ mod tests {
         }
         assert_eq!(shown["name"], "Ops");
         assert_eq!(shown["skills"][0]["id"], "s");
-        assert_eq!(shown["url"], "http://placet.example/a2a/n/a");
-        assert_eq!(shown["supportedInterfaces"].as_array().unwrap().len(), 4);
+        // It speaks 0.3 over gRPC alone, which nobody here does.
+        assert_eq!(shown.get("url"), None);
+        let interfaces = shown["supportedInterfaces"].as_array().unwrap();
+        assert_eq!(interfaces.len(), 2);
+        assert!(interfaces.iter().all(|one| one["url"] == "http://placet.example/a2a/n/a"), "{text}");
     }
 
     #[test]

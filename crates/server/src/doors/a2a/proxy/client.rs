@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
-use placet_a2a::Version;
+use placet_a2a::{Version, old_http};
 use placet_core::Actor;
 use serde_json::{Value, value::RawValue};
 
 use super::{
     super::stream::{HEARTBEAT, respond},
     agent::Agent,
-    hub::{Following, Told},
+    hub::{Following, Then, Told},
     kept::{self, Kept, key},
-    reader::{self, Source, ends},
+    reader::{self, Source},
     snapshot::snapshot,
 };
 use crate::{
@@ -31,6 +31,10 @@ pub(super) struct Client {
     pub(super) following: Following,
     pub(super) version: Version,
     pub(super) id: Option<Value>,
+    /// Whether it follows the task to its end, across pauses that are its own to answer.
+    pub(super) to_the_end: bool,
+    /// Whether the last thing it heard of is such a pause.
+    pub(super) paused: bool,
     /// Its place among the streams of its principal, given back at the end.
     pub(super) _seat: v1::Seat,
 }
@@ -47,7 +51,7 @@ impl Client {
     async fn produce(mut self, first: Option<Value>, send: ChunkSender) {
         let slow = self.state.settings.slow_reader;
         if let Some(first) = first
-            && send.send(event(self.id.as_ref(), &first.to_string()), slow).await.is_err()
+            && send.send(event(self.version, self.id.as_ref(), &first.to_string()), slow).await.is_err()
         {
             return;
         }
@@ -66,9 +70,12 @@ impl Client {
                             None => return,
                         },
                     };
-                    if send.send(event(self.id.as_ref(), &told.text), slow).await.is_err() || told.last {
+                    let event = event(self.version, self.id.as_ref(), &told.text);
+                    let over = told.then == Then::End || (told.then == Then::Pause && !self.to_the_end);
+                    if send.send(event, slow).await.is_err() || over {
                         return;
                     }
+                    self.paused = told.then == Then::Pause;
                 }
                 _ = beat.tick() => {
                     if !self.state.gate.still_works(&self.actor) || send.send(": alive\n\n".into(), slow).await.is_err() {
@@ -86,7 +93,7 @@ impl Client {
     async fn caught_up(&mut self) -> Option<Told> {
         let shown = snapshot(&self.state, &self.agent, &mut self.kept, None).await.ok()?;
         let text = self.version.as_update(shown.task).to_string();
-        Some(Told { text: text.into(), last: ends(shown.state) })
+        Some(Told { text: text.into(), then: Then::after(shown.state) })
     }
 
     /// Becomes the reader if nobody on this node reads the task and it is not waiting for people: it went on elsewhere, or
@@ -95,7 +102,16 @@ impl Client {
         if self.state.proxy.hub.is_read(&key(&self.agent, &self.kept.id)) {
             return;
         }
-        let Ok(Some(kept)) = kept::load(&self.state.gate, &self.agent, &self.kept.id).await else { return };
+        let Ok(Some(mut kept)) = kept::load(&self.state.gate, &self.agent, &self.kept.id).await else {
+            return;
+        };
+        if self.paused {
+            // Whoever reads a paused task would tell of the same pause again.
+            let Ok(shown) = snapshot(&self.state, &self.agent, &mut kept, Some(0)).await else { return };
+            if Then::after(shown.state) == Then::Pause {
+                return;
+            }
+        }
         if kept.facts.open_pause().is_none() {
             reader::read(&self.state, &self.agent, kept, Source::Ask, false);
         }
@@ -103,15 +119,19 @@ impl Client {
 }
 
 /// One event. Line breaks between the fields of a document mean nothing, and would end the event.
-fn event(id: Option<&Value>, result: &str) -> Bytes {
+fn event(version: Version, id: Option<&Value>, result: &str) -> Bytes {
     let result = result.replace(['\n', '\r'], " ");
-    Bytes::from(match id {
-        Some(id) => format!("data: {{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n\n"),
-        None => format!("data: {result}\n\n"),
+    Bytes::from(match (id, version) {
+        (Some(id), _) => format!("data: {{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n\n"),
+        (None, Version::V10) => format!("data: {result}\n\n"),
+        (None, Version::V03) => {
+            let update: Value = serde_json::from_str(&result).unwrap_or_default();
+            format!("data: {}\n\n", old_http::write_update(&update))
+        }
     })
 }
 
 /// A stream of one event, for an answer that is no task.
-pub(super) fn single(id: Option<&Value>, result: &RawValue) -> Response {
-    respond(Body::from(event(id, result.get())))
+pub(super) fn single(version: Version, id: Option<&Value>, result: &RawValue) -> Response {
+    respond(Body::from(event(version, id, result.get())))
 }

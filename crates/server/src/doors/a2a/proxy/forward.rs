@@ -19,6 +19,7 @@ use super::{
     agent::{Agent, Calling, Events, QUICK},
     client::{self, Client},
     hold,
+    hub::Then,
     kept::{self, Conversation, Kept, Meeting},
     pushes,
     reader::{self, Source},
@@ -176,7 +177,7 @@ async fn send(state: &State, agent: &Arc<Agent>, asked: Asked<'_>) -> Result<Ans
     let begun =
         begun.map_err(|_| Fault::Internal("the call came to an end without an answer".to_owned()))??;
     Ok(Answer::Stream(match begun {
-        Begun::Said(raw) => client::single(id.as_ref(), &raw),
+        Begun::Said(raw) => client::single(version, id.as_ref(), &raw),
         Begun::Task(kept, following) => {
             let client = Client {
                 state: state.clone(),
@@ -186,6 +187,8 @@ async fn send(state: &State, agent: &Arc<Agent>, asked: Asked<'_>) -> Result<Ans
                 following,
                 version,
                 id,
+                to_the_end: false,
+                paused: false,
                 _seat: seat,
             };
             client.respond(None)
@@ -242,7 +245,7 @@ async fn on_task(
     }
     let text = RawValue::from_string(task.to_string());
     let text = text.map_err(|error| Fault::Internal(error.to_string()))?;
-    Ok(Some(Answer::Stream(client::single(asked.id.as_ref(), &text))))
+    Ok(Some(Answer::Stream(client::single(asked.version, asked.id.as_ref(), &text))))
 }
 
 /// Refuses a message that decides: agents take such words wherever they stand, whether or not anybody saw the pause.
@@ -376,8 +379,14 @@ impl Sending {
                 let mut kept = self.meet(seen.id, seen.context, ended).await?;
                 let view = hold::look(&self.state, &self.agent, &mut kept, &seen).await?;
                 let kept = self.wish(&kept).await?.unwrap_or(kept);
-                // A pause that comes later is noticed, whether or not the caller looks.
-                pushes::keep_up(&self.state, &self.agent, kept.clone());
+                let (hub, key) = (&self.state.proxy.hub, kept::key(&self.agent, &kept.id));
+                if hub.is_followed(&key) && !hub.is_read(&key) {
+                    // Whoever follows the task hears of it from here.
+                    reader::read(&self.state, &self.agent, kept.clone(), Source::Task(raw.clone()), false);
+                } else if view != hold::View::AsIs || Then::after(seen.state) != Then::Pause {
+                    // A pause that comes later is noticed, whether or not the caller looks.
+                    pushes::keep_up(&self.state, &self.agent, kept.clone());
+                }
                 if view == hold::View::AsIs {
                     return Ok(Answer::Raw(raw));
                 }
@@ -391,8 +400,9 @@ impl Sending {
     async fn streamed(self) -> Result<Begun, Fault> {
         let _turn = self.agent.turn()?;
         let patience = self.agent.settings.patience;
-        let mut events: Events =
-            self.agent.stream(&self.calling, Operation::Stream, &self.params, patience).await?;
+        // Our card offers streams for every agent. One that has none is asked for one answer, and its task is followed.
+        let operation = if self.agent.card().await?.streaming { Operation::Stream } else { Operation::Send };
+        let mut events: Events = self.agent.stream(&self.calling, operation, &self.params, patience).await?;
         let late = |_| Fault::BadAgent("its stream says nothing in time".to_owned());
         let opening = tokio::time::timeout(patience.min(OPENING), events.next()).await.map_err(late)??;
         let first =
@@ -431,6 +441,9 @@ async fn subscribe(state: &State, agent: &Arc<Agent>, asked: Asked<'_>) -> Resul
         following,
         version,
         id: asked.id,
+        // Streams of 0.3 end where the client has to say something.
+        to_the_end: version == Version::V10,
+        paused: Then::after(shown.state) == Then::Pause,
         _seat: seat,
     };
     Ok(Answer::Stream(client.respond(Some(version.as_update(shown.task)))))

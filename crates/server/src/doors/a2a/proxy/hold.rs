@@ -31,6 +31,8 @@ pub(super) enum View {
     AsIs,
     /// At work: people decide, or their answer is on its way.
     Waiting,
+    /// Withdrawn, because people did not answer its question; with the reason.
+    Refused(String),
     /// Broken: nobody can go on with it.
     Broken(String),
 }
@@ -46,7 +48,8 @@ pub(super) async fn look(
     match seen.state {
         Some(end) if end.is_terminal() => {
             ended(state, agent, kept).await.map_err(wrong)?;
-            Ok(View::AsIs)
+            let refused = kept.facts.refused.clone().filter(|_| end == TaskState::Canceled);
+            Ok(refused.map_or(View::AsIs, View::Refused))
         }
         Some(TaskState::InputRequired | TaskState::AuthRequired) => {
             hold(state, agent, kept, seen.status).await
@@ -128,19 +131,25 @@ async fn hold(state: &State, agent: &Agent, kept: &mut Kept, status: &Value) -> 
         Mode::Mirror => View::AsIs,
     };
     let pause = match pause::detect(status) {
-        Ok(Some(pause)) => pause,
+        Ok(Some(pause)) if status.to_string().len() <= LARGEST => Ok(pause),
+        Ok(Some(_)) => Err(format!("it has more than {LARGEST} bytes")),
         Ok(None) => return Ok(View::AsIs),
-        Err(why) => return broken(state, agent, kept, why.message()).await,
+        Err(why) => Err(why.message()),
     };
-    if pause.dialect == pause::Dialect::Generic && agent.settings.generic == Generic::Pass {
+    let passed = |pause: &pause::Pause| {
+        pause.dialect == pause::Dialect::Generic && agent.settings.generic == Generic::Pass
+    };
+    if pause.as_ref().is_ok_and(passed) {
         return Ok(View::AsIs);
     }
-    if status.to_string().len() > LARGEST {
-        return broken(state, agent, kept, format!("it has more than {LARGEST} bytes")).await;
-    }
-    if is_answered(state, agent, kept, status) {
+    // Before it is judged: what an agent says of a pause whose answer it has, or is about to get, is not what it will wait for.
+    if is_answered(state, agent, kept, status, pause.is_err()) {
         return Ok(shown);
     }
+    let pause = match pause {
+        Ok(pause) => pause,
+        Err(why) => return broken(state, agent, kept, why).await,
+    };
     let print = pause.fingerprint();
     // The same pause again after it was given up for past: people are asked again, because what they said then was withdrawn.
     let same = kept.facts.pause.as_ref().filter(|known| known.print == print);
@@ -214,15 +223,15 @@ async fn hold(state: &State, agent: &Agent, kept: &mut Kept, status: &Value) -> 
 
 /// Whether a task only looks paused: its answer is on its way and whoever brings it is not done, or the agent has it and is about
 /// to go on. Some take what they asked out of the status at once and say that they are at work a little later, so a pause
-/// without a word is no question for as long as that can take.
-fn is_answered(state: &State, agent: &Agent, kept: &Kept, status: &Value) -> bool {
+/// without a word, or one that cannot be read, is no question for as long as that can take.
+fn is_answered(state: &State, agent: &Agent, kept: &Kept, status: &Value, unreadable: bool) -> bool {
     let Some(known) = &kept.facts.pause else { return false };
     let says_nothing = |status: &Value| status.get("message").is_none_or(Value::is_null);
     let emptied = says_nothing(status) && !says_nothing(&known.status);
     match known.stage {
         Stage::Resuming { .. } => true,
         Stage::Held => emptied,
-        Stage::Resumed => emptied && !is_old(state, agent, known),
+        Stage::Resumed => (emptied || unreadable) && !is_old(state, agent, known),
         Stage::Stale | Stage::UpstreamLost | Stage::Failed => false,
     }
 }

@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use placet_a2a::TaskState;
 use tokio::sync::broadcast;
 
 /// How many events a slow follower may lag behind before it gets the task as it stands instead.
@@ -15,8 +16,30 @@ const MEMORY: usize = 256;
 pub(super) struct Told {
     /// The result of the protocol, as text.
     pub(super) text: Arc<str>,
-    /// Whether the stream ends with it.
-    pub(super) last: bool,
+    /// What comes after it.
+    pub(super) then: Then,
+}
+
+/// What comes after an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Then {
+    /// More may come.
+    More,
+    /// A pause that clients see: the stream of a message ends, and whoever follows the task stays.
+    Pause,
+    /// Nothing: the task has ended.
+    End,
+}
+
+impl Then {
+    /// What comes after a task is shown in this state.
+    pub(super) fn after(state: Option<TaskState>) -> Self {
+        match state {
+            Some(state) if state.is_terminal() => Self::End,
+            Some(state) if state.is_interrupted() => Self::Pause,
+            _ => Self::More,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -143,7 +166,7 @@ mod tests {
         let (mut one, mut two) = (hub.follow("k"), hub.follow("k"));
         let reading = hub.read_if_alone("k").unwrap();
         assert!(hub.read_if_alone("k").is_none());
-        hub.tell("k", Told { text: "1".into(), last: false });
+        hub.tell("k", Told { text: "1".into(), then: Then::More });
         assert_eq!(&*one.next().await.unwrap().text, "1");
         assert_eq!(&*two.next().await.unwrap().text, "1");
         drop((one, two));

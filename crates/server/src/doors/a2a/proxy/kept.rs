@@ -46,6 +46,9 @@ pub(super) struct Facts {
     pub(super) pause: Option<Paused>,
     /// Why there is nothing to go on with any more.
     pub(super) lost: Option<String>,
+    /// Why people did not answer its question, if it was withdrawn for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) refused: Option<String>,
     /// Whether somebody wishes to be told of it, what they were told last, and how often that changed.
     #[serde(default)]
     pub(super) push: bool,
@@ -205,6 +208,7 @@ pub(super) async fn meet(
         ended: met.ended,
         pause: None,
         lost: None,
+        refused: None,
         push: false,
         told: String::new(),
         generation: 0,

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::{
     agent::{Agent, Events, QUICK},
     hold::{View, look},
-    hub::{Reading, Told},
+    hub::{Reading, Then, Told},
     kept::{Kept, key},
     snapshot::{Snapshot, shown, snapshot},
 };
@@ -41,12 +41,12 @@ struct Reader {
 }
 
 impl Reader {
-    fn tell(&self, event: &Value, last: bool) {
-        self.tell_text(event.to_string(), last);
+    fn tell(&self, event: &Value, then: Then) {
+        self.tell_text(event.to_string(), then);
     }
 
-    fn tell_text(&self, text: String, last: bool) {
-        self.state.proxy.hub.tell(&key(&self.agent, &self.kept.id), Told { text: text.into(), last });
+    fn tell_text(&self, text: String, then: Then) {
+        self.state.proxy.hub.tell(&key(&self.agent, &self.kept.id), Told { text: text.into(), then });
     }
 
     /// One event of the agent, told as clients may see it. Events about other tasks are not.
@@ -66,11 +66,11 @@ impl Reader {
                 self.status(&seen, raw, view).await
             }
             Some(Seen::Artifact { id, .. }) if id == self.kept.id => {
-                self.tell_text(raw.get().to_owned(), false);
+                self.tell_text(raw.get().to_owned(), Then::More);
                 Ok(())
             }
             Some(Seen::Message { .. }) => {
-                self.tell_text(raw.get().to_owned(), false);
+                self.tell_text(raw.get().to_owned(), Then::More);
                 Ok(())
             }
             _ => {
@@ -83,14 +83,14 @@ impl Reader {
     /// A whole task: told whole the first time, as it came if it may be, and later as what led to it.
     fn show(&mut self, shown: Snapshot, as_it_came: Option<&RawValue>) {
         let version = self.kept.facts.version();
-        let last = ends(shown.state);
+        let then = Then::after(shown.state);
         // A task that goes on after a pause begins with the same task again; followers know it.
         let moved = shown.state != self.told && shown.state != Some(TaskState::Submitted);
         if !self.opened {
             self.opened = true;
             match as_it_came {
-                Some(raw) => self.tell_text(raw.get().to_owned(), last),
-                None => self.tell(&version.as_update(shown.task), last),
+                Some(raw) => self.tell_text(raw.get().to_owned(), then),
+                None => self.tell(&version.as_update(shown.task), then),
             }
         } else if (moved || shown.waits != self.waits)
             && let Some(task) = SeenTask::of(&shown.task)
@@ -98,7 +98,7 @@ impl Reader {
             let events = version.spread(&task);
             let count = events.len();
             for (index, event) in events.iter().enumerate() {
-                self.tell(event, last && index + 1 == count);
+                self.tell(event, if index + 1 == count { then } else { Then::More });
             }
         }
         (self.told, self.waits) = (shown.state, shown.waits);
@@ -108,16 +108,17 @@ impl Reader {
         let version = self.kept.facts.version();
         match view {
             View::AsIs => {
-                self.tell_text(raw.get().to_owned(), ends(seen.state));
+                self.tell_text(raw.get().to_owned(), Then::after(seen.state));
                 (self.told, self.waits) = (seen.state, false);
             }
             View::Waiting if self.waits => {}
             view => {
                 let shown = shown(&self.state, &self.kept, seen, None, view).await?;
                 let status = shown.task.get("status").cloned().unwrap_or_default();
-                let event =
-                    version.status_event(&self.kept.id, &self.kept.facts.context, status, ends(shown.state));
-                self.tell(&event, ends(shown.state));
+                let then = Then::after(shown.state);
+                let last = then != Then::More;
+                let event = version.status_event(&self.kept.id, &self.kept.facts.context, status, last);
+                self.tell(&event, then);
                 (self.told, self.waits) = (shown.state, shown.waits);
             }
         }
@@ -137,7 +138,7 @@ impl Reader {
     }
 
     fn is_over(&self) -> bool {
-        self.waits || ends(self.told)
+        self.waits || Then::after(self.told) != Then::More
     }
 
     /// Reads the stream to its end.
@@ -207,11 +208,6 @@ impl Reader {
             }
         }
     }
-}
-
-/// Whether a stream ends in this state, as shown.
-pub(super) fn ends(state: Option<TaskState>) -> bool {
-    state.is_some_and(|state| state.is_terminal() || state.is_interrupted())
 }
 
 /// What a reader begins with.

@@ -301,9 +301,12 @@ impl Resume<'_> {
         let decisions = self.decisions(secret).await?;
         let permits: Vec<Option<String>> = decisions.iter().map(|(_, permit)| permit.clone()).collect();
         let decided: Vec<Decided> = decisions.into_iter().map(|(decided, _)| decided).collect();
-        let refused = decided.iter().any(|decided| matches!(decided, Decided::Rejected { .. }));
-        if pause.dialect == Dialect::Generic && refused {
-            return self.give_up().await;
+        let refused = decided.iter().find_map(|decided| match decided {
+            Decided::Rejected { reason } => Some(reason.clone()),
+            _ => None,
+        });
+        if let (Dialect::Generic, Some(reason)) = (pause.dialect, refused) {
+            return self.give_up(reason).await;
         }
         // Some agents cannot be told yes to one call and no to another: then the yes is not used.
         let settled = pause.settled(&decided).unwrap_or_default();
@@ -496,10 +499,29 @@ impl Resume<'_> {
         Ok(AttemptResult::Refused(format!("upstream_lost: {why}")))
     }
 
-    /// A question in plain words that nobody answers: the task is withdrawn, because silence could be taken for a word.
-    async fn give_up(mut self) -> Result<AttemptResult, GateError> {
+    /// A question in plain words that nobody answers: the task is withdrawn, because silence could be taken for a word. Its
+    /// client is told why, by us: plain words have none for it that the agent would understand.
+    async fn give_up(mut self, reason: Option<String>) -> Result<AttemptResult, GateError> {
+        let why = reason.map_or_else(
+            || "a person said no".to_owned(),
+            |reason| reason.trim().trim_end_matches('.').to_owned(),
+        );
+        kept::update(&self.state.gate, &self.agent, &mut self.kept, |facts| {
+            let news = facts.refused.as_ref() != Some(&why);
+            facts.refused = Some(why.clone());
+            news
+        })
+        .await?;
         let calling = self.agent.calling(&self.kept.facts).await;
         match self.agent.call(&calling, Operation::Cancel, &json!({"id": self.kept.id}), QUICK).await {
+            // It cannot be withdrawn: unless it moved on by itself it would wait for ever, and ask people again.
+            Err(Trouble::Refused(_)) if matches!(self.standing().await, Standing::Waits(_)) => {
+                self.settle(Stage::Failed).await?;
+                let why =
+                    format!("its question was not answered ({why}), and the agent cannot withdraw a task");
+                let _ = snapshot::lose(self.state, &self.agent, &mut self.kept, &why).await;
+                Ok(AttemptResult::Refused(why))
+            }
             Ok(_) | Err(Trouble::Refused(_)) => {
                 self.settle(Stage::Resumed).await?;
                 reader::read(self.state, &self.agent, self.kept.clone(), Source::Ask, false);

@@ -32,8 +32,10 @@ pub struct Upstream {
     pub namespace: String,
     /// Its name: the second part.
     pub agent: String,
-    /// Where it is: its JSON-RPC address, with its card below it.
+    /// Where it is: the folder of its card, or its JSON-RPC address.
     pub url: String,
+    /// Where its card is, if not below `url` or at its origin; calls then go to `url`, whatever the card says.
+    pub card: Option<String>,
     /// Who may decide.
     pub mode: Mode,
     /// What becomes of plain questions.
@@ -77,6 +79,7 @@ impl Upstream {
             namespace: namespace.to_owned(),
             agent: agent.to_owned(),
             url: url.to_owned(),
+            card: None,
             mode: Mode::Hold,
             generic: Generic::Hold,
             token: None,

@@ -46,6 +46,21 @@ pub(super) fn broken(kept: &Kept, why: &str, now: Time) -> Status {
     Status { state: TaskState::Failed, message: Some(message), at: Some(now.to_string()) }
 }
 
+/// A task that was withdrawn because people did not answer its question: it says why, before what the agent says itself.
+pub(super) fn refused(kept: &Kept, seen: &SeenTask<'_>, why: &str) -> Value {
+    let text = format!("The agent's question was not answered: {why}.");
+    let parts = vec![Part::text(text), Part::data(json!({"type": "question_refused", "reason": why}))];
+    let message = remark(format!("placet-refused-{}", kept.id), &kept.id, &kept.facts.context, parts);
+    let at = seen.status.get("timestamp").and_then(Value::as_str).map(str::to_owned);
+    let status = Status { state: TaskState::Canceled, message: Some(message), at };
+    let mut task = kept.facts.version().with_status(seen.object, &status);
+    let own = seen.status.pointer("/message/parts").and_then(Value::as_array);
+    if let Some(parts) = task.pointer_mut("/status/message/parts").and_then(Value::as_array_mut) {
+        parts.extend(own.into_iter().flatten().cloned());
+    }
+    task
+}
+
 /// A task as its client sees it, with another status if there is one to see.
 pub(super) fn task(kept: &Kept, seen: &SeenTask<'_>, status: Option<&Status>) -> Value {
     match status {

@@ -7,7 +7,7 @@ use super::{
     super::desk::fault,
     agent::{Agent, QUICK, Trouble},
     hold::{self, View, look},
-    hub::Told,
+    hub::{Then, Told},
     kept::{self, Kept, key},
     pushes,
     settings::Mode,
@@ -104,6 +104,10 @@ pub(super) async fn shown(
             let task = show::counted(kept, show::task(kept, seen, Some(&status)));
             Ok(Snapshot { task, raw: None, state: Some(status.state), waits: true })
         }
+        View::Refused(why) => {
+            let task = show::counted(kept, show::refused(kept, seen, &why));
+            Ok(Snapshot { task, raw: None, state: seen.state, waits: false })
+        }
         View::Broken(why) => Ok(gone(state, kept, &why)),
     }
 }
@@ -143,6 +147,6 @@ pub(super) async fn lose(state: &State, agent: &Agent, kept: &mut Kept, why: &st
     let version = kept.facts.version();
     let status = version.status(&show::broken(kept, why, state.gate.now()));
     let event = version.status_event(&kept.id, &kept.facts.context, status, true);
-    state.proxy.hub.tell(&key(agent, &kept.id), Told { text: event.to_string().into(), last: true });
+    state.proxy.hub.tell(&key(agent, &kept.id), Told { text: event.to_string().into(), then: Then::End });
     Ok(())
 }
