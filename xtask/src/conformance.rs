@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand, ValueEnum};
+use serde_json::json;
 
 use crate::evidence::{self, Profile, Variant};
 use crate::process::{Workspace, succeed};
@@ -25,7 +26,8 @@ enum Target {
     /// `hitl.py` and `send_event.py` of disler/claude-code-hooks-multi-agent-observability, against the door for them;
     /// then 200 answers while the agent's listener is away, and 50 kills between answer and delivery
     Events(Checkout),
-    /// The kit of a2aproject/a2a-tck, against the approval desk: its branch `1.0-dev` or `0.3.x`, whichever is checked out
+    /// The kit of a2aproject/a2a-tck, against the approval desk and through the proxy: its branch `1.0-dev` or `0.3.x`, whichever
+    /// is checked out
     A2a(Checkout),
     /// The google-adk adapter with older versions of google-adk, each in an environment of its own
     Adk(Versions),
@@ -155,13 +157,13 @@ fn events(workspace: &Workspace, checkout: &Path) -> Result<()> {
 
 /// Their kit as it is, in a copy, because it writes its reports beside itself.
 fn a2a(workspace: &Workspace, checkout: &Path) -> Result<()> {
-    let version = match ["tests/compatibility", "tests/mandatory"].map(|suite| checkout.join(suite).is_dir())
-    {
-        [true, _] => "1.0",
-        [_, true] => "0.3",
-        _ => bail!("{} is not a checkout of a2aproject/a2a-tck", checkout.display()),
-    };
-    let placet = evidence::build(workspace, Profile::Dev, Variant::Tck)?;
+    let (version, runs): (_, &[&str]) =
+        match ["tests/compatibility", "tests/mandatory"].map(|suite| checkout.join(suite).is_dir()) {
+            [true, _] => ("1.0", &["desk-1.0", "proxy-1.0"]),
+            [_, true] => ("0.3", &["desk-0.3"]),
+            _ => bail!("{} is not a checkout of a2aproject/a2a-tck", checkout.display()),
+        };
+    let placet = evidence::build(workspace, Profile::Dev, Variant::Product)?;
     let folder = workspace.target.join(format!("conformance/a2a-{version}"));
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
@@ -171,9 +173,19 @@ fn a2a(workspace: &Workspace, checkout: &Path) -> Result<()> {
     let wanted = folder.join("pyproject.toml");
     let words = ["-r", &wanted.to_string_lossy()];
     let python = Pool::new(workspace)?.install(&format!("conformance-a2a-{version}"), &words)?;
-    let mut driver = Command::new(&python);
-    driver.arg("-c").arg(include_str!("conformance/a2a.py")).arg(version).current_dir(&folder);
-    succeed(driver.env("PLACET_BIN", placet))
+    // The agent behind the proxy, on the official SDK.
+    let sdk = workspace.root.join("sdk/python");
+    let tests = format!("PYTHONPATH={}", sdk.join("tests").display());
+    let program = Pool::new(workspace)?.prepare("a2a_v10", &sdk)?;
+    let program = program.to_string_lossy();
+    let main = "from support.serve import main; main()";
+    let agent = json!(["env", tests, program, "-W", "ignore", "-c", main, "a2a_v10.sample", "0"]);
+    for run in runs {
+        let mut driver = Command::new(&python);
+        driver.arg("-c").arg(include_str!("conformance/a2a.py")).arg(run).current_dir(&folder);
+        succeed(driver.env("PLACET_BIN", &placet).env("AGENT", agent.to_string()))?;
+    }
+    Ok(())
 }
 
 /// Makes the environments itself: one for each version.

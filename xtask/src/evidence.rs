@@ -28,13 +28,11 @@ impl Matrix {
     }
 }
 
-/// The product as it is, with the planted bugs that the matrices must catch, or with a desk that does what the public
-/// conformance kit of A2A wants of an agent.
+/// The product as it is, or with the planted bugs that the matrices must catch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Variant {
     Product,
     Sabotage,
-    Tck,
 }
 
 impl Variant {
@@ -43,7 +41,6 @@ impl Variant {
         match self {
             Self::Product => &[],
             Self::Sabotage => &["--features", "placet/sabotage"],
-            Self::Tck => &["--features", "placet/tck"],
         }
     }
 }
@@ -85,7 +82,6 @@ pub(crate) fn kept(workspace: &Workspace, profile: Profile, variant: Variant) ->
     workspace.evidence().join(folder).join(match variant {
         Variant::Product => "placet",
         Variant::Sabotage => "placet-sabotage",
-        Variant::Tck => "placet-tck",
     })
 }
 

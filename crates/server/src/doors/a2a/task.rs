@@ -93,7 +93,7 @@ pub(super) fn task(requests: &[Arc<Request>], desk: Desk, now: Time) -> Option<T
     } else {
         Vec::new()
     };
-    let task = Task {
+    Some(Task {
         id: first.task.clone(),
         context: first.context.clone(),
         status: Status { state, message: Some(message), at: Some(changed.to_string()) },
@@ -101,10 +101,7 @@ pub(super) fn task(requests: &[Arc<Request>], desk: Desk, now: Time) -> Option<T
         history: Vec::new(),
         metadata: Map::from_iter([("placet".to_owned(), json!({"generation": generation}))]),
         generation,
-    };
-    #[cfg(feature = "tck")]
-    let task = super::kit::dress(task, requests);
-    Some(task)
+    })
 }
 
 /// What a yes is: nothing else is one.
