@@ -29,6 +29,9 @@ enum Target {
     /// The kit of a2aproject/a2a-tck, against the approval desk and through the proxy: its branch `1.0-dev` or `0.3.x`, whichever
     /// is checked out
     A2a(Checkout),
+    /// Every operation of the OpenAPI document as schemathesis makes its calls up, with the keys of an agent, a reviewer and an
+    /// admin
+    Openapi(Examples),
     /// The google-adk adapter with older versions of google-adk, each in an environment of its own
     Adk(Versions),
     /// The approval tests of adk-deepagents with our functions in the place of the framework's
@@ -42,6 +45,13 @@ struct Versions {
     /// Versions of google-adk; the ones that changed how calls pause, unless given
     #[arg(value_name = "VERSION")]
     versions: Vec<String>,
+}
+
+#[derive(Args)]
+struct Examples {
+    /// How many calls are made up for each operation, beside those at the limits of its schema
+    #[arg(long, default_value_t = 100)]
+    examples: u32,
 }
 
 #[derive(Args)]
@@ -97,6 +107,11 @@ pub(crate) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<ExitC
         Target::Adk(versions) => {
             let placet = evidence::build(workspace, Profile::Dev, Variant::Product)?;
             adk(workspace, &placet, &versions.versions)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Target::Openapi(args) => {
+            let placet = evidence::build(workspace, Profile::Dev, Variant::Product)?;
+            openapi(workspace, &placet, args.examples)?;
             return Ok(ExitCode::SUCCESS);
         }
     };
@@ -186,6 +201,14 @@ fn a2a(workspace: &Workspace, checkout: &Path) -> Result<()> {
         succeed(driver.env("PLACET_BIN", &placet).env("AGENT", agent.to_string()))?;
     }
     Ok(())
+}
+
+/// The document, and the server that it is of, as schemathesis sees them.
+pub(crate) fn openapi(workspace: &Workspace, placet: &Path, examples: u32) -> Result<()> {
+    let python = Pool::new(workspace)?.install("conformance-openapi", &["schemathesis==4.32.5"])?;
+    let mut driver = Command::new(python);
+    driver.arg("-c").arg(include_str!("conformance/openapi.py")).arg(examples.to_string());
+    succeed(driver.env("PLACET_BIN", placet))
 }
 
 /// Makes the environments itself: one for each version.

@@ -104,6 +104,7 @@ impl<'a> Run<'a> {
                 typescript::run(workspace, &self.product(), place, Extent::All, Some(&node))?;
             }
             Step::AdkVersions => conformance::adk(workspace, &self.product(), &[])?,
+            Step::Openapi => conformance::openapi(workspace, &self.product(), 100)?,
             Step::Kits => self.public_kits()?,
         }
         Ok(())

@@ -88,6 +88,8 @@ pub(crate) enum Step {
     Node22,
     /// `--all`: the google-adk adapter with older versions of google-adk
     AdkVersions,
+    /// `--all`: every call of the OpenAPI document as schemathesis makes it up, by three roles
+    Openapi,
     /// `--all`: the public conformance kits that `--kit` gives a checkout of
     Kits,
 }
@@ -110,7 +112,7 @@ impl Step {
             Self::Browser | Self::Agents | Self::Python | Self::Typescript | Self::Measure | Self::Node22 => {
                 &[Self::Release, Self::Packages]
             }
-            Self::AdkVersions | Self::Kits => &[Self::Release],
+            Self::AdkVersions | Self::Openapi | Self::Kits => &[Self::Release],
             Self::Crash | Self::Powercut | Self::Bench => &[Self::Release, Self::TestBuild],
             Self::TwinCrashAck | Self::TwinPowercutSync | Self::TwinPowercutAck => &[Self::TestBuild],
         }
@@ -118,7 +120,10 @@ impl Step {
 
     /// Whether only `--all` runs it.
     fn is_long(self) -> bool {
-        matches!(self, Self::Shipped | Self::Measure | Self::Node22 | Self::AdkVersions | Self::Kits)
+        matches!(
+            self,
+            Self::Shipped | Self::Measure | Self::Node22 | Self::AdkVersions | Self::Openapi | Self::Kits
+        )
     }
 
     fn lane(self) -> Lane {
@@ -163,6 +168,7 @@ impl Step {
             Self::Measure => "measure",
             Self::Node22 => "node22",
             Self::AdkVersions => "adk-versions",
+            Self::Openapi => "openapi",
             Self::Kits => "kits",
         }
     }
@@ -262,7 +268,7 @@ mod tests {
 
     #[test]
     fn from_goes_on_with_a_step_the_later_ones_and_what_they_need() {
-        let expected = [Step::Tools, Step::Web, Step::Release, Step::AdkVersions, Step::Kits];
+        let expected = [Step::Tools, Step::Web, Step::Release, Step::AdkVersions, Step::Openapi, Step::Kits];
         assert_eq!(choose(true, &[], Some(Step::AdkVersions), &[]), expected);
     }
 

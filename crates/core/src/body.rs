@@ -51,10 +51,13 @@ pub struct Plan {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Step {
     /// Unique within the plan; decisions name it, never a position.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 200))]
     pub id: String,
     /// What will be done.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 200))]
     pub action: String,
     /// In the agent's words.
+    #[cfg_attr(feature = "openapi", schema(max_length = 8192))]
     pub description: String,
     /// With what.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,6 +99,7 @@ pub struct InputSpec {
     pub max: Option<serde_json::Number>,
     /// The choices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 200))]
     pub options: Option<Vec<String>>,
 }
 

@@ -21,9 +21,11 @@ pub struct Create {
     /// What is asked for.
     pub kind: Kind,
     /// The agent's session; groups requests for people.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 200))]
     pub session: String,
     /// The agent's own words, shown as untrusted text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(max_length = 8192))]
     pub summary: Option<String>,
     /// What the agent thinks of the risk; may raise it, never lower it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,12 +39,18 @@ pub struct Create {
     pub allowed: Option<Vec<DecisionWord>>,
     /// How long deciding may take, such as `5m`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(max_length = 200, example = "5m"))]
     pub expires_in: Option<String>,
     /// The person on whose behalf the agent acts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(min_length = 1, max_length = 128, pattern = "^[A-Za-z0-9][A-Za-z0-9._@+:/-]*$")
+    )]
     pub on_behalf_of: Option<String>,
     /// The pause this request belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(max_length = 200))]
     pub group: Option<String>,
     /// `false` when the protocol has no claim: then `approved` is final.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,29 +58,38 @@ pub struct Create {
 
     /// action: name of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(min_length = 1, max_length = 200, pattern = "^[A-Za-z0-9_./:-]+$")
+    )]
     pub tool: Option<String>,
     /// action: what it is called with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Map<String, Value>>,
     /// action: JSON Schema that replacement arguments must fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Value))]
     pub arguments_schema: Option<Value>,
 
     /// plan: what it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 8192))]
     pub title: Option<String>,
     /// plan: the steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 200))]
     pub steps: Option<Vec<Step>>,
     /// plan: whether reviewers may edit and reorder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub can_modify: Option<bool>,
     /// plan: the agent's estimate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(max_length = 200))]
     pub estimated_duration: Option<String>,
 
     /// input: the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 8192))]
     pub question: Option<String>,
     /// input: the type of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,19 +99,24 @@ pub struct Create {
     pub required: Option<bool>,
     /// input: a suggestion for the reviewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Value))]
     pub default: Option<Value>,
 
     /// confirmation: what is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 8192))]
     pub message: Option<String>,
     /// confirmation: more about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(max_length = 8192))]
     pub details: Option<String>,
     /// confirmation: the word on the yes button.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 200))]
     pub confirm_label: Option<String>,
     /// confirmation: the word on the no button.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 200))]
     pub cancel_label: Option<String>,
 }
 
@@ -137,6 +159,25 @@ pub struct Spec {
     /// Whether approval gives a permit to claim.
     pub permit: bool,
 }
+
+/// The fields of one kind alone, and whether it must have them.
+const OF_KIND: [(Kind, &str, bool); 15] = [
+    (Kind::Action, "tool", true),
+    (Kind::Action, "arguments", true),
+    (Kind::Action, "arguments_schema", false),
+    (Kind::Plan, "title", true),
+    (Kind::Plan, "steps", true),
+    (Kind::Plan, "can_modify", false),
+    (Kind::Plan, "estimated_duration", false),
+    (Kind::Input, "question", true),
+    (Kind::Input, "input", true),
+    (Kind::Input, "required", false),
+    (Kind::Input, "default", false),
+    (Kind::Confirmation, "message", true),
+    (Kind::Confirmation, "details", false),
+    (Kind::Confirmation, "confirm_label", false),
+    (Kind::Confirmation, "cancel_label", false),
+];
 
 const TEXT: usize = 8_192;
 const LABEL: usize = 200;
@@ -220,26 +261,40 @@ impl Create {
         Ok(Spec { body, session, summary, risk, context, allowed, expires_in, on_behalf_of, group, permit })
     }
 
+    /// The kind that a field belongs to; nothing if every kind has it.
+    #[must_use]
+    pub fn kind_of(field: &str) -> Option<Kind> {
+        OF_KIND.iter().find(|(_, name, _)| *name == field).map(|(kind, ..)| *kind)
+    }
+
+    /// The fields that a create of this kind must have, beside those that all have.
+    pub fn needed(kind: Kind) -> impl Iterator<Item = &'static str> {
+        OF_KIND.iter().filter(move |(of, _, needed)| *of == kind && *needed).map(|(_, name, _)| *name)
+    }
+
     fn foreign_fields(&self) -> Result<(), Invalid> {
-        let fields = [
-            (Kind::Action, "tool", self.tool.is_some()),
-            (Kind::Action, "arguments", self.arguments.is_some()),
-            (Kind::Action, "arguments_schema", self.arguments_schema.is_some()),
-            (Kind::Plan, "title", self.title.is_some()),
-            (Kind::Plan, "steps", self.steps.is_some()),
-            (Kind::Plan, "can_modify", self.can_modify.is_some()),
-            (Kind::Plan, "estimated_duration", self.estimated_duration.is_some()),
-            (Kind::Input, "question", self.question.is_some()),
-            (Kind::Input, "input", self.input.is_some()),
-            (Kind::Input, "required", self.required.is_some()),
-            (Kind::Input, "default", self.default.is_some()),
-            (Kind::Confirmation, "message", self.message.is_some()),
-            (Kind::Confirmation, "details", self.details.is_some()),
-            (Kind::Confirmation, "confirm_label", self.confirm_label.is_some()),
-            (Kind::Confirmation, "cancel_label", self.cancel_label.is_some()),
+        let there = [
+            ("tool", self.tool.is_some()),
+            ("arguments", self.arguments.is_some()),
+            ("arguments_schema", self.arguments_schema.is_some()),
+            ("title", self.title.is_some()),
+            ("steps", self.steps.is_some()),
+            ("can_modify", self.can_modify.is_some()),
+            ("estimated_duration", self.estimated_duration.is_some()),
+            ("question", self.question.is_some()),
+            ("input", self.input.is_some()),
+            ("required", self.required.is_some()),
+            ("default", self.default.is_some()),
+            ("message", self.message.is_some()),
+            ("details", self.details.is_some()),
+            ("confirm_label", self.confirm_label.is_some()),
+            ("cancel_label", self.cancel_label.is_some()),
         ];
-        match fields.into_iter().find(|(kind, _, there)| *there && *kind != self.kind) {
-            Some((kind, field, _)) => Err(Invalid::new(
+        let foreign = there.into_iter().filter(|(_, there)| *there).find_map(|(field, _)| {
+            Self::kind_of(field).filter(|kind| *kind != self.kind).map(|kind| (kind, field))
+        });
+        match foreign {
+            Some((kind, field)) => Err(Invalid::new(
                 format!("/{field}"),
                 format!("`{field}` belongs to the kind `{kind}`, and this is `{}`", self.kind),
             )),

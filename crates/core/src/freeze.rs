@@ -12,8 +12,10 @@ pub struct Freeze {
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub id: FreezeId,
     /// Only calls of this agent.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub agent: Option<String>,
     /// Only calls of this tool.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub tool: Option<String>,
     /// Who said stop.
     pub by: String,

@@ -20,6 +20,7 @@ pub struct Needs {
     /// Whoever owns, ordered or edited the request cannot approve it.
     pub four_eyes: bool,
     /// A stronger proof of presence that each approving vote must carry.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub step_up: Option<String>,
 }
 
@@ -38,6 +39,7 @@ pub struct Seat {
     /// How many.
     pub people: u32,
     /// Of which team; of any when null.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub team: Option<String>,
 }
 

@@ -137,6 +137,7 @@ pub struct ShellCommand {
     /// Files that the shell opens for it.
     pub redirects: Vec<ShellRedirect>,
     /// What stands between the command before and this one: `&&`, `||`, `;`, `|` or `&`. A line end is `;`.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub joined: Option<String>,
 }
 

@@ -32,12 +32,13 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// action: the tool.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub tool: Option<String>,
     /// action: what was proposed. What will run is `decision.arguments` after an edit, and what `claim` returns.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(required = true, value_type = Option<Object>))]
     pub arguments: Option<Map<String, Value>>,
     /// action: JSON Schema that replacement arguments must fit.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(required = true, value_type = Value))]
     pub arguments_schema: Option<Value>,
     /// plan: what it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,7 +63,7 @@ pub struct Record {
     pub required: Option<bool>,
     /// input: a suggestion for the reviewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Value))]
     pub default: Option<Value>,
     /// confirmation: what is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,15 +78,19 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel_label: Option<String>,
     /// Where the call comes from.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(required = true, value_type = Option<Object>))]
     pub context: Option<Map<String, Value>>,
     /// The agent's words: untrusted.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub summary: Option<String>,
     /// The person behind the agent.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub on_behalf_of: Option<String>,
     /// The pause it belongs to.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub group: Option<String>,
     /// The salt of the digest.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub nonce: Option<String>,
     /// Digest of what the agent asked.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
@@ -103,10 +108,12 @@ pub struct Record {
     /// Live votes, one per person.
     pub votes: Vec<VoteRecord>,
     /// A replacement that is being voted on: vote on its digest.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub proposal: Option<ProposalRecord>,
     /// Who was asked by name.
     pub asked: Vec<String>,
     /// The outcome.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub decision: Option<DecisionRecord>,
     /// When it was made.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
@@ -115,14 +122,16 @@ pub struct Record {
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub expires_at: Time,
     /// Claiming must happen before this.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    #[cfg_attr(feature = "openapi", schema(required = true, value_type = Option<String>, format = DateTime))]
     pub claim_by: Option<Time>,
     /// Reporting should happen before this.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    #[cfg_attr(feature = "openapi", schema(required = true, value_type = Option<String>, format = DateTime))]
     pub report_by: Option<Time>,
     /// The claim.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub claim: Option<ClaimRecord>,
     /// What became of it.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub outcome: Option<OutcomeRecord>,
     /// The page of this request.
     pub url: String,
@@ -170,12 +179,13 @@ pub struct ProposalRecord {
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub at: Time,
     /// Whole replacement arguments.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(required = true, value_type = Option<Object>))]
     pub arguments: Option<Map<String, Value>>,
     /// The answer.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(required = true, value_type = Value))]
     pub answer: Option<Value>,
     /// Step decisions in order.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub steps: Option<Vec<StepDecision>>,
 }
 
@@ -191,17 +201,19 @@ pub struct DecisionRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<GrantUsed>,
     /// Why.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub reason: Option<String>,
     /// The arguments that will run, after an edit.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(required = true, value_type = Option<Object>))]
     pub arguments: Option<Map<String, Value>>,
     /// On what exactly.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub digest: Digest,
     /// The answer.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(required = true, value_type = Value))]
     pub answer: Option<Value>,
     /// Step decisions in the order approved.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub steps: Option<Vec<StepDecision>>,
     /// When.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
@@ -229,13 +241,16 @@ pub struct OutcomeRecord {
     /// Succeeded or failed.
     pub status: ReportStatus,
     /// The executor's digest of the result.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub result_digest: Option<String>,
     /// What the executor or the reviewer wrote.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub note: Option<String>,
     /// When.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub at: Time,
     /// The reviewer who settled it, if the executor never did.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub resolved_by: Option<String>,
 }
 

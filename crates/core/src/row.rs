@@ -22,16 +22,20 @@ pub struct Row {
     /// The agent's session.
     pub session: String,
     /// action: the tool.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub tool: Option<String>,
     /// Computed risk.
     pub risk: Risk,
     /// What will happen, in one sentence made from the tool and the arguments that will run.
     pub effect: String,
     /// The pause it belongs to.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub group: Option<String>,
     /// Equal on requests that ask for the same call; for reviewers, null for others.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub same: Option<String>,
     /// action: equal on calls of the same tool whose arguments have the same names and types, whoever asks.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub shape: Option<String>,
     /// What a vote must carry now: of the replacement if one is on the table, else of the request.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
@@ -49,7 +53,7 @@ pub struct Row {
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub expires_at: Time,
     /// When it was decided.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    #[cfg_attr(feature = "openapi", schema(required = true, value_type = Option<String>, format = DateTime))]
     pub decided_at: Option<Time>,
     /// By whom; empty when policy or a standing approval decided, or nobody has.
     pub decided_by: Vec<String>,
@@ -57,6 +61,7 @@ pub struct Row {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<GrantUsed>,
     /// What was decided.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub decision: Option<DecisionWord>,
     /// The agents above the one that asks, as it claims, outermost first.
     pub lineage: Vec<String>,

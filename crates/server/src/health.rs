@@ -9,7 +9,13 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{State, call::is_local, guard::Peer, problem::Problem, v1::json};
+use crate::{
+    State,
+    call::is_local,
+    guard::Peer,
+    problem::{Problem, ProblemDocument},
+    v1::json,
+};
 
 /// Whether the process is alive.
 #[derive(Debug, Serialize, ToSchema)]
@@ -33,11 +39,15 @@ pub(crate) struct Readiness {
     /// What an acknowledged decision survives.
     durability: String,
     /// The last ledger entry.
+    #[schema(required = true)]
     seq: Option<u64>,
+    #[schema(required = true)]
     epoch: Option<String>,
     /// One word for why not, where there is one: `history_lost` or `clock_behind`.
+    #[schema(required = true)]
     code: Option<&'static str>,
     /// Why not, when not.
+    #[schema(required = true)]
     reason: Option<String>,
     /// What the operator should mend although calls are answered.
     warnings: Vec<String>,
@@ -102,7 +112,10 @@ fn clock_behind(behind: std::time::Duration) -> String {
 }
 
 /// Figures for Prometheus.
-#[utoipa::path(get, path = "/metrics", tag = "health", responses((status = 200, description = "Prometheus text", body = String, content_type = "text/plain")))]
+#[utoipa::path(get, path = "/metrics", tag = "health", responses(
+    (status = 200, description = "Prometheus text", body = String, content_type = "text/plain"),
+    (status = 404, description = "this process records none", body = ProblemDocument),
+))]
 pub(crate) async fn metrics(
     AxumState(state): AxumState<State>,
     headers: HeaderMap,

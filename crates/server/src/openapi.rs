@@ -1,14 +1,17 @@
 //! Every route with its documentation, and the OpenAPI 3.1 document made from them.
 
+use std::collections::BTreeMap;
+
 use axum::response::Response;
 use http::StatusCode;
+use placet_core::{Create, Kind};
 use utoipa::{
     Modify, OpenApi,
     openapi::{
         Content, Ref, RefOr, Required, Schema,
         path::{Operation, Parameter, ParameterBuilder, ParameterIn},
         response::ResponseBuilder,
-        schema::{ObjectBuilder, SchemaType, Type},
+        schema::{AnyOf, Discriminator, ObjectBuilder, OneOf, SchemaType, Type},
         security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme},
     },
 };
@@ -109,43 +112,142 @@ pub(crate) fn routes() -> OpenApiRouter<State> {
 pub fn document() -> String {
     let (_, mut document) = routes().split_for_parts();
     for (path, item) in &mut document.paths.paths {
-        for operation in [&mut item.get, &mut item.put, &mut item.delete].into_iter().flatten() {
-            complete(path, operation);
+        // Signing in and a link to do so are never repeated: each time is another one.
+        let repeated =
+            !["/v1/session", "/v1/session/link", "/v1/people/{name}/link"].contains(&path.as_str());
+        if let Some(operation) = item.post.as_mut().filter(|_| repeated) {
+            operation.parameters.get_or_insert_default().push(idempotency_key().into());
         }
-        if let Some(operation) = &mut item.post {
-            complete(path, operation);
-            // Signing in and a link to do so are never repeated: each time is another one.
-            if !["/v1/session", "/v1/session/link", "/v1/people/{name}/link"].contains(&path.as_str()) {
-                operation.parameters.get_or_insert_default().push(idempotency_key().into());
-            }
+        if let Some(operation) = &mut item.get {
+            complete(path, operation, false);
         }
+        for operation in [&mut item.post, &mut item.put, &mut item.delete].into_iter().flatten() {
+            complete(path, operation, true);
+        }
+    }
+    if let Some(components) = &mut document.components {
+        by_kind(&mut components.schemas);
+        either(&mut components.schemas, "ListPage");
     }
     let mut text = document.to_pretty_json().unwrap_or_default();
     text.push('\n');
     text
 }
 
-/// Adds what is the same everywhere and would be noise at every handler.
-fn complete(path: &str, operation: &mut Operation) {
+type Schemas = BTreeMap<String, RefOr<Schema>>;
+
+/// A create is one of four: each kind has the common fields and its own, and must have some of them.
+fn by_kind(schemas: &mut Schemas) {
+    let Some(RefOr::T(Schema::Object(whole))) = schemas.remove("Create") else { return };
+    let mut kinds = OneOf::new();
+    let mut discriminator = Discriminator::new("kind");
+    kinds.description.clone_from(&whole.description);
+    for kind in Kind::ALL.iter().copied() {
+        let mut one = whole.clone();
+        one.description = Some(format!("The body of a create call that asks for the kind `{kind}`."));
+        one.properties.retain(|field, _| Create::kind_of(field).is_none_or(|of| of == kind));
+        let word = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([kind.as_str()]));
+        one.properties.insert("kind".to_owned(), word.into());
+        for needed in Create::needed(kind) {
+            one.required.push(needed.to_owned());
+            // What must be there is not null.
+            if let Some(field) = one.properties.get_mut(needed) {
+                *field = present(field.clone());
+            }
+        }
+        let name = format!("Create{}", title(kind.as_str()));
+        let reference = Ref::from_schema_name(&name);
+        discriminator.mapping.insert(kind.as_str().to_owned(), reference.ref_location.clone());
+        kinds.items.push(reference.into());
+        schemas.insert(name, Schema::Object(one).into());
+    }
+    kinds.discriminator = Some(discriminator);
+    schemas.insert("Create".to_owned(), Schema::OneOf(kinds).into());
+}
+
+/// A field without its null.
+fn present(field: RefOr<Schema>) -> RefOr<Schema> {
+    let without = |kind: &mut SchemaType| {
+        if let SchemaType::Array(types) = kind
+            && let Some(only) = types.iter().find(|one| **one != Type::Null)
+        {
+            *kind = SchemaType::Type(only.clone());
+        }
+    };
+    match field {
+        RefOr::T(Schema::Object(mut object)) => {
+            without(&mut object.schema_type);
+            Schema::Object(object).into()
+        }
+        RefOr::T(Schema::Array(mut array)) => {
+            without(&mut array.schema_type);
+            Schema::Array(array).into()
+        }
+        RefOr::T(Schema::OneOf(sorts)) => {
+            let mut named = sorts.items.into_iter().filter(|one| matches!(one, RefOr::Ref(_)));
+            named.next().unwrap_or_default()
+        }
+        other => other,
+    }
+}
+
+/// Both sorts at once are fine: a page without items is a page of either.
+fn either(schemas: &mut Schemas, name: &str) {
+    if let Some(RefOr::T(schema)) = schemas.get_mut(name)
+        && let Schema::OneOf(sorts) = schema
+    {
+        let mut any = AnyOf::new();
+        any.description.clone_from(&sorts.description);
+        any.items.clone_from(&sorts.items);
+        *schema = Schema::AnyOf(any);
+    }
+}
+
+/// A word with a capital letter.
+fn title(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// Adds what is the same everywhere and would be noise at every handler: every status that a call can be answered with, whatever
+/// it is about. The tests of the server hold every answer that they get against this.
+fn complete(path: &str, operation: &mut Operation, writes: bool) {
+    let has = |wanted: fn(&Parameter) -> bool| {
+        let parameters = operation.parameters.iter().flatten();
+        parameters.into_iter().any(|parameter| matches!(parameter, RefOr::T(parameter) if wanted(parameter)))
+    };
+    let queried = has(|parameter| parameter.parameter_in == ParameterIn::Query);
+    let keyed = has(|parameter| parameter.name == IDEMPOTENCY_KEY);
+    let body = operation.request_body.is_some();
+    let named = path.contains("{id}") || path.contains("{hash}");
     let responses = &mut operation.responses.responses;
     if path.starts_with("/v1/") {
         let common = [
-            ("401", "no key or session, or one that is unknown, revoked or over"),
-            ("403", "the role cannot do this; a foreign host or page; or, in a session, `csrf`"),
-            ("429", "too many calls, waits or streams of this principal"),
-            ("503", "busy, closing, or the database is away: try again after `Retry-After`"),
+            (true, "401", "no key or session, or one that is unknown, revoked or over"),
+            (true, "403", "the role cannot do this; a foreign host or page; or, in a session, `csrf`"),
+            (true, "429", "too many calls, waits or streams of this principal"),
+            (true, "500", "the server failed; nothing was approved"),
+            (true, "503", "busy, closing, or the database is away: try again after `Retry-After`"),
+            (body, "400", "the body ended before it was complete"),
+            (body, "408", "the body took too long to arrive"),
+            (body, "415", "the body is not JSON"),
+            (body, "422", "the body does not fit"),
+            (keyed, "409", "the idempotency key was used with another body"),
+            (keyed, "422", "the idempotency key does not fit"),
+            (queried, "422", "the query does not fit"),
+            (named, "404", "unknown, foreign or malformed"),
+            (writes, "507", "the disk is full: nothing was written"),
         ];
-        for (status, description) in common {
-            responses.entry(status.to_owned()).or_insert_with(|| problem(description));
-        }
-        let queried = |parameter: &Parameter| parameter.parameter_in == ParameterIn::Query;
-        let queries = operation
-            .parameters
-            .iter()
-            .flatten()
-            .any(|parameter| matches!(parameter, RefOr::T(parameter) if queried(parameter)));
-        if queries {
-            responses.entry("422".to_owned()).or_insert_with(|| problem("the query does not fit"));
+        for (_, status, description) in common.into_iter().filter(|(applies, ..)| *applies) {
+            let response = responses.entry(status.to_owned()).or_insert_with(|| problem(description));
+            // Some say the same status in their own words as well.
+            let RefOr::T(response) = response else { continue };
+            if !response.content.contains_key(JSON) || response.content.get(JSON).is_some_and(is_other) {
+                response
+                    .content
+                    .entry(PROBLEM.to_owned())
+                    .or_insert_with(|| Content::new(Some(reference())).into());
+            }
         }
     } else {
         operation.security = Some(Vec::new());
@@ -155,8 +257,7 @@ fn complete(path: &str, operation: &mut Operation) {
     }
     for response in responses.values_mut() {
         let RefOr::T(response) = response else { continue };
-        let is_problem = |content: &RefOr<Content>| matches!(content, RefOr::T(content) if content.schema.as_ref() == Some(&reference()));
-        if response.content.get(JSON).is_some_and(is_problem)
+        if response.content.get(JSON).is_some_and(|content| !is_other(content))
             && let Some(content) = response.content.shift_remove(JSON)
         {
             response.content.insert(PROBLEM.to_owned(), content);
@@ -164,6 +265,12 @@ fn complete(path: &str, operation: &mut Operation) {
     }
 }
 
+/// Whether a body is something else than a problem.
+fn is_other(content: &RefOr<Content>) -> bool {
+    !matches!(content, RefOr::T(content) if content.schema.as_ref() == Some(&reference()))
+}
+
+const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 const JSON: &str = "application/json";
 const PROBLEM: &str = "application/problem+json";
 
@@ -183,9 +290,10 @@ fn idempotency_key() -> Parameter {
     let schema = ObjectBuilder::new()
         .schema_type(SchemaType::Type(Type::String))
         .min_length(Some(1))
-        .max_length(Some(255));
+        .max_length(Some(255))
+        .pattern(Some("^[!-~]+$"));
     ParameterBuilder::new()
-        .name("Idempotency-Key")
+        .name(IDEMPOTENCY_KEY)
         .parameter_in(ParameterIn::Header)
         .required(Required::False)
         .description(Some(

@@ -10,7 +10,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::{net::TcpStream, task::JoinSet};
 
-use crate::Signer;
+use crate::{Signer, contract};
 
 /// Somebody who calls the server, with their key. Every call has a connection of its own.
 #[derive(Debug, Clone)]
@@ -103,9 +103,11 @@ impl Http {
 
     /// One call.
     pub async fn send(&self, method: Method, path: &str, body: Bytes) -> Answer {
+        let called = method.clone();
         let (response, _driver) = self.call(method, path, body).await;
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.expect("the whole body arrives").to_bytes();
+        contract::holds(&called, path, &parts);
         let body = if bytes.is_empty() {
             Value::Null
         } else {
@@ -125,8 +127,10 @@ impl Http {
     }
 
     async fn lines_of(&self, method: Method, path: &str, body: Bytes) -> Lines {
+        let called = method.clone();
         let (response, driver) = self.call(method, path, body).await;
         let (parts, body) = response.into_parts();
+        contract::holds(&called, path, &parts);
         Lines {
             status: parts.status.as_u16(),
             headers: parts.headers,

@@ -14,6 +14,7 @@
 
 mod clock;
 mod commands;
+mod contract;
 mod earlier;
 mod entropy;
 mod http;

@@ -878,7 +878,7 @@ export interface components {
             covered: components["schemas"]["Covered"];
             name: string;
             /** @description The person who answers for it. */
-            owner?: string | null;
+            owner: string | null;
             /** @description Folders that a person opened to it; rules name them `@workspace`. */
             roots: string[];
         };
@@ -1000,7 +1000,7 @@ export interface components {
              * Format: date-time
              * @description Report before this.
              */
-            report_by?: string | null;
+            report_by: string | null;
         };
         /** @description One thing that a program can do. */
         CoveragePart: {
@@ -1029,17 +1029,52 @@ export interface components {
         /** @enum {string} */
         Covered: "complete" | "partial" | "unknown";
         /** @description The body of a create call: common fields, and those of one kind. */
-        Create: {
+        Create: components["schemas"]["CreateAction"] | components["schemas"]["CreatePlan"] | components["schemas"]["CreateInput"] | components["schemas"]["CreateConfirmation"];
+        /** @description The body of a create call that asks for the kind `action`. */
+        CreateAction: {
             /** @description Which decisions the agent can use. `deny` is always possible. */
             allowed?: components["schemas"]["DecisionWord"][] | null;
             /** @description action: what it is called with. */
-            arguments?: {
+            arguments: {
                 [key: string]: unknown;
-            } | null;
+            };
             /** @description action: JSON Schema that replacement arguments must fit. */
             arguments_schema?: unknown;
-            /** @description plan: whether reviewers may edit and reorder. */
-            can_modify?: boolean | null;
+            /**
+             * @description Where the call comes from: working directory, call id, lineage and so on. Covered by the digest. `user`, `tenant`,
+             *     `app`, `cwd`, `lineage` and `turn` say whose call it is: a weak key finds only requests where they are equal.
+             */
+            context?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * @description How long deciding may take, such as `5m`.
+             * @example 5m
+             */
+            expires_in?: string | null;
+            /** @description The pause this request belongs to. */
+            group?: string | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "action";
+            /** @description The person on whose behalf the agent acts. */
+            on_behalf_of?: string | null;
+            /** @description `false` when the protocol has no claim: then `approved` is final. */
+            permit?: boolean | null;
+            risk?: components["schemas"]["Risk"] | null;
+            /** @description The agent's session; groups requests for people. */
+            session: string;
+            /** @description The agent's own words, shown as untrusted text. */
+            summary?: string | null;
+            /** @description action: name of the tool. */
+            tool: string;
+        };
+        /** @description The body of a create call that asks for the kind `confirmation`. */
+        CreateConfirmation: {
+            /** @description Which decisions the agent can use. `deny` is always possible. */
+            allowed?: components["schemas"]["DecisionWord"][] | null;
             /** @description confirmation: the word on the no button. */
             cancel_label?: string | null;
             /** @description confirmation: the word on the yes button. */
@@ -1051,40 +1086,72 @@ export interface components {
             context?: {
                 [key: string]: unknown;
             } | null;
-            /** @description input: a suggestion for the reviewer. */
-            default?: unknown;
             /** @description confirmation: more about it. */
             details?: string | null;
-            /** @description plan: the agent's estimate. */
-            estimated_duration?: string | null;
-            /** @description How long deciding may take, such as `5m`. */
+            /**
+             * @description How long deciding may take, such as `5m`.
+             * @example 5m
+             */
             expires_in?: string | null;
             /** @description The pause this request belongs to. */
             group?: string | null;
-            input?: components["schemas"]["InputSpec"] | null;
-            /** @description What is asked for. */
-            kind: components["schemas"]["Kind"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "confirmation";
             /** @description confirmation: what is asked. */
-            message?: string | null;
+            message: string;
+            /** @description The person on whose behalf the agent acts. */
+            on_behalf_of?: string | null;
+            /** @description `false` when the protocol has no claim: then `approved` is final. */
+            permit?: boolean | null;
+            risk?: components["schemas"]["Risk"] | null;
+            /** @description The agent's session; groups requests for people. */
+            session: string;
+            /** @description The agent's own words, shown as untrusted text. */
+            summary?: string | null;
+        };
+        /** @description The body of a create call that asks for the kind `input`. */
+        CreateInput: {
+            /** @description Which decisions the agent can use. `deny` is always possible. */
+            allowed?: components["schemas"]["DecisionWord"][] | null;
+            /**
+             * @description Where the call comes from: working directory, call id, lineage and so on. Covered by the digest. `user`, `tenant`,
+             *     `app`, `cwd`, `lineage` and `turn` say whose call it is: a weak key finds only requests where they are equal.
+             */
+            context?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description input: a suggestion for the reviewer. */
+            default?: unknown;
+            /**
+             * @description How long deciding may take, such as `5m`.
+             * @example 5m
+             */
+            expires_in?: string | null;
+            /** @description The pause this request belongs to. */
+            group?: string | null;
+            /** @description input: the type of the answer. */
+            input: components["schemas"]["InputSpec"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "input";
             /** @description The person on whose behalf the agent acts. */
             on_behalf_of?: string | null;
             /** @description `false` when the protocol has no claim: then `approved` is final. */
             permit?: boolean | null;
             /** @description input: the question. */
-            question?: string | null;
+            question: string;
             /** @description input: whether an empty answer is refused; yes unless said otherwise. */
             required?: boolean | null;
             risk?: components["schemas"]["Risk"] | null;
             /** @description The agent's session; groups requests for people. */
             session: string;
-            /** @description plan: the steps. */
-            steps?: components["schemas"]["Step"][] | null;
             /** @description The agent's own words, shown as untrusted text. */
             summary?: string | null;
-            /** @description plan: what it is about. */
-            title?: string | null;
-            /** @description action: name of the tool. */
-            tool?: string | null;
         };
         /** @description A key to be made. */
         CreateKey: {
@@ -1093,6 +1160,47 @@ export interface components {
             /** @description agent: the person who answers for it. */
             owner?: string | null;
             role: components["schemas"]["Role"];
+        };
+        /** @description The body of a create call that asks for the kind `plan`. */
+        CreatePlan: {
+            /** @description Which decisions the agent can use. `deny` is always possible. */
+            allowed?: components["schemas"]["DecisionWord"][] | null;
+            /** @description plan: whether reviewers may edit and reorder. */
+            can_modify?: boolean | null;
+            /**
+             * @description Where the call comes from: working directory, call id, lineage and so on. Covered by the digest. `user`, `tenant`,
+             *     `app`, `cwd`, `lineage` and `turn` say whose call it is: a weak key finds only requests where they are equal.
+             */
+            context?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description plan: the agent's estimate. */
+            estimated_duration?: string | null;
+            /**
+             * @description How long deciding may take, such as `5m`.
+             * @example 5m
+             */
+            expires_in?: string | null;
+            /** @description The pause this request belongs to. */
+            group?: string | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "plan";
+            /** @description The person on whose behalf the agent acts. */
+            on_behalf_of?: string | null;
+            /** @description `false` when the protocol has no claim: then `approved` is final. */
+            permit?: boolean | null;
+            risk?: components["schemas"]["Risk"] | null;
+            /** @description The agent's session; groups requests for people. */
+            session: string;
+            /** @description plan: the steps. */
+            steps: components["schemas"]["Step"][];
+            /** @description The agent's own words, shown as untrusted text. */
+            summary?: string | null;
+            /** @description plan: what it is about. */
+            title: string;
         };
         /** @description Name and password. */
         Credentials: {
@@ -1171,9 +1279,9 @@ export interface components {
         /** @description The outcome of the votes, or of policy. */
         DecisionRecord: {
             /** @description The answer. */
-            answer?: Record<string, never> | null;
+            answer: unknown;
             /** @description The arguments that will run, after an edit. */
-            arguments?: Record<string, never> | null;
+            arguments: Record<string, never> | null;
             /**
              * Format: date-time
              * @description When.
@@ -1188,9 +1296,9 @@ export interface components {
             digest: string;
             grant?: components["schemas"]["GrantUsed"] | null;
             /** @description Why. */
-            reason?: string | null;
+            reason: string | null;
             /** @description Step decisions in the order approved. */
-            steps?: components["schemas"]["StepDecision"][] | null;
+            steps: components["schemas"]["StepDecision"][] | null;
         };
         /** @enum {string} */
         DecisionWord: "approve" | "edit" | "deny" | "respond";
@@ -1307,12 +1415,12 @@ export interface components {
         ExplainRecord: {
             /** @description By the policy in force; then, if it was another, by the one the request came under. */
             explained: components["schemas"]["ExplainedRecord"][];
-            request?: components["schemas"]["Record"] | null;
+            request: components["schemas"]["Record"] | null;
         };
         /** @description What one policy says. */
         ExplainedRecord: {
             /** @description Every rule: whether it matched, and which part of it said so. */
-            explanation?: Record<string, never> | null;
+            explanation: Record<string, never> | null;
             /** @description What it says. */
             outcome: Record<string, never>;
             /** @description Its hash. */
@@ -1321,7 +1429,7 @@ export interface components {
         /** @description What is stopped, by whom and why. Without agent and tool it is everything. */
         Freeze: {
             /** @description Only calls of this agent. */
-            agent?: string | null;
+            agent: string | null;
             /**
              * Format: date-time
              * @description When.
@@ -1334,7 +1442,7 @@ export interface components {
             /** @description Why. */
             reason: string;
             /** @description Only calls of this tool. */
-            tool?: string | null;
+            tool: string | null;
         };
         /** @description What to stop: an agent, a tool, both (that tool of that agent), or everything with `all`. */
         FreezeBody: {
@@ -1470,9 +1578,9 @@ export interface components {
             created_at: string;
             id: string;
             name: string;
-            owner?: string | null;
+            owner: string | null;
             /** Format: date-time */
-            revoked_at?: string | null;
+            revoked_at: string | null;
             role: components["schemas"]["Role"];
         };
         /** @enum {string} */
@@ -1493,7 +1601,7 @@ export interface components {
              * Format: int64
              * @description Ask for entries after this one next; null at the end.
              */
-            next_after?: number | null;
+            next_after: number | null;
         };
         /** @description Where the ledger stands. */
         LedgerStatus: {
@@ -1504,14 +1612,14 @@ export interface components {
             entries: number;
             /** @description Hash of the last entry. */
             head: string;
-            verified?: components["schemas"]["VerifiedRecord"] | null;
+            verified: components["schemas"]["VerifiedRecord"] | null;
         };
         /** @description A link with which a person signs in once. Shown this once. */
         LinkRecord: {
             /** Format: date-time */
             expires_at: string;
             /** @description Its address on this server: `/sign-in/TOKEN`. Null when an idempotency key says that it was shown before. */
-            url?: string | null;
+            url: string | null;
         };
         /** @description A one-time link. */
         LinkToken: {
@@ -1529,13 +1637,13 @@ export interface components {
             /** @description Whoever owns, ordered or edited the request cannot approve it. */
             four_eyes: boolean;
             /** @description A stronger proof of presence that each approving vote must carry. */
-            step_up?: string | null;
+            step_up: string | null;
         };
         /** @description A new key. `key` is shown this once. */
         NewKeyRecord: {
             id: string;
             /** @description Null when an idempotency key says that it was shown before. */
-            key?: string | null;
+            key: string | null;
             name: string;
             role: components["schemas"]["Role"];
         };
@@ -1570,11 +1678,11 @@ export interface components {
              */
             at: string;
             /** @description What the executor or the reviewer wrote. */
-            note?: string | null;
+            note: string | null;
             /** @description The reviewer who settled it, if the executor never did. */
-            resolved_by?: string | null;
+            resolved_by: string | null;
             /** @description The executor's digest of the result. */
-            result_digest?: string | null;
+            result_digest: string | null;
             /** @description Succeeded or failed. */
             status: components["schemas"]["ReportStatus"];
         };
@@ -1600,7 +1708,7 @@ export interface components {
             /** @description Newest first; pending ones by nearest deadline. */
             items: components["schemas"]["Record"][];
             /** @description For the next page; null at the end. */
-            next_cursor?: string | null;
+            next_cursor: string | null;
             /**
              * Format: int64
              * @description The last ledger entry this page has seen.
@@ -1649,16 +1757,16 @@ export interface components {
         /** @description One policy. */
         PolicyRecord: {
             /** Format: date-time */
-            at?: string | null;
+            at: string | null;
             /** @description Why it cannot be used; everything waits for two people then. */
-            broken?: string | null;
-            by?: string | null;
+            broken: string | null;
+            by: string | null;
             /** @description What the people who exist cannot meet, or could meet too easily: `severity`, `rule`, `message` and `fix`. */
             findings: Record<string, never>[];
             /** @description Names the text. */
             hash: string;
             /** @description The name written in it. */
-            name?: string | null;
+            name: string | null;
             /** @description Where it came from; `built-in` when nobody put it. */
             source: string;
             /** @description The text, TOML. */
@@ -1810,9 +1918,9 @@ export interface components {
         /** @description A replacement that is being voted on. */
         ProposalRecord: {
             /** @description The answer. */
-            answer?: Record<string, never> | null;
+            answer: unknown;
             /** @description Whole replacement arguments. */
-            arguments?: Record<string, never> | null;
+            arguments: Record<string, never> | null;
             /**
              * Format: date-time
              * @description When.
@@ -1825,7 +1933,7 @@ export interface components {
             /** @description What a vote on it must carry. */
             digest: string;
             /** @description Step decisions in order. */
-            steps?: components["schemas"]["StepDecision"][] | null;
+            steps: components["schemas"]["StepDecision"][] | null;
         };
         /** @description A public key as a page sends it. */
         PublicKey: {
@@ -1837,20 +1945,20 @@ export interface components {
         /** @description Whether calls can be answered, and what an answer is worth. */
         Readiness: {
             /** @description One word for why not, where there is one: `history_lost` or `clock_behind`. */
-            code?: string | null;
+            code: string | null;
             /** @description `sqlite` or `postgres`. */
             database: string;
             /** @description What an acknowledged decision survives. */
             durability: string;
-            epoch?: string | null;
+            epoch: string | null;
             ready: boolean;
             /** @description Why not, when not. */
-            reason?: string | null;
+            reason: string | null;
             /**
              * Format: int64
              * @description The last ledger entry.
              */
-            seq?: number | null;
+            seq: number | null;
             /** @description What the operator should mend although calls are answered. */
             warnings: string[];
         };
@@ -1867,35 +1975,35 @@ export interface components {
             /** @description Which decisions are offered. */
             allowed: components["schemas"]["DecisionWord"][];
             /** @description action: what was proposed. What will run is `decision.arguments` after an edit, and what `claim` returns. */
-            arguments?: Record<string, never> | null;
+            arguments: Record<string, never> | null;
             /** @description action: JSON Schema that replacement arguments must fit. */
-            arguments_schema?: Record<string, never> | null;
+            arguments_schema: unknown;
             /** @description Who was asked by name. */
             asked: string[];
             /** @description plan: whether reviewers may edit and reorder. */
             can_modify?: boolean | null;
             /** @description confirmation: the word on the no button. */
             cancel_label?: string | null;
-            claim?: components["schemas"]["ClaimRecord"] | null;
+            claim: components["schemas"]["ClaimRecord"] | null;
             /**
              * Format: date-time
              * @description Claiming must happen before this.
              */
-            claim_by?: string | null;
+            claim_by: string | null;
             /** @description Whether approval gives a permit to claim; without one `approved` is final. */
             claimable: boolean;
             /** @description confirmation: the word on the yes button. */
             confirm_label?: string | null;
             /** @description Where the call comes from. */
-            context?: Record<string, never> | null;
+            context: Record<string, never> | null;
             /**
              * Format: date-time
              * @description When it was made.
              */
             created_at: string;
-            decision?: components["schemas"]["DecisionRecord"] | null;
+            decision: components["schemas"]["DecisionRecord"] | null;
             /** @description input: a suggestion for the reviewer. */
-            default?: Record<string, never> | null;
+            default?: unknown;
             /** @description confirmation: more about it. */
             details?: string | null;
             /** @description Digest of what the agent asked. */
@@ -1909,7 +2017,7 @@ export interface components {
              */
             expires_at: string;
             /** @description The pause it belongs to. */
-            group?: string | null;
+            group: string | null;
             /**
              * @description Its identifier.
              * @example req_0698d3r3kvtg0i8s0c1g60o30c
@@ -1923,20 +2031,20 @@ export interface components {
             /** @description Whose yes is needed. */
             needs: components["schemas"]["Needs"];
             /** @description The salt of the digest. */
-            nonce?: string | null;
+            nonce: string | null;
             /** @description The person behind the agent. */
-            on_behalf_of?: string | null;
-            outcome?: components["schemas"]["OutcomeRecord"] | null;
+            on_behalf_of: string | null;
+            outcome: components["schemas"]["OutcomeRecord"] | null;
             /** @description The permit, when it was claimed in the same call. */
             permit?: string | null;
-            proposal?: components["schemas"]["ProposalRecord"] | null;
+            proposal: components["schemas"]["ProposalRecord"] | null;
             /** @description input: the question. */
             question?: string | null;
             /**
              * Format: date-time
              * @description Reporting should happen before this.
              */
-            report_by?: string | null;
+            report_by: string | null;
             /** @description input: whether an empty answer is refused. */
             required?: boolean | null;
             /** @description Computed risk. */
@@ -1955,11 +2063,11 @@ export interface components {
             /** @description plan: the steps. */
             steps?: components["schemas"]["Step"][] | null;
             /** @description The agent's words: untrusted. */
-            summary?: string | null;
+            summary: string | null;
             /** @description plan: what it is about. */
             title?: string | null;
             /** @description action: the tool. */
-            tool?: string | null;
+            tool: string | null;
             /** @description The page of this request. */
             url: string;
             /** @description What policy said. */
@@ -2020,10 +2128,10 @@ export interface components {
              * Format: date-time
              * @description When it was decided.
              */
-            decided_at?: string | null;
+            decided_at: string | null;
             /** @description By whom; empty when policy or a standing approval decided, or nobody has. */
             decided_by: string[];
-            decision?: components["schemas"]["DecisionWord"] | null;
+            decision: components["schemas"]["DecisionWord"] | null;
             /** @description What a vote must carry now: of the replacement if one is on the table, else of the request. */
             digest: string;
             /** @description What will happen, in one sentence made from the tool and the arguments that will run. */
@@ -2035,7 +2143,7 @@ export interface components {
             expires_at: string;
             grant?: components["schemas"]["GrantUsed"] | null;
             /** @description The pause it belongs to. */
-            group?: string | null;
+            group: string | null;
             /** @description Its identifier. */
             id: string;
             /** @description What is asked for. */
@@ -2047,17 +2155,17 @@ export interface components {
             /** @description Computed risk. */
             risk: components["schemas"]["Risk"];
             /** @description Equal on requests that ask for the same call; for reviewers, null for others. */
-            same?: string | null;
+            same: string | null;
             /** @description The agent's session. */
             session: string;
             /** @description action: equal on calls of the same tool whose arguments have the same names and types, whoever asks. */
-            shape?: string | null;
+            shape: string | null;
             /** @description By which door it came, where that is not REST: `a2a` for the desk, `a2a/NAMESPACE/AGENT` for an agent behind the proxy. */
             source?: string | null;
             /** @description Where it stands. */
             state: components["schemas"]["State"];
             /** @description action: the tool. */
-            tool?: string | null;
+            tool: string | null;
             /**
              * Format: int32
              * @description One more with every ledger entry about it.
@@ -2078,7 +2186,7 @@ export interface components {
             /** @description Newest first; pending ones by nearest deadline. */
             items: components["schemas"]["Row"][];
             /** @description For the next page; null at the end. */
-            next_cursor?: string | null;
+            next_cursor: string | null;
             /**
              * Format: int64
              * @description The last ledger entry this page has seen.
@@ -2113,7 +2221,7 @@ export interface components {
              */
             people: number;
             /** @description Of which team; of any when null. */
-            team?: string | null;
+            team: string | null;
         };
         /** @enum {string} */
         Seen: "gated" | "unasked" | "uncovered";
@@ -2172,7 +2280,7 @@ export interface components {
         /** @description One command of a command line. */
         ShellCommand: {
             /** @description What stands between the command before and this one: `&&`, `||`, `;`, `|` or `&`. A line end is `;`. */
-            joined?: string | null;
+            joined: string | null;
             /** @description Files that the shell opens for it. */
             redirects: components["schemas"]["ShellRedirect"][];
             /** @description The words after quote removal. */
@@ -2332,7 +2440,7 @@ export interface components {
             entries: number;
             ok: boolean;
             /** @description What is wrong, first of all. */
-            problem?: string | null;
+            problem: string | null;
         };
         /** @description A policy that was put. */
         VersionRecord: {
@@ -2434,6 +2542,15 @@ export interface operations {
             };
             /** @description a foreign host or page, or only for this machine */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description this process records none */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2555,6 +2672,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
                 headers: {
@@ -2622,8 +2748,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2657,6 +2801,15 @@ export interface operations {
                     "application/json": components["schemas"]["AgentRecord"];
                 };
             };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description no key or session, or one that is unknown, revoked or over */
             401: {
                 headers: {
@@ -2684,6 +2837,24 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description a folder that cannot be opened */
             422: {
                 headers: {
@@ -2702,8 +2873,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2735,6 +2924,15 @@ export interface operations {
                     "application/json": components["schemas"]["AgentRecord"];
                 };
             };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description no key or session, or one that is unknown, revoked or over */
             401: {
                 headers: {
@@ -2762,6 +2960,24 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description a report that cannot be kept */
             422: {
                 headers: {
@@ -2780,8 +2996,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2819,6 +3053,15 @@ export interface operations {
                     "application/json": components["schemas"]["BatchResults"];
                 };
             };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description no key or session, or one that is unknown, revoked or over */
             401: {
                 headers: {
@@ -2837,6 +3080,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description atomic, and at least one was refused: none was applied */
             409: {
                 headers: {
@@ -2844,6 +3096,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BatchResults"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description the body does not fit */
@@ -2864,8 +3126,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2920,6 +3200,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
                 headers: {
@@ -2956,6 +3245,15 @@ export interface operations {
                     "application/json": components["schemas"]["Freeze"];
                 };
             };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description no key or session, or one that is unknown, revoked or over */
             401: {
                 headers: {
@@ -2967,6 +3265,33 @@ export interface operations {
             };
             /** @description the role cannot do this; a foreign host or page; or, in a session, `csrf` */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the idempotency key was used with another body */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2992,8 +3317,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3057,8 +3400,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3106,6 +3467,15 @@ export interface operations {
             };
             /** @description too many calls, waits or streams of this principal */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the server failed; nothing was approved */
+            500: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3178,8 +3548,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3234,6 +3622,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
                 headers: {
@@ -3279,6 +3676,15 @@ export interface operations {
                     "application/json": components["schemas"]["NewKeyRecord"];
                 };
             };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description no key or session, or one that is unknown, revoked or over */
             401: {
                 headers: {
@@ -3297,8 +3703,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description the name belongs to another kind of principal */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3324,8 +3748,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3410,8 +3852,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3480,6 +3940,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
                 headers: {
@@ -3529,6 +3998,15 @@ export interface operations {
             };
             /** @description too many calls, waits or streams of this principal */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the server failed; nothing was approved */
+            500: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3595,6 +4073,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the idempotency key does not fit */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description too many calls, waits or streams of this principal */
             429: {
                 headers: {
@@ -3604,8 +4091,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3660,6 +4165,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
                 headers: {
@@ -3696,6 +4210,15 @@ export interface operations {
                     "application/json": components["schemas"]["PersonRecord"];
                 };
             };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description no key or session, or one that is unknown, revoked or over */
             401: {
                 headers: {
@@ -3714,8 +4237,35 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description the name belongs to an agent, or nobody could administer any more */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body does not fit */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3732,8 +4282,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3767,6 +4335,15 @@ export interface operations {
                     "application/json": components["schemas"]["PersonRecord"];
                 };
             };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description no key or session, or one that is unknown, revoked or over */
             401: {
                 headers: {
@@ -3785,8 +4362,35 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description the name belongs to an agent, or nobody could administer any more */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body does not fit */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3803,8 +4407,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3877,8 +4499,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3953,8 +4593,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4009,6 +4667,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
                 headers: {
@@ -4044,6 +4711,15 @@ export interface operations {
                     "application/json": components["schemas"]["CheckedRecord"];
                 };
             };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description no key or session, or one that is unknown, revoked or over */
             401: {
                 headers: {
@@ -4062,8 +4738,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description stale_policy: somebody put another one meanwhile */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4089,8 +4783,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4125,6 +4837,15 @@ export interface operations {
                     "application/json": components["schemas"]["CheckedRecord"];
                 };
             };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description no key or session, or one that is unknown, revoked or over */
             401: {
                 headers: {
@@ -4136,6 +4857,33 @@ export interface operations {
             };
             /** @description the role cannot do this; a foreign host or page; or, in a session, `csrf` */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the idempotency key was used with another body */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4161,8 +4909,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4197,6 +4963,15 @@ export interface operations {
                     "application/json": components["schemas"]["ExplainRecord"];
                 };
             };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description no key or session, or one that is unknown, revoked or over */
             401: {
                 headers: {
@@ -4224,6 +4999,33 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the idempotency key was used with another body */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description neither an id nor a request */
             422: {
                 headers: {
@@ -4242,8 +5044,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4307,6 +5127,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
                 headers: {
@@ -4338,6 +5167,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description no key or session, or one that is unknown, revoked or over */
             401: {
                 headers: {
@@ -4349,6 +5187,24 @@ export interface operations {
             };
             /** @description the role cannot do this; a foreign host or page; or, in a session, `csrf` */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4374,8 +5230,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4428,8 +5302,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4465,6 +5357,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                    "application/x-ndjson": string;
+                };
+            };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description no key or session, or one that is unknown, revoked or over */
@@ -4478,6 +5380,33 @@ export interface operations {
             };
             /** @description the role cannot do this; a foreign host or page; or, in a session, `csrf` */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the idempotency key was used with another body */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4503,8 +5432,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description another simulation is running */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4563,6 +5510,15 @@ export interface operations {
             };
             /** @description too many calls, waits or streams of this principal */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the server failed; nothing was approved */
+            500: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4656,6 +5612,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
                 headers: {
@@ -4712,6 +5677,15 @@ export interface operations {
                     "application/json": components["schemas"]["Record"];
                 };
             };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description no key or session, or one that is unknown, revoked or over */
             401: {
                 headers: {
@@ -4730,8 +5704,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description the idempotency key was used with another body */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4748,6 +5740,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description frozen: somebody stopped this agent or this tool */
+            423: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description over the agent's pending cap, or too fast */
             429: {
                 headers: {
@@ -4757,8 +5758,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4842,6 +5861,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description other exports are running */
             503: {
                 headers: {
@@ -4892,6 +5920,24 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the idempotency key was used with another body */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the idempotency key does not fit */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description too many calls, waits or streams of this principal */
             429: {
                 headers: {
@@ -4901,8 +5947,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4982,6 +6046,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
                 headers: {
@@ -5020,6 +6093,15 @@ export interface operations {
                     "application/json": components["schemas"]["Record"];
                 };
             };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description no key or session, or one that is unknown, revoked or over */
             401: {
                 headers: {
@@ -5047,8 +6129,35 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description too late */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body does not fit */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5065,8 +6174,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5103,6 +6230,15 @@ export interface operations {
                     "application/json": components["schemas"]["ClaimedPermit"];
                 };
             };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description no key or session, or one that is unknown, revoked or over */
             401: {
                 headers: {
@@ -5130,8 +6266,44 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description already_claimed, not_approved or lapsed */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body does not fit */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description frozen: somebody stopped this agent or this tool */
+            423: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5148,8 +6320,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5189,6 +6379,15 @@ export interface operations {
                     "application/json": components["schemas"]["Record"];
                 };
             };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description no key or session, or one that is unknown, revoked or over */
             401: {
                 headers: {
@@ -5216,8 +6415,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description already_decided, expired, cancelled, stale_digest or stale_version, with the record */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5234,6 +6451,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description frozen: somebody stopped this agent or this tool */
+            423: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description too many calls, waits or streams of this principal */
             429: {
                 headers: {
@@ -5243,8 +6469,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5310,6 +6554,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
                 headers: {
@@ -5348,6 +6601,15 @@ export interface operations {
                     "application/json": components["schemas"]["Record"];
                 };
             };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description no key or session, or one that is unknown, revoked or over */
             401: {
                 headers: {
@@ -5375,8 +6637,35 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description not_claimed or already_reported */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body does not fit */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5393,8 +6682,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5431,6 +6738,15 @@ export interface operations {
                     "application/json": components["schemas"]["Record"];
                 };
             };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description no key or session, or one that is unknown, revoked or over */
             401: {
                 headers: {
@@ -5449,8 +6765,35 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description unknown, foreign or malformed */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description no longer pending */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5476,8 +6819,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5514,6 +6875,15 @@ export interface operations {
                     "application/json": components["schemas"]["Record"];
                 };
             };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description no key or session, or one that is unknown, revoked or over */
             401: {
                 headers: {
@@ -5532,8 +6902,44 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description unknown, foreign or malformed */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description the outcome is not unknown */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body does not fit */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5550,8 +6956,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5588,6 +7012,15 @@ export interface operations {
                     "application/json": components["schemas"]["Record"];
                 };
             };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description no key or session, or one that is unknown, revoked or over */
             401: {
                 headers: {
@@ -5606,8 +7039,44 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description unknown, foreign or malformed */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description not approved, or claimed already */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body does not fit */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5624,8 +7093,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5681,6 +7168,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the idempotency key does not fit */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description too many calls, waits or streams of this principal */
             429: {
                 headers: {
@@ -5690,8 +7186,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5746,6 +7260,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
                 headers: {
@@ -5779,6 +7302,15 @@ export interface operations {
                     "application/json": components["schemas"]["SessionRecord"];
                 };
             };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description bad_credentials: unknown, without a password and wrong are one answer */
             401: {
                 headers: {
@@ -5790,6 +7322,24 @@ export interface operations {
             };
             /** @description csrf: made by a page of another site */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5815,8 +7365,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5869,8 +7437,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5902,6 +7488,15 @@ export interface operations {
                     "application/json": components["schemas"]["SessionRecord"];
                 };
             };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description bad_link: used, expired and unknown are one answer */
             401: {
                 headers: {
@@ -5913,6 +7508,24 @@ export interface operations {
             };
             /** @description csrf: made by a page of another site */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5938,8 +7551,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5969,6 +7600,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description no key or session, or one that is unknown, revoked or over */
             401: {
                 headers: {
@@ -5980,6 +7620,24 @@ export interface operations {
             };
             /** @description bad_credentials: `current` is missing or wrong; or csrf */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6005,8 +7663,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6054,6 +7730,15 @@ export interface operations {
             };
             /** @description too many calls, waits or streams of this principal */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the server failed; nothing was approved */
+            500: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6138,8 +7823,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6199,6 +7902,15 @@ export interface operations {
             };
             /** @description too many calls, waits or streams of this principal */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the server failed; nothing was approved */
+            500: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6274,6 +7986,15 @@ export interface operations {
             };
             /** @description too many calls, waits or streams of this principal */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the server failed; nothing was approved */
+            500: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6361,6 +8082,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
                 headers: {
@@ -6411,6 +8141,24 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the idempotency key was used with another body */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the idempotency key does not fit */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description too many calls, waits or streams of this principal */
             429: {
                 headers: {
@@ -6420,8 +8168,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };

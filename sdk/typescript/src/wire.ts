@@ -29,11 +29,17 @@ export type InputSpec = Schemas["InputSpec"];
 export type Step = Omit<Schemas["Step"], "arguments"> & { arguments?: JsonObject | null };
 export type StepDecision = Omit<Schemas["StepDecision"], "arguments"> & { arguments?: JsonObject | null };
 
-/** The body of a create. */
-export type CreateBody = Omit<
-  Schemas["Create"],
-  "arguments" | "context" | "arguments_schema" | "default" | "steps"
-> & {
+/** A field of a create of any kind. */
+type Field<Name extends string, One = Schemas["Create"]> = One extends { [Key in Name]?: infer Value }
+  ? Value
+  : never;
+type Names<One> = One extends unknown ? keyof One & string : never;
+type Loose = "arguments" | "context" | "arguments_schema" | "default" | "steps";
+
+/** The body of a create: the fields that all kinds have, and those of each. */
+export type CreateBody = { kind: Schemas["Kind"]; session: string } & {
+  [Name in Exclude<Names<Schemas["Create"]>, "kind" | "session" | Loose>]?: Field<Name>;
+} & {
   arguments?: JsonObject | null;
   context?: JsonObject | null;
   arguments_schema?: Json;

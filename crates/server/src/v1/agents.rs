@@ -19,6 +19,7 @@ use crate::{
 pub(crate) struct AgentRecord {
     name: String,
     /// The person who answers for it.
+    #[schema(required = true)]
     owner: Option<String>,
     /// Folders that a person opened to it; rules name them `@workspace`.
     roots: Vec<String>,

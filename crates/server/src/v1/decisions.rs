@@ -92,6 +92,7 @@ pub(crate) struct DecideParams {
     (status = 403, description = "self_approval, step_up_required, not_eligible, or not a reviewer", body = ProblemDocument),
     (status = 404, description = "unknown or malformed", body = ProblemDocument),
     (status = 409, description = "already_decided, expired, cancelled, stale_digest or stale_version, with the record", body = ProblemDocument),
+    (status = 423, description = "frozen: somebody stopped this agent or this tool", body = ProblemDocument),
     (status = 422, description = "wrong answer or edit", body = ProblemDocument),
 ))]
 pub(crate) async fn decide(

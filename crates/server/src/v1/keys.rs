@@ -37,6 +37,7 @@ pub(crate) struct NewKeyRecord {
     role: Role,
     name: String,
     /// Null when an idempotency key says that it was shown before.
+    #[schema(required = true)]
     key: Option<String>,
 }
 
@@ -47,10 +48,11 @@ pub(crate) struct KeyRecord {
     id: KeyId,
     role: Role,
     name: String,
+    #[schema(required = true)]
     owner: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Time,
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(required = true, value_type = Option<String>, format = DateTime)]
     revoked_at: Option<Time>,
 }
 

@@ -49,6 +49,7 @@ pub(crate) struct LedgerItem {
 pub(crate) struct LedgerPage {
     items: Vec<LedgerItem>,
     /// Ask for entries after this one next; null at the end.
+    #[schema(required = true)]
     next_after: Option<u64>,
 }
 
@@ -90,6 +91,7 @@ pub(crate) struct LedgerStatus {
     /// How many there are.
     entries: u64,
     /// What the last verification by this server found; null when there was none since it started.
+    #[schema(required = true)]
     verified: Option<VerifiedRecord>,
 }
 
@@ -102,6 +104,7 @@ pub(crate) struct VerifiedRecord {
     #[schema(value_type = String, format = DateTime)]
     at: Time,
     /// What is wrong, first of all.
+    #[schema(required = true)]
     problem: Option<String>,
 }
 

@@ -49,6 +49,7 @@ pub(crate) struct PersonBody {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct LinkRecord {
     /// Its address on this server: `/sign-in/TOKEN`. Null when an idempotency key says that it was shown before.
+    #[schema(required = true)]
     url: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     expires_at: Time,

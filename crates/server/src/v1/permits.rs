@@ -35,7 +35,7 @@ pub(crate) struct ClaimedPermit<'a> {
     #[schema(value_type = String)]
     digest: Digest,
     /// Report before this.
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(required = true, value_type = Option<String>, format = DateTime)]
     report_by: Option<Time>,
 }
 
@@ -44,6 +44,7 @@ pub(crate) struct ClaimedPermit<'a> {
     (status = 200, description = "the permit and the stored arguments", body = ClaimedPermit),
     (status = 404, description = "unknown, foreign or malformed", body = ProblemDocument),
     (status = 409, description = "already_claimed, not_approved or lapsed", body = ProblemDocument),
+    (status = 423, description = "frozen: somebody stopped this agent or this tool", body = ProblemDocument),
 ))]
 pub(crate) async fn claim(
     AxumState(state): AxumState<State>,

@@ -95,11 +95,13 @@ pub(crate) struct PolicyRecord {
     /// Names the text.
     hash: String,
     /// The name written in it.
+    #[schema(required = true)]
     name: Option<String>,
     /// Where it came from; `built-in` when nobody put it.
     source: String,
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(required = true, value_type = Option<String>, format = DateTime)]
     at: Option<Time>,
+    #[schema(required = true)]
     by: Option<String>,
     /// The text, TOML.
     text: String,
@@ -110,6 +112,7 @@ pub(crate) struct PolicyRecord {
     #[schema(value_type = Vec<Object>)]
     findings: Value,
     /// Why it cannot be used; everything waits for two people then.
+    #[schema(required = true)]
     broken: Option<String>,
     /// With the policy in force: every policy that was put, the newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -247,7 +250,7 @@ pub(crate) struct SimulateParams {
 
 /// What a candidate would have done with everything on record. Nothing changes.
 #[utoipa::path(post, path = "/v1/policy/simulate", operation_id = "simulate_policy", tag = "policy", params(SimulateParams), request_body = PolicyBody, responses(
-    (status = 200, description = "the report: what a person denied and it would allow first, then every change of verdict with counts and examples, prompts saved and added, and the minutes of people. With `progress`, lines of `{done, of, requests}` and then `{report}`", body = Object),
+    (status = 200, description = "the report: what a person denied and it would allow first, then every change of verdict with counts and examples, prompts saved and added, and the minutes of people. With `progress`, lines of `{done, of, requests}` and then `{report}`", content((Object = "application/json"), (String = "application/x-ndjson"))),
     (status = 422, description = "bad_policy, with all its `problems`", body = ProblemDocument),
     (status = 503, description = "another simulation is running", body = ProblemDocument),
 ))]
@@ -318,7 +321,7 @@ pub(crate) struct ExplainBody {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ExplainRecord {
     /// The request on record.
-    #[schema(value_type = Option<Record>)]
+    #[schema(required = true, value_type = Option<Record>)]
     request: Option<Value>,
     /// By the policy in force; then, if it was another, by the one the request came under.
     explained: Vec<ExplainedRecord>,
@@ -333,7 +336,7 @@ pub(crate) struct ExplainedRecord {
     #[schema(value_type = Object)]
     outcome: Value,
     /// Every rule: whether it matched, and which part of it said so.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required = true, value_type = Option<Object>)]
     explanation: Option<Value>,
 }
 

@@ -41,6 +41,7 @@ pub(crate) struct CreateParams {
     (status = 201, description = "a new request", body = Record),
     (status = 200, description = "made before with this idempotency key, or still open under this weak key: the record as it stands", body = Record),
     (status = 409, description = "the idempotency key was used with another body", body = ProblemDocument),
+    (status = 423, description = "frozen: somebody stopped this agent or this tool", body = ProblemDocument),
     (status = 422, description = "the body does not fit", body = ProblemDocument),
     (status = 429, description = "over the agent's pending cap, or too fast", body = ProblemDocument),
 ))]
@@ -344,6 +345,7 @@ pub(crate) struct Page {
     #[schema(value_type = Vec<Record>)]
     items: Vec<serde_json::Value>,
     /// For the next page; null at the end.
+    #[schema(required = true)]
     next_cursor: Option<String>,
     /// The last ledger entry this page has seen.
     seq: u64,
@@ -357,6 +359,7 @@ pub(crate) struct RowPage {
     /// Newest first; pending ones by nearest deadline.
     items: Vec<Row>,
     /// For the next page; null at the end.
+    #[schema(required = true)]
     next_cursor: Option<String>,
     /// The last ledger entry this page has seen.
     seq: u64,
