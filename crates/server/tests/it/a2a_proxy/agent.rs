@@ -227,6 +227,16 @@ impl Agent {
         });
     }
 
+    /// A task at work asks in plain words.
+    pub(crate) fn ask(&self, id: &str) {
+        self.with(|inner| {
+            let task = inner.tasks.get_mut(id).expect("a task");
+            task.message =
+                Some(json!({"messageId": "late", "role": "ROLE_AGENT", "parts": [{"text": "Which?"}]}));
+            task.state = "input-required";
+        });
+    }
+
     /// A paused task does not say any more what it waits for.
     pub(crate) fn hush(&self, id: &str) {
         self.with(|inner| inner.tasks.get_mut(id).expect("a task").message = None);

@@ -200,9 +200,20 @@ fn a_refused_question_of_an_agent_that_cannot_withdraw_it_is_not_asked_again() {
 fn whoever_follows_a_task_stays_while_a_question_is_the_clients_own() {
     proxied(
         |upstream| upstream.generic = Generic::Pass,
-        async |server, _| {
+        async |server, agent| {
             let bot = server.agent("bot").await;
             let talk = Talk::New;
+            // It was at work when the stream began.
+            agent.behave(Manner::ClosesEarly);
+            let task = talk.send(&bot, "hello", json!({})).await.unwrap();
+            let mut stream = talk.stream(&bot, "SubscribeToTask", json!({"id": id(&task)})).await;
+            assert_eq!(state(&stream.next().await.unwrap()["task"]), "working");
+            agent.ask(id(&task));
+            assert_eq!(state(&stream.next().await.unwrap()["statusUpdate"]), "input-required");
+            agent.behave(Manner::Well);
+            talk.send(&bot, "this one", json!({"taskId": task["id"]})).await.unwrap();
+            assert_eq!(stream.states().await, ["completed"], "the stream has not ended at the pause");
+            // It waited when the stream began.
             let task = talk.send(&bot, "ask", json!({})).await.unwrap();
             let mut stream = talk.stream(&bot, "SubscribeToTask", json!({"id": id(&task)})).await;
             assert_eq!(state(&stream.next().await.unwrap()["task"]), "input-required");
