@@ -75,7 +75,7 @@ fn step(workspace: &Workspace, name: &str, all: bool) -> Result<()> {
 
 /// The tests that compare generated files with the code, from the build that `cargo xtask test` made.
 fn generated(workspace: &Workspace) -> Command {
-    let mut cargo = workspace.cargo(["nextest", "run", "--workspace", "--test", "it"]);
+    let mut cargo = workspace.linted(["nextest", "run", "--workspace", "--test", "it"]);
     cargo.args(Variant::Sabotage.features());
     cargo.args(["-E", "test(openapi_document_is_current) | test(the_reference_is_current)"]);
     cargo

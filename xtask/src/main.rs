@@ -11,6 +11,7 @@ mod install;
 mod junit;
 mod leaks;
 mod licences;
+mod lints;
 mod node;
 mod process;
 mod python;

@@ -39,6 +39,18 @@ impl Workspace {
         command
     }
 
+    /// A cargo of the tests' build. Clippy is the compiler of our own crates there: it makes what rustc makes and looks at
+    /// it on the way, so nothing is compiled a second time to be looked at. What it finds is only told, so that the tests
+    /// run all the same; the step `clippy` reads it and fails.
+    pub(crate) fn linted<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, args: I) -> Command {
+        let mut command = self.cargo(args);
+        command.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
+        // How `cargo clippy` hands over arguments of its own.
+        let arguments = ["--cap-lints", "warn"].map(|word| format!("{word}__CLIPPY_HACKERY__")).concat();
+        command.env("CLIPPY_ARGS", arguments);
+        command
+    }
+
     /// Where copies of the binaries under test are kept, so that a later build cannot replace them mid-run.
     pub(crate) fn evidence(&self) -> PathBuf {
         self.target.join("evidence")

@@ -14,12 +14,13 @@ use crate::cluster::{Cluster, Durability};
 use crate::conformance::{self, Kit};
 use crate::evidence::{self, Matrix, Profile, Variant};
 use crate::install;
+use crate::lints;
 use crate::process::{self, Workspace, note, succeed, succeed_within};
 use crate::python;
 use crate::schedule::Place;
 use crate::scratch::Scratch;
 use crate::shipped;
-use crate::test::{Step, clippy, nextest_report};
+use crate::test::{Step, nextest_report};
 use crate::typescript;
 use crate::web;
 
@@ -70,7 +71,7 @@ impl<'a> Run<'a> {
             Step::Tools => self.nextest.store(install::everything(workspace)?, Ordering::Relaxed),
             Step::Fmt => succeed(&mut workspace.cargo(["fmt", "--all", "--check"]))
                 .context("run `cargo fmt --all` and look at the difference")?,
-            Step::Clippy => succeed(&mut clippy(workspace))?,
+            Step::Clippy => lints::none(workspace, Variant::Sabotage.features())?,
             Step::Web => web::build(workspace)?,
             Step::WebCheck => web::check(workspace, place)?,
             Step::Release => shipped::build_fast(workspace)?,
@@ -90,7 +91,7 @@ impl<'a> Run<'a> {
             }
             Step::TestBuild => self.build_tests()?,
             Step::Tests => self.tests(place)?,
-            Step::Doctests => succeed(&mut workspace.cargo(["test", "--doc", "-p", "placet-client"]))?,
+            Step::Doctests => succeed(&mut workspace.linted(["test", "--doc", "-p", "placet-client"]))?,
             Step::Crash => self.matrix(Matrix::Crash, &["--cycles", self.either("200", "1000")])?,
             Step::Powercut => self.matrix(Matrix::Powercut, &["--cuts", self.either("300", "20000")])?,
             Step::Bench => self.matrix(Matrix::Bench, &[])?,
@@ -114,13 +115,13 @@ impl<'a> Run<'a> {
         if self.extent == Extent::All { all } else { standard }
     }
 
-    /// One build for the tests, the programs of the matrices and the binary with planted bugs. The switches for these
-    /// bugs are in the tests' build alone; the release binary is another build.
+    /// One build for the tests, the programs of the matrices, the binary with planted bugs, and for clippy. The switches
+    /// for these bugs are in the tests' build alone; the release binary is another build.
     fn build_tests(&self) -> Result<()> {
         let mut command = if self.nextest.load(Ordering::Relaxed) {
-            self.workspace.cargo(["nextest", "run", "--no-run", "--workspace"])
+            self.workspace.linted(["nextest", "run", "--no-run", "--workspace"])
         } else {
-            self.workspace.cargo(["test", "--no-run", "--workspace", "--all-targets"])
+            self.workspace.linted(["test", "--no-run", "--workspace", "--all-targets"])
         };
         succeed(command.args(Variant::Sabotage.features()))?;
         evidence::keep(self.workspace, Profile::Dev, Variant::Sabotage)
@@ -129,9 +130,9 @@ impl<'a> Run<'a> {
     fn tests(&self, place: &Place) -> Result<()> {
         let nextest = self.nextest.load(Ordering::Relaxed);
         let mut command = if nextest {
-            self.workspace.cargo(["nextest", "run", "--workspace"])
+            self.workspace.linted(["nextest", "run", "--workspace"])
         } else {
-            self.workspace.cargo(["test", "--workspace", "--all-targets", "--no-fail-fast"])
+            self.workspace.linted(["test", "--workspace", "--all-targets", "--no-fail-fast"])
         };
         command.args(Variant::Sabotage.features());
         if self.extent == Extent::All {

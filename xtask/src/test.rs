@@ -48,10 +48,10 @@ pub(crate) enum Step {
     Release,
     /// Browser, agents, npm and Python packages of the tests
     Packages,
-    /// `cargo clippy`, warnings are errors
-    Clippy,
-    /// All Rust tests, the binary with planted bugs and the programs of the matrices
+    /// All Rust tests, the binary with planted bugs and the programs of the matrices; clippy looks at them on the way
     TestBuild,
+    /// What clippy found in that build: a warning is an error
+    Clippy,
     /// A private Postgres for the tests
     Postgres,
     /// All Rust tests, on SQLite and on Postgres
@@ -102,7 +102,6 @@ impl Step {
             Self::Fmt
             | Self::Web
             | Self::Packages
-            | Self::Clippy
             | Self::TestBuild
             | Self::Postgres
             | Self::Doctests
@@ -114,7 +113,9 @@ impl Step {
             }
             Self::AdkVersions | Self::Openapi | Self::Kits => &[Self::Release],
             Self::Crash | Self::Powercut | Self::Bench => &[Self::Release, Self::TestBuild],
-            Self::TwinCrashAck | Self::TwinPowercutSync | Self::TwinPowercutAck => &[Self::TestBuild],
+            Self::Clippy | Self::TwinCrashAck | Self::TwinPowercutSync | Self::TwinPowercutAck => {
+                &[Self::TestBuild]
+            }
         }
     }
 
