@@ -432,6 +432,9 @@ pub enum AdminRefusal {
     /// There is no such person.
     #[error("no such person")]
     NoPerson,
+    /// The directory is held in memory and therefore bounded.
+    #[error("a person belongs to at most {0} teams")]
+    TooManyTeams(usize),
     /// A person without a role is not a person here.
     #[error("`roles` must name at least one of reviewer, admin, auditor")]
     NoRoles,
@@ -490,6 +493,9 @@ pub enum AdminRefusal {
     /// A freeze needs a reason that everybody can read.
     #[error("`reason` must be 1 to {0} bytes of text that can be read")]
     BadReason(usize),
+    /// A freeze of what no call can name would stop nothing.
+    #[error("`tool` must be 1 to 200 of the characters A-Z a-z 0-9 _ . / : -")]
+    BadTool,
     /// Freezes are held in memory and therefore bounded.
     #[error("there are {0} freezes, which is the limit: lift some")]
     TooManyFreezes(usize),
@@ -518,6 +524,8 @@ pub enum AdminRefusal {
 
 /// Most keys and people that a directory holds, revoked ones included.
 const MOST: usize = 100_000;
+/// Most teams of one person.
+const TEAMS: usize = 100;
 /// Most standing yeses that a directory holds, and of one agent.
 const GRANTS: usize = 10_000;
 const GRANTS_OF_AGENT: usize = 200;
@@ -552,6 +560,9 @@ impl Directory {
                 }
                 if !teams.iter().all(|team| valid_name(team)) {
                     return Err(AdminRefusal::BadName { field: "teams" });
+                }
+                if teams.len() > TEAMS {
+                    return Err(AdminRefusal::TooManyTeams(TEAMS));
                 }
                 if self.agents.contains_key(name) {
                     return Err(AdminRefusal::OtherKind(name.clone()));

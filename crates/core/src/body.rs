@@ -99,9 +99,15 @@ pub struct InputSpec {
     pub max: Option<serde_json::Number>,
     /// The choices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 200))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<InputOption>>, min_items = 1, max_items = 200))]
     pub options: Option<Vec<String>>,
 }
+
+/// One choice.
+#[cfg(feature = "openapi")]
+#[derive(utoipa::ToSchema)]
+#[schema(min_length = 1, max_length = 200)]
+pub(crate) struct InputOption(#[expect(dead_code, reason = "describes a text")] String);
 
 /// The type of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 
 use crate::{
     Action, Body, Confirmation, DecisionWord, Input, InputSpec, InputType, Invalid, Kind, Plan, Risk, Step,
-    answer::check_answer, names::valid_name,
+    answer::check_answer,
+    names::{valid_name, valid_tool},
 };
 
 /// The fields of a context that say whose call it is, and in which turn. An approval of one is none of another.
@@ -39,7 +40,7 @@ pub struct Create {
     pub allowed: Option<Vec<DecisionWord>>,
     /// How long deciding may take, such as `5m`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(max_length = 200, example = "5m"))]
+    #[cfg_attr(feature = "openapi", schema(example = "5m"))]
     pub expires_in: Option<String>,
     /// The person on whose behalf the agent acts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -341,8 +342,7 @@ fn action(
     arguments_schema: Option<Value>,
 ) -> Result<Body, Invalid> {
     let tool = tool.ok_or_else(|| missing("tool", Kind::Action))?;
-    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_./:-".contains(&byte);
-    if !(1..=200).contains(&tool.len()) || !tool.bytes().all(allowed) {
+    if !valid_tool(&tool) {
         return Err(Invalid::new(
             "/tool",
             "a tool is named by 1 to 200 of the characters A-Z a-z 0-9 _ . / : -",

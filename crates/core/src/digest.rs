@@ -72,6 +72,16 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for Digest {}
+
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for Digest {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        crate::text("^sha256:[0-9a-f]{64}$")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

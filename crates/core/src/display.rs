@@ -12,7 +12,6 @@ use crate::{Body, Content, Digest, Preview, ProposalContent, Request, Warning, a
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Display {
     /// Digest of the fields; goes into the vote of whoever was shown them.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub digest: Digest,
     /// Every value the agent wrote, in a fixed order.
     pub fields: Vec<DisplayField>,

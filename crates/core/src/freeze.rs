@@ -2,14 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AdminRefusal, Directory, Effect, FreezeId, Refusal, Time, Verdict, visible};
+use crate::{
+    AdminRefusal, Directory, Effect, FreezeId, Refusal, Time, Verdict, valid_name, valid_tool, visible,
+};
 
 /// What is stopped, by whom and why. Without agent and tool it is everything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Freeze {
     /// Its identifier.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub id: FreezeId,
     /// Only calls of this agent.
     #[cfg_attr(feature = "openapi", schema(required = true))]
@@ -75,6 +76,13 @@ impl Directory {
         let reads = reason.chars().all(|character| character == ' ' || visible(character));
         if reason.is_empty() || reason.len() > REASON || !reads {
             return Err(AdminRefusal::BadReason(REASON));
+        }
+        // One that no call can match would stop nothing.
+        if freeze.agent.as_deref().is_some_and(|agent| !valid_name(agent)) {
+            return Err(AdminRefusal::BadName { field: "agent" });
+        }
+        if freeze.tool.as_deref().is_some_and(|tool| !valid_tool(tool)) {
+            return Err(AdminRefusal::BadTool);
         }
         if self.freezes.len() >= MOST {
             return Err(AdminRefusal::TooManyFreezes(MOST));

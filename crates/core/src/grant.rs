@@ -15,7 +15,6 @@ use crate::{
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Grant {
     /// Its identifier.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub id: GrantId,
     /// Whose yes it is.
     pub by: String,
@@ -36,15 +35,12 @@ pub struct Grant {
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub expires_at: Time,
     /// The request that it was given with.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub request: RequestId,
     /// The key it was given with. It ends with that key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub key: Option<KeyId>,
     /// The session it was given in. It ends when somebody else ends that session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub session: Option<SessionId>,
 }
 
@@ -137,7 +133,6 @@ impl GrantEnd {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct GrantUsed {
     /// Its identifier.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub id: GrantId,
     /// Whose yes it is. Version 0.2 did not write it down.
     #[serde(default, skip_serializing_if = "Option::is_none")]

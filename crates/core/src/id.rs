@@ -87,6 +87,17 @@ macro_rules! id {
                 text.parse().map_err(serde::de::Error::custom)
             }
         }
+
+        #[cfg(feature = "openapi")]
+        impl utoipa::ToSchema for $name {}
+
+        #[cfg(feature = "openapi")]
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                // The last letter has three bits of the sixteen bytes.
+                crate::text(concat!("^", $prefix, "[0-9a-v]{25}[048cgkos]$"))
+            }
+        }
     };
 }
 

@@ -43,6 +43,13 @@ mod session;
 mod time;
 mod words;
 
+/// The schema of a text that has one form.
+#[cfg(feature = "openapi")]
+fn text(form: &str) -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+    use utoipa::openapi::schema::{ObjectBuilder, Type};
+    ObjectBuilder::new().schema_type(Type::String).pattern(Some(form)).into()
+}
+
 pub use admin::{AdminCommand, AdminEvent, AdminRefusal, BrowserKey, Expected, SignIn};
 pub use answer::{FILE_BYTES, check_answer};
 pub use apply::{Applied, Change, Context, apply};
@@ -61,7 +68,7 @@ pub use evolve::{EvolveError, attach, evolve};
 pub use freeze::Freeze;
 pub use grant::{Grant, GrantEnd, GrantKey, GrantUsed, NewGrant, Scope, TrustOffer, TrustTerms, folder};
 pub use id::{FreezeId, GrantId, IdError, KeyId, OutboxId, RequestId, SessionId};
-pub use names::{alike, skeleton, valid_name};
+pub use names::{alike, skeleton, valid_name, valid_tool};
 pub use needs::{AllOf, Escalation, Needs, Seat};
 pub use plan::{StepDecision, check_steps};
 pub use preview::{DiffLine, PlanStep, Preview, ShellCommand, ShellRedirect, Warning, WarningCode};

@@ -8,6 +8,12 @@ pub fn valid_name(name: &str) -> bool {
         && name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric())
 }
 
+/// Whether a text can name a tool.
+pub fn valid_tool(name: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_./:-".contains(&byte);
+    (1..=200).contains(&name.len()) && name.bytes().all(allowed)
+}
+
 /// What a hurried reader sees of a name: case, separators and characters that look alike make no difference.
 pub fn skeleton(name: &str) -> String {
     let mut seen = String::with_capacity(name.len());

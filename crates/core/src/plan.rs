@@ -11,6 +11,7 @@ use crate::{DecisionWord, Invalid, Plan};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct StepDecision {
     /// The step.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 200))]
     pub id: String,
     /// `approve`, `edit` or `deny`.
     pub decision: DecisionWord,

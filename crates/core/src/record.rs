@@ -15,7 +15,7 @@ use crate::{
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Record {
     /// Its identifier.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "req_0698d3r3kvtg0i8s0c1g60o30c"))]
+    #[cfg_attr(feature = "openapi", schema(example = "req_0698d3r3kvtg0i8s0c1g60o30c"))]
     pub id: RequestId,
     /// One more with every ledger entry about it.
     pub version: u32,
@@ -93,7 +93,6 @@ pub struct Record {
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub nonce: Option<String>,
     /// Digest of what the agent asked.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub digest: Digest,
     /// Computed risk.
     pub risk: Risk,
@@ -155,7 +154,6 @@ pub struct VoteRecord {
     /// What they said.
     pub vote: DecisionWord,
     /// About what.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub digest: Digest,
     /// When.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
@@ -173,7 +171,6 @@ pub struct ProposalRecord {
     /// `edit`, `respond`, or `approve` with step decisions.
     pub decision: DecisionWord,
     /// What a vote on it must carry.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub digest: Digest,
     /// When.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
@@ -207,7 +204,6 @@ pub struct DecisionRecord {
     #[cfg_attr(feature = "openapi", schema(required = true, value_type = Option<Object>))]
     pub arguments: Option<Map<String, Value>>,
     /// On what exactly.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub digest: Digest,
     /// The answer.
     #[cfg_attr(feature = "openapi", schema(required = true, value_type = Value))]

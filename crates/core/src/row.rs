@@ -9,7 +9,6 @@ use crate::{DecisionWord, Digest, GrantUsed, Kind, RequestId, Risk, State, Time}
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Row {
     /// Its identifier.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub id: RequestId,
     /// One more with every ledger entry about it.
     pub version: u32,
@@ -38,7 +37,6 @@ pub struct Row {
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub shape: Option<String>,
     /// What a vote must carry now: of the replacement if one is on the table, else of the request.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub digest: Digest,
     /// How far the votes are.
     pub votes: Tally,

@@ -220,6 +220,8 @@ impl Problem {
             AdminRefusal::TooManyReports(_) => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_reports", detail)
             }
+            AdminRefusal::TooManyTeams(_) => Self::unprocessable("invalid", "/teams", detail),
+            AdminRefusal::BadTool => Self::unprocessable("invalid", "/tool", detail),
             AdminRefusal::BadReason(_) => Self::unprocessable("invalid", "/reason", detail),
             AdminRefusal::TooManyFreezes(_) => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_freezes", detail)

@@ -43,8 +43,10 @@ impl Proved {
 #[serde(deny_unknown_fields)]
 pub(crate) struct PublicKey {
     /// The first coordinate on P-256, base64url without padding.
+    #[schema(pattern = "^[A-Za-z0-9_-]{43}$")]
     x: String,
     /// The second one.
+    #[schema(pattern = "^[A-Za-z0-9_-]{43}$")]
     y: String,
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod agents;
 pub(crate) mod decisions;
 pub(crate) mod export;
+mod forms;
 pub(crate) mod freeze;
 pub(crate) mod grants;
 pub(crate) mod history;

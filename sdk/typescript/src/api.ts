@@ -887,25 +887,27 @@ export interface components {
             /** @description The seats. */
             all: components["schemas"]["Seat"][];
         };
+        /** @description A reviewer's name, or `team:` and the name of a team. */
+        Asked: string;
         /**
          * @description How a principal proved who it is; ordered by strength.
          * @enum {string}
          */
         Auth: "open" | "token" | "session" | "bound" | "code";
+        /** @description Decisions on several requests, each at most once. */
+        Batch: components["schemas"]["BatchItem"][];
         /** @description One decision of a batch: a decision, and the request it is about. */
         BatchItem: {
             /** @description respond: the answer. */
-            answer?: Record<string, never> | null;
+            answer?: unknown;
             /** @description edit: whole replacement arguments. */
             arguments?: Record<string, never> | null;
             decision: components["schemas"]["DecisionWord"];
             /** @description Of the record they saw: `proposal.digest` if there is a proposal, else `digest`. */
-            digest: string;
-            /** @description `display.digest` of what was shown. */
-            display?: string | null;
+            digest: components["schemas"]["Digest"];
+            display?: components["schemas"]["Digest"] | null;
             reason?: string | null;
-            /** @description A standing approval. */
-            remember?: Record<string, never> | null;
+            remember?: components["schemas"]["RememberBody"] | null;
             step_up?: components["schemas"]["StepUp"] | null;
             /** @description plan: a decision for every step, in the order approved. */
             steps?: components["schemas"]["StepDecision"][] | null;
@@ -915,8 +917,8 @@ export interface components {
              */
             version: number;
         } & {
-            /** @description On which request. */
-            id: string;
+            /** @description On which request. One that is not of this form is answered as unknown, and the others are decided. */
+            id: components["schemas"]["RequestId"];
         };
         /** @description How one decision of a batch came out. */
         BatchResult: {
@@ -953,6 +955,11 @@ export interface components {
             low: number;
             /** Format: int64 */
             medium: number;
+        };
+        /** @description A policy to look at. */
+        Candidate: {
+            /** @description Its text, TOML. */
+            policy: string;
         };
         /** @description A policy that was put or looked at. */
         CheckedRecord: {
@@ -993,7 +1000,7 @@ export interface components {
             /** @description What may run: the stored arguments, edited ones if there was an edit. */
             arguments: Record<string, never>;
             /** @description Digest of what may run. */
-            digest: string;
+            digest: components["schemas"]["Digest"];
             /** @description Needed to report. */
             permit: string;
             /**
@@ -1008,22 +1015,22 @@ export interface components {
             agent: string;
             /** @description What it is: `tool`, `toolset`, `hosted`, `code`, `agent` and so on. */
             kind: string;
-            /** @description The tool, toolset or agent: 1 to 200 bytes. */
+            /** @description The tool, toolset or agent. */
             name: string;
             status: components["schemas"]["Seen"];
-            /** @description Why that is so: at most 300 bytes. */
+            /** @description Why that is so. */
             why?: string;
         };
         /** @description What one program of an agent can do, and whether Placet sees it. */
         CoverageReport: {
             /**
-             * @description What the program calls its outermost agent: 1 to 200 bytes. A report takes the place of the one before with the same
-             *     framework and agent; there are at most 8.
+             * @description What the program calls its outermost agent. A report takes the place of the one before with the same framework and
+             *     agent; there are at most 8.
              */
             agent: string;
-            /** @description The framework it is written with, such as `google-adk`: 1 to 200 bytes. */
+            /** @description The framework it is written with, such as `google-adk`. */
             framework: string;
-            /** @description Everything it can do: at most 256. */
+            /** @description Everything it can do. */
             parts: components["schemas"]["CoveragePart"][];
         };
         /** @enum {string} */
@@ -1156,9 +1163,8 @@ export interface components {
         /** @description A key to be made. */
         CreateKey: {
             /** @description Whose it is. A second key for a name is rotation. */
-            name: string;
-            /** @description agent: the person who answers for it. */
-            owner?: string | null;
+            name: components["schemas"]["Name"];
+            owner?: components["schemas"]["Name"] | null;
             role: components["schemas"]["Role"];
         };
         /** @description The body of a create call that asks for the kind `plan`. */
@@ -1218,7 +1224,7 @@ export interface components {
              * @description When it ends, whatever happens.
              */
             expires_at: string;
-            id: string;
+            id: components["schemas"]["SessionId"];
             /**
              * Format: date-time
              * @description When it ends unless it is used.
@@ -1231,17 +1237,15 @@ export interface components {
         /** @description What a reviewer says, on the digest and version they saw. */
         Decide: {
             /** @description respond: the answer. */
-            answer?: Record<string, never> | null;
+            answer?: unknown;
             /** @description edit: whole replacement arguments. */
             arguments?: Record<string, never> | null;
             decision: components["schemas"]["DecisionWord"];
             /** @description Of the record they saw: `proposal.digest` if there is a proposal, else `digest`. */
-            digest: string;
-            /** @description `display.digest` of what was shown. */
-            display?: string | null;
+            digest: components["schemas"]["Digest"];
+            display?: components["schemas"]["Digest"] | null;
             reason?: string | null;
-            /** @description A standing approval. */
-            remember?: Record<string, never> | null;
+            remember?: components["schemas"]["RememberBody"] | null;
             step_up?: components["schemas"]["StepUp"] | null;
             /** @description plan: a decision for every step, in the order approved. */
             steps?: components["schemas"]["StepDecision"][] | null;
@@ -1293,7 +1297,7 @@ export interface components {
             /** @description What was decided. */
             decision: components["schemas"]["DecisionWord"];
             /** @description On what exactly. */
-            digest: string;
+            digest: components["schemas"]["Digest"];
             grant?: components["schemas"]["GrantUsed"] | null;
             /** @description Why. */
             reason: string | null;
@@ -1323,12 +1327,13 @@ export interface components {
             /** @description The line without its end. */
             text: string;
         };
+        Digest: string;
         /** @description What a page shows of a request, made by the server from the stored bytes. Every text in it can be shown as it is. */
         Display: {
             /** @description The short code to type for a step-up, only where one is needed. */
             code?: string | null;
             /** @description Digest of the fields; goes into the vote of whoever was shown them. */
-            digest: string;
+            digest: components["schemas"]["Digest"];
             /**
              * @description What will happen, in one sentence of at most 200 characters. Made from the tool and the arguments that will run,
              *     never from the agent's words.
@@ -1426,6 +1431,8 @@ export interface components {
             /** @description Its hash. */
             policy: string;
         };
+        /** @description An absolute path. */
+        Folder: string;
         /** @description What is stopped, by whom and why. Without agent and tool it is everything. */
         Freeze: {
             /** @description Only calls of this agent. */
@@ -1438,7 +1445,7 @@ export interface components {
             /** @description Who said stop. */
             by: string;
             /** @description Its identifier. */
-            id: string;
+            id: components["schemas"]["FreezeId"];
             /** @description Why. */
             reason: string;
             /** @description Only calls of this tool. */
@@ -1446,8 +1453,7 @@ export interface components {
         };
         /** @description What to stop: an agent, a tool, both (that tool of that agent), or everything with `all`. */
         FreezeBody: {
-            /** @description Calls of this agent. */
-            agent?: string | null;
+            agent?: components["schemas"]["Name"] | null;
             /** @description Everything. Said on its own, so that a forgotten field does not stop the house. */
             all?: boolean;
             /** @description Why. Everybody can read it. */
@@ -1455,6 +1461,7 @@ export interface components {
             /** @description Calls of this tool. */
             tool?: string | null;
         };
+        FreezeId: string;
         /** @description What is stopped. */
         FreezeList: {
             items: components["schemas"]["Freeze"][];
@@ -1476,17 +1483,15 @@ export interface components {
              */
             expires_at: string;
             /** @description Its identifier. */
-            id: string;
-            /** @description The key it was given with. It ends with that key. */
-            key?: string | null;
+            id: components["schemas"]["GrantId"];
+            key?: components["schemas"]["KeyId"] | null;
             /** @description Under which policy; under any other it is void. */
             policy: string;
             /** @description The request that it was given with. */
-            request: string;
+            request: components["schemas"]["RequestId"];
             /** @description How far it reaches. */
             scope: components["schemas"]["Scope"];
-            /** @description The session it was given in. It ends when somebody else ends that session. */
-            session?: string | null;
+            session?: components["schemas"]["SessionId"] | null;
             /** @description For which tool. */
             tool: string;
             /**
@@ -1495,6 +1500,7 @@ export interface components {
              */
             uses: number;
         };
+        GrantId: string;
         /** @description Standing approvals. */
         GrantList: {
             ended_at_upgrade: components["schemas"]["EndedAtUpgrade"];
@@ -1515,7 +1521,7 @@ export interface components {
             /** @description Whose yes it is. Version 0.2 did not write it down. */
             by?: string | null;
             /** @description Its identifier. */
-            id: string;
+            id: components["schemas"]["GrantId"];
         };
         /** @description One thing that happened. Its texts can be shown as they are. */
         HappenedRecord: {
@@ -1546,6 +1552,8 @@ export interface components {
             /** @description The last five decisions of people on calls of the same tool with arguments of the same names and types. */
             similar: components["schemas"]["SimilarRecord"][];
         };
+        /** @description One choice. */
+        InputOption: string;
         /** @description What kind of answer is wanted. */
         InputSpec: {
             /**
@@ -1559,7 +1567,7 @@ export interface components {
              */
             min?: number | null;
             /** @description The choices. */
-            options?: string[] | null;
+            options?: components["schemas"]["InputOption"][] | null;
             /** @description The type of the answer. */
             type: components["schemas"]["InputType"];
         };
@@ -1568,6 +1576,7 @@ export interface components {
          * @enum {string}
          */
         InputType: "text" | "number" | "choice" | "multi_choice" | "date" | "file";
+        KeyId: string;
         /** @description All keys. */
         KeyList: {
             items: components["schemas"]["KeyRecord"][];
@@ -1576,7 +1585,7 @@ export interface components {
         KeyRecord: {
             /** Format: date-time */
             created_at: string;
-            id: string;
+            id: components["schemas"]["KeyId"];
             name: string;
             owner: string | null;
             /** Format: date-time */
@@ -1590,7 +1599,7 @@ export interface components {
             /** @description The entry, in canonical form. */
             entry: Record<string, never>;
             /** @description SHA-256 over `placet/entry/v1`, a newline, and the canonical form of `entry`. */
-            hash: string;
+            hash: components["schemas"]["Digest"];
             /** Format: int64 */
             seq: number;
         };
@@ -1611,7 +1620,7 @@ export interface components {
              */
             entries: number;
             /** @description Hash of the last entry. */
-            head: string;
+            head: components["schemas"]["Digest"];
             verified: components["schemas"]["VerifiedRecord"] | null;
         };
         /** @description A link with which a person signs in once. Shown this once. */
@@ -1630,6 +1639,8 @@ export interface components {
         };
         /** @description A page of records, or of lines. */
         ListPage: components["schemas"]["Page"] | components["schemas"]["RowPage"];
+        /** @description The name of an agent, a person or a team. */
+        Name: string;
         /** @description What must be met before a held request is approved. */
         Needs: {
             /** @description One of these must be met. */
@@ -1641,7 +1652,7 @@ export interface components {
         };
         /** @description A new key. `key` is shown this once. */
         NewKeyRecord: {
-            id: string;
+            id: components["schemas"]["KeyId"];
             /** @description Null when an idempotency key says that it was shown before. */
             key: string | null;
             name: string;
@@ -1651,7 +1662,6 @@ export interface components {
         NewPassword: {
             /** @description The one there is; not needed by whoever has none, or came in by a link in the last 15 minutes. */
             current?: string | null;
-            /** @description 12 to 1024 bytes. */
             new: string;
         };
         /** @description What waits now. */
@@ -1718,7 +1728,7 @@ export interface components {
         /** @description Roles and teams, all of them. */
         PersonBody: {
             roles: components["schemas"]["Role"][];
-            teams?: string[];
+            teams?: components["schemas"]["Name"][];
         };
         /** @description Everybody. */
         PersonList: {
@@ -1726,11 +1736,11 @@ export interface components {
         };
         /** @description A person. */
         PersonRecord: {
-            name: string;
+            name: components["schemas"]["Name"];
             /** @description What the person may do: `reviewer`, `admin`, `auditor`. */
             roles: components["schemas"]["Role"][];
             /** @description Where the person belongs. */
-            teams?: string[];
+            teams?: components["schemas"]["Name"][];
         };
         /** @description One step of a plan that will run. */
         PlanStep: {
@@ -1745,13 +1755,13 @@ export interface components {
             /** @description Whether the plan makes sense without it. */
             optional: boolean;
         };
-        /** @description A policy in a call. */
+        /** @description A policy to put in force. */
         PolicyBody: {
-            /** @description put: the hash it was made from. Without it, whatever is in force is replaced. */
+            /** @description The hash it was made from. Without it, whatever is in force is replaced. */
             expected?: string | null;
             /** @description Its text, TOML. */
             policy: string;
-            /** @description put: where it comes from, for the record. */
+            /** @description Where it comes from, for the record. */
             source?: string | null;
         };
         /** @description One policy. */
@@ -1931,7 +1941,7 @@ export interface components {
             /** @description `edit`, `respond`, or `approve` with step decisions. */
             decision: components["schemas"]["DecisionWord"];
             /** @description What a vote on it must carry. */
-            digest: string;
+            digest: components["schemas"]["Digest"];
             /** @description Step decisions in order. */
             steps: components["schemas"]["StepDecision"][] | null;
         };
@@ -1966,7 +1976,7 @@ export interface components {
         Reassign: {
             reason?: string | null;
             /** @description Names of reviewers, or `team:NAME`. */
-            to: string[];
+            to: components["schemas"]["Asked"][];
         };
         /** @description A request as the wire shows it. Every field the agent set is there, null when empty. */
         Record: {
@@ -2007,7 +2017,7 @@ export interface components {
             /** @description confirmation: more about it. */
             details?: string | null;
             /** @description Digest of what the agent asked. */
-            digest: string;
+            digest: components["schemas"]["Digest"];
             display?: components["schemas"]["Display"] | null;
             /** @description plan: the agent's estimate. */
             estimated_duration?: string | null;
@@ -2018,11 +2028,8 @@ export interface components {
             expires_at: string;
             /** @description The pause it belongs to. */
             group: string | null;
-            /**
-             * @description Its identifier.
-             * @example req_0698d3r3kvtg0i8s0c1g60o30c
-             */
-            id: string;
+            /** @description Its identifier. */
+            id: components["schemas"]["RequestId"];
             input?: components["schemas"]["InputSpec"] | null;
             /** @description What is asked for. */
             kind: components["schemas"]["Kind"];
@@ -2080,11 +2087,34 @@ export interface components {
             /** @description Live votes, one per person. */
             votes: components["schemas"]["VoteRecord"][];
         };
+        /** @description What is remembered with a yes. */
+        RememberBody: {
+            /**
+             * @description pattern: 1 to 16 paths of up to 200 bytes and their matchers, as in `args` of a rule that allows; together up to 8192
+             *     bytes. Other arguments may be anything.
+             */
+            arguments?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description For how long, such as `8h`, which it is unless told. */
+            expires_in?: string | null;
+            /**
+             * @description How far a standing approval reaches.
+             * @enum {string}
+             */
+            scope: "exact" | "pattern" | "session";
+            /**
+             * Format: int32
+             * @description How often; 20 times unless told.
+             */
+            uses?: number | null;
+        };
         /**
          * @description What became of an executed action.
          * @enum {string}
          */
         ReportStatus: "succeeded" | "failed";
+        RequestId: string;
         /** @description What became of it, and how you know. */
         Resolve: {
             reason: string;
@@ -2113,7 +2143,7 @@ export interface components {
         /** @description The folders to open, all of them. An empty list closes every one. */
         RootsBody: {
             /** @description Absolute paths, such as `/home/ann/app`. Neither a home folder nor a part of the system. */
-            roots: string[];
+            roots: components["schemas"]["Folder"][];
         };
         /** @description A request as one line of a list. Every text in it is drawn by the rule of [`crate::show`]. */
         Row: {
@@ -2133,7 +2163,7 @@ export interface components {
             decided_by: string[];
             decision: components["schemas"]["DecisionWord"] | null;
             /** @description What a vote must carry now: of the replacement if one is on the table, else of the request. */
-            digest: string;
+            digest: components["schemas"]["Digest"];
             /** @description What will happen, in one sentence made from the tool and the arguments that will run. */
             effect: string;
             /**
@@ -2145,7 +2175,7 @@ export interface components {
             /** @description The pause it belongs to. */
             group: string | null;
             /** @description Its identifier. */
-            id: string;
+            id: components["schemas"]["RequestId"];
             /** @description What is asked for. */
             kind: components["schemas"]["Kind"];
             /** @description The agents above the one that asks, as it claims, outermost first. */
@@ -2232,6 +2262,7 @@ export interface components {
             dev: boolean;
             version: string;
         };
+        SessionId: string;
         /** @description One of one's own sessions. */
         SessionItem: {
             /** Format: date-time */
@@ -2240,7 +2271,7 @@ export interface components {
             current: boolean;
             /** Format: date-time */
             expires_at: string;
-            id: string;
+            id: components["schemas"]["SessionId"];
             /**
              * Format: date-time
              * @description To the minute.
@@ -2305,7 +2336,7 @@ export interface components {
             decision: components["schemas"]["DecisionWord"];
             /** @description Whether it was the same call: the same agent, tool and arguments. */
             exact: boolean;
-            id: string;
+            id: components["schemas"]["RequestId"];
             state: components["schemas"]["State"];
         };
         /** @description How long people took, in seconds. */
@@ -2466,7 +2497,7 @@ export interface components {
             /** @description Who. */
             by: string;
             /** @description About what. */
-            digest: string;
+            digest: components["schemas"]["Digest"];
             /** @description What they said. */
             vote: components["schemas"]["DecisionWord"];
         };
@@ -3040,7 +3071,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["BatchItem"][];
+                "application/json": components["schemas"]["Batch"];
             };
         };
         responses: {
@@ -3886,7 +3917,7 @@ export interface operations {
             query?: {
                 /** @description After this entry. */
                 after?: number;
-                /** @description 1 to 1000; 100 unless told. */
+                /** @description 100 unless told. */
                 limit?: number;
             };
             header?: never;
@@ -4822,9 +4853,11 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description JSON, or the TOML itself as `application/toml` */
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PolicyBody"];
+                "application/json": components["schemas"]["Candidate"];
+                "application/toml": string;
             };
         };
         responses: {
@@ -5154,9 +5187,11 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description JSON, or the TOML itself as `application/toml` */
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PolicyBody"];
+                "application/json": components["schemas"]["Candidate"];
+                "application/toml": string;
             };
         };
         responses: {
@@ -5344,9 +5379,11 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description JSON, or the TOML itself as `application/toml` */
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PolicyBody"];
+                "application/json": components["schemas"]["Candidate"];
+                "application/toml": string;
             };
         };
         responses: {
@@ -5556,7 +5593,7 @@ export interface operations {
                 by?: string;
                 /** @description From `next_cursor` of the page before. */
                 cursor?: string;
-                /** @description 1 to 500, of rows 1 to 1000; 50 unless told. */
+                /** @description 50 unless told. Of records, at most 500. */
                 limit?: number;
                 /** @description `row` for one line of each instead of the record. */
                 view?: "record" | "row";
@@ -7855,7 +7892,7 @@ export interface operations {
     get_stats: {
         parameters: {
             query?: {
-                /** @description 1 to 90; 7 unless told. */
+                /** @description 7 unless told. */
                 days?: number;
             };
             header?: never;

@@ -11,7 +11,10 @@ use crate::{
     State,
     call::{Call, Caller, Id},
     problem::{Problem, ProblemDocument},
-    v1::{json, refuse},
+    v1::{
+        forms::{Folder, Name},
+        json, refuse,
+    },
 };
 
 /// An agent.
@@ -33,12 +36,15 @@ pub(crate) struct AgentRecord {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CoverageReport {
-    /// The framework it is written with, such as `google-adk`: 1 to 200 bytes.
+    /// The framework it is written with, such as `google-adk`.
+    #[schema(min_length = 1, max_length = 200)]
     framework: String,
-    /// What the program calls its outermost agent: 1 to 200 bytes. A report takes the place of the one before with the same
-    /// framework and agent; there are at most 8.
+    /// What the program calls its outermost agent. A report takes the place of the one before with the same framework and
+    /// agent; there are at most 8.
+    #[schema(min_length = 1, max_length = 200)]
     agent: String,
-    /// Everything it can do: at most 256.
+    /// Everything it can do.
+    #[schema(max_items = 256)]
     parts: Vec<CoveragePart>,
 }
 
@@ -46,15 +52,19 @@ pub(crate) struct CoverageReport {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CoveragePart {
-    /// The tool, toolset or agent: 1 to 200 bytes.
+    /// The tool, toolset or agent.
+    #[schema(min_length = 1, max_length = 200)]
     name: String,
     /// What it is: `tool`, `toolset`, `hosted`, `code`, `agent` and so on.
+    #[schema(min_length = 1, max_length = 200)]
     kind: String,
     /// The agent inside the program that has it.
+    #[schema(min_length = 1, max_length = 200)]
     agent: String,
     status: Seen,
-    /// Why that is so: at most 300 bytes.
+    /// Why that is so.
     #[serde(default)]
+    #[schema(max_length = 300)]
     why: String,
 }
 
@@ -83,6 +93,7 @@ pub(crate) struct AgentList {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RootsBody {
     /// Absolute paths, such as `/home/ann/app`. Neither a home folder nor a part of the system.
+    #[schema(value_type = Vec<Folder>, max_items = 32)]
     roots: Vec<String>,
 }
 
@@ -105,7 +116,7 @@ pub(crate) async fn list(
 }
 
 /// Open folders to an agent, and close all others: calls that happen in them can pass without a person.
-#[utoipa::path(put, path = "/v1/agents/{name}/roots", operation_id = "put_roots", tag = "admin", params(("name" = String, Path)), request_body = RootsBody, responses(
+#[utoipa::path(put, path = "/v1/agents/{name}/roots", operation_id = "put_roots", tag = "admin", params(("name" = inline(Name), Path)), request_body = RootsBody, responses(
     (status = 200, description = "these are open, on every node", body = AgentRecord),
     (status = 404, description = "no such agent", body = ProblemDocument),
     (status = 422, description = "a folder that cannot be opened", body = ProblemDocument),
@@ -136,7 +147,7 @@ pub(crate) async fn put_coverage(
 }
 
 /// Forget what an agent reported, such as of programs that are gone. It is `unknown` until it reports again.
-#[utoipa::path(delete, path = "/v1/agents/{name}/coverage", operation_id = "forget_coverage", tag = "admin", params(("name" = String, Path)), responses(
+#[utoipa::path(delete, path = "/v1/agents/{name}/coverage", operation_id = "forget_coverage", tag = "admin", params(("name" = inline(Name), Path)), responses(
     (status = 200, description = "nothing is known of it", body = AgentRecord),
     (status = 404, description = "no such agent", body = ProblemDocument),
 ))]

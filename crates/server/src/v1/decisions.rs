@@ -22,11 +22,11 @@ use crate::{
 pub(crate) struct Decide {
     decision: DecisionWord,
     /// Of the record they saw: `proposal.digest` if there is a proposal, else `digest`.
-    #[schema(value_type = String)]
     digest: Digest,
     /// Of the record they saw.
     version: u32,
     #[serde(default)]
+    #[schema(max_length = 8192)]
     reason: Option<String>,
     /// edit: whole replacement arguments.
     #[serde(default)]
@@ -34,22 +34,51 @@ pub(crate) struct Decide {
     arguments: Option<Map<String, Value>>,
     /// respond: the answer.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Value)]
     answer: Option<Value>,
     /// plan: a decision for every step, in the order approved.
     #[serde(default)]
+    #[schema(max_items = 200)]
     steps: Option<Vec<StepDecision>>,
     /// A standing approval.
     #[serde(default)]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<RememberBody>)]
     remember: Option<Remember>,
     /// A proof of presence, where one is needed.
     #[serde(default)]
     step_up: Option<StepUp>,
     /// `display.digest` of what was shown.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
     display: Option<Digest>,
+}
+
+/// What is remembered with a yes.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "describes what the gate reads")]
+pub(crate) struct RememberBody {
+    #[schema(inline)]
+    scope: RememberedScope,
+    /// pattern: 1 to 16 paths of up to 200 bytes and their matchers, as in `args` of a rule that allows; together up to 8192
+    /// bytes. Other arguments may be anything.
+    arguments: Option<Map<String, Value>>,
+    /// For how long, such as `8h`, which it is unless told.
+    expires_in: Option<String>,
+    /// How often; 20 times unless told.
+    #[schema(minimum = 1)]
+    uses: Option<u32>,
+}
+
+/// How far a standing approval reaches.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[expect(dead_code, reason = "describes what the gate reads")]
+pub(crate) enum RememberedScope {
+    /// This very call: equal arguments.
+    Exact,
+    /// Calls whose arguments match.
+    Pattern,
+    /// Any call of this tool in this session.
+    Session,
 }
 
 /// Keeps an answer of `null` apart from no answer.
@@ -87,7 +116,7 @@ pub(crate) struct DecideParams {
 }
 
 /// Vote on a held request.
-#[utoipa::path(post, path = "/v1/requests/{id}/decision", operation_id = "decide_request", tag = "decisions", params(("id" = String, Path), DecideParams), request_body = Decide, responses(
+#[utoipa::path(post, path = "/v1/requests/{id}/decision", operation_id = "decide_request", tag = "decisions", params(("id" = inline(RequestId), Path), DecideParams), request_body = Decide, responses(
     (status = 200, description = "the record after the vote; with `dry_run`, what would happen", body = Record),
     (status = 403, description = "self_approval, step_up_required, not_eligible, or not a reviewer", body = ProblemDocument),
     (status = 404, description = "unknown or malformed", body = ProblemDocument),
@@ -161,12 +190,18 @@ pub(crate) struct BatchParams {
 #[derive(Debug, ToSchema)]
 #[expect(dead_code, reason = "describes the body; items are read one by one so that errors name the item")]
 pub(crate) struct BatchItem {
-    /// On which request.
+    /// On which request. One that is not of this form is answered as unknown, and the others are decided.
+    #[schema(value_type = RequestId)]
     id: String,
     #[schema(inline)]
     #[serde(flatten)]
     decide: Decide,
 }
+
+/// Decisions on several requests, each at most once.
+#[derive(ToSchema)]
+#[schema(min_items = 1, max_items = 200)]
+pub(crate) struct Batch(#[expect(dead_code, reason = "describes the body")] Vec<BatchItem>);
 
 /// How one decision of a batch came out.
 #[derive(Debug, Serialize, ToSchema)]
@@ -200,7 +235,7 @@ pub(crate) struct BatchResults {
 const MOST: usize = 200;
 
 /// Vote on several requests in one transaction.
-#[utoipa::path(post, path = "/v1/decisions", operation_id = "decide_requests", tag = "decisions", params(BatchParams), request_body = Vec<BatchItem>, responses(
+#[utoipa::path(post, path = "/v1/decisions", operation_id = "decide_requests", tag = "decisions", params(BatchParams), request_body = Batch, responses(
     (status = 200, description = "one result per decision", body = BatchResults),
     (status = 409, description = "atomic, and at least one was refused: none was applied", body = BatchResults),
     (status = 422, description = "the body does not fit", body = ProblemDocument),

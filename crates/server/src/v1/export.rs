@@ -46,6 +46,7 @@ pub(crate) struct ExportParams {
     risk: Option<Risk>,
     group: Option<String>,
     /// Text in id, agent, tool, session or group.
+    #[param(max_length = 200)]
     q: Option<String>,
     /// Made at this time or later, such as `2026-11-15T00:00:00Z`.
     since: Option<String>,

@@ -14,7 +14,7 @@ use crate::{
     State,
     call::{Call, Caller, Id},
     problem::{Problem, ProblemDocument},
-    v1::{json, refuse},
+    v1::{forms::Name, json, refuse},
 };
 
 /// What to stop: an agent, a tool, both (that tool of that agent), or everything with `all`.
@@ -23,14 +23,17 @@ use crate::{
 pub(crate) struct FreezeBody {
     /// Calls of this agent.
     #[serde(default)]
+    #[schema(value_type = Option<Name>)]
     agent: Option<String>,
     /// Calls of this tool.
     #[serde(default)]
+    #[schema(min_length = 1, max_length = 200, pattern = "^[A-Za-z0-9_./:-]+$")]
     tool: Option<String>,
     /// Everything. Said on its own, so that a forgotten field does not stop the house.
     #[serde(default)]
     all: bool,
     /// Why. Everybody can read it.
+    #[schema(min_length = 1, max_length = 1000)]
     reason: String,
 }
 
@@ -70,7 +73,7 @@ pub(crate) async fn list(AxumState(state): AxumState<State>, _: Caller) -> Resul
 }
 
 /// Let it go on.
-#[utoipa::path(delete, path = "/v1/freeze/{id}", operation_id = "unfreeze", tag = "admin", params(("id" = String, Path)), responses(
+#[utoipa::path(delete, path = "/v1/freeze/{id}", operation_id = "unfreeze", tag = "admin", params(("id" = inline(FreezeId), Path)), responses(
     (status = 204, description = "it goes on, on every node"),
     (status = 404, description = "unknown, lifted before or malformed", body = ProblemDocument),
 ))]

@@ -90,7 +90,7 @@ pub(crate) async fn list(
 }
 
 /// Take a standing approval back, at once: one's own, or anybody's as an admin.
-#[utoipa::path(delete, path = "/v1/grants/{id}", operation_id = "revoke_grant", tag = "policy", params(("id" = String, Path)), responses(
+#[utoipa::path(delete, path = "/v1/grants/{id}", operation_id = "revoke_grant", tag = "policy", params(("id" = inline(GrantId), Path)), responses(
     (status = 204, description = "gone"),
     (status = 404, description = "unknown, somebody else's or malformed", body = ProblemDocument),
 ))]

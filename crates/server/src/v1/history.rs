@@ -42,7 +42,6 @@ pub(crate) struct HappenedRecord {
 /// A decision on a call like this one.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SimilarRecord {
-    #[schema(value_type = String)]
     id: RequestId,
     /// When it was decided.
     #[schema(value_type = String, format = DateTime)]
@@ -56,7 +55,7 @@ pub(crate) struct SimilarRecord {
 }
 
 /// What happened to a request, in sentences, and how calls like it were decided.
-#[utoipa::path(get, path = "/v1/requests/{id}/history", operation_id = "get_request_history", tag = "requests", params(("id" = String, Path)), responses(
+#[utoipa::path(get, path = "/v1/requests/{id}/history", operation_id = "get_request_history", tag = "requests", params(("id" = inline(RequestId), Path)), responses(
     (status = 200, description = "in the order in which it happened", body = HistoryRecord),
     (status = 404, description = "unknown or malformed", body = ProblemDocument),
 ))]

@@ -14,7 +14,7 @@ use crate::{
     State,
     call::{Call, Caller, Id, Params},
     problem::{Problem, ProblemDocument},
-    v1::{json, refuse},
+    v1::{forms::Name, json, refuse},
 };
 
 /// A key to be made.
@@ -23,16 +23,17 @@ use crate::{
 pub(crate) struct CreateKey {
     role: Role,
     /// Whose it is. A second key for a name is rotation.
+    #[schema(value_type = Name)]
     name: String,
     /// agent: the person who answers for it.
     #[serde(default)]
+    #[schema(value_type = Option<Name>)]
     owner: Option<String>,
 }
 
 /// A new key. `key` is shown this once.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct NewKeyRecord {
-    #[schema(value_type = String)]
     id: KeyId,
     role: Role,
     name: String,
@@ -44,7 +45,6 @@ pub(crate) struct NewKeyRecord {
 /// A key without its secret.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct KeyRecord {
-    #[schema(value_type = String)]
     id: KeyId,
     role: Role,
     name: String,
@@ -118,7 +118,7 @@ pub(crate) struct KeepParams {
 }
 
 /// Revoke a key at once, waits in flight included. Live votes and standing approvals given with it are void.
-#[utoipa::path(delete, path = "/v1/keys/{id}", operation_id = "revoke_key", tag = "admin", params(("id" = String, Path), KeepParams), responses(
+#[utoipa::path(delete, path = "/v1/keys/{id}", operation_id = "revoke_key", tag = "admin", params(("id" = inline(KeyId), Path), KeepParams), responses(
     (status = 204, description = "it no longer works"),
     (status = 404, description = "no such key, or revoked before", body = ProblemDocument),
     (status = 409, description = "it is the last admin key", body = ProblemDocument),

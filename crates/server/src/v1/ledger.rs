@@ -28,7 +28,8 @@ use crate::{
 pub(crate) struct LedgerParams {
     /// After this entry.
     after: Option<u64>,
-    /// 1 to 1000; 100 unless told.
+    /// 100 unless told.
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
 }
 
@@ -37,7 +38,6 @@ pub(crate) struct LedgerParams {
 pub(crate) struct LedgerItem {
     seq: u64,
     /// SHA-256 over `placet/entry/v1`, a newline, and the canonical form of `entry`.
-    #[schema(value_type = String)]
     hash: Digest,
     /// The entry, in canonical form.
     #[schema(value_type = Object)]
@@ -86,7 +86,6 @@ pub(crate) async fn list(
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct LedgerStatus {
     /// Hash of the last entry.
-    #[schema(value_type = String)]
     head: Digest,
     /// How many there are.
     entries: u64,

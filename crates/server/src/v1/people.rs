@@ -17,20 +17,21 @@ use crate::{
     State,
     call::{Call, Caller, Id, once},
     problem::{Problem, ProblemDocument},
-    v1::{json, refuse},
+    v1::{forms::Name, json, refuse},
 };
 
 /// A person.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PersonRecord {
+    #[schema(value_type = Name)]
     name: String,
     /// What the person may do: `reviewer`, `admin`, `auditor`.
-    #[schema(value_type = Vec<Role>)]
+    #[schema(value_type = Vec<Role>, min_items = 1)]
     roles: BTreeSet<Role>,
     /// Where the person belongs.
     #[serde(default)]
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<Name>, max_items = 100)]
     teams: BTreeSet<String>,
 }
 
@@ -38,10 +39,10 @@ pub(crate) struct PersonRecord {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PersonBody {
-    #[schema(value_type = Vec<Role>)]
+    #[schema(value_type = Vec<Role>, min_items = 1)]
     roles: BTreeSet<Role>,
     #[serde(default)]
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<Name>, max_items = 100)]
     teams: BTreeSet<String>,
 }
 
@@ -100,7 +101,7 @@ pub(crate) async fn list(
 }
 
 /// Set a person's roles and teams.
-#[utoipa::path(put, path = "/v1/people/{name}", operation_id = "put_person", tag = "admin", params(("name" = String, Path)), request_body = PersonBody, responses(
+#[utoipa::path(put, path = "/v1/people/{name}", operation_id = "put_person", tag = "admin", params(("name" = inline(Name), Path)), request_body = PersonBody, responses(
     (status = 200, description = "the person", body = PersonRecord),
     (status = 409, description = "the name belongs to an agent, or nobody could administer any more", body = ProblemDocument),
 ))]
@@ -121,7 +122,7 @@ pub(crate) async fn put(
 }
 
 /// Make a link with which a person signs in once, within 15 minutes. The one before stops working.
-#[utoipa::path(post, path = "/v1/people/{name}/link", operation_id = "create_link", tag = "admin", params(("name" = String, Path)), responses(
+#[utoipa::path(post, path = "/v1/people/{name}/link", operation_id = "create_link", tag = "admin", params(("name" = inline(Name), Path)), responses(
     (status = 201, description = "the link, shown once", body = LinkRecord),
     (status = 200, description = "made before with this idempotency key: without the link itself", body = LinkRecord),
     (status = 404, description = "nobody of that name", body = ProblemDocument),
@@ -141,7 +142,7 @@ pub(crate) async fn link(
 }
 
 /// Remove a person; their keys and sessions stop at once.
-#[utoipa::path(delete, path = "/v1/people/{name}", operation_id = "remove_person", tag = "admin", params(("name" = String, Path)), responses(
+#[utoipa::path(delete, path = "/v1/people/{name}", operation_id = "remove_person", tag = "admin", params(("name" = inline(Name), Path)), responses(
     (status = 204, description = "gone"),
     (status = 404, description = "nobody of that name", body = ProblemDocument),
     (status = 409, description = "nobody could administer any more", body = ProblemDocument),

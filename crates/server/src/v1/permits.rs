@@ -20,6 +20,7 @@ use crate::{
 pub(crate) struct Claim {
     /// A random secret kept in memory: with it, a lost answer can be asked for again.
     #[serde(default)]
+    #[schema(min_length = 16, max_length = 256)]
     claimant: Option<String>,
 }
 
@@ -32,7 +33,6 @@ pub(crate) struct ClaimedPermit<'a> {
     #[schema(value_type = Object)]
     arguments: Option<&'a Map<String, Value>>,
     /// Digest of what may run.
-    #[schema(value_type = String)]
     digest: Digest,
     /// Report before this.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
@@ -40,7 +40,7 @@ pub(crate) struct ClaimedPermit<'a> {
 }
 
 /// Take the permit of an approved action.
-#[utoipa::path(post, path = "/v1/requests/{id}/claim", operation_id = "claim_request", tag = "permits", params(("id" = String, Path)), request_body = Claim, responses(
+#[utoipa::path(post, path = "/v1/requests/{id}/claim", operation_id = "claim_request", tag = "permits", params(("id" = inline(RequestId), Path)), request_body = Claim, responses(
     (status = 200, description = "the permit and the stored arguments", body = ClaimedPermit),
     (status = 404, description = "unknown, foreign or malformed", body = ProblemDocument),
     (status = 409, description = "already_claimed, not_approved or lapsed", body = ProblemDocument),
@@ -75,13 +75,15 @@ pub(crate) struct Outcome {
     status: ReportStatus,
     /// The executor's digest of the result.
     #[serde(default)]
+    #[schema(max_length = 200)]
     result_digest: Option<String>,
     #[serde(default)]
+    #[schema(max_length = 8192)]
     note: Option<String>,
 }
 
 /// Report what became of a claimed action.
-#[utoipa::path(post, path = "/v1/requests/{id}/outcome", operation_id = "report_outcome", tag = "permits", params(("id" = String, Path)), request_body = Outcome, responses(
+#[utoipa::path(post, path = "/v1/requests/{id}/outcome", operation_id = "report_outcome", tag = "permits", params(("id" = inline(RequestId), Path)), request_body = Outcome, responses(
     (status = 200, description = "the record", body = Record),
     (status = 403, description = "wrong_permit", body = ProblemDocument),
     (status = 404, description = "unknown, foreign or malformed", body = ProblemDocument),

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use placet_core::{Actor, Create, Record, RequestId, Time};
 use placet_gate::{Checked, Explained, PolicyVersion, PolicyView, Put, Shadow};
 use placet_ledger::ijson::{self, Limits};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json as value};
 use tokio::sync::mpsc;
 use utoipa::{IntoParams, ToSchema};
@@ -23,30 +23,55 @@ use crate::{
     v1::{json, refuse, view},
 };
 
-/// A policy in a call.
+/// A policy to look at.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Candidate {
+    /// Its text, TOML.
+    #[schema(max_length = 1_048_576)]
+    policy: String,
+}
+
+impl From<String> for Candidate {
+    fn from(policy: String) -> Self {
+        Self { policy }
+    }
+}
+
+/// A policy to put in force.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PolicyBody {
     /// Its text, TOML.
+    #[schema(max_length = 1_048_576)]
     policy: String,
-    /// put: the hash it was made from. Without it, whatever is in force is replaced.
+    /// The hash it was made from. Without it, whatever is in force is replaced.
     #[serde(default)]
     expected: Option<String>,
-    /// put: where it comes from, for the record.
+    /// Where it comes from, for the record.
     #[serde(default)]
+    #[schema(max_length = 200)]
     source: Option<String>,
 }
 
+impl From<String> for PolicyBody {
+    fn from(policy: String) -> Self {
+        Self { policy, expected: None, source: None }
+    }
+}
+
 /// A caller and a policy: as JSON, or as the TOML itself.
-pub(crate) struct PolicyCall {
+pub(crate) struct PolicyCall<B = Candidate> {
     actor: Actor,
-    body: PolicyBody,
+    body: B,
+    /// What `If-Match` says.
+    expected: Option<String>,
 }
 
 /// A policy has at most 1 MiB; written as JSON, line ends and quotes take two bytes each.
 const LIMITS: Limits = Limits { bytes: 3 * 1024 * 1024, depth: 64, nodes: 100 };
 
-impl FromRequest<State> for PolicyCall {
+impl<B: DeserializeOwned + From<String>> FromRequest<State> for PolicyCall<B> {
     type Rejection = Problem;
 
     async fn from_request(request: Request<Body>, state: &State) -> Result<Self, Problem> {
@@ -57,17 +82,14 @@ impl FromRequest<State> for PolicyCall {
             media_type(&parts.headers)?;
         }
         let bytes = read(body, &LIMITS, state).await?;
-        let mut body = if toml {
+        let body = if toml {
             let policy = String::from_utf8(bytes.into())
                 .map_err(|_| Problem::unprocessable("invalid", "", "the policy is not UTF-8"))?;
-            PolicyBody { policy, expected: None, source: None }
+            policy.into()
         } else {
             typed(ijson::parse(&bytes, &LIMITS)?)?
         };
-        if let Some(hash) = if_match(&parts.headers)? {
-            body.expected = Some(hash);
-        }
-        Ok(Self { actor, body })
+        Ok(Self { actor, body, expected: if_match(&parts.headers)? })
     }
 }
 
@@ -218,8 +240,12 @@ pub(crate) async fn version(
     (status = 409, description = "stale_policy: somebody put another one meanwhile", body = ProblemDocument),
     (status = 422, description = "bad_policy, with all its `problems`; the old policy stays in force", body = ProblemDocument),
 ))]
-pub(crate) async fn put(AxumState(state): AxumState<State>, call: PolicyCall) -> Result<Response, Problem> {
+pub(crate) async fn put(
+    AxumState(state): AxumState<State>,
+    call: PolicyCall<PolicyBody>,
+) -> Result<Response, Problem> {
     let PolicyBody { policy, expected, source } = call.body;
+    let expected = call.expected.or(expected);
     let source = source.as_deref().unwrap_or("api");
     let put = state.gate.put_policy(&call.actor, &policy, source, expected.as_deref()).await;
     let Put { hash, changed, warnings, findings } = put.map_err(|error| refuse(&state, error))?;
@@ -228,7 +254,7 @@ pub(crate) async fn put(AxumState(state): AxumState<State>, call: PolicyCall) ->
 }
 
 /// Look at a policy without putting it.
-#[utoipa::path(post, path = "/v1/policy/check", operation_id = "check_policy", tag = "policy", request_body = PolicyBody, responses(
+#[utoipa::path(post, path = "/v1/policy/check", operation_id = "check_policy", tag = "policy", request_body(description = "JSON, or the TOML itself as `application/toml`", content((Candidate = "application/json"), (String = "application/toml"))), responses(
     (status = 200, description = "it could be put", body = CheckedRecord),
     (status = 422, description = "bad_policy, with all its `problems`", body = ProblemDocument),
 ))]
@@ -249,7 +275,7 @@ pub(crate) struct SimulateParams {
 }
 
 /// What a candidate would have done with everything on record. Nothing changes.
-#[utoipa::path(post, path = "/v1/policy/simulate", operation_id = "simulate_policy", tag = "policy", params(SimulateParams), request_body = PolicyBody, responses(
+#[utoipa::path(post, path = "/v1/policy/simulate", operation_id = "simulate_policy", tag = "policy", params(SimulateParams), request_body(description = "JSON, or the TOML itself as `application/toml`", content((Candidate = "application/json"), (String = "application/toml"))), responses(
     (status = 200, description = "the report: what a person denied and it would allow first, then every change of verdict with counts and examples, prompts saved and added, and the minutes of people. With `progress`, lines of `{done, of, requests}` and then `{report}`", content((Object = "application/json"), (String = "application/x-ndjson"))),
     (status = 422, description = "bad_policy, with all its `problems`", body = ProblemDocument),
     (status = 503, description = "another simulation is running", body = ProblemDocument),
@@ -264,7 +290,7 @@ pub(crate) async fn simulate(
         let detail = "another simulation is running: try again when it is done";
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail).retry_after(5));
     };
-    let PolicyCall { actor, body } = call;
+    let PolicyCall { actor, body, .. } = call;
     if params.progress != Some(true) {
         let report = state.gate.simulate(&actor, &body.policy, |_| {}).await;
         drop(turn);
@@ -410,7 +436,7 @@ pub(crate) async fn shadow(
 }
 
 /// Evaluate a candidate beside the policy in force, on this node, without effect.
-#[utoipa::path(put, path = "/v1/policy/shadow", operation_id = "put_shadow_policy", tag = "policy", request_body = PolicyBody, responses(
+#[utoipa::path(put, path = "/v1/policy/shadow", operation_id = "put_shadow_policy", tag = "policy", request_body(description = "JSON, or the TOML itself as `application/toml`", content((Candidate = "application/json"), (String = "application/toml"))), responses(
     (status = 204, description = "set"),
     (status = 422, description = "bad_policy, with all its `problems`", body = ProblemDocument),
 ))]

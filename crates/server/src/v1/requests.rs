@@ -208,7 +208,7 @@ pub(crate) struct GetParams {
 }
 
 /// One request: at once, or when it changed, or when the wait ends.
-#[utoipa::path(get, path = "/v1/requests/{id}", operation_id = "get_request", tag = "requests", params(("id" = String, Path), GetParams), responses(
+#[utoipa::path(get, path = "/v1/requests/{id}", operation_id = "get_request", tag = "requests", params(("id" = inline(RequestId), Path), GetParams), responses(
     (status = 200, description = "the record", body = Record),
     (status = 404, description = "unknown, foreign or malformed", body = ProblemDocument),
 ))]
@@ -282,6 +282,7 @@ pub(crate) struct ListParams {
     pub(crate) risk: Option<Risk>,
     pub(crate) group: Option<String>,
     /// Text in id, agent, tool, session or group.
+    #[param(max_length = 200)]
     pub(crate) q: Option<String>,
     /// Made at this time or later, such as `2026-11-15T00:00:00Z`.
     pub(crate) since: Option<String>,
@@ -291,7 +292,8 @@ pub(crate) struct ListParams {
     pub(crate) by: Option<String>,
     /// From `next_cursor` of the page before.
     pub(crate) cursor: Option<String>,
-    /// 1 to 500, of rows 1 to 1000; 50 unless told.
+    /// 50 unless told. Of records, at most 500.
+    #[param(minimum = 1, maximum = 1000)]
     pub(crate) limit: Option<u32>,
     /// `row` for one line of each instead of the record.
     #[param(inline)]

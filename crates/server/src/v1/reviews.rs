@@ -10,7 +10,7 @@ use crate::{
     State,
     call::{Call, Id},
     problem::{Problem, ProblemDocument},
-    v1::{record, refuse},
+    v1::{forms::Asked, record, refuse},
 };
 
 /// Why, if you like.
@@ -18,6 +18,7 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub(crate) struct Because {
     #[serde(default)]
+    #[schema(max_length = 8192)]
     reason: Option<String>,
 }
 
@@ -31,7 +32,7 @@ impl Because {
 }
 
 /// Withdraw a request, as the agent that made it.
-#[utoipa::path(post, path = "/v1/requests/{id}/cancel", operation_id = "cancel_request", tag = "requests", params(("id" = String, Path)), request_body = Because, responses(
+#[utoipa::path(post, path = "/v1/requests/{id}/cancel", operation_id = "cancel_request", tag = "requests", params(("id" = inline(RequestId), Path)), request_body = Because, responses(
     (status = 200, description = "the record", body = Record),
     (status = 404, description = "unknown, foreign or malformed", body = ProblemDocument),
     (status = 409, description = "too late", body = ProblemDocument),
@@ -47,7 +48,7 @@ pub(crate) async fn cancel(
 }
 
 /// Take an unclaimed approval back.
-#[utoipa::path(post, path = "/v1/requests/{id}/revoke", operation_id = "revoke_approval", tag = "decisions", params(("id" = String, Path)), request_body = Because, responses(
+#[utoipa::path(post, path = "/v1/requests/{id}/revoke", operation_id = "revoke_approval", tag = "decisions", params(("id" = inline(RequestId), Path)), request_body = Because, responses(
     (status = 200, description = "the record", body = Record),
     (status = 409, description = "not approved, or claimed already", body = ProblemDocument),
 ))]
@@ -66,13 +67,15 @@ pub(crate) async fn revoke(
 #[serde(deny_unknown_fields)]
 pub(crate) struct Reassign {
     /// Names of reviewers, or `team:NAME`.
+    #[schema(value_type = Vec<Asked>, min_items = 1, max_items = 50)]
     to: Vec<String>,
     #[serde(default)]
+    #[schema(max_length = 8192)]
     reason: Option<String>,
 }
 
 /// Change who is asked, never what is needed.
-#[utoipa::path(post, path = "/v1/requests/{id}/reassign", operation_id = "reassign_request", tag = "decisions", params(("id" = String, Path)), request_body = Reassign, responses(
+#[utoipa::path(post, path = "/v1/requests/{id}/reassign", operation_id = "reassign_request", tag = "decisions", params(("id" = inline(RequestId), Path)), request_body = Reassign, responses(
     (status = 200, description = "the record", body = Record),
     (status = 409, description = "no longer pending", body = ProblemDocument),
     (status = 422, description = "nobody of that name", body = ProblemDocument),
@@ -94,11 +97,12 @@ pub(crate) async fn reassign(
 #[serde(deny_unknown_fields)]
 pub(crate) struct Resolve {
     status: ReportStatus,
+    #[schema(min_length = 1, max_length = 8192)]
     reason: String,
 }
 
 /// Settle an unknown outcome.
-#[utoipa::path(post, path = "/v1/requests/{id}/resolve", operation_id = "resolve_outcome", tag = "decisions", params(("id" = String, Path)), request_body = Resolve, responses(
+#[utoipa::path(post, path = "/v1/requests/{id}/resolve", operation_id = "resolve_outcome", tag = "decisions", params(("id" = inline(RequestId), Path)), request_body = Resolve, responses(
     (status = 200, description = "the record", body = Record),
     (status = 409, description = "the outcome is not unknown", body = ProblemDocument),
 ))]

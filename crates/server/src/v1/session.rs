@@ -51,7 +51,6 @@ pub(crate) struct BoundSession {
 /// This session.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CurrentSession {
-    #[schema(value_type = String)]
     id: SessionId,
     #[schema(value_type = String, format = DateTime)]
     created_at: Time,
@@ -78,7 +77,6 @@ pub(crate) struct ServerFacts {
 /// One of one's own sessions.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SessionItem {
-    #[schema(value_type = String)]
     id: SessionId,
     #[schema(value_type = String, format = DateTime)]
     created_at: Time,
@@ -127,7 +125,7 @@ pub(crate) struct NewPassword {
     /// The one there is; not needed by whoever has none, or came in by a link in the last 15 minutes.
     #[serde(default)]
     current: Option<String>,
-    /// 12 to 1024 bytes.
+    #[schema(min_length = 12, max_length = 1024)]
     new: String,
 }
 
@@ -289,7 +287,7 @@ pub(crate) async fn list(
 
 /// End a session at once, streams in flight included: one's own, or anybody's as an admin. Live votes and standing approvals
 /// given in it are void, unless it is the session of the call itself.
-#[utoipa::path(delete, path = "/v1/sessions/{id}", operation_id = "end_session", tag = "session", params(("id" = String, Path), KeepParams), responses(
+#[utoipa::path(delete, path = "/v1/sessions/{id}", operation_id = "end_session", tag = "session", params(("id" = inline(SessionId), Path), KeepParams), responses(
     (status = 204, description = "it is over, on every node"),
     (status = 404, description = "unknown, over before, somebody else's or malformed", body = ProblemDocument),
 ))]

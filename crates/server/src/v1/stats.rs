@@ -19,7 +19,8 @@ use crate::{
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct StatsParams {
-    /// 1 to 90; 7 unless told.
+    /// 7 unless told.
+    #[param(minimum = 1, maximum = 90)]
     days: Option<u32>,
 }
 

@@ -15,6 +15,7 @@ mod contract;
 mod coverage;
 mod doors;
 mod events;
+mod exact;
 mod freeze;
 mod hooks;
 mod idempotency;
