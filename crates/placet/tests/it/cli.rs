@@ -105,6 +105,18 @@ fn a_server_that_is_not_there_is_1_and_says_what_to_try() {
 }
 
 #[test]
+fn certificates_are_read_for_https_alone() {
+    for (url, read) in [("http://127.0.0.1:1", false), ("https://127.0.0.1:1", true)] {
+        let mut command = Command::new(binary());
+        command.arg("inbox").env("PLACET_URL", url).env_remove("PLACET_TOKEN");
+        command.env("SSL_CERT_FILE", "/dev/null").env("SSL_CERT_DIR", "/dev/null");
+        let said = text(&command.output().expect("it runs").stderr);
+        assert_eq!(said.contains("no HTTP client"), read, "{said}");
+        assert_eq!(said.contains("Connection refused"), !read, "{said}");
+    }
+}
+
+#[test]
 fn bad_input_is_2_and_names_the_field_and_the_fix() {
     insta::assert_snapshot!(failed(&["request", "--tool", "pay", "--args", "{\"a\":1,"]), @"2: error: `--args`: the text ends before the document does; send the whole document (byte 7)");
     insta::assert_snapshot!(failed(&["request", "--args", "{}"]), @"2: error: `--tool` is missing: an action is a tool and its arguments");
