@@ -896,7 +896,7 @@ export interface components {
         Auth: "open" | "token" | "session" | "bound" | "code";
         /** @description Decisions on several requests, each at most once. */
         Batch: components["schemas"]["BatchItem"][];
-        /** @description One decision of a batch: a decision, and the request it is about. */
+        /** @description A decision, and the request it is about. */
         BatchItem: {
             /** @description respond: the answer. */
             answer?: unknown;
@@ -906,6 +906,7 @@ export interface components {
             /** @description Of the record they saw: `proposal.digest` if there is a proposal, else `digest`. */
             digest: components["schemas"]["Digest"];
             display?: components["schemas"]["Digest"] | null;
+            id: components["schemas"]["RequestId"];
             reason?: string | null;
             remember?: components["schemas"]["RememberBody"] | null;
             step_up?: components["schemas"]["StepUp"] | null;
@@ -916,9 +917,6 @@ export interface components {
              * @description Of the record they saw.
              */
             version: number;
-        } & {
-            /** @description On which request. One that is not of this form is answered as unknown, and the others are decided. */
-            id: components["schemas"]["RequestId"];
         };
         /** @description How one decision of a batch came out. */
         BatchResult: {

@@ -7,7 +7,10 @@ use placet_gate::{Decision, Idempotency, Remember};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::{
+    IntoParams, PartialSchema, ToSchema,
+    openapi::{Ref, RefOr, Schema},
+};
 
 use crate::{
     State,
@@ -186,16 +189,25 @@ pub(crate) struct BatchParams {
     atomic: Option<bool>,
 }
 
-/// One decision of a batch: a decision, and the request it is about.
-#[derive(Debug, ToSchema)]
-#[expect(dead_code, reason = "describes the body; items are read one by one so that errors name the item")]
-pub(crate) struct BatchItem {
-    /// On which request. One that is not of this form is answered as unknown, and the others are decided.
-    #[schema(value_type = RequestId)]
-    id: String,
-    #[schema(inline)]
-    #[serde(flatten)]
-    decide: Decide,
+/// One decision of a batch: a decision, and the request it is about. Items are read one by one, so that errors name the item.
+pub(crate) struct BatchItem;
+
+impl PartialSchema for BatchItem {
+    /// A decision with one more field. Both as parts of a whole would fit nothing: neither takes the fields of the other.
+    fn schema() -> RefOr<Schema> {
+        let RefOr::T(Schema::Object(mut item)) = Decide::schema() else { return Decide::schema() };
+        item.description = Some("A decision, and the request it is about.".to_owned());
+        item.properties.insert("id".to_owned(), Ref::from_schema_name("RequestId").into());
+        item.required.push("id".to_owned());
+        Schema::Object(item).into()
+    }
+}
+
+impl ToSchema for BatchItem {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push(("RequestId".to_owned(), RequestId::schema()));
+        Decide::schemas(schemas);
+    }
 }
 
 /// Decisions on several requests, each at most once.
