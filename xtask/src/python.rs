@@ -1,6 +1,7 @@
 //! The Python SDK: every folder of `sdk/python/tests` in an environment of its own, with the packages it names.
 
 use std::collections::VecDeque;
+use std::env;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,7 +12,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use crate::install;
-use crate::process::{Workspace, current_log, elapsed, log_to, note, quiet_within, succeed};
+use crate::process::{
+    Workspace, current_log, elapsed, find_program, log_to, note, quiet_within, succeed, works,
+};
+use crate::results::says;
 use crate::run::Extent;
 use crate::schedule::Place;
 use crate::scratch::Scratch;
@@ -27,6 +31,9 @@ const AT_ONCE: usize = 2;
 
 /// What a change must pass: the client itself, the two frameworks with most of our code, one A2A client.
 const STANDARD: [&str; 4] = ["adk", "core", "langchain", "a2a_v10"];
+
+/// The Pythons that the SDK says it runs on: 3.10 and so on.
+const SUPPORTED: [u32; 5] = [10, 11, 12, 13, 14];
 
 /// Makes the environments.
 pub(crate) fn install(workspace: &Workspace, extent: Extent) -> Result<()> {
@@ -49,7 +56,8 @@ pub(crate) fn run(workspace: &Workspace, binary: &Path, place: &Place, extent: E
             scope.spawn(|| {
                 log_to(log.clone());
                 while let Some(name) = next(&queue) {
-                    if let Err(error) = pool.test(&name, &sdk, binary, place, extent, &scratch) {
+                    if let Err(error) = pool.test(&Suite::usual(&name), &sdk, binary, place, extent, &scratch)
+                    {
                         note(format!("{name}: {error:#}"));
                         failed.lock().unwrap_or_else(PoisonError::into_inner).push(name);
                     }
@@ -60,6 +68,56 @@ pub(crate) fn run(workspace: &Workspace, binary: &Path, place: &Place, extent: E
     let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     ensure!(failed.is_empty(), "the Python SDK fails in: {}", failed.join(", "));
     Ok(())
+}
+
+/// Runs the tests of the client itself on every other Python that we say we support and that is found here.
+pub(crate) fn versions(workspace: &Workspace, binary: &Path, place: &Place) -> Result<()> {
+    let sdk = workspace.root.join("sdk/python");
+    let pool = Pool::new(workspace)?;
+    let scratch = Scratch::new("python-versions")?;
+    let mut failed = Vec::new();
+    let usual = says(workspace, "python3", &["-c", "import sys; print(sys.version_info.minor)"])?;
+    for minor in SUPPORTED.into_iter().filter(|minor| minor.to_string() != usual) {
+        let Some(python) = interpreter(minor) else {
+            note(format!("NOT RUN: Python 3.{minor} is not here"));
+            continue;
+        };
+        let suite = Suite { name: format!("core-3.{minor}"), folder: "core", python };
+        let run = pool.prepare_suite(&suite, &sdk).map(drop);
+        let run = run.and_then(|()| pool.test(&suite, &sdk, binary, place, Extent::Standard, &scratch));
+        if let Err(error) = run {
+            note(format!("{}: {error:#}", suite.name));
+            failed.push(suite.name);
+        }
+    }
+    ensure!(failed.is_empty(), "the Python SDK fails in: {}", failed.join(", "));
+    Ok(())
+}
+
+/// A Python of this version: in PATH, or one of pyenv's.
+fn interpreter(minor: u32) -> Option<PathBuf> {
+    let name = format!("python3.{minor}");
+    let pyenv = env::var_os("PYENV_ROOT").map(PathBuf::from);
+    let pyenv = pyenv.or_else(|| env::var_os("HOME").map(|home| Path::new(&home).join(".pyenv")));
+    let kept = pyenv.and_then(|root| fs::read_dir(root.join("versions")).ok()).into_iter().flatten();
+    let kept = kept.flatten().map(|version| version.path().join("bin").join(&name));
+    // A shim of pyenv is in PATH for every version, and works for the chosen ones.
+    let mut found = find_program(&name).into_iter().chain(kept);
+    found.find(|python| python.is_file() && works(Command::new(python).arg("--version")))
+}
+
+/// A folder of tests, and the environment it runs in.
+struct Suite<'a> {
+    name: String,
+    folder: &'a str,
+    python: PathBuf,
+}
+
+impl<'a> Suite<'a> {
+    /// On the machine's Python.
+    fn usual(folder: &'a str) -> Self {
+        Self { name: folder.to_owned(), folder, python: "python3".into() }
+    }
 }
 
 fn next(queue: &Mutex<VecDeque<String>>) -> Option<String> {
@@ -113,25 +171,29 @@ impl Pool {
     }
 
     /// Makes an environment with these words for `uv pip install`, unless it was made with the same ones before.
-    fn environment(&self, name: &str, wanted: &str, words: &[&str]) -> Result<PathBuf> {
-        let python = self.python(name);
-        let stamp = self.folder.join(name).join("wanted");
+    fn environment(&self, suite: &Suite<'_>, wanted: &str, words: &[&str]) -> Result<PathBuf> {
+        let python = self.python(&suite.name);
+        let stamp = self.folder.join(&suite.name).join("wanted");
         // An environment that was copied along with its folder has the SDK of the place it came from.
         let wanted = format!("{}\n{wanted}", self.folder.display());
         if fs::read_to_string(&stamp).is_ok_and(|there| there == wanted) && python.is_file() {
             return Ok(python);
         }
-        self.install(name, words)?;
+        self.make(&suite.name, &suite.python, words)?;
         fs::write(&stamp, wanted)?;
         Ok(python)
     }
 
     /// Makes an environment anew with these words for `uv pip install`.
     pub(crate) fn install(&self, name: &str, words: &[&str]) -> Result<PathBuf> {
+        self.make(name, Path::new("python3"), words)
+    }
+
+    fn make(&self, name: &str, interpreter: &Path, words: &[&str]) -> Result<PathBuf> {
         note(format!("installing the Python packages of `{name}`"));
         let python = self.python(name);
         let mut venv = Command::new(&self.uv);
-        venv.args(["venv", "--quiet", "--clear", "--python", "python3"]).arg(self.folder.join(name));
+        venv.args(["venv", "--quiet", "--clear", "--python"]).arg(interpreter).arg(self.folder.join(name));
         succeed(&mut venv)?;
         let mut install = Command::new(&self.uv);
         install.args(["pip", "install", "--quiet", "--python"]).arg(&python).args(words);
@@ -141,29 +203,33 @@ impl Pool {
 
     /// The environment of one folder of tests, with the SDK in it.
     pub(crate) fn prepare(&self, name: &str, sdk: &Path) -> Result<PathBuf> {
-        let list = sdk.join("tests").join(name).join("requirements.txt");
+        self.prepare_suite(&Suite::usual(name), sdk)
+    }
+
+    fn prepare_suite(&self, suite: &Suite<'_>, sdk: &Path) -> Result<PathBuf> {
+        let list = sdk.join("tests").join(suite.folder).join("requirements.txt");
         let project = fs::read_to_string(sdk.join("pyproject.toml"))?;
         let wanted = format!("{}\n{project}", fs::read_to_string(&list)?);
         let (list, sdk) = (list.to_string_lossy(), sdk.to_string_lossy());
-        self.environment(name, &wanted, &["-r", &list, "-e", &sdk])
+        self.environment(suite, &wanted, &["-r", &list, "-e", &sdk])
     }
 
     fn test(
         &self,
-        name: &str,
+        suite: &Suite<'_>,
         sdk: &Path,
         binary: &Path,
         place: &Place,
         extent: Extent,
         scratch: &Scratch,
     ) -> Result<()> {
-        let begin = Instant::now();
+        let (begin, name) = (Instant::now(), &suite.name);
         let log = self.folder.join(format!("{name}.log"));
         let output = File::create(&log)?;
         let mut pytest = Command::new(self.python(name));
         pytest
             .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
-            .arg(sdk.join("tests").join(name))
+            .arg(sdk.join("tests").join(suite.folder))
             .arg("--junitxml")
             .arg(place.reports.join(format!("{name}.xml")))
             .env("PLACET_BIN", binary)

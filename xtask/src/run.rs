@@ -104,6 +104,7 @@ impl<'a> Run<'a> {
                 let node = typescript::newer_node(workspace)?;
                 typescript::run(workspace, &self.product(), place, Extent::All, Some(&node))?;
             }
+            Step::PythonVersions => python::versions(workspace, &self.product(), place)?,
             Step::AdkVersions => conformance::adk(workspace, &self.product(), &[])?,
             Step::Openapi => conformance::openapi(workspace, &self.product(), 100)?,
             Step::Kits => self.public_kits()?,

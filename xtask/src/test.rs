@@ -86,6 +86,8 @@ pub(crate) enum Step {
     Measure,
     /// `--all`: the TypeScript SDK on the newer Node version
     Node22,
+    /// `--all`: the Python SDK itself on every other supported Python that is found
+    PythonVersions,
     /// `--all`: the google-adk adapter with older versions of google-adk
     AdkVersions,
     /// `--all`: every call of the OpenAPI document as schemathesis makes it up, by three roles
@@ -111,7 +113,7 @@ impl Step {
             Self::Browser | Self::Agents | Self::Python | Self::Typescript | Self::Measure | Self::Node22 => {
                 &[Self::Release, Self::Packages]
             }
-            Self::AdkVersions | Self::Openapi | Self::Kits => &[Self::Release],
+            Self::PythonVersions | Self::AdkVersions | Self::Openapi | Self::Kits => &[Self::Release],
             Self::Crash | Self::Powercut | Self::Bench => &[Self::Release, Self::TestBuild],
             Self::Clippy | Self::TwinCrashAck | Self::TwinPowercutSync | Self::TwinPowercutAck => {
                 &[Self::TestBuild]
@@ -123,7 +125,13 @@ impl Step {
     fn is_long(self) -> bool {
         matches!(
             self,
-            Self::Shipped | Self::Measure | Self::Node22 | Self::AdkVersions | Self::Openapi | Self::Kits
+            Self::Shipped
+                | Self::Measure
+                | Self::Node22
+                | Self::PythonVersions
+                | Self::AdkVersions
+                | Self::Openapi
+                | Self::Kits
         )
     }
 
@@ -168,6 +176,7 @@ impl Step {
             Self::Shipped => "shipped",
             Self::Measure => "measure",
             Self::Node22 => "node22",
+            Self::PythonVersions => "python-versions",
             Self::AdkVersions => "adk-versions",
             Self::Openapi => "openapi",
             Self::Kits => "kits",
