@@ -6,7 +6,7 @@ import { canonical } from "./json.js";
 import type * as keys from "./keys.js";
 import { checkOptions, type Names } from "./options.js";
 import { builtin } from "./runtime.js";
-import type { JsonObject } from "./wire.js";
+import type { JsonObject, RequestRecord } from "./wire.js";
 
 export interface SessionParts {
   id: string;
@@ -150,6 +150,24 @@ export class Counter {
 /** `session({id: "s1"}, async () => …)`: every gated call inside belongs to `s1`. */
 export function session<T>(parts: SessionParts | string, fn: () => T): T {
   return new Session(typeof parts === "string" ? { id: parts } : parts).run(fn);
+}
+
+/**
+ * Runs a function in the session that a request was made in: a call that it makes again is then the same request, of the same
+ * user.
+ */
+export function inSessionOf<T>(record: RequestRecord | undefined, client: Placet, fn: () => T): T {
+  // Where sessions cannot be around a call, the request was made without one.
+  if (!local() || !record?.session) return fn();
+  const context = record.context ?? {};
+  const text = (name: string) => (typeof context[name] === "string" ? context[name] : undefined);
+  const { lineage } = context;
+  const parts = {
+    ...{ app: text("app"), agent: text("agent"), user: text("user"), tenant: text("tenant") },
+    ...{ turn: text("turn"), invocation: text("invocation_id") },
+    ...(Array.isArray(lineage) ? { lineage: lineage as string[] } : {}),
+  };
+  return new Session({ id: record.session, client, ...parts }).run(fn);
 }
 
 /** The session around the caller, if there is one. */

@@ -21,6 +21,8 @@ export interface ToolCall {
   callId: string | undefined;
   /** What the framework calls a conversation; the session of the options comes first. */
   session?: string | undefined;
+  /** Whose conversation it is, where the framework says so; the session around the call comes first. */
+  user?: string | undefined;
   context?: JsonObject;
   /** JSON Schema for the server, and the check of the tool itself. */
   schema?: JsonObject | undefined;
@@ -198,7 +200,10 @@ export class Gate {
     const { risk, summary, allowed, expiresIn, onBehalfOf } = this.#options;
     const around = currentSession();
     const named = this.#options.session ?? call.session;
-    const session = named !== undefined ? this.#session(named) : (around ?? this.#session(this.#anonymous));
+    const session =
+      named !== undefined
+        ? this.#session(named, around, call.user)
+        : (around ?? this.#session(this.#anonymous));
     if (this.mode === "pause" && session.id === this.#anonymous) throw new ConfigError(UNNAMED);
     const context: JsonObject = {
       framework: this.#framework,
@@ -246,11 +251,15 @@ export class Gate {
     return { strong, weak };
   }
 
-  #session(id: string): Session {
-    let session = this.#sessions.get(id);
+  /** Whose it is comes from the session around the call, whoever names the session. */
+  #session(id: string, around?: Session, owner?: string): Session {
+    const { tenant, user = owner } = around ?? {};
+    const app = this.#options.app ?? around?.app;
+    const key = JSON.stringify([id, app, tenant, user]);
+    let session = this.#sessions.get(key);
     if (!session) {
-      session = new Session({ id, app: this.#options.app });
-      this.#sessions.set(id, session);
+      session = new Session({ id, app, tenant, user });
+      this.#sessions.set(key, session);
       if (this.#sessions.size > REMEMBERED)
         this.#sessions.delete(this.#sessions.keys().next().value as string);
     }

@@ -23,6 +23,7 @@ interface Place {
   workflowId?: string;
   runId?: string;
   threadId?: string;
+  resourceId?: string;
   suspend?: Suspend;
   resumeData?: unknown;
 }
@@ -112,7 +113,7 @@ async function described(
   place: Place,
   signal: AbortSignal | undefined,
 ): Promise<ToolCall> {
-  const { toolCallId, agentId, workflowId, threadId } = place;
+  const { toolCallId, agentId, workflowId, threadId, resourceId } = place;
   const context: JsonObject = {
     ...(agentId ? { agent_id: agentId } : {}),
     ...(workflowId ? { workflow_id: workflowId } : {}),
@@ -122,6 +123,7 @@ async function described(
     arguments: input,
     callId: toolCallId,
     session: threadId,
+    user: resourceId,
     context,
     schema: await jsonSchema(inputSchema),
     check: editCheck(inputSchema),

@@ -3,7 +3,7 @@ import type { Placet } from "../client.js";
 import { checkOptions } from "../options.js";
 import type { PausedRun, ResumeSource } from "../resume/resumer.js";
 import type { Lock, RunStore } from "../resume/store.js";
-import { session } from "../session.js";
+import { currentSession, type SessionParts, session } from "../session.js";
 import type { RequestRecord } from "../wire.js";
 
 /** Where a run has come to: its end, or a pause that can be stored. */
@@ -32,8 +32,21 @@ export interface StoredRunsOptions<O> {
 
 export const STORED = { client: true, store: true, onDone: true } as const;
 
+type Whose = Pick<SessionParts, "app" | "tenant" | "user">;
+/** A run that waits, for whom, and where it has come to. */
+interface Waiting {
+  state: string;
+  requests: readonly string[];
+  whose?: Whose;
+}
 /** What is in the store. */
-type Kept<O> = { state: string; requests: readonly string[] } | { output: O };
+type Kept<O> = Waiting | { output: O };
+
+/** Two users may have runs of one name, in stores of their own. */
+function whose(): Whose {
+  const { app, tenant, user } = currentSession() ?? {};
+  return { app, tenant, user };
+}
 
 export class StoredRuns<I, O> implements ResumeSource {
   readonly client: Placet;
@@ -54,7 +67,7 @@ export class StoredRuns<I, O> implements ResumeSource {
 
   /** Begins a run. What it ended with; nothing when it pauses, and then it is stored. */
   async start(run: string, input: I): Promise<O | undefined> {
-    return this.#in(run, async (player) => {
+    return this.#in(run, whose(), async (player) => {
       const ended = await this.#advance(run, player, await player.begin(input));
       if (ended === undefined) return undefined;
       await this.options.store.remove(run);
@@ -73,7 +86,7 @@ export class StoredRuns<I, O> implements ResumeSource {
     const kept = await this.#read(run);
     if (!kept || "output" in kept) return found;
     // It was stored, and the process ended before anybody was asked.
-    const requests = await this.#in(run, (player) => this.#ask(run, player, kept.state));
+    const requests = await this.#in(run, kept.whose, (player) => this.#ask(run, player, kept.state));
     return { id: run, requests: requests.map(({ id }) => id) };
   }
 
@@ -83,7 +96,9 @@ export class StoredRuns<I, O> implements ResumeSource {
     const ended =
       "output" in kept
         ? kept
-        : await this.#in(run, async (player) => this.#advance(run, player, await player.goOn(kept.state)));
+        : await this.#in(run, kept.whose, async (player) =>
+            this.#advance(run, player, await player.goOn(kept.state)),
+          );
     if (ended === undefined) return;
     // From here on it cannot be lost, and what it was told cannot change.
     if (ended !== kept) await this.#write(run, ended);
@@ -97,7 +112,7 @@ export class StoredRuns<I, O> implements ResumeSource {
     for (;;) {
       if ("output" in stage) return stage;
       // Stored before anybody is asked: a decision must not find a run that is nowhere.
-      await this.#write(run, { state: stage.state, requests: [] });
+      await this.#write(run, { state: stage.state, requests: [], whose: whose() });
       const records = await this.#ask(run, player, stage.state);
       if (records.length === 0 || records.some(({ state }) => state === "pending")) return undefined;
       stage = await player.goOn(stage.state);
@@ -106,7 +121,7 @@ export class StoredRuns<I, O> implements ResumeSource {
 
   async #ask(run: string, player: Player<I, O>, state: string): Promise<readonly RequestRecord[]> {
     const records = await player.ask(state);
-    await this.#write(run, { state, requests: records.map(({ id }) => id) });
+    await this.#write(run, { state, requests: records.map(({ id }) => id), whose: whose() });
     return records;
   }
 
@@ -125,7 +140,7 @@ export class StoredRuns<I, O> implements ResumeSource {
   }
 
   /** The run's name is the session of its calls, unless the gate names another one. */
-  #in<T>(run: string, work: (player: Player<I, O>) => Promise<T>): Promise<T> {
-    return session({ id: run, client: this.client }, async () => work(await this.open(run)));
+  #in<T>(run: string, whose: Whose | undefined, work: (player: Player<I, O>) => Promise<T>): Promise<T> {
+    return session({ ...whose, id: run, client: this.client }, async () => work(await this.open(run)));
   }
 }

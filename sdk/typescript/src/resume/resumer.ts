@@ -10,6 +10,7 @@ import { ConfigError } from "../errors.js";
 import { Again } from "../http.js";
 import { checkListener, checkOptions, type Names } from "../options.js";
 import { Outage, sleep } from "../retry.js";
+import { inSessionOf } from "../session.js";
 import type { SseEvent } from "../sse.js";
 import { readAnswer } from "../strict.js";
 import type { RequestRecord } from "../wire.js";
@@ -35,7 +36,7 @@ export interface ResumeSource {
   runOf?(record: RequestRecord): string | undefined;
   /**
    * Answers with what was decided, and goes on until the run ends or pauses again. It may be called again for the same
-   * pause. With `alone` no other process is at this run, so whoever claimed one of its permits is gone.
+   * pause. The session that the request was made in is around it. With `alone` no other process is at this run, so whoever claimed one of its permits is gone.
    */
   goOn(run: string, how: { alone: boolean }): Promise<unknown>;
   /** Where the store itself can say that one process at a time has a run. */
@@ -234,7 +235,7 @@ export class Resumer {
         // It went on, and waits for the same again: not at once, or it would turn in a circle.
         if (now === before) return SETTLE;
         before = now;
-        await this.#source.goOn(run, { alone });
+        await inSessionOf(records[0], this.#source.client, () => this.#source.goOn(run, { alone }));
         this.#told(() => this.#options.onResumed?.(run));
       }
     } finally {
