@@ -100,9 +100,9 @@ async function start({ turns, tools, gate }: PausePlay) {
   return { resume: () => goOn(), forge: () => goOn(forged), decided };
 }
 
-scenarios({ name: "AI SDK, generateText", run, nested });
-scenarios({ name: "AI SDK, streamText", run: streamed, nested });
-pauses({ name: "AI SDK", start, forged: "waits", repeatable: true });
+scenarios({ name: "AI SDK, generateText", of: "AI SDK", run, nested });
+scenarios({ name: "AI SDK, streamText", of: "AI SDK", run: streamed, nested });
+pauses({ name: "AI SDK", of: "AI SDK", start, forged: "waits", repeatable: true });
 
 describe("AI SDK", () => {
   const stage = onStage();

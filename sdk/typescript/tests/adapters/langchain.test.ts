@@ -112,9 +112,15 @@ async function start(play: PausePlay, inside = false) {
   return { resume, forge };
 }
 
-scenarios({ name: "LangChain, invoke", run, nested });
-scenarios({ name: "LangChain, stream", run: streamed, nested });
-pauses({ name: "LangChain", start, nested: (play) => start(play, true), forged: "pauses again" });
+scenarios({ name: "LangChain, invoke", of: "LangGraph.js", run, nested });
+scenarios({ name: "LangChain, stream", of: "LangGraph.js", run: streamed, nested });
+pauses({
+  name: "LangChain",
+  of: "LangGraph.js",
+  start,
+  nested: (play) => start(play, true),
+  forged: "pauses again",
+});
 
 describe("LangChain", () => {
   const stage = onStage();

@@ -118,19 +118,21 @@ async function start({ session, turns, tools, gate }: PausePlay, inside = false,
   return { resume, forge: resume };
 }
 
-scenarios({ name: "Mastra, generate", run, nested });
-scenarios({ name: "Mastra, stream", run: streamed, nested });
+scenarios({ name: "Mastra, generate", of: "Mastra", run, nested });
+scenarios({ name: "Mastra, stream", of: "Mastra", run: streamed, nested });
 pauses({
   name: "Mastra",
+  of: "Mastra",
   start,
   nested: (play) => start(play, true),
   forged: "pauses again",
   piecemeal: true,
 });
 
-scenarios({ name: "Mastra, a whole agent", run: whole, nested: wholeNested });
+scenarios({ name: "Mastra, a whole agent", of: "Mastra", run: whole, nested: wholeNested });
 pauses({
   name: "Mastra, a whole agent",
+  of: "Mastra",
   start: (play) => start(play, false, true),
   nested: (play) => start(play, true, true),
   forged: "pauses again",

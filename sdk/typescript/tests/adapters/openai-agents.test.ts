@@ -103,11 +103,12 @@ async function start({ session, turns, tools, gate }: PausePlay, inside = false)
   return { resume, forge: () => goOn(true) };
 }
 
-scenarios({ name: "OpenAI Agents, run", run, nested });
-scenarios({ name: "OpenAI Agents, streamed", run: streamed, nested: handedOff });
-scenarios({ name: "OpenAI Agents, wrapped tools", run: wrapped, nested, raises: true });
+scenarios({ name: "OpenAI Agents, run", of: "OpenAI Agents", run, nested });
+scenarios({ name: "OpenAI Agents, streamed", of: "OpenAI Agents", run: streamed, nested: handedOff });
+scenarios({ name: "OpenAI Agents, wrapped tools", of: "OpenAI Agents", run: wrapped, nested, raises: true });
 pauses({
   name: "OpenAI Agents",
+  of: "OpenAI Agents",
   start,
   nested: (play) => start(play, true),
   forged: "waits",

@@ -13,6 +13,7 @@ import {
   type Stage,
   type Told,
 } from "./stage.js";
+import { type FrameworkName, topology } from "./topology.js";
 
 export interface PausePlay extends Pick<Play, "turns" | "tools"> {
   session: string;
@@ -31,6 +32,8 @@ export interface Paused {
 /** A framework that can pause, with a scripted model. */
 export interface Pausing {
   name: string;
+  /** Its column in the table of topologies. */
+  of?: FrameworkName;
   /** Runs an agent until it pauses, and sees that the framework says so. */
   start(play: PausePlay): Promise<Paused>;
   /** The same around an agent inside an agent, which is called with the id `<session>-delegate`. */
@@ -144,22 +147,28 @@ export function pauses(framework: Pausing): void {
       expect(await stage.states(session)).toEqual(["succeeded"]);
     });
 
-    test("two calls of one turn pause together, and each has its own decision", async () => {
-      const session = fresh("pause-two");
-      const effect = new Effect();
-      const turns = [[call(session, 1, ["yes.md"]), call(session, 2, ["no.md"])]];
-      const { resume } = await framework.start(toPause(stage, session, effect, turns));
-      await stage.ann.approve(about(session, "yes.md"));
-      if (!framework.piecemeal) {
-        expect(await resume()).toBeUndefined();
-        expect(effect.ran).toEqual([]);
-      }
-      await stage.ann.deny("no", about(session, "no.md"));
-      const told = await resume();
-      expect(effect.ran).toEqual([{ files: ["yes.md"] }]);
-      expect(told?.get(`${session}-1`)).toContain("deleted");
-      expect(told?.get(`${session}-2`)).toContain("denied");
-    });
+    topology(
+      framework.of,
+      "parallel",
+      "two calls of one turn pause together, and each has its own decision",
+      async () => {
+        const session = fresh("pause-two");
+        const effect = new Effect();
+        const turns = [[call(session, 1, ["yes.md"]), call(session, 2, ["no.md"])]];
+        const { resume } = await framework.start(toPause(stage, session, effect, turns));
+        await stage.ann.approve(about(session, "yes.md"));
+        if (!framework.piecemeal) {
+          expect(await resume()).toBeUndefined();
+          expect(effect.ran).toEqual([]);
+        }
+        await stage.ann.deny("no", about(session, "no.md"));
+        const told = await resume();
+        expect(effect.ran).toEqual([{ files: ["yes.md"] }]);
+        expect(told?.get(`${session}-1`)).toContain("deleted");
+        expect(told?.get(`${session}-2`)).toContain("denied");
+        return { records: await stage.requests(session), ran: effect.ran };
+      },
+    );
 
     const { nested } = framework;
     if (nested) {

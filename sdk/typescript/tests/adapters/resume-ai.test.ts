@@ -1,3 +1,3 @@
 import { resuming } from "./resuming.js";
 
-resuming("vercel-ai");
+resuming({ program: "vercel-ai", of: "AI SDK" });

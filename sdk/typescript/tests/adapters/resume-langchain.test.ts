@@ -1,3 +1,3 @@
 import { resuming } from "./resuming.js";
 
-resuming("langgraph");
+resuming({ program: "langgraph", of: "LangGraph.js" });

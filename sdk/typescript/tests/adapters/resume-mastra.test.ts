@@ -1,3 +1,3 @@
 import { resuming } from "./resuming.js";
 
-resuming("mastra");
+resuming({ program: "mastra", of: "Mastra" });

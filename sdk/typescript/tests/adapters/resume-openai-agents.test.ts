@@ -1,3 +1,3 @@
 import { resuming } from "./resuming.js";
 
-resuming("openai-agents");
+resuming({ program: "openai-agents", of: "OpenAI Agents" });

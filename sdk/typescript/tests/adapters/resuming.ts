@@ -6,8 +6,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { BOUND } from "../support/server.js";
 import { Copy, Lives, type Program } from "./lives.js";
 import { fresh, onStage } from "./stage.js";
+import { type Evidence, type FrameworkName, topology } from "./topology.js";
 
-export function resuming(program: Program): void {
+export function resuming({ program, of }: { program: Program; of: FrameworkName }): void {
   describe(`${program}, resumed`, () => {
     const stage = onStage();
     let copy: Copy;
@@ -37,10 +38,18 @@ export function resuming(program: Program): void {
 
     const about = (run: string) => (record: { arguments?: object | null }) =>
       (record.arguments as { order?: unknown } | undefined)?.order === run;
-    const state = async (run: string) => {
+    const records = async (...runs: string[]) => {
       const { items } = await stage.ann.client.list({ tool: "refund", limit: "100" });
-      return items.filter(about(run)).map((each) => each.state);
+      return items.filter((each) => runs.some((run) => about(run)(each)));
     };
+    const state = async (run: string) => (await records(run)).map((each) => each.state);
+    const evidence = async (...runs: string[]): Promise<Evidence> => ({
+      records: await records(...runs),
+      ran: (await lives.effects()).map((line) => {
+        const [order, amount] = line.split(" ");
+        return { amount: Number(amount), order };
+      }),
+    });
 
     test("a paused run goes on by itself when it is decided, and says what was denied", async () => {
       const [yes, no] = [fresh("yes"), fresh("no")];
@@ -55,22 +64,33 @@ export function resuming(program: Program): void {
       expect([await state(yes), await state(no)]).toEqual([["succeeded"], ["denied"]]);
     });
 
-    test("a person approves while no process is there, and the next one goes on", async () => {
-      const run = fresh("later");
-      lives.start([run]);
-      await lives.hears("working");
-      await lives.kill();
-      await stage.ann.approve(about(run));
-      lives.start([], { ONCE: "1" });
-      expect(await lives.ended(), lives.errors).toBe(0);
-      expect(lives.said).toMatch(new RegExp(`done ${run}: .*refunded 120`));
-      expect(await lives.effects()).toEqual([`${run} 120`]);
-      expect(await state(run)).toEqual(["succeeded"]);
-    });
+    topology(
+      of,
+      "killed while held",
+      "people decide while no process is there, and the next one goes on",
+      async () => {
+        const [run, no, edited] = [fresh("later"), fresh("later-no"), fresh("later-edited")];
+        lives.start([run, no, edited]);
+        await lives.hears("working");
+        await lives.kill();
+        await stage.ann.approve(about(run));
+        await stage.ann.deny("not this one", about(no));
+        await stage.ann.edit({ amount: 60, order: edited }, about(edited));
+        lives.start([], { ONCE: "1" });
+        expect(await lives.ended(), lives.errors).toBe(0);
+        expect(lives.said).toMatch(new RegExp(`done ${run}: .*refunded 120`));
+        expect(lives.said).toMatch(new RegExp(`done ${no}: .*not this one`));
+        expect(lives.said).toMatch(new RegExp(`done ${edited}: .*refunded 60`));
+        expect((await lives.effects()).sort()).toEqual([`${edited} 60`, `${run} 120`].sort());
+        expect(await state(run)).toEqual(["succeeded"]);
+        return evidence(run, no, edited);
+      },
+    );
 
-    test("killed before the claim it goes on; killed while the tool ran it is not run again", async () => {
-      const run = fresh("killed");
-      lives.start([run]);
+    const TWICE = "killed before the claim it goes on; killed while the tool ran it is not run again";
+    topology(of, "killed while resuming", TWICE, async () => {
+      const [run, no] = [fresh("killed"), fresh("killed-no")];
+      lives.start([run, no]);
       await lives.hears("working");
       await lives.kill();
       await stage.ann.approve(about(run));
@@ -82,10 +102,13 @@ export function resuming(program: Program): void {
       await expect.poll(() => lives.effects(), { timeout: BOUND }).toEqual([`${run} 120`]);
       await lives.kill();
       expect(await state(run)).toEqual(["claimed"]);
+      await stage.ann.deny("not this one", about(no));
       lives.start([], { ONCE: "1" });
       expect(await lives.ended(), lives.errors).toBe(0);
       expect(lives.said).toMatch(new RegExp(`done ${run}: .*unknown.*not run again`));
+      expect(lives.said).toMatch(new RegExp(`done ${no}: .*not this one`));
       expect(await lives.effects()).toEqual([`${run} 120`]);
+      return evidence(run, no);
     });
   });
 }

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Placet } from "../../src/index.js";
 import { BOUND, nowhere } from "../support/server.js";
 import { about, call, Effect, type Framework, fresh, inSession, onStage, type Play } from "./stage.js";
+import { topology } from "./topology.js";
 
 export function scenarios(framework: Framework): void {
   describe(`${framework.name}, holding calls`, () => {
@@ -124,19 +125,39 @@ export function scenarios(framework: Framework): void {
       expect(errors).toHaveLength(1);
     });
 
-    test("two calls of one turn are two requests, each with a decision of its own", async () => {
-      const session = fresh("parallel");
+    topology(
+      framework.of,
+      "parallel",
+      "two calls of one turn are two requests, each with a decision of its own",
+      async () => {
+        const session = fresh("parallel");
+        const effect = new Effect();
+        const turns = [[call(session, 1, ["yes.md"]), call(session, 2, ["no.md"])]];
+        const running = framework.run(play(session, effect, { turns }));
+        // The second one first, where both are asked about at once.
+        if (!framework.sequential) await stage.ann.deny("no", about(session, "no.md"));
+        await stage.ann.approve(about(session, "yes.md"));
+        if (framework.sequential) await stage.ann.deny("no", about(session, "no.md"));
+        const told = await running;
+        expect(effect.ran).toEqual([{ files: ["yes.md"] }]);
+        expect(told.get(`${session}-1`)).toContain("deleted");
+        expect(told.get(`${session}-2`)).toContain("denied");
+        return { records: await stage.requests(session), ran: effect.ran };
+      },
+    );
+
+    topology(framework.of, "loop", "a model that makes one call again and again asks each time", async () => {
+      const session = fresh("loop");
       const effect = new Effect();
-      const turns = [[call(session, 1, ["yes.md"]), call(session, 2, ["no.md"])]];
+      const turns = [1, 2, 3, 4].map((at) => [call(session, at, ["same.md"])]);
       const running = framework.run(play(session, effect, { turns }));
-      // The second one first, where both are asked about at once.
-      if (!framework.sequential) await stage.ann.deny("no", about(session, "no.md"));
-      await stage.ann.approve(about(session, "yes.md"));
-      if (framework.sequential) await stage.ann.deny("no", about(session, "no.md"));
+      await stage.ann.approve(inSession(session));
+      await stage.ann.deny("not twice", inSession(session));
+      await stage.ann.edit({ files: ["edited.md"] }, inSession(session));
+      await stage.ann.approve(inSession(session));
       const told = await running;
-      expect(effect.ran).toEqual([{ files: ["yes.md"] }]);
-      expect(told.get(`${session}-1`)).toContain("deleted");
-      expect(told.get(`${session}-2`)).toContain("denied");
+      expect(told.get(`${session}-2`)).toContain("not twice");
+      return { records: await stage.requests(session), ran: effect.ran };
     });
 
     test("two equal calls are two requests", async () => {

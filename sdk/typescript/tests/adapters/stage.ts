@@ -3,6 +3,7 @@ import { afterAll, beforeAll } from "vitest";
 import type { AdapterOptions } from "../../src/adapters/common.js";
 import type { Json, JsonObject, RequestRecord } from "../../src/index.js";
 import { type Reviewer, Server } from "../support/server.js";
+import type { FrameworkName } from "./topology.js";
 
 /** `free_…` passes, `never_…` is denied, everything else waits for a person. */
 export const POLICY = `version = 1
@@ -49,6 +50,8 @@ export type Told = Map<string, string>;
 /** A framework with a scripted model, around one run. */
 export interface Framework {
   name: string;
+  /** Its column in the table of topologies. */
+  of?: FrameworkName;
   /** Runs an agent to its end. Rejects if the run does. */
   run(play: Play): Promise<Told>;
   /** An agent whose model hands the play to another agent; the gate is around the tools of that one. */
