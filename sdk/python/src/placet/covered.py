@@ -35,7 +35,7 @@ class Part:
 
     name: str
     kind: str
-    """tool, toolset, hosted, code, agent, remote or graph."""
+    """tool, toolset, hosted, code, agent, remote, output or graph."""
     agent: str
     """The agent that has it, with the agents above it: `root/helper`."""
     status: str

@@ -7,6 +7,7 @@ import json
 import pytest
 from models import calls, scripted
 from pydantic_ai.capabilities import NativeTool, WebSearch
+from pydantic_ai.messages import ModelResponse, TextPart
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.native_tools import CodeExecutionTool
 from pydantic_ai.tools import ToolDefinition
@@ -14,7 +15,7 @@ from pydantic_ai.toolsets import ExternalToolset, FunctionToolset
 
 import placet
 from placet.adapters.pydantic_ai import PlacetCapability, PlacetToolset
-from pydantic_ai import Agent
+from pydantic_ai import Agent, Choice, Choices, NativeOutput, TextOutput, ToolOutput
 from support import Effects
 
 
@@ -104,6 +105,39 @@ async def test_an_external_tool_stops_the_agent_unless_it_is_allowed(server):
     assert [one.tool_name for one in result.output.calls] == ["browse"]
 
 
+def pay(to: str) -> str:
+    """Sends money."""
+    PAID(to)
+    return "sent"
+
+
+PAID = Effects()
+OUTPUTS = {
+    "function": (pay, "final_result"),
+    "list": ([pay, look], "final_result_pay"),
+    "tool": (ToolOutput(pay, name="pays"), "pays"),
+    "text": (TextOutput(pay), None),
+}
+
+
+@pytest.mark.parametrize("kind", OUTPUTS)
+@pytest.mark.parametrize("late", [False, True], ids=["agent", "run"])
+async def test_an_output_function_is_refused_unless_it_is_allowed(server, kind, late):
+    spec, name = OUTPUTS[kind]
+    PAID.happened.clear()
+    says = scripted(ModelResponse([TextPart("bob")]) if name is None else calls((name, {"to": "bob"})))
+
+    async def run(gate):
+        given = {"output_type": spec}
+        agent = Agent(says, capabilities=[gate], **({} if late else given))
+        return (await agent.run("go", **(given if late else {}))).output
+
+    with pytest.raises(placet.ConfigError, match=r"`pay`.*uncovered"):
+        await run(PlacetCapability())
+    assert PAID.count == 0
+    assert await run(PlacetCapability(uncovered=["pay", "look"])) == "sent"
+
+
 def test_coverage_says_what_is_gated_what_is_not_and_why(wire):
     agent = Agent(model(), name="clerk", tools=[wire, look], capabilities=[PlacetCapability(tools=["wire"])])
     found = placet.coverage(agent)
@@ -113,3 +147,7 @@ def test_coverage_says_what_is_gated_what_is_not_and_why(wire):
         Agent(model(), tools=[look], toolsets=[external(), PlacetToolset.around(FunctionToolset([wire]))])
     )
     assert ([one.name for one in alone.gated], [one.name for one in alone.uncovered]) == (["wire"], ["look", "browse"])
+    chosen = Choices({"pay": Choice("pays", value=lambda: pay("bob")), "wait": "waits"}, name="action")
+    for spec, names in ((NativeOutput([pay, look]), ["pay", "look"]), ([str, chosen], ["action"]), (str, [])):
+        ends = placet.coverage(Agent(model(), output_type=spec))
+        assert [(one.name, one.kind) for one in ends.uncovered] == [(name, "output") for name in names]

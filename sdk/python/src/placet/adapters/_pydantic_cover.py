@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import inspect
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, get_args
 
 from ..covered import GATED, UNASKED, UNCOVERED, Coverage, Part
 from ..errors import ConfigError
 from . import pydantic_ai as adapter
 
 from pydantic_ai.agent import AbstractAgent  # isort: skip (after the adapter, which says what is missing)
+from pydantic_ai.output import NativeOutput, PromptedOutput, TextOutput, ToolOutput  # isort: skip
 from pydantic_ai.toolsets import CombinedToolset, ExternalToolset, FunctionToolset, WrapperToolset  # isort: skip
 
 FINDS = frozenset({"tool_search"})
@@ -26,7 +28,7 @@ def coverage(agent: Any, gate: Any = None) -> Coverage:
     for toolset in agent.toolsets:
         _toolset(parts, toolset, name, gates)
     native = [one for one in getattr(agent, "_cap_native_tools", ()) if hasattr(one, "kind")]
-    return Coverage(adapter.FRAMEWORK, name, (*parts, *hosted(native, name)))
+    return Coverage(adapter.FRAMEWORK, name, (*parts, *hosted(native, name), *outputs(agent.output_type, name)))
 
 
 def _gates(agent: Any, gate: Any = None) -> list[Any]:
@@ -53,6 +55,35 @@ def hosted(tools: Iterable[Any], agent: str) -> list[Part]:
     """Tools that the model's provider runs."""
     why = "it runs at the model's provider, and no toolset sees its calls"
     return [Part(str(one.kind), "hosted", agent, UNCOVERED, why) for one in tools if one.kind not in FINDS]
+
+
+def output(name: str, agent: str) -> Part:
+    """A function that the framework calls with what a model says at the end."""
+    return Part(name, "output", agent, UNCOVERED, "an output function ends the run, and no toolset sees it")
+
+
+def outputs(spec: Any, agent: str) -> list[Part]:
+    """The output functions in the `output_type` of an agent."""
+    return [output(name, agent) for name in dict.fromkeys(_functions(spec))]
+
+
+def _functions(spec: Any) -> Iterator[str]:
+    if isinstance(spec, (NativeOutput, PromptedOutput)):
+        spec = spec.outputs
+    elif isinstance(spec, ToolOutput):
+        spec = spec.output
+    elif isinstance(spec, TextOutput):
+        spec = spec.output_function
+    if inspect.isroutine(spec) or _picks_function(spec):
+        yield str(getattr(spec, "__name__", "output_function"))
+        return
+    for one in spec if isinstance(spec, Sequence) and not isinstance(spec, str) else get_args(spec):
+        yield from _functions(one)
+
+
+def _picks_function(spec: Any) -> bool:
+    """Whether these are `Choices` whose values are functions: the framework calls the one that the model picks."""
+    return isinstance(spec, type) and any(base.__name__ == "_ChoicesActions" for base in spec.__mro__)
 
 
 def external(name: str, agent: str) -> Part:

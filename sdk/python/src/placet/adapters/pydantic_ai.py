@@ -115,7 +115,8 @@ class PlacetCapability(AbstractCapability[Any]):
     `tools`: names, or a dict of names and options (`risk`, `summary`, `allowed`, `expires_in`, `on_behalf_of`,
     `idempotent`); all tools if left out, and policy says which of them need a person. A tool with
     `requires_approval=True` is asked about once, by Placet. `uncovered`: tools that run at the model's provider, or
-    where a deferred call is taken. `refuse` (such an agent calls no model), `allow`, or the names of those that may.
+    where a deferred call is taken, and output functions. `refuse` (such an agent calls no model), `allow`, or the names
+    of those that may.
     """
 
     def __init__(self, client: Client | AsyncClient | None = None, **how: Unpack[GateOptions]):
@@ -129,16 +130,25 @@ class PlacetCapability(AbstractCapability[Any]):
         return PlacetToolset(toolset, self._gate)
 
     async def before_model_request(self, ctx: RunContext[Any], request_context: Any) -> Any:
-        """Before a model is called: none of the tools it is offered may run at its provider."""
-        from ._pydantic_cover import external, hosted
+        """Before a model is called: nothing that it can choose may run where no toolset sees it."""
+        from ._pydantic_cover import external, hosted, outputs
 
         name = str((ctx.agent.name if ctx.agent else None) or "agent")
         offered = request_context.model_request_parameters
-        parts = hosted(offered.native_tools, name)
+        parts = hosted(offered.native_tools, name) + outputs(ctx.agent.output_type if ctx.agent else str, name)
         self._gate.refuse(parts, ctx)
         parts += [external(one.name, name) for one in offered.function_tools if one.kind == "external"]
         self._gate.report(parts, [one.name for one in offered.function_tools if one.kind != "external"], name)
         return request_context
+
+    async def before_output_process(self, ctx: RunContext[Any], *, output_context: Any, output: Any) -> Any:
+        """The same for an output function that was given to the run alone: it is refused before it runs."""
+        from ._pydantic_cover import output as part
+
+        if output_context.has_function:
+            name = str((ctx.agent.name if ctx.agent else None) or "agent")
+            self._gate.refuse([part(output_context.function_name or "output_function", name)], ctx)
+        return output
 
     async def handle_deferred_tool_calls(
         self, ctx: RunContext[Any], *, requests: DeferredToolRequests
