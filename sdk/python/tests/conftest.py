@@ -6,5 +6,6 @@ import pytest
 pytest.register_assert_rewrite("support")
 
 from support import reviewer, server, standing_server, stock
+from support.topologies import counted, pytest_runtest_makereport
 
-__all__ = ["reviewer", "server", "standing_server", "stock"]
+__all__ = ["counted", "pytest_runtest_makereport", "reviewer", "server", "standing_server", "stock"]

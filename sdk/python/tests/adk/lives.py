@@ -28,6 +28,11 @@ def load() -> None:
         forkserver.ensure_running()
 
 
+def line(arguments: dict) -> str:
+    """What a call of `wire` leaves in the file of effects."""
+    return f"{arguments['to']} {float(arguments['amount'])}"
+
+
 class Process:
     """One life of the agent."""
 

@@ -39,7 +39,8 @@ class Task:
     folder: Path
     mode: str = "block"
     resumable: bool = False
-    nested: bool = False
+    nested: int = 0
+    """How many agents are around the one that makes the call, each a tool of the next."""
     slow: float = 0.0
     """How long the tool takes after its effect."""
     grace: float = 0.0
@@ -74,8 +75,9 @@ async def work(task: Task, say: Any) -> None:
 
     client = Client(task.url, task.token)
     root = agent([[call("wire", to="bob", amount=20.0)]], [wire], name="cashier", description="pays")
-    if task.nested:
-        root = agent([[call("cashier", request="pay bob")]], [AgentTool(agent=root)], name="boss")
+    for name in ("boss", "chief")[: task.nested]:
+        turns = [[call(root.name, request="pay bob")]]
+        root = agent(turns, [AgentTool(agent=root)], name=name, description="has others pay")
     if task.branches:
         names = [f"cashier_{number}" for number in range(task.branches)]
         root = branches([agent([[call("wire", to=name, amount=1.5)]], [wire], name=name) for name in names])

@@ -65,9 +65,10 @@ async def test_an_approved_call_runs_once_and_is_reported(wire, wired, plugin, r
     assert context["invocation_id"]
 
 
+@pytest.mark.topology("two users with one session id")
 @pytest.mark.parametrize("call_id", [None, "call-1"])
 async def test_an_approval_for_one_user_never_runs_for_another_with_a_session_of_the_same_name(
-    wire, wired, plugin, reviewer, call_id
+    wire, wired, plugin, reviewer, call_id, counted
 ):
     runs = runner(agent(model([call("wire", _id=call_id, to="bob", amount=20.0)]), [wire]), [plugin])
     alice = asyncio.create_task(run(runs, user="alice"))
@@ -80,6 +81,7 @@ async def test_an_approval_for_one_user_never_runs_for_another_with_a_session_of
     reviewer.decide(first, "approve")
     await alice
     assert wired.count == 1
+    counted(wired, by=dict)
 
 
 async def test_the_same_call_of_two_messages_in_one_session_is_two_calls(wire, wired, plugin, reviewer):
@@ -142,7 +144,8 @@ async def test_an_answer_takes_the_place_of_the_result(wire, wired, server, revi
     assert (llm.results[0]["status"], llm.results[0]["answer"]) == ("answered", "ask again on Monday")
 
 
-async def test_parallel_calls_are_held_at_the_same_time_and_decided_apart(wire, wired, plugin, reviewer):
+@pytest.mark.topology("parallel")
+async def test_parallel_calls_are_held_at_the_same_time_and_decided_apart(wire, wired, plugin, reviewer, counted):
     llm = model([call("wire", to="a", amount=1.0), call("wire", to="b", amount=2.0), call("wire", to="b", amount=2.0)])
 
     async def person():
@@ -155,6 +158,7 @@ async def test_parallel_calls_are_held_at_the_same_time_and_decided_apart(wire, 
     # Two equal calls are two requests: one approval never serves both.
     assert wired.happened == [{"to": "b", "amount": 2.0}] * 2
     assert [one.get("status", "ran") for one in llm.results] == ["denied", "ran", "ran"]
+    counted(wired, by=dict)
 
 
 async def test_a_model_that_always_uses_the_same_call_id_is_asked_for_each_call(wire, wired, plugin, reviewer):

@@ -49,9 +49,10 @@ class Live(Scripted):
         yield Connection()
 
 
+@pytest.mark.topology("streaming")
 @pytest.mark.parametrize("mode", ["block", "pause"])
 @pytest.mark.parametrize("yes", [True, False])
-async def test_a_live_run_waits_in_place(server, reviewer, mode, yes):
+async def test_a_live_run_waits_in_place(server, reviewer, mode, yes, counted):
     wired = Effects()
 
     def wire(to: str) -> dict:
@@ -77,6 +78,7 @@ async def test_a_live_run_waits_in_place(server, reviewer, mode, yes):
     )
     assert wired.count == (1 if yes else 0)
     assert results(events, "wire")[0].get("status", "ran") == ("ran" if yes else "denied")
+    counted(wired, by="to")
 
 
 class Streaming(Connection):

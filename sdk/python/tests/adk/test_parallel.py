@@ -106,8 +106,11 @@ def settled(shop, reviewer, afterwards):
     assert shop.afterwards == afterwards
 
 
+@pytest.mark.topology("parallel")
 @pytest.mark.parametrize(("shape", "resumable", "afterwards"), SHAPES)
-async def test_three_branches_that_are_decided_go_on_with_one_resume(server, reviewer, shape, resumable, afterwards):
+async def test_three_branches_that_are_decided_go_on_with_one_resume(
+    server, reviewer, shape, resumable, afterwards, counted
+):
     shop = Shop(shape, resumable=resumable)
     assert len(adk.paused(await run(shop.runs))) == 3
     reviewer.wait_for(3)
@@ -119,6 +122,7 @@ async def test_three_branches_that_are_decided_go_on_with_one_resume(server, rev
     assert await shop.waiting() == []
     assert await shop.resume() == []
     settled(shop, reviewer, afterwards)
+    counted(shop.wired, by="to")
 
 
 @pytest.mark.parametrize(("shape", "resumable", "afterwards"), SHAPES)

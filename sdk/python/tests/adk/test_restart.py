@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from adk.lives import DEADLINE, Agent, load
+from adk.lives import DEADLINE, Agent, line, load
+from support.topologies import LONG
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -32,8 +33,9 @@ PATHS = [
 ]
 
 
+@pytest.mark.topology("killed while held")
 @pytest.mark.parametrize(("path", "resumable"), PATHS)
-def test_killed_while_the_call_is_held_it_is_asked_once_and_runs_once(bot, reviewer, path, resumable):
+def test_killed_while_the_call_is_held_it_is_asked_once_and_runs_once(bot, reviewer, path, resumable, counted):
     first = bot.start("start", resumable=resumable)
     record = reviewer.next("wire", within=DEADLINE)
     first.kill()
@@ -45,6 +47,7 @@ def test_killed_while_the_call_is_held_it_is_asked_once_and_runs_once(bot, revie
     assert bot.effect == ["bob 20.0"]
     assert asked(reviewer) == 1
     assert reviewer.client.get(record.id).state == "succeeded"
+    counted(bot.effect, by=line)
 
 
 @pytest.mark.parametrize(("path", "resumable"), PATHS)
@@ -73,7 +76,8 @@ def test_the_same_call_in_another_message_is_another_call(bot, reviewer, resumab
     assert reviewer.client.get(record.id).state == "approved"
 
 
-def test_denied_while_the_process_was_dead_it_never_runs(bot, reviewer):
+@pytest.mark.topology("killed while held")
+def test_denied_while_the_process_was_dead_it_never_runs(bot, reviewer, counted):
     first = bot.start("start", resumable=True)
     record = reviewer.next("wire", within=DEADLINE)
     first.kill()
@@ -81,6 +85,7 @@ def test_denied_while_the_process_was_dead_it_never_runs(bot, reviewer):
     bot.start("go-on", resumable=True).wait_for("ended")
     assert bot.effect == []
     assert asked(reviewer) == 1
+    counted(bot.effect, by=line)
 
 
 def test_killed_in_the_middle_of_the_tool_it_does_not_run_again(bot, reviewer):
@@ -96,16 +101,18 @@ def test_killed_in_the_middle_of_the_tool_it_does_not_run_again(bot, reviewer):
     assert reviewer.client.get(record.id).state == "claimed"  # until its time is over; then unknown
 
 
-def test_an_agent_nested_in_an_agent_tool_is_asked_for_once_across_a_restart(bot, reviewer):
-    first = bot.start("start", resumable=True, nested=True)
+@pytest.mark.parametrize("nested", [1, pytest.param(2, marks=[LONG, pytest.mark.topology("nested twice")])])
+def test_an_agent_nested_in_agent_tools_is_asked_for_once_across_a_restart(bot, reviewer, nested, counted):
+    first = bot.start("start", resumable=True, nested=nested)
     record = reviewer.next("wire", within=DEADLINE)
     first.kill()
-    second = bot.start("go-on", resumable=True, nested=True)
+    second = bot.start("go-on", resumable=True, nested=nested)
     second.wait_for("holds")
     reviewer.decide(reviewer.client.get(record.id), "approve")
     second.wait_for("ended")
     assert bot.effect == ["bob 20.0"]
     assert asked(reviewer) == 1
+    counted(bot.effect, by=line)
 
 
 def test_paused_in_one_process_and_resumed_in_another(bot, reviewer):

@@ -8,11 +8,13 @@ import pytest
 from google.adk.sessions.database_session_service import DatabaseSessionService
 
 import placet
-from adk.lives import Agent, load
+from adk.lives import Agent, line, load
+from adk.rounds import waiting
 from adk.scripted import agent, call, model, results, run, runner, said
 from placet import resume_command
 from placet.adapters import adk
 from support import HANG, Effects, Once, Proxy, eventually
+from support.topologies import LONG
 
 WHO = {"user_id": "u1", "session_id": "s1"}
 PAUSED = {"resumable": True, "mode": "pause"}
@@ -178,14 +180,16 @@ def killed_before_the_claim(bot, reviewer, server, what, **options):
     return record
 
 
+@pytest.mark.topology("killed while resuming")
 @pytest.mark.parametrize("resumable", [True, False])
-def test_killed_between_answer_and_claim_the_next_resume_runs_it(bot, reviewer, server, resumable):
+def test_killed_between_answer_and_claim_the_next_resume_runs_it(bot, reviewer, server, resumable, counted):
     options = {**PAUSED, "resumable": resumable}
     bot.start("start", **options).wait_for("ended")
     record = killed_before_the_claim(bot, reviewer, server, "resume", **options)
     bot.start("resume", **options).wait_for("ended")
     assert bot.effect == ["bob 20.0"]
     assert reviewer.client.get(record.id).state == "succeeded"
+    counted(bot.effect, by=line)
 
 
 def test_a_resumer_that_is_killed_twice_is_followed_by_one_that_goes_on(bot, reviewer, server):
@@ -205,3 +209,17 @@ def test_a_resumer_that_is_killed_twice_is_followed_by_one_that_goes_on(bot, rev
         last.wait_for("scanned")
     assert len(set(bot.effect)) == len(bot.effect) == 2
     assert reviewer.client.get(other.id).state == "claimed"  # until its time is over; then unknown
+
+
+@LONG
+@pytest.mark.topology("killed while resuming")
+def test_of_two_branches_the_next_resumer_runs_the_approved_one_alone(bot, reviewer, server, counted):
+    options = {**PAUSED, "branches": 2}
+    bot.start("start", **options).wait_for("ended")
+    reviewer.wait_for(2)
+    reviewer.deny("too much", "wire")
+    approved = killed_before_the_claim(bot, reviewer, server, "resumer", **options)
+    bot.start("resumer", **options)
+    eventually(lambda: reviewer.client.get(approved.id).state == "succeeded")
+    eventually(lambda: asyncio.run(waiting(bot.folder)) == [])
+    counted(bot.effect, by=lambda arguments: f"s1 {arguments['to']}")

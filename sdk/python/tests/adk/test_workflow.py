@@ -46,8 +46,9 @@ class Flow:
         return await adk.resume(self.runs, client=self.client, **WHO)
 
 
+@pytest.mark.topology("workflow")
 @pytest.mark.parametrize("resumable", [True, False])
-async def test_a_tool_node_pauses_and_its_result_goes_to_the_next_node(server, reviewer, resumable):
+async def test_a_tool_node_pauses_and_its_result_goes_to_the_next_node(server, reviewer, resumable, counted):
     flow = Flow(resumable=resumable)
     (one,) = adk.paused(await run(flow.runs))
     assert (one.tool, one.arguments, one.whole) == ("wire", {"to": "bob"}, True)
@@ -59,15 +60,18 @@ async def test_a_tool_node_pauses_and_its_result_goes_to_the_next_node(server, r
     assert reviewer.client.get(one.request_id).state == "succeeded"
     assert await flow.resume() == []
     assert flow.wired.count == 1
+    counted(flow.wired, by="to")
 
 
-async def test_a_tool_node_with_adks_own_confirmation_pauses_once(server, reviewer):
+@pytest.mark.topology("workflow")
+async def test_a_tool_node_with_adks_own_confirmation_pauses_once(server, reviewer, counted):
     flow = Flow(require=True)
     await run(flow.runs)
     await reviewer.aedit({"to": "eve"}, "wire")
     await flow.resume()
     assert flow.wired.happened == ["eve"]
     assert flow.told.happened[0]["placet"]["executed_arguments"] == {"to": "eve"}
+    counted(flow.wired, by="to")
 
 
 async def test_a_tool_node_of_a_second_message_pauses_again(server, reviewer):
@@ -79,7 +83,8 @@ async def test_a_tool_node_of_a_second_message_pauses_again(server, reviewer):
     assert (flow.wired.count, flow.told.count) == (2, 2)
 
 
-async def test_a_denial_of_a_paused_node_is_raised_and_the_next_node_does_not_run(server, reviewer):
+@pytest.mark.topology("workflow")
+async def test_a_denial_of_a_paused_node_is_raised_and_the_next_node_does_not_run(server, reviewer, counted):
     flow = Flow()
     await run(flow.runs)
     await reviewer.adeny("too much", "wire")
@@ -87,13 +92,16 @@ async def test_a_denial_of_a_paused_node_is_raised_and_the_next_node_does_not_ru
         await flow.resume()
     assert (flow.wired.count, flow.told.count) == (0, 0)
     assert await flow.resume() == []  # it is over
+    counted(flow.wired, by="to")
 
 
-async def test_a_denial_of_a_node_that_waits_is_raised_too(server, reviewer):
+@pytest.mark.topology("workflow")
+async def test_a_denial_of_a_node_that_waits_is_raised_too(server, reviewer, counted):
     flow = Flow("block")
     with pytest.raises(placet.Denied, match="too much"):
         await asyncio.gather(run(flow.runs), reviewer.adeny("too much", "wire"))
     assert (flow.wired.count, flow.told.count) == (0, 0)
+    counted(flow.wired, by="to")
 
 
 async def test_a_node_whose_server_is_away_raises_instead_of_going_on(server):

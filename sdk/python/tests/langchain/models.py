@@ -37,6 +37,15 @@ class Scripted(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=said.model_copy(deep=True))])
 
 
+class Again(Scripted):
+    """Says its only turn whenever it is called, unless it was just told about a call: the same in every round."""
+
+    def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
+        self.seen.append(list(messages))
+        said = AIMessage("done") if isinstance(messages[-1], ToolMessage) else self.turns[0]
+        return ChatResult(generations=[ChatGeneration(message=said.model_copy(deep=True))])
+
+
 def results(answer: dict[str, Any]) -> list[ToolMessage]:
     """What the model was told about its calls."""
     return [one for one in answer["messages"] if isinstance(one, ToolMessage)]

@@ -121,13 +121,15 @@ async def test_async_graphs_are_served_as_well(server, reviewer, ran):
     assert ran.count == 1
 
 
-def test_the_items_of_one_interrupt_are_decided_one_by_one_and_answered_in_their_order(server, reviewer, ran):
+@pytest.mark.topology("workflow")
+def test_the_items_of_one_interrupt_are_decided_one_by_one_and_answered_in_their_order(server, reviewer, ran, counted):
     graph = inbox(("a", {"n": 1}, ALL), ("b", {"n": 2}, ALL), ("c", {"n": 3}, ALL), ran=ran)
     with reviewer.always(lambda record: ("deny" if record.tool == "b" else "approve", {})):
         answer = InterruptBridge().run(graph, {}, THREAD)
     assert [one["type"] for one in answer["said"]] == ["accept", "ignore", "accept"]
     assert ran.happened == [("a", {"n": 1}), ("c", {"n": 3})]
     assert len({one.group for one in reviewer.seen}) == 1
+    counted((args for _, args in ran.happened), by=dict)
 
 
 def test_only_the_words_the_graph_knows_are_offered(server, reviewer, ran):
@@ -301,8 +303,9 @@ def processes(server, tmp_path):
     return Processes(killed.main, server, tmp_path)
 
 
+@pytest.mark.topology("killed while held")
 @pytest.mark.parametrize("dialect", ["inbox", "batched", "per_call"])
-def test_a_process_killed_while_it_waits_is_followed_by_one_that_finishes(reviewer, processes, dialect):
+def test_a_process_killed_while_it_waits_is_followed_by_one_that_finishes(reviewer, processes, dialect, counted):
     first = processes(dialect, "start")
     seen = reviewer.next(within=120)
     first.kill()
@@ -312,8 +315,10 @@ def test_a_process_killed_while_it_waits_is_followed_by_one_that_finishes(review
     assert second.exitcode == 0
     assert processes.effects == ["a"]
     assert [one.id for one in reviewer.client.list()] == [seen.id]
+    counted(processes.effects, by="file")
 
 
+@pytest.mark.topology("killed while resuming")
 @pytest.mark.parametrize(
     ("dialect", "saved", "code"),
     [
@@ -329,7 +334,7 @@ def test_a_process_killed_while_it_waits_is_followed_by_one_that_finishes(review
     ],
 )
 def test_a_process_killed_while_the_tool_runs_is_never_followed_by_a_second_run(
-    reviewer, processes, dialect, saved, code
+    reviewer, processes, dialect, saved, code, counted
 ):
     first = processes(dialect, "start", "slow", saved)
     seen = reviewer.decide(reviewer.next(within=120), "approve")
@@ -339,6 +344,7 @@ def test_a_process_killed_while_the_tool_runs_is_never_followed_by_a_second_run(
     assert reviewer.client.get(seen.id).state == "claimed"
     ended = processes.run(dialect, "go-on")
     assert (processes.effects, ended) == (["a"], code)
+    counted(processes.effects, by="file")
 
 
 def test_two_bridges_on_one_thread_run_the_call_once(reviewer, processes):

@@ -162,7 +162,10 @@ def test_without_a_key_nothing_runs(ran, delete_files, monkeypatch):
     assert "PLACET_TOKEN" in told.content
 
 
-async def test_parallel_calls_are_held_at_the_same_time_and_decided_one_by_one(server, reviewer, ran, delete_files):
+@pytest.mark.topology("parallel")
+async def test_parallel_calls_are_held_at_the_same_time_and_decided_one_by_one(
+    server, reviewer, ran, delete_files, counted
+):
     model = Scripted(turns=[calls(*[("delete_files", {"files": [name]}) for name in "abc"])])
     running = asyncio.create_task(agent(model, [delete_files], PlacetMiddleware()).ainvoke(ASK))
     found = await asyncio.to_thread(reviewer.wait_for, 3)
@@ -171,6 +174,7 @@ async def test_parallel_calls_are_held_at_the_same_time_and_decided_one_by_one(s
     told = results(await running)
     assert sorted(ran.happened) == [["a"], ["c"]]
     assert [one.status for one in told] == ["success", "error", "success"]
+    counted(ran, by="files")
 
 
 def test_parallel_calls_of_blocking_agents_are_held_at_the_same_time(server, reviewer, ran, delete_files):

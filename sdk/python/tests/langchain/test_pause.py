@@ -108,7 +108,8 @@ def test_what_policy_allows_does_not_pause(tmp_path, monkeypatch, ran, graph):
     assert ran.count == 1
 
 
-def test_parallel_calls_pause_and_resume_one_by_one(server, reviewer, ran, graph):
+@pytest.mark.topology("parallel")
+def test_parallel_calls_pause_and_resume_one_by_one(server, reviewer, ran, graph, counted):
     turn = calls(("delete_files", {"files": ["a"]}), ("delete_files", {"files": ["b"]}))
     first, second = graph(turn).invoke(ASK, THREAD)["__interrupt__"]
     by_request = {one.value["request"]: one.id for one in (first, second)}
@@ -121,6 +122,7 @@ def test_parallel_calls_pause_and_resume_one_by_one(server, reviewer, ran, graph
     told = results(graph(turn).invoke(Command(resume={by_request[a.id]: None}), THREAD))
     assert sorted(one.status for one in told) == ["error", "success"]
     assert ran.count == 1
+    counted(ran, by="files")
 
 
 def test_without_a_checkpointer_nothing_is_asked_and_nothing_runs(server, reviewer, ran, delete_files):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 from threads import TWO, Shop, agent, eventually, once
@@ -25,7 +26,8 @@ class Served(Shop):
         self.graph = self.make()
 
 
-async def test_a_graph_under_a_bridge_is_asked_about_and_goes_on(server, reviewer, ran, delete):
+@pytest.mark.topology("parallel")
+async def test_a_graph_under_a_bridge_is_asked_about_and_goes_on(server, reviewer, ran, delete, counted):
     shop = Served(delete)
     await shop.start("t1")
     async with Resumer(shop.make(), bridge=InterruptBridge(), scan_every=600):
@@ -37,6 +39,7 @@ async def test_a_graph_under_a_bridge_is_asked_about_and_goes_on(server, reviewe
     assert f"{ran.happened[0]} is gone" in told
     assert any("keep it" in one for one in told)
     assert reviewer.client.get(first.id).state == "succeeded"
+    counted(ran, by="file")
 
 
 async def test_without_a_bridge_other_interrupts_are_left_alone(server, reviewer, ran, delete):

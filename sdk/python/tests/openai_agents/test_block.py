@@ -129,7 +129,10 @@ async def test_arguments_that_are_not_json_are_refused_and_not_guessed(server, r
     assert (ran.count, len(reviewer.client.list())) == (0, 0)
 
 
-async def test_parallel_calls_are_held_at_the_same_time_and_decided_one_by_one(server, reviewer, ran, delete_files):
+@pytest.mark.topology("parallel")
+async def test_parallel_calls_are_held_at_the_same_time_and_decided_one_by_one(
+    server, reviewer, ran, delete_files, counted
+):
     turn = [asks(name, call_id=f"call_{name}") for name in "abc"]
     running = asyncio.create_task(Runner.run(agent(gate_tool(delete_files), turns=[turn]), "clean"))
     for record in await asyncio.to_thread(reviewer.wait_for, 3):
@@ -137,6 +140,7 @@ async def test_parallel_calls_are_held_at_the_same_time_and_decided_one_by_one(s
     told = outputs(await running)
     assert sorted(ran.happened) == [["a"], ["c"]]
     assert sum(one == "1 gone" for one in told) == 2
+    counted(ran, by="files")
 
 
 async def test_a_tool_that_raises_is_reported_as_failed_and_its_own_words_reach_the_model(server, reviewer, ran):
@@ -207,7 +211,8 @@ async def test_a_tool_made_by_hand_is_held_with_its_edit(server, reviewer, ran):
     assert ran.happened == [{"n": 2}]
 
 
-async def test_an_agent_after_a_handoff_is_held(server, reviewer, ran, delete_files):
+@pytest.mark.topology("handoff")
+async def test_an_agent_after_a_handoff_is_held(server, reviewer, ran, delete_files, counted):
     second = agent(gate_tool(delete_files))
     first = Agent(
         name="desk",
@@ -218,6 +223,7 @@ async def test_an_agent_after_a_handoff_is_held(server, reviewer, ran, delete_fi
     seen = await reviewer.aapprove("delete_files")
     await running
     assert (seen.context["agent"], ran.count) == ("cleaner", 1)
+    counted(ran, by="files")
 
 
 async def test_an_agent_used_as_a_tool_is_held_and_so_are_its_tools(server, reviewer, ran, delete_files):

@@ -45,7 +45,8 @@ def outputs(result) -> list[str]:
     return [item.output for item in result.new_items if item.type == "tool_call_output_item"]
 
 
-async def test_native_approvals_are_decided_by_placet(server, reviewer, ran):
+@pytest.mark.topology("parallel")
+async def test_native_approvals_are_decided_by_placet(server, reviewer, ran, counted):
     def decide(record):
         return ("approve", {}) if record.arguments["file"] == "a" else ("deny", {"reason": "needed"})
 
@@ -57,6 +58,7 @@ async def test_native_approvals_are_decided_by_placet(server, reviewer, ran):
     assert "needed" in said[1]
     assert all(sorted(one.allowed) == ["approve", "deny"] for one in reviewer.seen)
     assert sorted(reviewer.client.get(one.id).state for one in reviewer.seen) == ["denied", "succeeded"]
+    counted(ran, by="file")
 
 
 async def test_the_approval_of_a_nested_agent_reaches_it(server, reviewer, ran):

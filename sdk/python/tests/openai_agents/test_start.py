@@ -114,7 +114,8 @@ def test_a_hosted_mcp_tool_that_asks_placet_is_covered(server):
         gate_tools([hosted_mcp("never", on_approval_request=asks)])
 
 
-async def test_the_tools_of_agents_behind_a_handoff_are_held(server, reviewer, wire, ran):
+@pytest.mark.topology("handoff")
+async def test_the_tools_of_agents_behind_a_handoff_are_held(server, reviewer, wire, ran, counted):
     below = agent(wire, name="below")
     above = Agent(
         name="above",
@@ -126,6 +127,7 @@ async def test_the_tools_of_agents_behind_a_handoff_are_held(server, reviewer, w
     assert placet.coverage(gated).complete
     await asyncio.gather(Runner.run(gated, "go"), reviewer.adeny("no", "wire"))
     assert ran.count == 0
+    counted(ran, by="to")
 
 
 def test_a_handoff_to_an_agent_without_gates_is_refused(wire):

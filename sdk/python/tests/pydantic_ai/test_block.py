@@ -130,7 +130,10 @@ async def test_a_wrong_key_is_a_refusal_and_not_a_pass(server, ran, delete_files
     assert ran.count == 0
 
 
-async def test_parallel_calls_are_held_at_the_same_time_and_decided_one_by_one(server, reviewer, ran, delete_files):
+@pytest.mark.topology("parallel")
+async def test_parallel_calls_are_held_at_the_same_time_and_decided_one_by_one(
+    server, reviewer, ran, delete_files, counted
+):
     turn = calls(*[("delete_files", {"files": [name]}) for name in "abc"])
     running = asyncio.create_task(agent(delete_files, turns=[turn]).run("clean"))
     for record in await asyncio.to_thread(reviewer.wait_for, 3):
@@ -138,6 +141,7 @@ async def test_parallel_calls_are_held_at_the_same_time_and_decided_one_by_one(s
     told = returned(await running)
     assert sorted(ran.happened) == [["a"], ["c"]]
     assert [one == "1 gone" for one in told] == [True, False, True]
+    counted(ran, by="files")
 
 
 async def test_a_tool_that_raises_is_reported_as_failed(server, reviewer, ran):

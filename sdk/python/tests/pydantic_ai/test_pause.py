@@ -66,7 +66,8 @@ def each(record):
     }[record.arguments["file"]]
 
 
-async def test_native_approvals_are_decided_by_placet(server, reviewer, ran, delete):
+@pytest.mark.topology("parallel")
+async def test_native_approvals_are_decided_by_placet(server, reviewer, ran, delete, counted):
     with reviewer.always(each):
         result = await DeferredBridge("s1").run(agent(Tool(delete, requires_approval=True), "abc"), "clean")
     assert sorted(ran.happened) == ["B", "a"]
@@ -76,9 +77,11 @@ async def test_native_approvals_are_decided_by_placet(server, reviewer, ran, del
     assert note.startswith("delete, call_2. Placet: a reviewer edited this call")
     assert note.endswith('{"file": "B"}')
     assert sorted(reviewer.client.get(one.id).state for one in reviewer.seen) == ["denied", "succeeded", "succeeded"]
+    counted(ran, by="file")
 
 
-async def test_gated_toolsets_pause_and_take_edits(server, reviewer, ran, delete):
+@pytest.mark.topology("parallel")
+async def test_gated_toolsets_pause_and_take_edits(server, reviewer, ran, delete, counted):
     gated = agent(delete, "abc", capabilities=[PlacetCapability(mode="pause")])
     first = await gated.run("clean")
     assert (len(first.output.approvals), ran.count) == (3, 0)
@@ -90,6 +93,7 @@ async def test_gated_toolsets_pause_and_take_edits(server, reviewer, ran, delete
     assert "needed" in json.dumps(returned(result))
     assert len(reviewer.client.list()) == 3
     assert sorted(reviewer.client.get(one.id).state for one in reviewer.seen) == ["denied", "succeeded", "succeeded"]
+    counted(ran, by="file")
 
 
 async def test_a_gated_toolset_that_cannot_ask_runs_nothing(server, ran, delete):

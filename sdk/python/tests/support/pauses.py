@@ -12,7 +12,7 @@ import placet
 
 from .effects import Effects
 from .processes import Processes
-from .proxy import Once, Proxy, eventually
+from .proxy import HANG, Once, Proxy, eventually
 
 
 class Bridged:
@@ -94,9 +94,10 @@ class Stored:
             one.join(120)
         assert processes.effects == ["a"]
 
+    @pytest.mark.topology("killed while resuming")
     @pytest.mark.parametrize("kind", ["native", "gated"])
     def test_a_process_killed_in_the_middle_of_the_call_is_not_followed_by_a_second_run(
-        self, reviewer, processes, said, kind
+        self, reviewer, processes, said, kind, counted
     ):
         assert processes.run(kind, "start") == 0
         seen = reviewer.approve("delete")
@@ -108,6 +109,37 @@ class Stored:
         assert processes.run(kind, "go-on") == 0
         assert "not run again" in said()
         assert processes.effects == ["a"]
+        counted(processes.effects, by="file")
+
+    @pytest.mark.topology("killed while held")
+    @pytest.mark.topology("killed while resuming")
+    @pytest.mark.parametrize("decision", ["approve", "deny"])
+    @pytest.mark.parametrize("kind", ["native", "gated"])
+    def test_processes_killed_while_they_wait_and_while_they_go_on_are_followed_by_one_that_ends(
+        self, server, reviewer, processes, said, kind, decision, counted
+    ):
+        assert processes.run(kind, "start") == 0
+        with Proxy(server.url) as line:
+            waits = processes(kind, "go-on", url=line.url)
+            line.wait_for_a_waiter()
+            waits.kill()
+            waits.join()
+        reviewer.decide(reviewer.next("delete"), decision, **({"reason": "never"} if decision == "deny" else {}))
+        # It asks for the permit; where there is none to have, it only looks.
+        hangs = {"POST"} if decision == "approve" else {"POST", "GET"}
+
+        def rule(method: str, path: str) -> Any:
+            return HANG if method in hangs and path.startswith("/v1/requests") else None
+
+        with Proxy(server.url, rule) as line:
+            goes_on = processes(kind, "go-on", url=line.url)
+            eventually(lambda: any(rule(*one) for one in list(line.seen)))
+            goes_on.kill()
+            goes_on.join()
+        assert processes.effects == []
+        assert processes.run(kind, "go-on") == 0
+        assert ("gone" if decision == "approve" else "never") in said()
+        counted(processes.effects, by="file")
 
     def test_a_forged_yes_after_a_no_cannot_run_a_gated_tool(self, reviewer, processes, said):
         assert processes.run("gated", "start") == 0

@@ -217,7 +217,8 @@ class Asking:
         weak = None
         if place.known:
             agent = "/".join((*place.lineage, place.agent or "?"))
-            number = self.counter.number(place, name, arguments)
+            # For each agent: which of two is faster may be otherwise after a restart.
+            number = self.counter.number(place, f"{agent}/{name}", arguments)
             weak = keys.weak(place.app, place.session, agent, name, arguments, number, user=place.user, turn=turn)
         strong = None
         if place.known and place.call_id and place.inner_session:
