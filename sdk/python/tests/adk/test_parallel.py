@@ -8,6 +8,7 @@ import os
 import pytest
 from google.adk.agents import LoopAgent, ParallelAgent, SequentialAgent
 from google.adk.workflow import START, JoinNode, Workflow
+from google.genai import types
 
 import placet
 from adk.scripted import Scripted, agent, call, model, run, runner, text
@@ -55,6 +56,14 @@ class Shop:
         pair = ParallelAgent(name="pair", sub_agents=[SequentialAgent(name="first", sub_agents=[b]), c])
         return SequentialAgent(name="both", sub_agents=[ParallelAgent(name="all", sub_agents=[a, pair]), self.last()])
 
+    def handed(self, agents):
+        """Each is called by an agent that hands over to it, as ADK resumes it: below the one that did."""
+        bosses = [
+            agent([[call("transfer_to_agent", agent_name=one.name)]], [], name=f"boss_{one.name}", sub_agents=[one])
+            for one in agents
+        ]
+        return self.sequence(bosses)
+
     def loop(self, agents):
         inner = LoopAgent(name="again", sub_agents=[self.parallel(agents)], max_iterations=1)
         return SequentialAgent(name="both", sub_agents=[inner, self.last()])
@@ -87,6 +96,7 @@ SHAPES = [
     pytest.param("sequence", True, 1, id="parallel-in-a-sequence", marks=LONG),
     pytest.param("nested", True, 1, id="parallel-in-parallel-in-a-sequence"),
     pytest.param("loop", True, 1, id="parallel-in-a-loop"),
+    pytest.param("handed", True, 1, id="parallel-hand-overs"),
     pytest.param("workflow", True, 1, id="workflow"),
     pytest.param("parallel", False, 0, id="parallel-not-resumable"),
     pytest.param("workflow", False, 1, id="workflow-not-resumable", marks=LONG),
@@ -196,6 +206,46 @@ async def test_a_resumer_leaves_a_run_alone_while_one_of_its_branches_still_work
     await running
     await resumer.once()
     assert (shop.wired.happened, len(slow.heard)) == (["a"], 1)
+
+
+async def test_an_application_that_goes_on_by_itself_passes_no_branch_that_waits(server, reviewer):
+    """ADK takes a branch that paused in an earlier run for done, unless that branch says again that it waits."""
+    shop = Shop("sequence")
+    await run(shop.runs)
+    invocation = (await shop.waiting())[0].invocation_id
+    await run(shop.runs, "", invocation_id=invocation)
+    assert (shop.wired.count, shop.afterwards, len(await shop.waiting())) == (0, 0, 3)
+    for name in NAMES:
+        decide(reviewer, "approve", name)
+        assert shop.afterwards == 0
+        # What the web page of ADK sends.
+        part = next(one.answer(True) for one in await shop.waiting() if one.arguments["to"] == name)
+        message = types.Content(role="user", parts=[part])
+        await adk.drain(shop.runs.run_async(**WHO, invocation_id=invocation, new_message=message))
+    assert (shop.wired.happened, shop.afterwards) == (list(NAMES), 1)
+
+
+async def test_what_a_killed_process_left_of_a_pause_is_not_passed_over_by_the_next_one(server, reviewer):
+    """Killed when one branch had asked, and ADK had not stored that it waits; another one had not even asked."""
+    shop = Shop("sequence")
+    await run(shop.runs)
+    invocation = (await shop.waiting())[0].invocation_id
+    stored = shop.runs.session_service.sessions["shop"]["u1"]["s1"].events
+    stored[:] = [
+        event
+        for event in stored
+        if not (event.author == "a" and event.get_function_responses())
+        if not (event.author == "c" and not any(one.name == "wire" for one in event.get_function_calls()))
+    ]
+    decide(reviewer, "approve", "c")
+    await run(shop.runs, "", invocation_id=invocation)
+    assert (shop.wired.happened, shop.afterwards) == (["c"], 0)
+    assert sorted(one.arguments["to"] for one in await shop.waiting()) == ["a", "b"]
+    decide(reviewer, "approve", "a")
+    decide(reviewer, "deny", "b", reason="too much")
+    await adk.Resumer(shop.runs, shop.client, grace=0.0).once()
+    assert (sorted(shop.wired.happened), shop.afterwards, await shop.waiting()) == (["a", "c"], 1, [])
+    assert shop.models["b"].results[-1]["reason"] == "too much"
 
 
 async def test_a_sequence_waits_for_all_calls_of_one_turn(server, reviewer):

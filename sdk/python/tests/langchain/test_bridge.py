@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import importlib
 import operator
@@ -28,7 +29,7 @@ from models import Scripted, calls, results
 import placet
 from placet.adapters import langgraph
 from placet.adapters.langchain import InterruptBridge
-from support import Effects
+from support import Effects, eventually
 from support.processes import Processes
 
 ASK = {"messages": [{"role": "user", "content": "clean up"}]}
@@ -489,8 +490,8 @@ def test_a_branch_that_is_done_does_not_keep_the_other_from_going_on(server, rev
     graph = branches(ran)
     with reviewer.always():
         with pytest.raises(placet.Unreachable):
-            InterruptBridge(stopped_at("c")).run(graph, {}, THREAD)
-        InterruptBridge().run(graph, None, THREAD)
+            InterruptBridge(stopped_at("c"), acts_last=True).run(graph, {}, THREAD)
+        InterruptBridge(acts_last=True).run(graph, None, THREAD)
     assert {one.tool: one.state for one in reviewer.client.list()} == dict.fromkeys("abc", "succeeded")
     assert ran.happened == ["a", "c"]
 
@@ -500,14 +501,114 @@ def test_the_second_interrupt_of_a_step_is_its_own_and_hears_a_no(server, review
     graph = branches(ran)
     with reviewer.always():
         with pytest.raises(placet.Unreachable):
-            InterruptBridge(stopped_at("c")).run(graph, {}, THREAD)
+            InterruptBridge(stopped_at("c"), acts_last=True).run(graph, {}, THREAD)
         (asked,) = [one for one in reviewer.client.list() if one.tool == "c"]
         placet.Client().wait(asked.id)
         placet.Client().claim(asked.id, "c" * 16)
-        answer = InterruptBridge().run(graph, None, THREAD)
+        answer = InterruptBridge(acts_last=True).run(graph, None, THREAD)
     assert [one["type"] for one in answer["said"]] == ["accept", "accept", "response"]
     assert "not known" in answer["said"][2]["args"]
     assert ran.happened == ["a"]
+
+
+def in_a_row(ran, first, within=""):
+    """A node that asks for `first`, does it, and asks for `b`, does it. `within`: it is a node of a graph that is a
+    node, or that a node calls.
+    """
+
+    def asks(action: str) -> Any:
+        if action == "how many?":
+            return {"type": "accept", "said": interrupt(action)}
+        return interrupt([{"action_request": {"action": action, "args": {}}, "config": ALL}])[0]
+
+    def node(state):
+        said = []
+        for action in (first, "b"):
+            said.append(asks(action))
+            if said[-1]["type"] == "accept":
+                ran(action)
+        return {"said": said}
+
+    def graph(node, **how):
+        builder = StateGraph(State)
+        builder.add_node("node", node)
+        builder.add_edge(START, "node")
+        return builder.compile(**how)
+
+    shapes = {"": node, "node": graph(node), "call": lambda state: graph(node).invoke(state)}
+    return graph(shapes[within], checkpointer=InMemorySaver())
+
+
+WITHIN = pytest.mark.parametrize("within", ["", "node", "call"], ids=["graph", "graph-in-a-graph", "called-graph"])
+
+
+@WITHIN
+@pytest.mark.parametrize("ids", ["own", "shared"])
+def test_a_node_that_asks_again_after_a_yes_is_not_run_again_from_its_beginning(
+    server, reviewer, ran, within, ids, monkeypatch
+):
+    """LangGraph would run it from its first line, and what was allowed once would happen twice."""
+    if ids == "shared":  # as before LangGraph 1.2.20
+        named = langgraph_types._interrupt_id
+        for module in ("types", "pregel._algo"):
+            monkeypatch.setattr(f"langgraph.{module}._interrupt_id", lambda ns, answered: named(ns, 0))
+    graph = in_a_row(ran, "a", within)
+    with reviewer.always():
+        with pytest.raises(placet.OutcomeUnknown, match=r"node `node` of thread t1 asks for `b` after it went on"):
+            InterruptBridge().run(graph, {}, THREAD)
+        # In another process, later.
+        with pytest.raises(placet.OutcomeUnknown, match="acts_last=True"):
+            InterruptBridge().run(graph, None, THREAD)
+        with pytest.raises(placet.OutcomeUnknown):
+            asyncio.run(InterruptBridge().arun(graph, None, THREAD))
+    assert ran.happened == ["a"]
+    assert [one.tool for one in reviewer.seen] == ["a"], "nobody is asked for what cannot be done"
+    with reviewer.always():
+        InterruptBridge(idempotent=True).run(graph, None, THREAD)
+    assert ran.happened == ["a", "a", "b"]
+
+
+@WITHIN
+def test_a_resumer_does_not_repeat_a_node_that_asks_again_after_a_yes_either(server, reviewer, ran, within):
+    graph = in_a_row(ran, "a", within)
+    graph.invoke({}, THREAD)
+
+    async def all_of_it():
+        made = langgraph.Resumer(graph, bridge=InterruptBridge())
+        for _ in range(4):
+            with contextlib.suppress(placet.PlacetError):
+                await made.once()
+            await asyncio.to_thread(time.sleep, 0)
+
+    with reviewer.always():
+        asyncio.run(all_of_it())
+        eventually(lambda: reviewer.seen and all(one.state != "pending" for one in reviewer.client.list()))
+        asyncio.run(all_of_it())
+        asyncio.run(all_of_it())
+    assert ran.happened == ["a"]
+    assert [one.tool for one in reviewer.seen] == ["a"]
+
+
+@WITHIN
+@pytest.mark.parametrize(("first", "word"), [("how many?", "respond"), ("a", "deny"), ("a", "respond")])
+def test_a_node_may_ask_again_after_an_answer_or_a_no(server, reviewer, ran, within, first, word):
+    def decide(record):
+        if record.tool == "b":
+            return "approve", {}
+        return word, ({"reason": "no"} if word == "deny" else {"answer": "3"})
+
+    with reviewer.always(decide):
+        InterruptBridge().run(in_a_row(ran, first, within), {}, THREAD)
+    assert ran.happened[-1:] == ["b"]
+    assert ran.happened.count("b") == 1
+    assert "a" not in ran.happened
+
+
+@WITHIN
+def test_a_node_that_acts_after_its_last_interrupt_is_served(server, reviewer, ran, within):
+    with reviewer.always():
+        InterruptBridge(acts_last=True).run(in_a_row(ran, "a", within), {}, THREAD)
+    assert ran.happened == ["a", "a", "b"], "it says that it does not, and does"
 
 
 def test_a_langgraph_that_does_not_tell_what_was_answered_is_refused(monkeypatch):
@@ -523,7 +624,7 @@ def test_interrupts_of_a_step_that_share_an_id_are_put_one_by_one(server, review
     for module in ("types", "pregel._algo"):
         monkeypatch.setattr(f"langgraph.{module}._interrupt_id", lambda ns, answered: named(ns, 0))
     with reviewer.always(lambda record: ("deny" if record.tool == "c" else "approve", {})):
-        answer = InterruptBridge().run(branches(ran), {}, THREAD)
+        answer = InterruptBridge(acts_last=True).run(branches(ran), {}, THREAD)
     assert sorted(one.tool for one in reviewer.client.list()) == ["a", "b", "c"]
     assert [one["type"] for one in answer["said"]] == ["accept", "accept", "ignore"]
 
@@ -534,7 +635,7 @@ def test_a_branch_that_was_answered_by_hand_is_put_to_nobody(server, reviewer, r
     (asked,) = graph.get_state(THREAD).tasks[0].interrupts
     graph.invoke(Command(resume={asked.id: [{"type": "accept", "args": None}]}), THREAD)
     with reviewer.always():
-        InterruptBridge().run(graph, None, THREAD)
+        InterruptBridge(acts_last=True).run(graph, None, THREAD)
     assert sorted(one.tool for one in reviewer.client.list()) == ["b", "c"]
     assert ran.happened == ["a", "c"]
 

@@ -133,8 +133,13 @@ class Question:
     body: dict[str, Any] = field(default_factory=dict)
     key: str | None = None
     known: str | None = None
+    node: str = ""
     nested: bool = False
     """A graph within the graph asks: it may be past the question while the outer one still shows it."""
+
+    @property
+    def what(self) -> str:
+        return f"`{self.call.tool}`" if self.call is not None else "an answer"
 
     @property
     def place(self) -> tuple[str, int]:

@@ -20,13 +20,14 @@ from ..client import AsyncClient
 from ..errors import ConfigError, Refused
 from ..resume_source import Run, Source
 from . import _calls, _needs, _resuming
+from . import _langgraph_steps as steps
 from . import langgraph as bridges
 from .langgraph import MARK, NOT_RUN, InterruptBridge, _Do, _Steps
 
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple  # isort: skip (after the adapter)
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME  # isort: skip
 from langgraph.errors import GraphBubbleUp  # isort: skip
-from langgraph.types import Command, Interrupt  # isort: skip
+from langgraph.types import Command  # isort: skip
 
 if TYPE_CHECKING:
     from ..models import Record
@@ -187,6 +188,7 @@ class Threads(Source):
     def _turn(self, thread: str, snapshot: Any, config: dict[str, Any], attempt: _resuming.Attempt) -> _Steps:
         """Answers what is decided, and runs the graph until it ends or waits. False: there is nothing to do now."""
         asked = self.bridge._questions(self._ours(snapshot), config)
+        yield from self.bridge._one_yes_for_each_step(snapshot, asked, config)
         records = []
         for one in asked:
             records.append((yield from bridges._put(one)))
@@ -338,9 +340,16 @@ class Threads(Source):
             *args, around = do.args
             with around:
                 return await self._called(self.graph, do.method, *args, **do.more)
+        if do.target == "saver" and do.method == "list":
+            return await self._listed(*do.args)
         if isinstance(do.target, str):
             return await self._called(self.graph if do.target == "graph" else self.saver, do.method, *do.args)
         return await getattr(do.target, do.method)(*do.args, **do.more)
+
+    async def _listed(self, config: Any) -> list[Any]:
+        if self._is_async:
+            return [one async for one in self.saver.alist(config)]
+        return await asyncio.to_thread(lambda: list(self.saver.list(config)))
 
     async def _called(self, target: Any, method: str, *args: Any, **more: Any) -> Any:
         if self._is_async:
@@ -380,9 +389,8 @@ def _answered(task: Any, interrupt: Any, answers: int, failed: bool) -> bool:
     """Whether the interrupt that a task shows is among those that it has answers to."""
     if _needs.version("langgraph") < OWN_IDS:
         return failed
-    place = f"{task.name}:{task.id}"
-    own = (place, *(f"{place}|{number}" for number in range(1, answers)))
-    return any(Interrupt.from_ns(None, one).id == interrupt.id for one in own)
+    number = steps.number(task, interrupt.id)
+    return number is not None and number < answers
 
 
 def _position(snapshot: Any) -> Any:

@@ -17,7 +17,7 @@ import placet
 from placet import errors
 from placet.waiting import OnWaiting
 
-from . import _adk, _adk_seal, _names
+from . import _adk, _adk_guard, _adk_seal, _names
 from ._adk import Tools, Where, logger
 from ._adk_cover import GATE
 from ._adk_function import tool
@@ -232,6 +232,8 @@ class PlacetPlugin(BasePlugin):  # type: ignore[misc]
 
     async def before_run_callback(self, *, invocation_context: Any) -> None:
         await self.gate.start.at_run(invocation_context)
+        if self.gate.mode != "block":
+            _adk_guard.install(invocation_context.plugin_manager)
 
     async def before_agent_callback(self, *, agent: Any, callback_context: Any) -> None:
         self.gate.start.at_agent(agent)

@@ -21,10 +21,13 @@ from ._interrupts import Question, questions
 
 _needs.check("langgraph", "langgraph")
 try:
+    from langgraph.checkpoint.base import BaseCheckpointSaver
     from langgraph.errors import GraphBubbleUp, GraphInterrupt
-    from langgraph.types import Command, Interrupt
+    from langgraph.types import Command
 except ImportError as error:
     raise _needs.unmet("langgraph", "langgraph", error) from error
+
+from . import _langgraph_steps as steps  # noqa: E402  (after what says what is missing)
 
 if TYPE_CHECKING:
     from ..client import AsyncClient, Client
@@ -41,8 +44,6 @@ ELSEWHERE = 5.0
 """How many seconds another process that holds a permit has to go on with the thread before it is taken for dead."""
 NOT_RUN = "not run: "
 """How the note begins that says of a permit that nothing was done with it."""
-IN_A_ROW = 100
-"""How many interrupts of one step are told from those of a graph within it."""
 
 
 class _Do:
@@ -59,7 +60,8 @@ class InterruptBridge:
     """Runs a graph to its end and puts every interrupt on the way to Placet.
 
     `risk`, `expires_in` and `on_behalf_of` are those of every request. `idempotent=True` says that the graph may repeat
-    what it was doing when it was killed.
+    what it was doing when it was killed. `acts_last=True` says that a node which interrupts several times acts only
+    after its last interrupt: LangGraph runs such a node from its first line after each answer.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class InterruptBridge:
         *,
         app: str | None = None,
         idempotent: bool = False,
+        acts_last: bool = False,
         risk: Risk | None = None,
         expires_in: str | float | None = None,
         on_behalf_of: str | None = None,
@@ -75,7 +78,7 @@ class InterruptBridge:
     ):
         self.clients = _calls.Clients(client)
         self.app = app
-        self.idempotent = idempotent
+        self.idempotent, self.acts_last = idempotent, acts_last
         self.on_waiting = on_waiting
         _names.checked_risk("InterruptBridge", risk)
         given = {"risk": risk, "expires_in": expires_in, "on_behalf_of": on_behalf_of}
@@ -86,6 +89,8 @@ class InterruptBridge:
         client = self.clients.sync
 
         def perform(do: _Do) -> Any:
+            if do.target == "saver":
+                return _kept(graph, do)
             named = {"graph": graph, "client": client, "clock": time}
             target = named[do.target] if isinstance(do.target, str) else do.target
             return getattr(target, do.method)(*do.args, **do.more)
@@ -97,6 +102,8 @@ class InterruptBridge:
         client = self.clients.aio
 
         async def perform(do: _Do) -> Any:
+            if do.target == "saver":
+                return await _akept(graph, do)
             if do.target == "graph":
                 return await getattr(graph, "a" + do.method)(*do.args, **do.more)
             named = {"client": client, "clock": asyncio}
@@ -115,6 +122,7 @@ class InterruptBridge:
         while True:
             now, held = config, []
             if asked:
+                yield from self._one_yes_for_each_step(snapshot, asked, config)
                 answers, held = yield from self._decided(asked, config)
                 snapshot = yield _Do("graph", "get_state", config)
                 if not _waits(snapshot, asked):
@@ -132,7 +140,8 @@ class InterruptBridge:
                 yield from _reported(held, "failed", error)
                 raise
             yield from _reported(held, "succeeded", None, "the graph went on")
-            asked = self._questions((yield _Do("graph", "get_state", config)), config)
+            snapshot = yield _Do("graph", "get_state", config)
+            asked = self._questions(snapshot, config)
             if not asked:
                 return result
 
@@ -147,7 +156,7 @@ class InterruptBridge:
     def _asks(self, task: Any, interrupt: Any, config: dict[str, Any]) -> list[Question]:
         found = questions(interrupt, task.name, str(_thread(config)), self.app, self.options)
         for question in found:
-            question.nested = _nested(task, interrupt)
+            question.node, question.nested = task.name, steps.number(task, interrupt.id) is None
         return found
 
     def _startable(self, snapshot: Any, input: Any, config: dict[str, Any]) -> None:
@@ -201,6 +210,20 @@ class InterruptBridge:
                 "bridge with idempotent=True"
             )
 
+    def _one_yes_for_each_step(self, snapshot: Any, asked: Sequence[Question], config: dict[str, Any]) -> _Steps:
+        """Refuses to answer a step that was told yes before: it would do again what that allowed."""
+        if self.idempotent or self.acts_last:
+            return
+        tasks = {interrupt.id: task for task in snapshot.tasks for interrupt in task.interrupts}
+        for one in {one.interrupt: one for one in asked if one.known is None}.values():
+            if (yield from _told_yes(tasks[one.interrupt], one.interrupt, config)):
+                raise OutcomeUnknown(
+                    f"node `{one.node}` of thread {_thread(config)} asks for {one.what} after it went on with a yes. "
+                    "LangGraph would run it from its first line again, and what was allowed could happen twice. Put "
+                    "each action into a node of its own; if the node acts only after its last interrupt, say so with "
+                    "acts_last=True"
+                )
+
     def _decided(self, asked: Sequence[Question], config: dict[str, Any]) -> _Steps:
         """Puts the questions to people and waits for all of them; then the answers, and the permits some of them need.
 
@@ -234,15 +257,24 @@ def _may_have_happened(record: Record) -> bool:
     return record.state in ("claimed", "unknown") or (record.state == "failed" and not note.startswith(NOT_RUN))
 
 
+def _told_yes(task: Any, interrupt: str, config: dict[str, Any]) -> _Steps:
+    """Whether the step that raised this interrupt was told yes before, as far as the checkpointer knows."""
+    number = steps.number(task, interrupt)
+    if number is None:
+        within = {"configurable": {"thread_id": _thread(config)}}
+        checkpoints = yield _Do("saver", "list", within)
+        return any(steps.says_yes(answer) for answer in steps.answers_within(checkpoints or (), interrupt))
+    if number == 0 and steps.own_ids():
+        return False
+    kept = yield _Do("saver", "get_tuple", config)
+    if kept is None:  # a graph that is elsewhere: what it was told is not known
+        return number > 0
+    told = steps.answers(kept.pending_writes, task.id)
+    return any(steps.says_yes(answer) for answer in (told[:number] if steps.own_ids() else told))
+
+
 def _thread(config: dict[str, Any]) -> Any:
     return (config.get("configurable") or {}).get("thread_id")
-
-
-def _nested(task: Any, interrupt: Any) -> bool:
-    """Whether a graph within the task interrupted, and not the task itself. LangGraph says it by the id alone."""
-    place = f"{task.name}:{task.id}"
-    own = (place, *(f"{place}|{answered}" for answered in range(1, IN_A_ROW)))
-    return all(Interrupt.from_ns(None, one).id != interrupt.id for one in own)
 
 
 def _waits(snapshot: Any, asked: Sequence[Question]) -> bool:
@@ -328,6 +360,22 @@ def unless_left(held: Any) -> Any:
 def unless_away(error: Exception) -> None:
     if _resuming.stops_for(error):
         raise GraphInterrupt(()) from error
+
+
+def _kept(graph: Any, do: _Do) -> Any:
+    """What a checkpointer says; None if the graph has none here."""
+    saver = graph.checkpointer if isinstance(getattr(graph, "checkpointer", None), BaseCheckpointSaver) else None
+    found = getattr(saver, do.method)(*do.args) if saver is not None else None
+    return list(found) if found is not None and do.method == "list" else found
+
+
+async def _akept(graph: Any, do: _Do) -> Any:
+    saver = graph.checkpointer if isinstance(getattr(graph, "checkpointer", None), BaseCheckpointSaver) else None
+    if saver is None:
+        return None
+    if do.method == "list":
+        return [one async for one in saver.alist(*do.args)]
+    return await getattr(saver, "a" + do.method)(*do.args)
 
 
 def _drive(steps: _Steps, perform: Callable[[_Do], Any]) -> Any:
