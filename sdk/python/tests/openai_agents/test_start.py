@@ -9,6 +9,7 @@ import pytest
 from agents import (
     Agent,
     CodeInterpreterTool,
+    Handoff,
     HostedMCPTool,
     LocalShellTool,
     Runner,
@@ -19,6 +20,7 @@ from agents import (
 )
 from agents.mcp import MCPServerStdio
 from agents.testing import ScriptedModel, assistant_message, function_call
+from pydantic import BaseModel
 
 import placet
 from placet.adapters.openai_agents import InterruptionBridge, gate_agent, gate_tool, gate_tools, hosted_mcp_approval
@@ -136,6 +138,31 @@ def test_a_handoff_to_an_agent_without_gates_is_refused(wire):
         gate_agent(Agent(name="above", handoffs=[handoff(below)]))
     covered = agent(gate_tool(wire), name="below")
     assert gate_agent(Agent(name="above", handoffs=[handoff(covered)]))
+
+
+class Reason(BaseModel):
+    why: str
+
+
+def test_a_function_that_a_handoff_runs_is_refused_unless_it_is_named(ran):
+    """The model decides that it runs, and what it gets."""
+    below = Agent(name="below")
+
+    async def its_own(context, arguments):
+        ran(arguments)
+        return below
+
+    made = [
+        handoff(below, on_handoff=lambda context: ran()),
+        handoff(below, on_handoff=lambda context, reason: ran(reason), input_type=Reason),
+        Handoff("transfer_to_below", "", {}, its_own, "below"),
+    ]
+    for one in made:
+        above = Agent(name="above", handoffs=[one])
+        with pytest.raises(placet.ConfigError, match=r"transfer_to_below.*its function runs when the model hands over"):
+            gate_agent(above)
+    for one in made[:2]:
+        assert gate_agent(Agent(name="above", handoffs=[one]), uncovered=["transfer_to_below"])
 
 
 def test_coverage_says_what_is_gated_what_is_not_and_why(wire):

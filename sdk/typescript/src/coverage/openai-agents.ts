@@ -8,10 +8,16 @@ interface Tool {
   /** Only an agent that is a tool has it. */
   on?: unknown;
 }
+interface Handoff {
+  agent?: OpenAIAgent;
+  agentName?: string;
+  toolName?: string;
+  inputJsonSchema?: { properties?: object };
+}
 export interface OpenAIAgent {
   name: string;
   tools: Tool[];
-  handoffs: (OpenAIAgent | { agent?: OpenAIAgent; agentName?: string })[];
+  handoffs: (OpenAIAgent | Handoff)[];
   mcpServers?: { name?: string }[];
   prompt?: unknown;
   modelSettings?: { providerData?: { tools?: unknown } };
@@ -48,14 +54,12 @@ function look(agent: OpenAIAgent, found: Findings, seen: Set<OpenAIAgent>): void
   }
   for (const handoff of agent.handoffs) {
     const next = isOpenAIAgent(handoff) ? handoff : handoff.agent;
+    if (!isOpenAIAgent(handoff) && Object.keys(handoff.inputJsonSchema?.properties ?? {}).length > 0) {
+      const why = "its onHandoff runs with what the model says, and does not go through the gate";
+      found.misses(String(handoff.toolName), "tool", why, at);
+    }
     if (next && isOpenAIAgent(next)) look(next, found, seen);
-    else
-      found.misses(
-        String((handoff as { agentName?: string }).agentName),
-        "agent",
-        "its tools are not known",
-        at,
-      );
+    else found.misses(String((handoff as Handoff).agentName), "agent", "its tools are not known", at);
   }
   if (agent.prompt !== undefined) {
     found.misses("prompt", "hosted", "a prompt that is stored at the provider may bring tools", at);

@@ -110,6 +110,16 @@ describe("OpenAI Agents, what is not held", () => {
     nothing();
   });
 
+  test("so is a function that runs when the model hands over, with what the model says", async () => {
+    const { gated, agent, nothing } = stage();
+    const other = new Agent({ name: "other", tools: [gated()] });
+    const inputType = z.object({ why: z.string() });
+    const handoffs = [handoff(other, { inputType, onHandoff: () => expect.unreachable() })];
+    const running = runner.run(agent([gated()], { handoffs }), "go");
+    await expect(running).rejects.toThrow(/transfer_to_other .*its onHandoff runs with what the model says/);
+    nothing();
+  });
+
   test("so is an agent that is a tool, unless the gate made it one and has its tools", async () => {
     const { gate, gated, plain, agent, nothing } = stage();
     const inner = new Agent({ name: "inner", tools: [plain()] });

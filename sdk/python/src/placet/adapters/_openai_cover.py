@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from typing import Any
 
 from ..covered import GATED, UNASKED, UNCOVERED, Coverage, Part
@@ -49,6 +51,9 @@ def _agent(parts: list[Part], agent: Any, above: str, bridged: bool, seen: set[i
         why = "its tools are called without a gate; set its require_approval and run the agent by InterruptionBridge"
         parts.append(Part(str(server.name), "toolset", path, UNCOVERED, why))
     for target in agent.handoffs:
+        if isinstance(target, Handoff) and _runs_more(target.on_invoke_handoff):
+            why = "its function runs when the model hands over, with what the model says, and no gate is around it"
+            parts.append(Part(str(target.tool_name), "code", path, UNCOVERED, why))
         found = _target(target)
         if found is None:
             why = "the agent that it hands over to cannot be found"
@@ -62,6 +67,15 @@ def _target(handoff: Any) -> Any:
         return handoff
     reference = getattr(handoff, "_agent_ref", None) if isinstance(handoff, Handoff) else None
     return reference() if callable(reference) else None
+
+
+def _runs_more(hands_over: Any) -> bool:
+    """Whether a handoff does more than to hand over: `handoff(on_handoff=...)`, or a function of one's own."""
+    while isinstance(hands_over, functools.partial):
+        hands_over = hands_over.args[0] if hands_over.args else hands_over.func
+    if not inspect.isfunction(hands_over) or not hands_over.__module__.startswith("agents."):
+        return True
+    return inspect.getclosurevars(hands_over).nonlocals.get("on_handoff", True) is not None
 
 
 def _tool(parts: list[Part], tool: Any, path: str, bridged: bool, seen: set[int]) -> None:
