@@ -7,8 +7,11 @@ import re
 from pathlib import Path
 from typing import get_args
 
+import pytest
+
 import placet
 from placet import errors, words
+from placet.adapters._asking import as_sentence
 from placet.held import ERRORS, MESSAGES
 
 ROOT = Path(__file__).parents[4]
@@ -75,3 +78,11 @@ def test_the_page_has_every_word():
         assert f"| `{status}` | {said.replace('|', '')} | {raises} |" in page
     for name in ONLY_HERE | set(BEFORE) | set(BEFORE.values()):
         assert f"`{name}`" in page, name
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"), [("ask on Monday", "ask on Monday"), ({"day": "Monday"}, '{"day": "Monday"}')]
+)
+def test_where_a_model_gets_one_sentence_it_hears_what_a_person_answered(answer, said):
+    result = {"status": "answered", "tool": "pay", "message": "It was answered.", "request": "req_1", "answer": answer}
+    assert as_sentence(result) == f"It was answered. The answer: {said} (req_1)"

@@ -159,6 +159,9 @@ def as_sentence(result: Refusal) -> str:
     parts = [result["message"]]
     if result.get("reason"):
         parts.append(f"The reason: {result['reason']}")
+    if "answer" in result:
+        answer = result["answer"]
+        parts.append(f"The answer: {answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)}")
     if result.get("request"):
         parts.append(f"({result['request']})")
     return " ".join(parts)
