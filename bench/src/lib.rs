@@ -1,4 +1,5 @@
-//! Evidence about the real binary: benchmarks with their baselines, the crash loop and the power-cut simulator.
+//! Evidence about the real binary: benchmarks with their baselines, the crash loop and the power-cut simulator; and about
+//! the preset, from sessions that were published.
 
 pub mod baseline;
 pub mod crash;
@@ -6,3 +7,4 @@ pub mod load;
 pub mod node;
 pub mod powercut;
 pub mod report;
+pub mod traces;

@@ -80,6 +80,10 @@ enum Command {
     /// Builds the release binary first and starts a private Postgres with fsync on
     /// (`PLACET_BENCH_POSTGRES`). Arguments go to the `bench` program: `cargo xtask bench -- --help` lists them.
     Bench(Passed),
+    /// Count how often the preset asks a person, in public sessions of coding agents: `traces --checkout DIR`
+    ///
+    /// Arguments go to the `traces` program: `cargo xtask traces -- --help` lists them.
+    Traces(Passed),
     /// Run the tests and clients of another project against Placet: `conformance community --checkout DIR`
     Conformance(conformance::ConformanceArgs),
     /// Write docs/policy-reference.md anew from the code
@@ -136,6 +140,11 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Crash(Passed { args }) => evidence::run(&workspace, Matrix::Crash, args),
         Command::Powercut(Passed { args }) => evidence::run(&workspace, Matrix::Powercut, args),
         Command::Bench(Passed { args }) => evidence::run(&workspace, Matrix::Bench, args),
+        Command::Traces(Passed { args }) => {
+            let mut cargo =
+                workspace.cargo(["run", "--quiet", "-p", "placet-bench", "--bin", "traces", "--"]);
+            Ok(process::exit_code(process::status(cargo.args(args))?))
+        }
         Command::Conformance(args) => conformance::run(&workspace, &args),
         Command::Reference => {
             note("writing docs/policy-reference.md from the code (a test does it)");

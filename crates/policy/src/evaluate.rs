@@ -154,7 +154,9 @@ impl Rules {
             let without = if held.is_empty() {
                 self.allowed_or_default(subject, work)
             } else {
-                self.contradicted(self.build(Effect::Hold, held.clone()), subject, work)
+                let mut outcome = self.contradicted(self.build(Effect::Hold, held.clone()), subject, work);
+                outcome.reasons.extend(self.obstacle(subject, work));
+                outcome
             };
             let with = if !claimed.is_empty() {
                 Some(self.build(Effect::Deny, claimed))
@@ -217,8 +219,8 @@ impl Rules {
         }
         let (allowed, _) = self.applying(Effect::Allow, subject, work);
         if allowed.is_empty() {
-            let why = self.elsewhere(subject, work).unwrap_or_else(|| format!("no rule allows `{tool}`"));
-            return self.default_outcome(why);
+            let why = self.obstacle(subject, work).or_else(|| self.elsewhere(subject, work));
+            return self.default_outcome(why.unwrap_or_else(|| format!("no rule allows `{tool}`")));
         }
         if let Some(other) = self.look_alike(tool, subject.server, &allowed) {
             return self.default_outcome(format!(
@@ -279,6 +281,25 @@ impl Rules {
             held.risk = held.risk.max(Risk::High);
         }
         held
+    }
+
+    /// What in a command, or beside it, keeps it from passing by a rule for such commands.
+    fn obstacle<'a>(&'a self, subject: &Subject<'a>, work: &Work<'a>) -> Option<String> {
+        let candidates = self.allow.candidates(subject.tool, subject.server, subject.agent);
+        candidates.filter_map(|number| self.rule(number)).find_map(|rule| {
+            let why = match rule.says(subject, work) {
+                Word::No(By::Argument(key)) => {
+                    let argument = rule.arguments.iter().find(|argument| &*argument.key == key)?;
+                    argument.matcher.obstacle(subject.arguments.get(key)?, work)?
+                }
+                Word::No(By::Extra(extra)) => {
+                    let extra: String = show(extra).chars().take(60).collect();
+                    format!("argument `{extra}` is not in the list")
+                }
+                _ => return None,
+            };
+            Some(format!("rule `{}` does not allow it: {why}", rule.name))
+        })
     }
 
     /// Why a rule does not allow what it would allow in the agent's workspace.

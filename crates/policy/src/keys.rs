@@ -246,6 +246,7 @@ pub(crate) const SHELL_ALLOW: &[Key] = &[
         "What may stand beside the flags. Default `\"none\"`.",
     ),
     ("max_operands", "number", "How many of them at most."),
+    ("text", "boolean", "Every word is text, whatever it looks like, as for `echo`. Default `false`."),
 ];
 
 /// In an entry of `shell = { mention = […] }`.

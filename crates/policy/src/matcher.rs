@@ -68,6 +68,19 @@ impl Matcher {
         Tri::every(self.tests.iter().map(|test| test.run(value, work)))
     }
 
+    /// Whether it lets commands go to other folders.
+    pub(crate) fn moves(&self) -> bool {
+        self.tests.iter().any(|test| matches!(test, Test::ShellAllows(patterns) if patterns.moves()))
+    }
+
+    /// What in a command keeps it from passing.
+    pub(crate) fn obstacle<'a>(&self, value: &'a Value, work: &Work<'a>) -> Option<String> {
+        self.tests.iter().find_map(|test| match test {
+            Test::ShellAllows(patterns) => patterns.obstacle(&*work.analysis(value).ok()?),
+            _ => None,
+        })
+    }
+
     /// Whether it asks about texts, and this is none, or one that cannot match. Only `**` passes over such values: it meets
     /// many, and most of them are not what the rule is about.
     pub(crate) fn passes_over<'a>(&self, value: Option<&'a Value>, work: &Work<'a>) -> Result<bool, Trouble> {

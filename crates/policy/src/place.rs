@@ -104,13 +104,10 @@ const DEEPEST: usize = 8;
 const COMMANDS: &[&str] = &["command", "cmd"];
 /// Arguments that say in which folder a command runs.
 const FOLDERS: &[&str] = &["working_directory", "workdir", "directory", "dir_path", "cwd", "working_dir"];
-/// Programs that open no file which their words name.
-const WORDS_ONLY: &[&str] = &[
-    "echo", "tr", "date", "seq", "sleep", "basename", "dirname", "id", "which", "whereis", "type", "true",
-    "false", "pwd", "uname", "hostname",
-];
 /// Options whose value is a character and no path.
 const DELIMITERS: [(&str, &str); 4] = [("cut", "-d"), ("sort", "-t"), ("column", "-s"), ("paste", "-d")];
+/// The program that sends a line to another folder.
+const MOVES: &str = "cd";
 /// Most texts of one call.
 const MOST: usize = 200;
 
@@ -281,10 +278,19 @@ pub(crate) fn each_text<'a>(
 impl Named {
     fn command(&mut self, analysis: &Analysis) -> Result<(), Trouble> {
         let commands = analysis.commands().map_err(|_| UNREADABLE)?;
-        for command in commands {
-            let Some((program, words)) = command.argv.split_first() else { continue };
+        let moved = shell::moved(commands).map_err(|_| UNREADABLE)?;
+        if let Some(folder) = moved.folder {
+            // Two of them could mean two folders.
+            if self.folder.replace(folder.to_owned()).is_some() {
+                return Err(UNREADABLE);
+            }
+            self.programs.insert(MOVES.to_owned());
+        }
+        for command in moved.commands {
+            let argv = shell::without_folder(&command.argv);
+            let Some((program, words)) = argv.split_first() else { continue };
             self.programs.insert(program.clone());
-            let files = !WORDS_ONLY.contains(&program.as_str());
+            let files = !shell::WORDS_ONLY.contains(&program.as_str());
             for word in words.iter().filter(|_| files) {
                 self.word(program, word)?;
             }

@@ -8,6 +8,7 @@
 //! and an interactive zsh that was told to ignore comments.
 
 mod allow;
+mod folder;
 mod lexer;
 mod loose;
 mod mention;
@@ -20,6 +21,7 @@ use std::cell::OnceCell;
 
 use serde::Serialize;
 
+pub(crate) use folder::{WORDS_ONLY, moved, without_folder};
 pub(crate) use mention::{climbed, could_be};
 pub(crate) use paths::Glob;
 pub use paths::PathRule;
@@ -79,7 +81,7 @@ pub struct Redirect {
     pub fd: Option<u8>,
     /// Whether the file is read or written.
     pub mode: Mode,
-    /// The file, after quote removal.
+    /// The file, after quote removal; of a here-document its text.
     pub target: String,
 }
 
@@ -93,6 +95,8 @@ pub enum Mode {
     Write,
     /// `>>`
     Append,
+    /// `<<'END'`: no file, the text itself.
+    Document,
 }
 
 /// Why a text is not a flat list of literal commands, and where that shows.
@@ -146,9 +150,9 @@ pub fn analyse_argv<S: AsRef<str>>(argv: &[S]) -> Analysis {
 }
 
 impl Redirect {
-    /// Whether it opens nothing that matters: the null device.
+    /// Whether it opens nothing that matters: the null device, or text that stands in the line.
     pub fn is_free(&self) -> bool {
-        self.target == "/dev/null"
+        self.mode == Mode::Document || self.target == "/dev/null"
     }
 }
 
@@ -177,6 +181,13 @@ impl Analysis {
     /// The strict view: a flat list of literal commands, or why it is none.
     pub fn commands(&self) -> Result<&[Simple], &Opaque> {
         self.strict.as_ref().map(|strict| strict.commands.as_slice())
+    }
+
+    /// The same reason for people, with the place in the text where it shows.
+    pub(crate) fn why_opaque(&self, opaque: &Opaque) -> String {
+        let here: String = escaped(self.text.get(opaque.at..).unwrap_or_default()).chars().take(24).collect();
+        let reason = opaque.reason;
+        if here.is_empty() { reason.to_owned() } else { format!("{reason}, at `{here}`") }
     }
 
     /// Whether only a person can say what this does.

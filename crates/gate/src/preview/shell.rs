@@ -213,6 +213,7 @@ fn sign(redirect: &Redirect) -> String {
         Mode::Read => "<",
         Mode::Write => ">",
         Mode::Append => ">>",
+        Mode::Document => "<<",
     };
     redirect.fd.map_or_else(|| sign.to_owned(), |fd| format!("{fd}{sign}"))
 }

@@ -40,6 +40,11 @@ pub(crate) fn context(
     }
     let Ok(folder) = std::fs::canonicalize(folder) else { return context };
     let named = named(tool, input);
+    // It names folders in which `cd` looks first.
+    let cd = named.as_ref().is_some_and(|named| named.programs.contains("cd"));
+    if cd && std::env::var_os("CDPATH").is_some_and(|path| !path.is_empty()) {
+        return context;
+    }
     let moved = named.as_ref().and_then(|named| named.folder.as_deref());
     let folder = match moved {
         None => folder,

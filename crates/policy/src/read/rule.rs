@@ -94,6 +94,14 @@ pub(super) fn read(
         risk,
     };
     rule.trust = trust(doc, table, &rule);
+    if !rule.inside && rule.arguments.iter().any(|argument| argument.matcher.moves()) {
+        let span = table.entries().into_iter().find(|(key, ..)| *key == "args").map(|(_, span, _)| span);
+        doc.problem(
+            span.unwrap_or_default(),
+            "`moves` lets commands run in other folders, and nothing says in which",
+            "add `under = \"@workspace\"` to the rule, or leave `moves` out",
+        );
+    }
     if effect == Effect::Allow {
         claims_in_allow(doc, table);
     }

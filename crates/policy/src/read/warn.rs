@@ -57,6 +57,9 @@ fn only_names(rule: &Rule) -> bool {
         && rule.lineage.is_empty()
         && rule.coverage.is_empty()
         && rule.arguments.is_empty()
+        && rule.only.is_none()
+        && !rule.inside
+        && rule.files.is_empty()
         && rule.when.is_none()
 }
 

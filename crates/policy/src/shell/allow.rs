@@ -33,6 +33,8 @@ pub(super) struct Shape {
     combines: bool,
     /// `-20` is a flag, as for `head` and `git log`.
     numeric: bool,
+    /// All its words are text, whatever they look like: `echo`.
+    text: bool,
 }
 
 #[derive(Deserialize)]
@@ -51,6 +53,8 @@ pub(super) struct RawAllow {
     attached: bool,
     operands: Option<PathRule>,
     max_operands: Option<usize>,
+    #[serde(default)]
+    text: bool,
 }
 
 /// A word, or a list of words.
@@ -109,6 +113,7 @@ impl TryFrom<RawAllow> for Allow {
                 || raw.attached
                 || raw.operands.is_some()
                 || raw.max_operands.is_some()
+                || raw.text
             {
                 return Err("`exact` is the whole argument list; leave the other keys out".to_owned());
             }
@@ -128,6 +133,9 @@ impl TryFrom<RawAllow> for Allow {
         };
         if let Some(bad) = subcommand.iter().find(|word| word.is_empty() || word.starts_with('-')) {
             return Err(format!("`subcommand` has `{bad}`; it takes plain words, flags go into `flags`"));
+        }
+        if raw.text && (listed || raw.attached || raw.operands.is_some() || raw.max_operands.is_some()) {
+            return Err("`text` means that every word is text; leave flags and operands out".to_owned());
         }
         let flags = [&raw.flags, &raw.values, &raw.optional];
         for program in &programs {
@@ -151,6 +159,7 @@ impl TryFrom<RawAllow> for Allow {
             programs,
             subcommand,
             combines,
+            text: raw.text,
         }))
     }
 }
@@ -212,32 +221,89 @@ fn check_flags(flags: &[String], values: &[String], optional: &[String]) -> Resu
 }
 
 impl Allow {
-    /// Whether this is exactly such a command, with nothing left over.
-    pub(super) fn matches(&self, argv: &[String]) -> bool {
+    /// What keeps this from being exactly such a command, with nothing left over.
+    pub(super) fn miss<'a>(&self, argv: &'a [String]) -> Option<Miss<'a>> {
         match self {
-            Self::Exact(words) => words.as_slice() == argv,
-            Self::Shape(shape) => shape.matches(argv),
+            Self::Exact(words) if words.as_slice() == argv => None,
+            Self::Exact(words) => {
+                let same = argv.first().is_some_and(|program| words.first() == Some(program));
+                Some(if same {
+                    Miss::Subcommand(argv.get(1).map_or("", String::as_str))
+                } else {
+                    Miss::Program
+                })
+            }
+            Self::Shape(shape) => shape.miss(argv).err(),
+        }
+    }
+}
+
+/// The first thing of a command that a pattern does not have. A later one is nearer to passing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Miss<'a> {
+    /// Another program.
+    Program,
+    /// Other words right after the program.
+    Subcommand(&'a str),
+    /// More operands than it may have.
+    TooMany,
+    /// A script that may do more than print lines.
+    Script,
+    /// A word that is not accepted beside the flags.
+    Operand(&'a str),
+    /// A flag that is not listed, or one that lacks its value.
+    Flag(&'a str),
+    /// A word that makes the program run or overwrite something.
+    Runs(&'a str),
+}
+
+impl Miss<'_> {
+    /// For people. Words of the command are shown so that they hide nothing.
+    pub(super) fn says(self, program: &str) -> String {
+        let shown = |word: &str| -> String {
+            let drawn = super::escaped(word);
+            let mut cut: String = drawn.chars().take(40).collect();
+            if cut.len() < drawn.len() {
+                cut.push('…');
+            }
+            cut
+        };
+        let program = shown(program);
+        match self {
+            Self::Program => format!("`{program}` is not in the list"),
+            Self::Subcommand("") => format!("`{program}` alone is not in the list"),
+            Self::Subcommand(word) => format!("`{program} {}` is not in the list", shown(word)),
+            Self::TooMany => format!("`{program}` has more operands than the list says"),
+            Self::Script => format!("`{program}` may only print lines by their number"),
+            Self::Operand(word) => format!("`{program}`: operand `{}` is not in the list", shown(word)),
+            Self::Flag(word) => format!("`{program}`: flag `{}` is not in the list", shown(word)),
+            Self::Runs(word) => format!("`{program}`: `{}` can run or overwrite something", shown(word)),
         }
     }
 }
 
 impl Shape {
-    fn matches(&self, argv: &[String]) -> bool {
-        let Some((program, rest)) = argv.split_first() else { return false };
+    fn miss<'a>(&self, argv: &'a [String]) -> Result<(), Miss<'a>> {
+        let Some((program, rest)) = argv.split_first() else { return Err(Miss::Program) };
         if !self.programs.contains(program) || programs::runs_others(program) {
-            return false;
+            return Err(Miss::Program);
         }
-        let Some(rest) = rest.strip_prefix(self.subcommand.as_slice()) else { return false };
+        let first = rest.first().map_or("", String::as_str);
+        let rest = rest.strip_prefix(self.subcommand.as_slice()).ok_or(Miss::Subcommand(first))?;
         if program == "sed" && !programs::is_printing_sed(rest) {
-            return false;
+            return Err(Miss::Script);
+        }
+        let runs = |word: &String| programs::is_forbidden_word(program, word);
+        if self.text {
+            return rest.iter().find(|word| runs(word)).map_or(Ok(()), |word| Err(Miss::Runs(word)));
         }
         let mut operands = 0_usize;
         let mut only_operands = false;
         let mut words = rest.iter();
         while let Some(word) = words.next() {
             // Also where it is the value of a flag that may have any.
-            if programs::is_forbidden_word(program, word) && !self.flags.contains(word) {
-                return false;
+            if runs(word) && !self.flags.contains(word) {
+                return Err(Miss::Runs(word));
             }
             if !only_operands && word == "--" {
                 only_operands = true;
@@ -247,19 +313,17 @@ impl Shape {
                     Fit::Alone => {}
                     // A value that looks like a flag may be one to the program.
                     Fit::TakesNext
-                        if words.next().is_some_and(|value| {
-                            !value.starts_with('-') && !programs::is_forbidden_word(program, value)
-                        }) => {}
-                    Fit::TakesNext | Fit::No => return false,
+                        if words.next().is_some_and(|value| !value.starts_with('-') && !runs(value)) => {}
+                    Fit::TakesNext | Fit::No => return Err(Miss::Flag(word)),
                 }
             } else {
                 operands = operands.saturating_add(1);
                 if !self.operands.accepts(word) {
-                    return false;
+                    return Err(Miss::Operand(word));
                 }
             }
         }
-        operands <= self.max_operands
+        if operands <= self.max_operands { Ok(()) } else { Err(Miss::TooMany) }
     }
 
     fn fit(&self, word: &str) -> Fit {

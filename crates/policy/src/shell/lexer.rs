@@ -1,14 +1,19 @@
 //! The strict view: one pass over the text that gives literal simple commands or stops at the first thing that is not.
 //!
-//! The rule for every character is the same: unless bash, dash and zsh all take it for itself, the text is opaque. That
-//! is why there is no recursion here, nothing to balance and nothing to expand.
+//! The rule for every character is the same: unless bash, dash and zsh all take it for the same thing, and that is known
+//! from the text alone, the text is opaque. That is why there is no recursion here, nothing to balance and nothing to expand.
+
+mod document;
 
 use std::iter::Peekable;
 use std::str::CharIndices;
 
+use document::{Document, UNENDED};
+
 use super::{MAX_COMMANDS, MAX_LENGTH, Mode, Opaque, Operator, Redirect, Simple};
 
 pub(super) const TOO_LONG: &str = "the text is longer than 10,000 bytes";
+const BROKEN: &str = "a line break in quotes after a here-document was announced";
 pub(super) const CONTROL: &str = "there is a control character";
 
 /// Words that begin a compound command or change how the next one is run, when unquoted and in first place.
@@ -59,6 +64,10 @@ enum Token {
         fd: Option<u8>,
         mode: Mode,
     },
+    /// `<<'END'`; its text comes later.
+    Document {
+        fd: Option<u8>,
+    },
     /// `2>&1` and its like: complete, and opens nothing.
     Duplicate,
     Separator(Operator),
@@ -76,6 +85,10 @@ struct Lexer<'a> {
     text: &'a str,
     chars: Peekable<CharIndices<'a>>,
     comments: Vec<&'a str>,
+    /// Here-documents whose text begins after the next line break.
+    awaited: Vec<Document>,
+    /// The texts that were read, in order.
+    documents: Vec<String>,
 }
 
 #[derive(Default)]
@@ -94,7 +107,13 @@ pub(super) fn strict(text: &str) -> Result<Strict, Opaque> {
     if let Some((at, _)) = text.char_indices().find(|(_, c)| is_forbidden(*c)) {
         return Err(Opaque { reason: CONTROL, at });
     }
-    let mut lexer = Lexer { text, chars: text.char_indices().peekable(), comments: Vec::new() };
+    let mut lexer = Lexer {
+        text,
+        chars: text.char_indices().peekable(),
+        comments: Vec::new(),
+        awaited: Vec::new(),
+        documents: Vec::new(),
+    };
     let mut reader = Reader::default();
     loop {
         lexer.skip_blanks();
@@ -115,6 +134,10 @@ pub(super) fn strict(text: &str) -> Result<Strict, Opaque> {
                 }
                 reader.redirects.push(Redirect { fd, mode, target });
             }
+            Some(Token::Document { fd }) => {
+                reader.needs_command(at, "the redirection stands before a command")?;
+                reader.redirects.push(Redirect { fd, mode: Mode::Document, target: String::new() });
+            }
             Some(Token::Duplicate) => reader.needs_command(at, "the redirection stands before a command")?,
             Some(Token::Separator(Operator::Newline)) if reader.argv.is_empty() => {}
             Some(Token::Separator(operator)) => {
@@ -130,6 +153,14 @@ pub(super) fn strict(text: &str) -> Result<Strict, Opaque> {
                 }
                 if reader.done.is_empty() {
                     return Err(Opaque { reason: "there is no command", at });
+                }
+                if let Some(document) = lexer.awaited.first() {
+                    return Err(Opaque { reason: UNENDED, at: document.at });
+                }
+                let mut documents = lexer.documents.into_iter();
+                let redirects = reader.done.iter_mut().flat_map(|command| &mut command.redirects);
+                for redirect in redirects.filter(|redirect| redirect.mode == Mode::Document) {
+                    redirect.target = documents.next().unwrap_or_default();
                 }
                 return Ok(Strict {
                     commands: reader.done,
@@ -190,8 +221,22 @@ impl Lexer<'_> {
         self.chars.next_if(|(_, c)| *c == wanted).is_some()
     }
 
+    /// Blanks, and line breaks behind a backslash, which are none. Within a word not all who read it agree on that.
     fn skip_blanks(&mut self) {
-        while self.chars.next_if(|(_, c)| matches!(c, ' ' | '\t')).is_some() {}
+        loop {
+            while self.chars.next_if(|(_, c)| matches!(c, ' ' | '\t')).is_some() {}
+            if !self.continues() {
+                return;
+            }
+            self.chars.next();
+            self.chars.next();
+        }
+    }
+
+    /// Whether a backslash and a line break come next. With a here-document to come, shells differ on where it begins.
+    fn continues(&mut self) -> bool {
+        let at = self.position();
+        self.awaited.is_empty() && self.text.get(at..).is_some_and(|rest| rest.starts_with("\\\n"))
     }
 
     /// What comes next; blanks have been skipped.
@@ -222,7 +267,10 @@ impl Lexer<'_> {
         }
         self.chars.next();
         let operator = match c {
-            '\n' => Operator::Newline,
+            '\n' => {
+                self.read_documents()?;
+                Operator::Newline
+            }
             ';' => Operator::Semicolon,
             '&' if self.next_is('&') => Operator::And,
             '&' => return Err(Opaque { reason: "`&` runs it in the background or joins outputs", at }),
@@ -245,11 +293,11 @@ impl Lexer<'_> {
             _ => Mode::Write,
         };
         match self.chars.peek() {
-            Some((_, '<')) => {
-                Err(Opaque { reason: "here-documents and here-strings are not literal words", at })
-            }
+            Some((_, '<')) if mode == Mode::Read => self.document(fd, at),
             Some((_, '(')) => Err(Opaque { reason: "there is a process substitution", at }),
-            Some((_, '>' | '|' | '&')) => Err(Opaque { reason: "the redirection is of a special kind", at }),
+            Some((_, '<' | '>' | '|' | '&')) => {
+                Err(Opaque { reason: "the redirection is of a special kind", at })
+            }
             _ => {
                 self.skip_blanks();
                 Ok(Token::Open { fd, mode })
@@ -298,7 +346,18 @@ impl Lexer<'_> {
         let reason = match c {
             '\'' => return self.single_quoted(word, at),
             '"' => return self.double_quoted(word, at),
-            '\\' => "a backslash outside quotes",
+            '\\' => match self.chars.next_if(|(_, c)| is_sign(*c)) {
+                Some((_, sign)) => {
+                    word.quoted = true;
+                    word.text.push(sign);
+                    return Ok(());
+                }
+                None => "a backslash outside quotes",
+            },
+            '$' if matches!(self.chars.peek(), None | Some((_, ' ' | '\t' | '\n'))) => {
+                word.text.push(c);
+                return Ok(());
+            }
             '$' => "the word is not literal: `$`",
             '`' => "the word is not literal: a backtick",
             '*' | '?' | '[' | ']' => "the word is not literal: a pattern for file names",
@@ -326,6 +385,9 @@ impl Lexer<'_> {
         word.quoted = true;
         let mut last = None;
         for (here, c) in self.chars.by_ref() {
+            if c == '\n' && !self.awaited.is_empty() {
+                return Err(Opaque { reason: BROKEN, at: here });
+            }
             if c == '\'' {
                 // fish would take this quote for an escaped one and read on.
                 return if last == Some('\\') {
@@ -345,12 +407,26 @@ impl Lexer<'_> {
         while let Some((here, c)) = self.chars.next() {
             let reason = match c {
                 '"' => return Ok(()),
+                '\n' if !self.awaited.is_empty() => BROKEN,
+                // Nothing that begins with it has a name.
+                '$' if matches!(self.chars.peek(), Some((_, '"' | ' ' | '|' | ')' | '/'))) => {
+                    word.text.push(c);
+                    continue;
+                }
                 '$' => "the word is not literal: `$`",
                 '`' => "the word is not literal: a backtick",
                 '!' => "`!` negates or recalls history",
-                '\\' if matches!(self.chars.peek(), Some((_, '"' | '\\' | '$' | '`' | '!' | '\n'))) => {
-                    "a backslash that the shell removes"
-                }
+                '\\' => match self.chars.peek() {
+                    Some((_, '"' | '\\' | '$')) => {
+                        word.text.extend(self.chars.next().map(|(_, sign)| sign));
+                        continue;
+                    }
+                    Some((_, '`' | '!' | '\n')) => "a backslash that the shell removes",
+                    _ => {
+                        word.text.push(c);
+                        continue;
+                    }
+                },
                 c => {
                     word.text.push(c);
                     continue;
@@ -360,6 +436,11 @@ impl Lexer<'_> {
         }
         Err(Opaque { reason: "a quote is not closed", at })
     }
+}
+
+/// Signs that a backslash makes plain in every shell. Letters are not among them: to some shells they become others.
+fn is_sign(c: char) -> bool {
+    c == ' ' || (c.is_ascii_punctuation() && c != '`')
 }
 
 /// Characters no command line needs, in quotes or out: what a person sees is not what a terminal or shell gets.

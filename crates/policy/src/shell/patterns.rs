@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use super::Analysis;
 use super::allow::{Allow, RawAllow};
 use super::mention::{Mentions, RawMention};
 use super::paths::PathRule;
+use super::{Analysis, Mode, Redirect, Simple, moved, without_folder};
 
 /// What `shell = { … }` holds in a rule.
 ///
@@ -28,7 +28,8 @@ use super::paths::PathRule;
 /// In `allow`, `flags` stand alone, `values` take one value (`-n 5`, `--lines=5`; with `attached = true` also `-n5`), `optional`
 /// may have one attached (`--color=always`, `-U3`) and `-#` is a number (`-20`). What follows a flag in `values` is not held to the rule of the
 /// operands: list no flag there whose value matters. In `mention`, `-f|--force` are spellings of one flag, and every entry
-/// must be found. `opaque = true` in place of `mention` matches every text that cannot be taken apart.
+/// must be found. `moves = true` reads `cd FOLDER && …` and `git -C FOLDER …` as the same commands in that folder; the rule must
+/// then say where that may be (`under = "@workspace"`). `opaque = true` in place of `mention` matches every text that cannot be taken apart.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "RawPatterns")]
 pub struct Patterns {
@@ -37,6 +38,8 @@ pub struct Patterns {
     opaque: bool,
     writes: PathRule,
     reads: PathRule,
+    /// A folder that the line itself goes to is where it runs.
+    moves: bool,
 }
 
 #[derive(Deserialize)]
@@ -52,6 +55,8 @@ struct RawPatterns {
     writes: PathRule,
     #[serde(default)]
     reads: PathRule,
+    #[serde(default)]
+    moves: bool,
 }
 
 impl TryFrom<RawPatterns> for Patterns {
@@ -70,6 +75,9 @@ impl TryFrom<RawPatterns> for Patterns {
                 "`writes` and `reads` belong to `allow`; in a hold or deny rule name the paths in `words`"
                     .to_owned(),
             );
+        }
+        if raw.allow.is_empty() && raw.moves {
+            return Err("`moves` belongs to `allow`; leave it out".to_owned());
         }
         if raw.allow.len().max(raw.mention.len()) > MOST {
             return Err(format!("more than {MOST} shell patterns in one rule; split the rule"));
@@ -92,6 +100,7 @@ impl TryFrom<RawPatterns> for Patterns {
             opaque: raw.opaque,
             writes: raw.writes,
             reads: raw.reads,
+            moves: raw.moves,
         })
     }
 }
@@ -111,15 +120,56 @@ impl Patterns {
     /// shell itself would open is accepted. Opaque or empty text is never allowed.
     pub fn allows(&self, analysis: &Analysis) -> bool {
         let Ok(commands) = analysis.commands() else { return false };
-        !commands.is_empty()
-            && commands.iter().all(|command| {
-                self.allow.iter().any(|pattern| pattern.matches(&command.argv))
-                    && command.redirects.iter().all(|redirect| {
-                        redirect.is_free()
-                            || if redirect.mode == super::Mode::Read { &self.reads } else { &self.writes }
-                                .accepts(&redirect.target)
-                    })
-            })
+        if commands.is_empty() {
+            return false;
+        }
+        if !self.moves {
+            return commands.iter().all(|command| self.allows_one(&command.argv, command));
+        }
+        let Ok(moved) = moved(commands) else { return false };
+        moved.commands.iter().all(|command| self.allows_one(&without_folder(&command.argv), command))
+    }
+
+    fn allows_one(&self, argv: &[String], command: &Simple) -> bool {
+        self.allow.iter().any(|pattern| pattern.miss(argv).is_none())
+            && command.redirects.iter().all(|redirect| self.accepts(redirect))
+    }
+
+    /// Whether a folder that the line itself goes to counts. Only where somebody looks at that folder.
+    pub(crate) fn moves(&self) -> bool {
+        self.moves
+    }
+
+    fn accepts(&self, redirect: &Redirect) -> bool {
+        redirect.is_free()
+            || if redirect.mode == Mode::Read { &self.reads } else { &self.writes }.accepts(&redirect.target)
+    }
+
+    /// For allow rules: the first thing in the text that keeps it from passing, for people.
+    pub(crate) fn obstacle(&self, analysis: &Analysis) -> Option<String> {
+        let commands = match analysis.commands() {
+            Ok(commands) => commands,
+            Err(opaque) => return Some(analysis.why_opaque(opaque)),
+        };
+        let commands = match moved(commands) {
+            Ok(moved) if self.moves => moved.commands,
+            Err(_) if self.moves => {
+                return Some("it is not certain in which folder all of it runs".to_owned());
+            }
+            _ => commands,
+        };
+        commands.iter().find_map(|command| {
+            let argv = if self.moves { without_folder(&command.argv) } else { command.argv.clone() };
+            let program = argv.first()?;
+            let misses: Option<Vec<_>> = self.allow.iter().map(|pattern| pattern.miss(&argv)).collect();
+            if let Some(nearest) = misses.and_then(|misses| misses.into_iter().max()) {
+                return Some(nearest.says(program));
+            }
+            let refused = command.redirects.iter().find(|redirect| !self.accepts(redirect))?;
+            let verb = if refused.mode == Mode::Read { "reads" } else { "writes" };
+            let target: String = super::escaped(&refused.target).chars().take(60).collect();
+            Some(format!("the shell {verb} `{target}`"))
+        })
     }
 
     /// Whether the patterns could be mentioned in a text, without taking it apart: it names one of their programs, or has

@@ -320,6 +320,35 @@ pub(super) fn may_run_arguments<'a>(name: &str, mut arguments: impl Iterator<Ite
         || forbidden_words(name).is_some_and(|words| arguments.any(|word| is_among(words, word)))
 }
 
+/// Whether a program takes its input for text and never for something to run.
+pub(super) fn takes_text(name: &str) -> bool {
+    matches!(
+        name,
+        "cat"
+            | "tee"
+            | "grep"
+            | "egrep"
+            | "fgrep"
+            | "rg"
+            | "head"
+            | "tail"
+            | "wc"
+            | "sort"
+            | "uniq"
+            | "cut"
+            | "tr"
+            | "column"
+            | "fold"
+            | "nl"
+            | "jq"
+            | "git"
+            | "gh"
+            | "diff"
+            | "md5sum"
+            | "sha256sum"
+    )
+}
+
 /// Whether from this word on a command is given words that are not in the text: `xargs rm`, `find -exec rm`.
 pub(super) fn adds_arguments(word: &str) -> bool {
     matches!(

@@ -68,6 +68,16 @@ pub(super) fn anything(text: &str) -> Found {
     search.finish(result)
 }
 
+/// Whether what the first of these reads is only text to it, and to all that its output is piped to.
+fn is_data(commands: &[Simple]) -> bool {
+    let piped = commands.iter().skip(1).take_while(|command| command.operator == Some(super::Operator::Pipe));
+    let mut pipeline = commands.iter().take(1).chain(piped);
+    pipeline.all(|command| {
+        let name = command.argv.first().map(|program| programs::base_name(program));
+        name.is_some_and(|name| programs::takes_text(&name))
+    })
+}
+
 impl Command {
     /// Its words, the files it is redirected to, and what it assigns.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
@@ -93,7 +103,11 @@ impl Search {
     }
 
     fn literal(&mut self, strict: &Strict) -> Result<(), TooMuch> {
-        for command in &strict.commands {
+        for (index, command) in strict.commands.iter().enumerate() {
+            let documents = command.redirects.iter().filter(|redirect| redirect.mode == Mode::Document);
+            if !is_data(strict.commands.get(index..).unwrap_or_default()) {
+                self.scripts.extend(documents.map(|document| (document.target.clone(), 1)));
+            }
             match command.operator {
                 Some(super::Operator::Pipe) => self.budget.pipes = self.budget.pipes.saturating_add(1),
                 _ => self.budget.statement = self.budget.statement.saturating_add(1),
@@ -103,7 +117,12 @@ impl Search {
                 operator: command.operator,
                 words: command.argv.iter().map(token).collect(),
                 restarts: Vec::new(),
-                redirects: command.redirects.iter().map(|r| (r.mode, token(&r.target))).collect(),
+                redirects: command
+                    .redirects
+                    .iter()
+                    .filter(|redirect| redirect.mode != Mode::Document)
+                    .map(|redirect| (redirect.mode, token(&redirect.target)))
+                    .collect(),
                 assigned: Vec::new(),
                 statement: self.budget.statement,
                 pipes: self.budget.pipes,

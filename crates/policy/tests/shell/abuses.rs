@@ -302,7 +302,16 @@ pub(crate) const ABUSES: &[&str] = &[
     "cargo --version --list",
     // never on the list
     "cd /tmp/evil",
-    "cd sub && git status",
+    "cd /tmp/evil && git status",
+    "cd sub; git status",
+    "cd sub && cd .. && git status",
+    "cd .. && ls",
+    "cd - && ls",
+    "cd sub && ls || cat x",
+    "git -C sub -C /tmp/evil status",
+    "git -C sub -c core.pager=x log",
+    "git -C /tmp/evil log && git -C sub log",
+    "git -C sub push --force",
     "pushd x",
     "env",
     "printenv",
@@ -424,11 +433,13 @@ fn no_abuse_of_a_listed_program_passes() {
 
 #[test]
 fn no_abuse_passes_the_allow_patterns_but_those_that_only_name_a_secret() {
-    // The allow patterns accept any file; the rule about secrets is what holds these.
+    // The allow patterns accept any file; the rule about secrets is what holds these. They accept any folder as well; the rule
+    // asks for one of the workspace.
     let secret = [".env", ".ssh", "environ", "shadow", "credentials", ".key", ".netrc", ".aws"];
     for text in ABUSES {
         if preset().would_allow(&analyse(text)) {
-            assert!(secret.iter().any(|word| text.contains(word)), "{text}");
+            let elsewhere = text.contains("/tmp/evil");
+            assert!(elsewhere || secret.iter().any(|word| text.contains(word)), "{text}");
         }
     }
 }

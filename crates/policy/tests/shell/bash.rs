@@ -194,11 +194,33 @@ pub(crate) fn literal_line(random: &mut Random, programs: &[&str]) -> (String, V
         text.push_str(if quoted { "\"" } else { "" });
         let mut argv = vec![program.to_owned()];
         for _ in 0..random.below(5) {
-            text.push_str(random.pick(&[" ", "  ", "\t", " \t "]));
+            text.push_str(random.pick(&[" ", "  ", "\t", " \t ", " \\\n", " \\\n\t"]));
             let mut word = String::new();
             let mut start = true;
             for _ in 0..=random.below(3) {
-                match random.below(4) {
+                match random.below(5) {
+                    4 => {
+                        let (piece, value) = random.pick(&[
+                            ("\\;", ";"),
+                            ("\\(", "("),
+                            ("\\ ", " "),
+                            ("\\*", "*"),
+                            ("\\|", "|"),
+                            ("\\\\", "\\"),
+                            ("\\$x", "$x"),
+                            ("\\'", "'"),
+                            ("\\\"", "\""),
+                            ("\\#", "#"),
+                            ("\\~", "~"),
+                            ("\"\\\"\"", "\""),
+                            ("\"a\\\\|b\"", "a\\|b"),
+                            ("\"\\$x\"", "$x"),
+                            ("\"a$\"", "a$"),
+                            ("\"$ a$|b$)$/\"", "$ a$|b$)$/"),
+                        ]);
+                        text.push_str(piece);
+                        word.push_str(value);
+                    }
                     0 => {
                         let piece = random.pick(QUOTED);
                         text.extend(["'", piece, "'"]);
@@ -239,6 +261,16 @@ pub(crate) fn literal_line(random: &mut Random, programs: &[&str]) -> (String, V
             text.push_str(random.pick(REDIRECTS));
         }
         all.push(argv);
+    }
+    if random.below(6) == 0 {
+        text.push_str(random.pick(&[" <<'END'", " << \"END\" >/dev/null", " <<-'END'", " <<END"]));
+        text.push('\n');
+        // A text that is expanded must have nothing to expand.
+        let literal: &[&str] = &["", "a b\n", "\tc; d\n\n", "don't\n", "END x\n"];
+        let bodies = if text.ends_with("<<END\n") { literal } else { &["", "$(x) `y` \\\n", "\"\nrm\n"] };
+        text.push_str(random.pick(bodies));
+        text.push_str("END");
+        text.push_str(random.pick(&["", "\n", "\n\n"]));
     }
     (text, all)
 }
@@ -349,6 +381,22 @@ fn edge_cases_of_reading_agree_with_bash() {
         "a>/dev/null",
         "a </dev/null|b",
         "a 2>/dev/null>f",
+        "a \\\n b",
+        "a \\\n# b\nc",
+        "a x$ y",
+        "a x$\nb",
+        "a \\'b\\' \\\"",
+        "a <<'E'\n$(b)\nE",
+        "a <<'E' b >f\n$(b)\nE\nc d",
+        "a <<\"E\" && b\nx\nE\n",
+        "a <<E | b <<'F'\n1\nE\n$2\nF\nc",
+        "a <<-E\n\tx\n\tE\nb",
+        "a <<E &&\nx\nE\nb",
+        "a <<E # c\nx\nE\nb",
+        "a 3<<E\nx\nE",
+        "a <<E;b\nx\nE",
+        "a <<E\nE",
+        "a <<E\n E\nE",
     ] {
         assert!(bash_agrees(&sandbox, text), "not run: {text:?} {:?}", analyse(text).commands());
     }

@@ -134,7 +134,7 @@ fn another_folder_or_a_lifted_sandbox_is_asked_about() {
 }
 
 #[test]
-fn reading_passes_editing_waits_and_secrets_wait_longer() {
+fn reading_and_editing_the_workspace_pass_and_secrets_wait() {
     let policy = policy("coding-agent");
     let file = "/srv/app/src/main.rs";
     for (tool, key) in [
@@ -181,10 +181,20 @@ fn reading_passes_editing_waits_and_secrets_wait_longer() {
     for (tool, arguments) in [
         ("Edit", json!({ "file_path": file, "old_string": "a", "new_string": "b" })),
         ("Write", json!({ "file_path": file, "content": "x" })),
-        ("apply_patch", json!({ "input": "x" })),
+        ("apply_patch", json!({ "input": "*** Begin Patch\n*** Update File: src/a.rs\n" })),
         ("write_file", json!({ "file_path": file })),
         ("edit", json!({ "filePath": file })),
         ("search_replace", json!({ "file_path": file })),
+    ] {
+        let outcome = ask(&policy, tool, &arguments);
+        assert_eq!((outcome.effect, outcome.risk), (Effect::Allow, Risk::Low), "{tool} {arguments}");
+    }
+    for (tool, arguments) in [
+        ("Edit", json!({ "file_path": "/srv/other/a.rs", "old_string": "a", "new_string": "b" })),
+        ("Write", json!({ "file_path": file, "content": "x", "as": "root" })),
+        ("Write", json!({ "content": "x" })),
+        ("apply_patch", json!({ "input": "x" })),
+        ("str_replace_editor", json!({ "command": "create", "path": file })),
         ("WebFetch", json!({ "url": "https://x" })),
         ("something_new", json!({})),
     ] {
@@ -210,5 +220,77 @@ fn reading_passes_editing_waits_and_secrets_wait_longer() {
             "{tool} {arguments}: {:?}",
             outcome.reasons
         );
+    }
+}
+
+#[test]
+fn what_needs_nobody_passes_and_its_near_relatives_wait() {
+    for text in [
+        "cd src && ls -la",
+        "cd /srv/app/src && git log --oneline | head -5",
+        "git -C src status -s | head -3",
+        "nl -ba src/a.rs | sed -n '10,20p'",
+        "echo \"---\" && ls",
+        "grep -n \"foo\\\\|bar$\" src/a.rs",
+        "cat <<'EOF'\n$(x)\nEOF",
+        "ls \\\n  -la",
+    ] {
+        assert!(
+            crate::support::preset().allows(text),
+            "{text}: {:?}",
+            placet_policy::shell::analyse(text).commands()
+        );
+    }
+    for text in [
+        "cd /srv && ls",
+        "cd src; cat x",
+        "git -C /srv/other status",
+        "nl -ba ../x",
+        "cat <<EOF\n$(x)\nEOF",
+        "cat > x <<'EOF'\na\nEOF",
+        "bash <<'EOF'\nls\nEOF",
+    ] {
+        assert!(!crate::support::preset().allows(text), "{text}");
+    }
+}
+
+#[test]
+fn a_command_that_waits_names_the_word_that_kept_it_from_passing() {
+    let policy = Policy::parse(placet_policy::preset("coding-agent").unwrap()).unwrap();
+    for (command, why) in [
+        ("ls && nl --zero x", "`nl`: flag `--zero` is not in the list"),
+        ("mise run lint", "`mise` is not in the list"),
+        ("git push origin main", "`git push` is not in the list"),
+        ("sed -n 's/a/b/p' x", "`sed` may only print lines by their number"),
+        ("ls > out.txt", "the shell writes `out.txt`"),
+        ("ls; cat $HOME/x", "the word is not literal: `$`, at `$HOME/x`"),
+        ("cd a; ls", "it is not certain in which folder all of it runs"),
+        ("find . -exec rm x", "`find`: `-exec` can run or overwrite something"),
+        ("uniq a b", "`uniq` has more operands than the list says"),
+    ] {
+        let outcome = ask(&policy, "Bash", &json!({ "command": command }));
+        assert_eq!(outcome.effect, Effect::Hold, "{command}");
+        let all = outcome.reasons.join("\n");
+        assert!(
+            all.contains(&format!("rule `looking-commands` does not allow it: {why}")),
+            "{command}: {all}"
+        );
+    }
+    let outcome = ask(&policy, "Bash", &json!({ "command": "ls", "dangerouslyDisableSandbox": true }));
+    assert!(outcome.reasons[0].contains("argument `dangerouslyDisableSandbox` is not in the list"));
+}
+
+#[test]
+fn the_text_of_a_here_document_alarms_only_where_it_could_run() {
+    let policy = Policy::parse(placet_policy::preset("coding-agent").unwrap()).unwrap();
+    let risk = |command: &str| ask(&policy, "Bash", &json!({ "command": command })).risk;
+    assert_eq!(risk("cat > notes.md <<'EOF'\nnever run rm -rf /\nrm -rf /\nEOF"), Risk::Medium);
+    for text in [
+        "bash <<'EOF'\nrm -rf /\nEOF",
+        "cat <<'EOF' | sh\nrm -rf /\nEOF",
+        "cat <<EOF\n$(rm -rf /)\nEOF",
+        "python3 - <<'EOF'\nrm -rf /\nEOF",
+    ] {
+        assert_eq!(risk(text), Risk::Critical, "{text}");
     }
 }

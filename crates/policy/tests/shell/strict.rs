@@ -94,6 +94,22 @@ fn a_digit_before_a_redirection_is_a_descriptor_only_when_it_stands_alone() {
 }
 
 #[test]
+fn a_here_document_is_what_the_command_reads_and_no_word_of_it() {
+    let analysis = analyse("a <<'E' b | c <<-F\n$(x)\nE\n\ty\n\tF\nd");
+    let commands = analysis.commands().expect("flat");
+    let read: Vec<_> = commands
+        .iter()
+        .map(|c| (c.argv.clone(), c.redirects.iter().map(|r| r.target.as_str()).collect::<Vec<_>>()))
+        .collect();
+    let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    assert_eq!(
+        read,
+        [(words(&["a", "b"]), vec!["$(x)\n"]), (words(&["c"]), vec!["y\n"]), (words(&["d"]), vec![])]
+    );
+    assert!(commands[0].redirects[0].is_free());
+}
+
+#[test]
 fn the_reason_names_the_place() {
     for (text, at, reason) in [
         ("git status $(x)", 11, "the word is not literal: `$`"),
@@ -103,14 +119,21 @@ fn the_reason_names_the_place() {
         ("a\rb", 1, "there is a control character"),
         ("a ; ; b", 4, "there is no command before the operator"),
         ("a 'x' \"y$z\"", 8, "the word is not literal: `$`"),
-        (r#"a "b\"c""#, 4, "a backslash that the shell removes"),
+        ("a \"b\\`c\"", 4, "a backslash that the shell removes"),
+        ("a \"b\\\nc\"", 4, "a backslash that the shell removes"),
+        ("a b\\\nc", 3, "a backslash outside quotes"),
+        ("a \\n", 2, "a backslash outside quotes"),
         ("a 'b\u{85}c'", 4, "there is a control character"),
         ("a \"\x1b\"", 3, "there is a control character"),
         ("a; alias b=c; b", 3, "the command changes how the rest is read"),
         ("set -k; a", 0, "the command changes how the rest is read"),
         ("'hash' -p x a", 0, "the command changes how the rest is read"),
         ("a >|f", 2, "the redirection is of a special kind"),
-        ("a <<E", 2, "here-documents and here-strings are not literal words"),
+        ("a <<E", 2, "a here-document has no end"),
+        ("a <<E\nb", 2, "a here-document has no end"),
+        ("a <<E\n$b\nE", 6, "a here-document is not literal"),
+        ("a <<<b", 2, "a here-document with an unusual end, or a here-string"),
+        ("a <<'E' 'b\nc'\nE", 10, "a line break in quotes after a here-document was announced"),
         ("a <(b)", 2, "there is a process substitution"),
         ("a > ''", 4, "the redirection has no target"),
         ("a > # b", 4, "the redirection has no target"),

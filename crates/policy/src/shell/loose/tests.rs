@@ -33,6 +33,7 @@ fn told(raw: &Raw) -> String {
             Mode::Read => " <",
             Mode::Write => " >",
             Mode::Append => " >>",
+            Mode::Document => " <<",
         };
         text.push_str(sign);
         text.push_str(&token(target));

@@ -1,0 +1,77 @@
+//! Where a call happened, from its text alone: `placet hook` would look at the files, and they are not here.
+
+use placet_policy::named;
+use serde_json::{Map, Value, json};
+
+/// The context that `placet hook` would send, if no link led anywhere else.
+pub(super) fn context(
+    tool: &str,
+    input: &Map<String, Value>,
+    folder: &str,
+    root: &str,
+) -> Map<String, Value> {
+    let mut context = Map::new();
+    context.insert("cwd".to_owned(), json!(folder));
+    let Some(named) = named(tool, input) else { return context };
+    let folder = match &named.folder {
+        Some(moved) => resolved(moved, folder),
+        None => Some(folder.to_owned()),
+    };
+    let Some(folder) = folder else { return context };
+    let paths: Map<String, Value> = named
+        .texts
+        .iter()
+        .filter_map(|text| Some((text.clone(), Value::String(resolved(text, &folder)?))))
+        .collect();
+    context.insert("cwd".to_owned(), Value::String(folder));
+    context.insert("paths".to_owned(), Value::Object(paths));
+    if named.programs.contains("git") {
+        context.insert("git".to_owned(), json!({"repository": root, "runs": []}));
+    }
+    context
+}
+
+/// As the hook does it, less what only the files could tell.
+fn resolved(text: &str, folder: &str) -> Option<String> {
+    let wild = text.contains(['*', '?', '[', '{', '(']);
+    let climbs = text.contains("..") || text.contains("[.");
+    if text.chars().any(char::is_control)
+        || text.contains("://")
+        || text.starts_with('~')
+        || (wild && climbs)
+        || text.starts_with("/proc")
+    {
+        return None;
+    }
+    let mut at: Vec<&str> = Vec::new();
+    if !text.starts_with('/') {
+        at.extend(folder.split('/').filter(|part| !part.is_empty()));
+    }
+    for part in text.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                at.pop();
+            }
+            part => at.push(part),
+        }
+    }
+    Some(format!("/{}", at.join("/")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_resolved_from_the_folder_of_the_call() {
+        let input = json!({"command": "cat ../x /etc/hosts ./a/./b", "workdir": "sub"});
+        let made = context("Bash", input.as_object().unwrap(), "/w", "/w");
+        assert_eq!(made["cwd"], json!("/w/sub"));
+        assert_eq!(
+            made["paths"],
+            json!({"../x": "/w/x", "/etc/hosts": "/etc/hosts", "./a/./b": "/w/sub/a/b"})
+        );
+        assert_eq!(resolved("~/x", "/w"), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! What was counted, and the tables of it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
+
+use placet_core::{Effect, Risk};
+use placet_policy::Outcome;
+use serde_json::json;
+
+use super::{read::Made, shape};
+use crate::node::say;
+
+/// A pause of the session that is longer than this is not work, in seconds.
+const IDLE: u64 = 300;
+/// Tools that run commands.
+const SHELLS: [&str; 5] = ["Bash", "shell", "shell_command", "exec_command", "local_shell"];
+
+#[derive(Default)]
+pub(super) struct Sum {
+    calls: usize,
+    asked: usize,
+    loud: usize,
+    commands: usize,
+    commands_asked: usize,
+    sessions: BTreeMap<String, Clock>,
+    tools: BTreeMap<String, (usize, usize)>,
+    rules: BTreeMap<String, usize>,
+    shapes: BTreeMap<String, Shape>,
+    listed: BTreeSet<String>,
+}
+
+/// How long somebody worked in a session.
+#[derive(Default)]
+struct Clock {
+    last: u64,
+    active: u64,
+    asked: usize,
+}
+
+struct Shape {
+    times: usize,
+    why: String,
+    example: String,
+}
+
+impl Sum {
+    pub(super) const fn calls(&self) -> usize {
+        self.calls
+    }
+
+    pub(super) fn add(&mut self, session: &str, made: &Made, outcome: &Outcome) {
+        let asks = outcome.effect != Effect::Allow;
+        self.calls += 1;
+        self.asked += usize::from(asks);
+        self.loud += usize::from(asks && outcome.risk >= Risk::High);
+        if SHELLS.contains(&made.tool.as_str()) {
+            self.commands += 1;
+            self.commands_asked += usize::from(asks);
+        }
+        let clock = self.sessions.entry(session.to_owned()).or_default();
+        if clock.last > 0 && made.at > clock.last {
+            clock.active += (made.at - clock.last).min(IDLE);
+        }
+        clock.last = clock.last.max(made.at);
+        clock.asked += usize::from(asks);
+        let tool = self.tools.entry(made.tool.clone()).or_default();
+        tool.0 += 1;
+        tool.1 += usize::from(asks);
+        if asks {
+            *self.rules.entry(format!("{} ({})", outcome.rule, outcome.risk)).or_default() += 1;
+            let shape = self.shapes.entry(shape::of(&made.tool, &made.input)).or_insert_with(|| Shape {
+                times: 0,
+                why: outcome.reasons.first().cloned().unwrap_or_default(),
+                example: example(made),
+            });
+            shape.times += 1;
+        }
+    }
+
+    /// Prints a call, if it is one of those that are wanted and was not printed before.
+    pub(super) fn list(&mut self, allowed: bool, made: &Made, outcome: &Outcome) {
+        if (outcome.effect == Effect::Allow) != allowed {
+            return;
+        }
+        let line = json!({"tool": made.tool, "input": made.input, "cwd": made.folder, "rule": outcome.rule, "risk": outcome.risk, "reasons": outcome.reasons});
+        let line = line.to_string();
+        if self.listed.insert(line.clone()) {
+            say(line);
+        }
+    }
+
+    pub(super) fn table(&self, top: usize) -> String {
+        let mut out = String::new();
+        let hours = self.sessions.values().map(|clock| clock.active).sum::<u64>() as f64 / 3600.0;
+        let line = |out: &mut String, what: &str, value: String| {
+            let _ = writeln!(out, "{what:<44} {value:>10}");
+        };
+        line(&mut out, "calls", self.calls.to_string());
+        line(&mut out, "sessions", self.sessions.len().to_string());
+        line(&mut out, "calls that ask a person", share(self.asked, self.calls));
+        if hours > 0.0 {
+            line(&mut out, "active hours", format!("{hours:.1}"));
+            line(&mut out, "prompts per active hour", format!("{:.1}", self.asked as f64 / hours));
+        }
+        line(&mut out, "calls that ask as high or critical", share(self.loud, self.calls));
+        line(&mut out, "commands", self.commands.to_string());
+        let pass = self.commands - self.commands_asked;
+        line(&mut out, "commands without a person", share(pass, self.commands));
+        let _ = writeln!(out, "\ntool: calls, of which ask");
+        for (tool, (calls, asked)) in by_count(&self.tools, |(_, asked)| *asked).into_iter().take(12) {
+            line(&mut out, &format!("  {tool}: {calls}"), asked.to_string());
+        }
+        let _ = writeln!(out, "\nrule (risk): calls that ask");
+        for (rule, times) in by_count(&self.rules, |times| *times).into_iter().take(20) {
+            line(&mut out, &format!("  {rule}"), times.to_string());
+        }
+        for (name, shape) in by_count(&self.shapes, |shape| shape.times).into_iter().take(top) {
+            let _ = writeln!(out, "\n{} × {name}\n    {}\n    {}", shape.times, shape.example, shape.why);
+        }
+        out
+    }
+}
+
+fn by_count<V>(map: &BTreeMap<String, V>, count: impl Fn(&V) -> usize) -> Vec<(&String, &V)> {
+    let mut list: Vec<(&String, &V)> = map.iter().collect();
+    list.sort_by_key(|(_, value)| std::cmp::Reverse(count(value)));
+    list
+}
+
+fn share(part: usize, whole: usize) -> String {
+    format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64)
+}
+
+/// One line of a call, cut.
+fn example(made: &Made) -> String {
+    let text = match made.input.get("command").and_then(|command| command.as_str()) {
+        Some(command) => command.to_owned(),
+        None => json!(made.input).to_string(),
+    };
+    placet_policy::shell::escaped(&text).chars().take(160).collect()
+}
