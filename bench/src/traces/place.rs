@@ -24,6 +24,9 @@ pub(super) fn context(
         .filter_map(|text| Some((text.clone(), Value::String(resolved(text, &folder)?))))
         .collect();
     context.insert("cwd".to_owned(), Value::String(folder));
+    if named.moved {
+        context.insert("moved".to_owned(), json!(named.folder));
+    }
     context.insert("paths".to_owned(), Value::Object(paths));
     if named.programs.contains("git") {
         context.insert("git".to_owned(), json!({"repository": root, "runs": []}));

@@ -20,15 +20,17 @@ pub const WORKSPACE: &str = "@workspace";
 pub struct Place<'a> {
     /// The folders that a person opened to the agent.
     pub roots: &'a [String],
-    /// What the hook program found: `cwd`, `paths` from each text to what it leads to, and `git`.
+    /// What the hook program found: `cwd`, `moved`, `paths` from each text to what it leads to, and `git`.
     pub context: &'a Map<String, Value>,
 }
 
 /// What a call names on the file system.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Named {
-    /// The argument that sends a command to another folder.
+    /// The argument that sends a command to another folder, or the folder that the command itself goes to.
     pub folder: Option<String>,
+    /// The command itself goes there: whoever resolves it says so, in `moved`.
+    pub moved: bool,
     /// Every text that may lead to a file, as it stands in the call.
     pub texts: BTreeSet<String>,
     /// Those among them that must not be folders: the program would open what lies in one, links included.
@@ -106,8 +108,6 @@ const COMMANDS: &[&str] = &["command", "cmd"];
 const FOLDERS: &[&str] = &["working_directory", "workdir", "directory", "dir_path", "cwd", "working_dir"];
 /// Options whose value is a character and no path.
 const DELIMITERS: [(&str, &str); 4] = [("cut", "-d"), ("sort", "-t"), ("column", "-s"), ("paste", "-d")];
-/// The program that sends a line to another folder.
-const MOVES: &str = "cd";
 /// Most texts of one call.
 const MOST: usize = 200;
 
@@ -284,7 +284,7 @@ impl Named {
             if self.folder.replace(folder.to_owned()).is_some() {
                 return Err(UNREADABLE);
             }
-            self.programs.insert(MOVES.to_owned());
+            self.moved = true;
         }
         for command in moved.commands {
             let argv = shell::without_folder(&command.argv);
@@ -359,6 +359,11 @@ impl<'a> Place<'a> {
         }
         let Some(root) = self.root(folder, work)? else { return Ok(false) };
         let named = collect(tool, arguments, |value| work.analysis(value))?;
+        // Of an older hook program, which did not follow it there, the folder and the paths would be others.
+        let followed = self.context.get("moved").and_then(Value::as_str);
+        if named.moved && followed != named.folder.as_deref() {
+            return Err(Trouble::Unplaced);
+        }
         for text in &named.texts {
             if !self.holds(text, work)? {
                 return Ok(false);

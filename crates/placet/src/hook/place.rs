@@ -31,7 +31,7 @@ pub(crate) fn context(
 ) -> Map<String, Value> {
     let mut context = said.clone();
     // What an agent says of it does not count.
-    for ours in ["paths", "git"] {
+    for ours in ["paths", "git", "moved"] {
         context.remove(ours);
     }
     let Some(folder) = said.get("cwd").and_then(Value::as_str) else { return context };
@@ -41,8 +41,8 @@ pub(crate) fn context(
     let Ok(folder) = std::fs::canonicalize(folder) else { return context };
     let named = named(tool, input);
     // It names folders in which `cd` looks first.
-    let cd = named.as_ref().is_some_and(|named| named.programs.contains("cd"));
-    if cd && std::env::var_os("CDPATH").is_some_and(|path| !path.is_empty()) {
+    let moves = named.as_ref().is_some_and(|named| named.moved);
+    if moves && std::env::var_os("CDPATH").is_some_and(|path| !path.is_empty()) {
         return context;
     }
     let moved = named.as_ref().and_then(|named| named.folder.as_deref());
@@ -56,6 +56,9 @@ pub(crate) fn context(
     };
     let Some(text) = folder.to_str() else { return context };
     context.insert("cwd".to_owned(), json!(text));
+    if moves {
+        context.insert("moved".to_owned(), json!(moved));
+    }
     let Some(named) = named else { return context };
     // It names a file with more options, a program to run among them.
     if named.programs.contains("rg") && std::env::var_os("RIPGREP_CONFIG_PATH").is_some() {
@@ -139,6 +142,7 @@ mod tests {
             ("cwd".to_owned(), json!(folder)),
             ("paths".to_owned(), json!({"x": "/said/by/the/agent"})),
             ("git".to_owned(), json!({"runs": []})),
+            ("moved".to_owned(), json!("sub")),
         ]);
         Call {
             event: Event::ClaudePreToolUse,
@@ -202,7 +206,19 @@ mod tests {
         );
         let above = said(json!({"command": "ls", "workdir": ".."}));
         assert_eq!(above["cwd"], json!(top));
-        for unknown in [json!({"command": "ls", "cwd": "none"}), json!({"command": "ls $X"})] {
+        let moved = said(json!({"command": "cd sub && cat x"}));
+        assert_eq!(
+            (&moved["cwd"], &moved["moved"], &moved["paths"]["x"]),
+            (&json!(top.join("app/sub")), &json!("sub"), &json!(top.join("app/sub/x")))
+        );
+        assert_eq!(said(json!({"command": "ls", "workdir": "sub"})).get("moved"), None);
+        for unknown in [
+            json!({"command": "ls", "cwd": "none"}),
+            json!({"command": "ls $X"}),
+            json!({"command": "cd none && ls"}),
+            json!({"command": "cd sub; cat x"}),
+            json!({"command": "cd sub && ls", "workdir": "sub"}),
+        ] {
             let said = said(unknown.clone());
             assert_eq!((said.get("paths"), said.get("git")), (None, None), "{unknown}");
         }

@@ -11,6 +11,7 @@ pub(crate) fn context(tool: &str, arguments: &Value, folder: &str) -> Map<String
     let Some(named) = arguments.as_object().and_then(|arguments| named(tool, arguments)) else {
         return Map::from_iter([("cwd".to_owned(), json!(folder))]);
     };
+    let moved = named.folder.clone().filter(|_| named.moved);
     let folder = named.folder.map_or_else(|| folder.to_owned(), |other| resolved(&other, folder));
     let paths = named.texts.iter().map(|text| (text.clone(), json!(resolved(text, &folder))));
     let paths = paths.collect::<Map<_, _>>();
@@ -19,6 +20,7 @@ pub(crate) fn context(tool: &str, arguments: &Value, folder: &str) -> Map<String
         ("cwd".to_owned(), json!(folder)),
         ("paths".to_owned(), Value::Object(paths)),
         ("git".to_owned(), git),
+        ("moved".to_owned(), json!(moved)),
     ])
 }
 

@@ -255,6 +255,33 @@ fn what_needs_nobody_passes_and_its_near_relatives_wait() {
 }
 
 #[test]
+fn a_hook_program_that_did_not_follow_the_line_to_its_folder_lets_nothing_pass() {
+    let policy = Policy::parse(placet_policy::preset("coding-agent").unwrap()).unwrap();
+    let arguments = json!({ "command": "cd /etc && cat hostname" });
+    // As version 0.2.0 resolves it.
+    let context = json!({"cwd": ROOT, "paths": {"/etc": "/etc", "hostname": format!("{ROOT}/hostname")}});
+    for moved in [None, Some("/srv"), Some(ROOT)] {
+        let mut context = context.as_object().unwrap().clone();
+        context.extend(moved.map(|moved| ("moved".to_owned(), json!(moved))));
+        let claims = Claims { session: "s", context: &context, risk: None, on_behalf_of: None, group: None };
+        let roots = [ROOT.to_owned()];
+        let outcome = policy.evaluate(&Call {
+            kind: Kind::Action,
+            tool: Some("Bash"),
+            arguments: arguments.as_object(),
+            steps: &[],
+            agent: "claude",
+            source: HOOK_PROGRAM,
+            time: Time::from_micros(0),
+            claims,
+            place: Some(Place { roots: &roots, context: &context }),
+            covered: placet_core::Covered::Unknown,
+        });
+        assert_eq!(outcome.effect, Effect::Hold, "{moved:?}");
+    }
+}
+
+#[test]
 fn a_command_that_waits_names_the_word_that_kept_it_from_passing() {
     let policy = Policy::parse(placet_policy::preset("coding-agent").unwrap()).unwrap();
     for (command, why) in [
