@@ -1,0 +1,18 @@
+//! The runner on Linux. `outer` stays outside; `stage` enters the namespaces and becomes their first process.
+
+mod calls;
+mod child;
+mod cleanup;
+mod doctor;
+mod files;
+mod job;
+mod loopback;
+mod outer;
+mod rights;
+mod root;
+mod stage;
+mod watch;
+
+pub use doctor::{Probe, probe};
+pub use outer::{failed, run};
+pub use stage::{STAGE, stage};

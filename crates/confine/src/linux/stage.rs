@@ -1,0 +1,153 @@
+//! The hidden stages between `placet run` and the command: one makes the namespaces, the next one is their first process.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File},
+    io::{Read as _, Write as _},
+    os::unix::process::CommandExt as _,
+    process::{Command, ExitCode},
+};
+
+use nix::sched::{CloneFlags, unshare};
+use rustix::process::{
+    DumpableBehavior, Resource, Rlimit, Signal, set_dumpable_behavior, set_parent_process_death_signal, setrlimit, setsid,
+};
+
+use super::{calls, child, files, job::{Job, Report}, loopback, rights, root};
+use crate::{
+    FAILED,
+    words::{Doing as _, Problem},
+};
+
+/// First argument of the hidden stages.
+pub const STAGE: &str = "confine-stage";
+
+/// Descriptors that a stage inherits: the job, where to report, and a pipe whose other end is the outer process's life.
+struct Inherited {
+    job: i32,
+    report: i32,
+    life: i32,
+}
+
+/// Runs a hidden stage. Call it first thing in `main`, before any thread exists, if the first argument is [`STAGE`].
+pub fn stage(arguments: &[OsString]) -> ExitCode {
+    let numbers: Vec<i32> = arguments.iter().filter_map(|text| text.to_str()?.parse().ok()).collect();
+    let [step, job, report, life] = numbers[..] else { return ExitCode::from(FAILED) };
+    let inherited = Inherited { job, report, life };
+    // Whatever the agent left open stays outside.
+    if close_others(&[job, report, life]).is_err() {
+        return ExitCode::from(FAILED);
+    }
+    let Ok(mut out) = fs::OpenOptions::new().write(true).open(format!("/proc/self/fd/{report}")) else {
+        return ExitCode::from(FAILED);
+    };
+    let result = if step == 1 { namespaces(&inherited) } else { first(&inherited, &mut out) };
+    result.unwrap_or_else(|problem| {
+        tell(&mut out, &Report::Failed(problem.to_string()));
+        ExitCode::from(FAILED)
+    })
+}
+
+/// Says how it ended. If nobody listens, the outer process is gone.
+pub(crate) fn tell(out: &mut File, report: &Report) {
+    let line = serde_json::to_string(report).unwrap_or_else(|_| r#"{"failed":"no report"}"#.to_owned());
+    let _ = out.write_all(format!("{line}\n").as_bytes());
+}
+
+fn close_others(keep: &[i32]) -> std::io::Result<()> {
+    let numbers: Vec<i32> = fs::read_dir("/proc/self/fd")?
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .collect();
+    for number in numbers.into_iter().filter(|number| *number > 2 && !keep.contains(number)) {
+        // The descriptor of the list itself is closed already.
+        let _ = nix::unistd::close(number);
+    }
+    Ok(())
+}
+
+/// The first stage: new namespaces, and the next stage as their first process.
+fn namespaces(inherited: &Inherited) -> Result<ExitCode, Problem> {
+    set_parent_process_death_signal(Some(Signal::KILL)).doing("the end of the parent cannot be noticed")?;
+    let job = read_job(inherited)?;
+    let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    let mut flags = CloneFlags::CLONE_NEWUSER
+        | CloneFlags::CLONE_NEWNS
+        | CloneFlags::CLONE_NEWPID
+        | CloneFlags::CLONE_NEWNET
+        | CloneFlags::CLONE_NEWIPC
+        | CloneFlags::CLONE_NEWUTS
+        | CloneFlags::CLONE_NEWCGROUP;
+    if job.leaves_out("network") {
+        flags.remove(CloneFlags::CLONE_NEWNET);
+    }
+    if job.leaves_out("ipc") {
+        flags.remove(CloneFlags::CLONE_NEWIPC);
+    }
+    unshare(flags).doing("no new namespaces")?;
+    fs::write("/proc/self/setgroups", "deny").doing("groups of the new user namespace cannot be fixed")?;
+    fs::write("/proc/self/uid_map", format!("{user} {user} 1")).doing("no user in the new namespace")?;
+    fs::write("/proc/self/gid_map", format!("{group} {group} 1")).doing("no group in the new namespace")?;
+    rights::hand_on()?;
+    let mut first = Command::new("/proc/self/exe");
+    first.arg0("placet").arg(STAGE).arg("2");
+    first.args([inherited.job, inherited.report, inherited.life].map(|number| number.to_string()));
+    first.env_clear().current_dir("/");
+    let mut first = first.spawn().doing("the first process of the namespaces cannot be started")?;
+    let status = first.wait().doing("the first process of the namespaces cannot be waited for")?;
+    Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(FAILED)))
+}
+
+fn read_job(inherited: &Inherited) -> Result<Job, Problem> {
+    let mut text = Vec::new();
+    File::open(format!("/proc/self/fd/{}", inherited.job))
+        .and_then(|mut file| file.read_to_end(&mut text))
+        .doing("the job cannot be read")?;
+    serde_json::from_slice(&text).doing("the job cannot be read")
+}
+
+/// The second stage, process 1 of the namespaces: the new root, no rights, both locks, then the command.
+fn first(inherited: &Inherited, out: &mut File) -> Result<ExitCode, Problem> {
+    set_parent_process_death_signal(Some(Signal::KILL)).doing("the end of the parent cannot be noticed")?;
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).doing("memory cannot be kept from others")?;
+    let job = read_job(inherited)?;
+    let life = File::open(format!("/proc/self/fd/{}", inherited.life)).doing("no pipe to the outer process")?;
+    for number in [inherited.job, inherited.report, inherited.life] {
+        nix::unistd::close(number).doing("a descriptor cannot be closed")?;
+    }
+    // Without a controlling terminal, nothing can be typed into it.
+    if !job.leaves_out("session") {
+        setsid().doing("no new session")?;
+    }
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
+    if !job.leaves_out("network") {
+        loopback::up()?;
+    }
+    root::enter(&job)?;
+    limits(&job)?;
+    rights::give_up()?;
+    if !job.leaves_out("landlock") {
+        files::lock(&job.plan.writable)?;
+    }
+    if !job.leaves_out("seccomp") {
+        calls::lock()?;
+    }
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(job.umask));
+    let report = child::run(&job, &life)?;
+    tell(out, &report);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn limits(job: &Job) -> Result<(), Problem> {
+    let bound = |resource, most: u64| {
+        let now = rustix::process::getrlimit(resource);
+        let most = now.maximum.map_or(most, |maximum| maximum.min(most));
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }).doing("a limit cannot be set")
+    };
+    bound(Resource::Core, 0)?;
+    // Memory that one process can write. Reserved addresses do not count, so Go, Java and Node start.
+    bound(Resource::Data, job.limits.memory)?;
+    // Counted for this user in this user namespace. Root is exempt: `pid_max` and the watch bound it.
+    bound(Resource::Nproc, job.limits.processes)?;
+    bound(Resource::Memlock, 64 << 20)?;
+    bound(Resource::Msgqueue, 1 << 20)
+}

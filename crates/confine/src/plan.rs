@@ -1,0 +1,302 @@
+//! What the command will see of the machine: a list of mounts, made from the profile and the files that are there.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    names::{From, Pattern, glob, lower, split},
+    profile::Profile,
+    scan::{Found, Guard, Kind, Lists, Place, Scan},
+    words::Problem,
+};
+
+/// What every command may read of the machine: programs, libraries and their settings. Nothing else is there.
+const SYSTEM: [&str; 20] = [
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store", "/gnu/store",
+    "/run/current-system", "/var/lib/dpkg", "/var/lib/ca-certificates", "/sys/devices/system/cpu",
+    "/sys/devices/system/node", "/sys/kernel/mm/transparent_hugepage", "/sys/fs/cgroup", "/var/lib/alternatives",
+    "/var/db/repos",
+];
+/// Secrets of the machine that are hidden whatever the profile says: root can read them.
+const ALWAYS_HIDDEN: [&str; 6] =
+    ["/etc/shadow*", "/etc/gshadow*", "/etc/sudoers*", "/etc/ssl/private", "/etc/ssh", "/etc/placet"];
+/// Most sockets that are covered.
+const MOST_SOCKETS: usize = 4096;
+
+/// One folder or file of the new root.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Part {
+    /// The machine's, to read. The source differs where the path is a link.
+    Shown(PathBuf),
+    /// The machine's, to write.
+    Writable,
+    /// An empty folder in memory, gone after the run.
+    Private,
+    /// A symbolic link of the machine, as it is.
+    Link(PathBuf),
+}
+
+/// Everything that is mounted.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    /// From the outside in.
+    pub(crate) parts: Vec<(PathBuf, Part)>,
+    /// Folders above protected files: as mounts they cannot be renamed or replaced. From the outside in.
+    pub(crate) pins: Vec<(PathBuf, u64, u64)>,
+    /// Protected files.
+    pub(crate) guards: Vec<Found>,
+    /// Folders that Landlock lets the command write.
+    pub(crate) writable: Vec<PathBuf>,
+}
+
+/// A plan, and what is needed after the run.
+pub(crate) struct Planned {
+    pub(crate) plan: Plan,
+    /// Folders that the command can write, with how they are scanned.
+    pub(crate) roots: Vec<(PathBuf, Place)>,
+    /// What was protected before the run, links included.
+    pub(crate) before: Vec<Found>,
+}
+
+/// Makes the plan.
+pub(crate) fn plan(profile: &Profile, lists: &Lists) -> Result<Planned, Problem> {
+    let mut roots: Vec<(PathBuf, Place)> = Vec::new();
+    for root in &profile.workspace {
+        is_real(root)?;
+        roots.push((root.clone(), Place::Plain));
+        roots.extend(crate::git::common(root).into_iter().map(|folder| (folder, Place::Git)));
+    }
+    is_real(&profile.cwd)?;
+    // A folder inside another one is covered by it.
+    let all = roots.clone();
+    roots.retain(|(root, _)| !all.iter().any(|(other, _)| other != root && root.starts_with(other)));
+    roots.sort();
+    roots.dedup_by(|one, other| one.0 == other.0);
+
+    let mut scan = Scan::default();
+    for (root, place) in &roots {
+        scan.folder(lists, root, *place)?;
+    }
+    for (root, _) in &roots {
+        scan.other_names(root)?;
+    }
+    let writable: Vec<PathBuf> = roots.iter().map(|(root, _)| root.clone()).collect();
+    let parts = parts(profile, lists, &writable)?;
+    let mut guards: Vec<Found> = scan.found.clone();
+    outside(profile, &parts, &mut guards)?;
+    sockets(&parts, &mut guards)?;
+    let guards = resolved(guards, &parts)?;
+    let pins = pins(&writable, &scan, &guards)?;
+    let mut may_write = writable;
+    may_write.extend(parts.iter().filter(|(_, part)| *part == Part::Private).map(|(path, _)| path.clone()));
+    Ok(Planned { plan: Plan { parts, pins, guards, writable: may_write }, roots, before: scan.found })
+}
+
+/// A path with a link in it could lead elsewhere a moment later.
+fn is_real(path: &Path) -> Result<(), Problem> {
+    let real = fs::canonicalize(path).map_err(|error| Problem::Look { path: path.into(), error })?;
+    if real != path {
+        let sentence = format!("`{}` goes through a link; name `{}` instead", path.display(), real.display());
+        return Err(Problem::Profile(sentence));
+    }
+    if !real.is_dir() {
+        return Err(Problem::Profile(format!("`{}` is not a folder", path.display())));
+    }
+    Ok(())
+}
+
+/// The folders of the new root, from the outside in.
+fn parts(profile: &Profile, lists: &Lists, writable: &[PathBuf]) -> Result<Vec<(PathBuf, Part)>, Problem> {
+    let mut parts: Vec<(PathBuf, Part)> = Vec::new();
+    let in_workspace = |path: &Path| writable.iter().any(|root| path.starts_with(root));
+    for path in ["/tmp", "/var/tmp"].map(PathBuf::from).into_iter().chain([profile.home.clone()]) {
+        if !in_workspace(&path) {
+            parts.push((path, Part::Private));
+        }
+    }
+    let shown = profile.show.iter().map(|name| {
+        name.strip_prefix("~/").map_or_else(|| PathBuf::from(name), |rest| profile.home.join(rest))
+    });
+    for path in SYSTEM.map(PathBuf::from).into_iter().chain(shown) {
+        if in_workspace(&path) || is_hidden(lists, &path) || parts.iter().any(|(other, _)| *other == path) {
+            continue;
+        }
+        let Ok(about) = fs::symlink_metadata(&path) else { continue };
+        if about.is_symlink() && path.components().count() == 2 {
+            let target = fs::read_link(&path).map_err(|error| Problem::Look { path: path.clone(), error })?;
+            parts.push((path, Part::Link(target)));
+        } else if let Ok(source) = fs::canonicalize(&path)
+            && !is_hidden(lists, &source)
+            && (source.is_dir() || source.is_file())
+        {
+            parts.push((path, Part::Shown(source)));
+        }
+    }
+    parts.extend(writable.iter().map(|root| (root.clone(), Part::Writable)));
+    parts.sort_by_key(|(path, _)| (path.components().count(), path.clone()));
+    Ok(parts)
+}
+
+/// Whether a path, or a folder above it, has a hidden name.
+fn is_hidden(lists: &Lists, path: &Path) -> bool {
+    let mut rest = split(path);
+    while let Some(name) = rest.pop() {
+        if lists.hidden.has(&mut rest, &name) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether the command can see this path.
+fn is_seen(parts: &[(PathBuf, Part)], path: &Path) -> bool {
+    let inmost = parts.iter().rev().find(|(part, _)| path.starts_with(part));
+    matches!(inmost, Some((_, Part::Shown(_) | Part::Writable)))
+}
+
+/// Hidden files outside the workspace: those with a place of their own, and names in the folders shown from the home.
+fn outside(profile: &Profile, parts: &[(PathBuf, Part)], guards: &mut Vec<Found>) -> Result<(), Problem> {
+    let lists = Lists::new(profile)?;
+    let always = ALWAYS_HIDDEN.iter().filter_map(|name| Pattern::read(name).ok());
+    let mut paths = BTreeSet::new();
+    for pattern in lists.hidden.anchored().cloned().chain(always) {
+        let start = if pattern.from == From::Home { profile.home.clone() } else { PathBuf::from("/") };
+        expand(&pattern, start, 0, &mut paths);
+    }
+    for (path, part) in parts {
+        if matches!(part, Part::Shown(_)) && path.starts_with(&profile.home) {
+            let mut above = split(path);
+            for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+                use std::os::unix::ffi::OsStrExt as _;
+                if lists.hidden.has(&mut above, &lower(entry.file_name().as_bytes())) {
+                    paths.insert(entry.path());
+                }
+            }
+        }
+    }
+    for path in paths {
+        if is_seen(parts, &path) && !guards.iter().any(|found| found.path == path) {
+            guards.extend(found(&path)?);
+        }
+    }
+    Ok(())
+}
+
+/// The files of the machine that a pattern stands for.
+fn expand(pattern: &Pattern, at: PathBuf, index: usize, into: &mut BTreeSet<PathBuf>) {
+    let (Some(written), Some(low)) = (pattern.written.get(index), pattern.segments.get(index)) else {
+        into.insert(at);
+        return;
+    };
+    // The folders of processes and devices are new ones inside.
+    if at == Path::new("/") && matches!(low.as_slice(), b"proc" | b"dev" | b"run") {
+        return;
+    }
+    if written.contains(['*', '?']) {
+        for entry in fs::read_dir(&at).into_iter().flatten().flatten() {
+            use std::os::unix::ffi::OsStrExt as _;
+            if glob(low, &lower(entry.file_name().as_bytes())) {
+                expand(pattern, entry.path(), index + 1, into);
+            }
+        }
+    } else {
+        let next = at.join(written);
+        if fs::symlink_metadata(&next).is_ok() {
+            expand(pattern, next, index + 1, into);
+        }
+    }
+}
+
+fn found(path: &Path) -> Result<Option<Found>, Problem> {
+    let about = match fs::symlink_metadata(path) {
+        Ok(about) => about,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        // What we cannot reach, the command cannot reach.
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return Ok(None),
+        Err(error) => return Err(Problem::Look { path: path.into(), error }),
+    };
+    let kind = if about.is_dir() {
+        Kind::Folder
+    } else if about.is_symlink() {
+        let target = fs::read_link(path).map_err(|error| Problem::Look { path: path.into(), error })?;
+        Kind::Link(target.into_os_string())
+    } else {
+        Kind::File
+    };
+    let guard = Guard::Hidden;
+    Ok(Some(Found { path: path.into(), guard, kind, device: about.dev(), inode: about.ino(), links: 1 }))
+}
+
+/// Sockets of other programs that the command could reach by their path: a read-only mount does not stop `connect`.
+fn sockets(parts: &[(PathBuf, Part)], guards: &mut Vec<Found>) -> Result<(), Problem> {
+    let path = Path::new("/proc/net/unix");
+    let table = fs::read(path).map_err(|error| Problem::Look { path: path.into(), error })?;
+    let table = String::from_utf8_lossy(&table);
+    let mut seen = BTreeSet::new();
+    for line in table.lines().skip(1) {
+        let Some(start) = line.find(" /") else { continue };
+        let Ok(path) = fs::canonicalize(&line[start + 1..]) else { continue };
+        if is_seen(parts, &path) && seen.insert(path.clone()) {
+            guards.extend(found(&path)?);
+        }
+        if seen.len() > MOST_SOCKETS {
+            return Err(Problem::Layer("this machine has too many sockets to cover".into()));
+        }
+    }
+    Ok(())
+}
+
+/// Links become what they lead to: a mount covers a file, not a link. Double entries and those inside hidden ones go.
+fn resolved(guards: Vec<Found>, parts: &[(PathBuf, Part)]) -> Result<Vec<Found>, Problem> {
+    let mut real: Vec<Found> = Vec::new();
+    for guard in guards {
+        if !matches!(guard.kind, Kind::Link(_)) {
+            real.push(guard);
+        } else if let Ok(target) = fs::canonicalize(&guard.path)
+            && is_seen(parts, &target)
+            && let Some(found) = found(&target)?
+        {
+            real.push(Found { guard: guard.guard, ..found });
+        }
+    }
+    real.sort_by(|one, other| one.path.cmp(&other.path).then(other.guard.cmp(&one.guard)));
+    real.dedup_by(|one, other| one.path == other.path);
+    let hidden: Vec<PathBuf> = real
+        .iter()
+        .filter(|found| found.guard == Guard::Hidden && found.kind == Kind::Folder)
+        .map(|found| found.path.clone())
+        .collect();
+    real.retain(|found| !hidden.iter().any(|folder| found.path != *folder && found.path.starts_with(folder)));
+    real.sort_by_key(|found| (found.path.components().count(), found.path.clone()));
+    Ok(real)
+}
+
+/// Folders between a root of the workspace and what is protected in it.
+fn pins(writable: &[PathBuf], scan: &Scan, guards: &[Found]) -> Result<Vec<(PathBuf, u64, u64)>, Problem> {
+    let mut folders: BTreeSet<PathBuf> = scan.git.clone();
+    let links = scan.found.iter().filter(|found| matches!(found.kind, Kind::Link(_))).map(|found| &found.path);
+    for path in guards.iter().map(|found| &found.path).chain(&scan.git).chain(links) {
+        let Some(root) = writable.iter().find(|root| path.starts_with(root)) else { continue };
+        folders.extend(path.ancestors().skip(1).take_while(|above| above != root).map(Path::to_path_buf));
+    }
+    // Folders that are mounts on their own account, or lie in a hidden or fixed one, need no pin.
+    folders.retain(|folder| {
+        let fixed = |found: &&Found| found.kind == Kind::Folder && folder.starts_with(&found.path);
+        !writable.contains(folder) && !guards.iter().any(|found| fixed(&found))
+    });
+    let mut pins = Vec::new();
+    for folder in folders {
+        let about =
+            fs::symlink_metadata(&folder).map_err(|error| Problem::Look { path: folder.clone(), error })?;
+        pins.push((folder, about.dev(), about.ino()));
+    }
+    pins.sort_by_key(|(path, ..)| (path.components().count(), path.clone()));
+    Ok(pins)
+}
