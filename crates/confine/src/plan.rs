@@ -26,6 +26,12 @@ const SYSTEM: [&str; 20] = [
 /// Secrets of the machine that are hidden whatever the profile says: root can read them.
 const ALWAYS_HIDDEN: [&str; 6] =
     ["/etc/shadow*", "/etc/gshadow*", "/etc/sudoers*", "/etc/ssl/private", "/etc/ssh", "/etc/placet"];
+/// Folders of the private home that the command may write. Not the home itself: what is shown lies below it, and Landlock
+/// would let that be written too.
+const HOME_FOLDERS: [&str; 20] = [
+    ".cache", ".config", ".local", ".npm", ".yarn", ".bun", ".gradle", ".m2", ".ivy2", ".sbt", ".java", ".dotnet", ".nuget",
+    "go", ".bundle", ".gem", ".julia", ".ccache", ".pub-cache", ".mix",
+];
 /// Most sockets that are covered.
 const MOST_SOCKETS: usize = 4096;
 
@@ -48,6 +54,8 @@ pub(crate) enum Part {
 pub(crate) struct Plan {
     /// From the outside in.
     pub(crate) parts: Vec<(PathBuf, Part)>,
+    /// Folders to make in the private home.
+    pub(crate) home_folders: Vec<PathBuf>,
     /// Folders above protected files: as mounts they cannot be renamed or replaced. From the outside in.
     pub(crate) pins: Vec<(PathBuf, u64, u64)>,
     /// Protected files.
@@ -95,8 +103,11 @@ pub(crate) fn plan(profile: &Profile, lists: &Lists) -> Result<Planned, Problem>
     let guards = resolved(guards, &parts)?;
     let pins = pins(&writable, &scan, &guards)?;
     let mut may_write = writable;
-    may_write.extend(parts.iter().filter(|(_, part)| *part == Part::Private).map(|(path, _)| path.clone()));
-    Ok(Planned { plan: Plan { parts, pins, guards, writable: may_write }, roots, before: scan.found })
+    let private = parts.iter().filter(|(path, part)| *part == Part::Private && *path != profile.home);
+    may_write.extend(private.map(|(path, _)| path.clone()));
+    let home_folders = home_folders(profile, &parts);
+    may_write.extend(home_folders.iter().cloned());
+    Ok(Planned { plan: Plan { parts, home_folders, pins, guards, writable: may_write }, roots, before: scan.found })
 }
 
 /// A path with a link in it could lead elsewhere a moment later.
@@ -142,6 +153,19 @@ fn parts(profile: &Profile, lists: &Lists, writable: &[PathBuf]) -> Result<Vec<(
     parts.extend(writable.iter().map(|root| (root.clone(), Part::Writable)));
     parts.sort_by_key(|(path, _)| (path.components().count(), path.clone()));
     Ok(parts)
+}
+
+/// Writable folders of the private home: those with nothing of the machine in, at or above them.
+fn home_folders(profile: &Profile, parts: &[(PathBuf, Part)]) -> Vec<PathBuf> {
+    if !parts.iter().any(|(path, part)| *path == profile.home && *part == Part::Private) {
+        return Vec::new();
+    }
+    let mut folders: Vec<PathBuf> = HOME_FOLDERS.iter().map(|name| profile.home.join(name)).collect();
+    folders.retain(|folder| {
+        let other = |path: &Path| path.starts_with(folder) || (folder.starts_with(path) && path.starts_with(&profile.home));
+        !parts.iter().any(|(path, _)| *path != profile.home && other(path))
+    });
+    folders
 }
 
 /// Whether a path, or a folder above it, has a hidden name.

@@ -140,6 +140,10 @@ impl Profile {
             if !is_plain(&path) || path.as_os_str() == "/" || name.contains(['*', '?']) {
                 return refuse(format!("`{name}` in `show` is neither an absolute path nor below `~/`"));
             }
+            // Landlock lets everything below the private temporary folders be written.
+            if path.starts_with("/tmp") || path.starts_with("/var/tmp") {
+                return refuse(format!("`{name}` in `show` lies in a temporary folder"));
+            }
         }
         if self.skip.iter().any(|name| name.contains('/')) {
             return refuse("`skip` has names of folders only".into());
@@ -175,11 +179,11 @@ fn is_system(path: &Path) -> bool {
         "/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/dev", "/proc", "/sys", "/run", "/var/run",
     ];
     const WHOLE: [&str; 8] = ["/", "/home", "/Users", "/var", "/opt", "/nix", "/tmp", "/var/tmp"];
-    let inside = |folder: &&str| {
+    let inside = |folder: &str| {
         // Sources are kept below these on some machines.
         path.starts_with(folder) && !path.starts_with("/usr/src") && !path.starts_with("/usr/local/src")
     };
-    SYSTEM.iter().any(|folder| inside(&folder)) || WHOLE.iter().any(|folder| path == Path::new(folder))
+    SYSTEM.iter().any(|folder| inside(folder)) || WHOLE.iter().any(|folder| path == Path::new(folder))
 }
 
 #[cfg(test)]
@@ -223,7 +227,7 @@ mod tests {
 
     #[test]
     fn what_is_shown_is_a_path_without_patterns() {
-        for name in ["/", "relative", "~/../x", "/opt/*", "~/"] {
+        for name in ["/", "relative", "~/../x", "/opt/*", "~/", "/tmp/x"] {
             assert!(with("show", serde_json::json!([name])).is_err(), "{name}");
         }
         assert!(with("show", serde_json::json!(["~/.cargo", "/opt/x"])).is_ok());

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, readlinkat, statat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, openat, readlinkat, statat};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -139,7 +139,7 @@ impl Scan {
                 } else if let Some(first) = wanted.iter().find(|found| found.inode == inode)
                     && !known.contains(&path)
                     && statat(&fd, &name, AtFlags::SYMLINK_NOFOLLOW)
-                        .is_ok_and(|stat| u64::from(stat.st_dev) == first.device)
+                        .is_ok_and(|stat| identity(&stat) == (first.device, first.inode))
                 {
                     self.push(Found { path, ..first.clone() })?;
                 }
@@ -264,16 +264,17 @@ impl Walk<'_> {
             }
             _ => Kind::File,
         };
-        #[expect(clippy::useless_conversion, reason = "the types differ between architectures")]
-        self.scan.push(Found {
-            path,
-            guard,
-            kind,
-            device: u64::from(stat.st_dev),
-            inode: u64::from(stat.st_ino),
-            links: u64::from(stat.st_nlink),
-        })
+        let (device, inode) = identity(&stat);
+        #[expect(clippy::useless_conversion, reason = "the type differs between architectures")]
+        let links = u64::from(stat.st_nlink);
+        self.scan.push(Found { path, guard, kind, device, inode, links })
     }
+}
+
+/// Which file it is, whatever its name.
+#[expect(clippy::useless_conversion, reason = "the types differ between architectures")]
+pub(crate) fn identity(stat: &Stat) -> (u64, u64) {
+    (u64::from(stat.st_dev), u64::from(stat.st_ino))
 }
 
 /// The names in a folder, with their kinds and inodes.

@@ -10,6 +10,7 @@ mod agent;
 mod hook;
 mod policy;
 mod reviewer;
+mod run;
 
 pub(crate) use agent::{CancelArgs, RequestArgs};
 pub(crate) use hook::{DoctorArgs, HookArgs, HookCommand, InstallArgs};
@@ -21,6 +22,7 @@ pub(crate) use reviewer::{
     AnswerArgs, ApproveArgs, DenyArgs, EditArgs, Filters, InboxArgs, ReassignArgs, RememberArgs,
     RememberScope, ResolveArgs, RevokeArgs, ShowArgs, StateFilter,
 };
+pub(crate) use run::RunArgs;
 
 const STYLES: Styles = Styles::styled()
     .header(anstyle::AnsiColor::Green.on_default().bold())
@@ -145,6 +147,8 @@ pub(crate) enum Command {
     /// Gate a coding agent: answer its hooks, or write them into its settings
     #[command(subcommand)]
     Hook(HookCommand),
+    /// Run a command confined: it changes the workspace and nothing else, and has no network
+    Run(RunArgs),
     /// Check that everything works, and that a no really blocks
     Doctor(DoctorArgs),
     /// Print completions for a shell

@@ -48,6 +48,19 @@ impl Check {
     }
 }
 
+/// Whether `placet run` works on this machine. Where it does not, commands are held, so it is no fault.
+#[cfg(target_os = "linux")]
+fn confinement() -> Check {
+    let probe = placet_confine::probe();
+    let verdict = if probe.works { Verdict::Good } else { Verdict::Warning };
+    Check::new("confinement", verdict, probe.sentences.join(" "))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn confinement() -> Check {
+    Check::new("confinement", Verdict::Warning, "Commands cannot be confined on this system, so they are held.")
+}
+
 /// Checks everything, says what it found, and ends with 1 if something is wrong.
 pub(crate) async fn run(args: &DoctorArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let token = match &args.token_file {
@@ -72,6 +85,7 @@ pub(crate) async fn run(args: &DoctorArgs, global: &Global) -> anyhow::Result<Ex
     checks.extend(server(&client, token.trim()).await);
     checks.extend(hooks::installed(&agents));
     checks.extend(proof::all(&agents, args.give_up).await?);
+    checks.push(confinement());
 
     let bad = checks.iter().filter(|check| check.verdict == Verdict::Bad).count();
     let warnings = checks.iter().filter(|check| check.verdict == Verdict::Warning).count();

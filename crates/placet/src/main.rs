@@ -14,6 +14,7 @@ mod offline;
 mod output;
 mod policy;
 mod recover;
+mod run;
 mod secret;
 mod serve;
 mod socket;
@@ -30,6 +31,11 @@ use verbs::Context;
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // A hidden stage of `placet run`: it enters namespaces, which works before any thread exists.
+    #[cfg(target_os = "linux")]
+    if std::env::args_os().nth(1).is_some_and(|word| word == placet_confine::STAGE) {
+        return placet_confine::stage(&std::env::args_os().skip(2).collect::<Vec<_>>());
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -44,10 +50,13 @@ fn main() -> ExitCode {
         Colour::Always => anstream::ColorChoice::Always.write_global(),
         Colour::Never => anstream::ColorChoice::Never.write_global(),
     }
+    if let Command::Run(args) = &cli.command {
+        return run::run(args);
+    }
     let json = cli.global.json;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let result = match runtime {
-        Ok(runtime) => runtime.block_on(run(cli)),
+        Ok(runtime) => runtime.block_on(dispatch(cli)),
         Err(error) => Err(error.into()),
     };
     result.unwrap_or_else(|error| {
@@ -56,7 +65,7 @@ fn main() -> ExitCode {
     })
 }
 
-async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+async fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
     let Cli { command, global } = cli;
     let json = global.json;
     // What works on this machine's files or starts a server; the rest speaks to one.
@@ -148,6 +157,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         | Command::Restore(_)
         | Command::Recover(_)
         | Command::Hook(_)
+        | Command::Run(_)
         | Command::Doctor(_)
         | Command::Completions { .. } => anyhow::bail!("this command does not speak to a server"),
     };

@@ -1,6 +1,6 @@
 //! The runner alone, for the tests of this crate: `placet run` without the rest of Placet.
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, io::Write as _, process::ExitCode};
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         ["probe"] => {
             let probe = placet_confine::probe();
-            println!("{}", probe.sentences.join("\n"));
+            let _ = writeln!(std::io::stdout(), "{}", probe.sentences.join("\n"));
             ExitCode::from(u8::from(!probe.works))
         }
         _ => ExitCode::from(placet_confine::FAILED),

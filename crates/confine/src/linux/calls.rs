@@ -120,7 +120,7 @@ fn rules() -> Result<BTreeMap<i64, Vec<SeccompRule>>, Problem> {
         REFUSED.iter().chain(REFUSED_HERE).map(|number| (*number, Vec::new())).collect();
     let mut clone = Vec::new();
     for flag in NAMESPACES {
-        let flag = flag as u32 as u64;
+        let flag = u64::from(flag as u32);
         clone.push(when(vec![is(0, SeccompCmpOp::MaskedEq(flag), flag)?])?);
     }
     rules.insert(libc::SYS_clone, clone);
@@ -153,14 +153,15 @@ fn with_x32(program: BpfProgram) -> BpfProgram {
     const LOAD: u16 = 0x20;
     const JUMP_IF_GREATER_OR_EQUAL: u16 = 0x35;
     const RETURN: u16 = 0x06;
-    const ENOSYS: u32 = 0x0005_0000 | 38;
+    /// `SECCOMP_RET_ERRNO` with `ENOSYS`.
+    const ABSENT: u32 = 0x0005_0026;
     if !cfg!(target_arch = "x86_64") {
         return program;
     }
     let mut whole = vec![
         sock_filter { code: LOAD, jt: 0, jf: 0, k: 0 },
         sock_filter { code: JUMP_IF_GREATER_OR_EQUAL, jt: 0, jf: 1, k: 0x4000_0000 },
-        sock_filter { code: RETURN, jt: 0, jf: 0, k: ENOSYS },
+        sock_filter { code: RETURN, jt: 0, jf: 0, k: ABSENT },
     ];
     whole.extend(program);
     whole

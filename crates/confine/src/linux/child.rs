@@ -30,11 +30,8 @@ const WATCH: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
 /// Runs the command to its end.
 pub(crate) fn run(job: &Job, mut life: &File) -> Result<Report, Problem> {
-    let mut set = SigSet::empty();
-    set.add(Signal::SIGCHLD);
-    set.thread_block().doing("signals cannot be blocked")?;
-    let signals = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
-        .doing("signals cannot be read")?;
+    // The mask is inherited from the outer process, which reads its signals; the command starts with none blocked.
+    SigSet::empty().thread_set_mask().doing("signals cannot be unblocked")?;
     let Some((program, arguments)) = job.argv.split_first() else {
         return Err(Problem::Profile("there is no command".into()));
     };
@@ -48,7 +45,19 @@ pub(crate) fn run(job: &Job, mut life: &File) -> Result<Report, Problem> {
         }
     };
     let id = i32::try_from(child.id()).doing("the process has no number")?;
+    let mut set = SigSet::empty();
+    set.add(Signal::SIGCHLD);
+    set.thread_block().doing("signals cannot be blocked")?;
+    let signals = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
+        .doing("signals cannot be read")?;
     loop {
+        // First, for a command that ended before its signal was blocked.
+        if let Some(status) = reap(id)? {
+            return Ok(Report::Ended { code: code(status), network: watch::wanted_network() });
+        }
+        if let Some(sentence) = watch::over(&job.limits) {
+            return Ok(Report::Limit(sentence));
+        }
         let mut ready =
             [PollFd::new(&signals, PollFlags::IN), PollFd::from_borrowed_fd(life.as_fd(), PollFlags::IN)];
         match poll(&mut ready, Some(&WATCH)) {
@@ -70,12 +79,6 @@ pub(crate) fn run(job: &Job, mut life: &File) -> Result<Report, Problem> {
         }
         if !from_children.is_empty() {
             while signals.read_signal().is_ok_and(|signal| signal.is_some()) {}
-        }
-        if let Some(status) = reap(id)? {
-            return Ok(Report::Ended { code: code(status), network: watch::wanted_network() });
-        }
-        if let Some(sentence) = watch::over(&job.limits) {
-            return Ok(Report::Limit(sentence));
         }
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, ResolveFlags, openat, openat2, symlinkat, unlinkat};
 
-use super::outer::Notes;
+use super::outer::note;
 use crate::{
     scan::{Found, Guard, Kind, Lists, Place, Scan},
     words::{Doing as _, Problem},
@@ -18,7 +18,6 @@ pub(crate) fn clean(
     roots: &[(PathBuf, Place)],
     lists: &Lists,
     before: &[Found],
-    say: &mut Notes,
 ) -> Result<(), Problem> {
     let mut scan = Scan::default();
     for (root, place) in roots {
@@ -30,7 +29,7 @@ pub(crate) fn clean(
             continue;
         }
         remove(roots, &found.path)?;
-        say.note(&format!("{} is protected and appeared during the run: it was removed", found.path.display()));
+        note(&format!("{} is protected and appeared during the run: it was removed", found.path.display()));
     }
     // Files are mounts while the command runs and stay; links cannot be, and are put back.
     for old in before {
@@ -40,7 +39,7 @@ pub(crate) fn clean(
         }
         let (folder, name) = parent(roots, &old.path)?;
         match symlinkat(target, &folder, name) {
-            Ok(()) => say.note(&format!("{} is a protected link: it was put back", old.path.display())),
+            Ok(()) => note(&format!("{} is a protected link: it was put back", old.path.display())),
             Err(error) => {
                 return Err(Problem::Workspace(format!(
                     "{} was a protected link and cannot be put back: {error}",

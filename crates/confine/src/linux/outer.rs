@@ -77,18 +77,17 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
     let report = run.follow(profile);
     run.end();
     let report = report?;
-    let mut say = Notes::default();
-    if !job.leaves_out("cleanup") {
-        cleanup::clean(&planned.roots, &lists, &planned.before, &mut say)?;
+        if !job.leaves_out("cleanup") {
+        cleanup::clean(&planned.roots, &lists, &planned.before)?;
     }
     let code = match report {
         Report::Failed(sentence) => return Err(Problem::Layer(sentence)),
         Report::Unstartable(code, sentence) => {
-            say.note(&sentence);
+            note(&sentence);
             code
         }
         Report::Limit(sentence) => {
-            say.note(&format!("{sentence}, which is the limit; it was ended"));
+            note(&format!("{sentence}, which is the limit; it was ended"));
             LIMIT
         }
         Report::Ended { code, network } => {
@@ -98,7 +97,7 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
                 } else {
                     "only the workspace can be written here, and some files are protected"
                 };
-                say.note(&format!("{why}. To ask a person for more: placet run --ask -- {}", shown(argv)));
+                note(&format!("{why}. To ask a person for more: placet run --ask -- {}", shown(argv)));
             }
             code
         }
@@ -106,18 +105,14 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
     Ok(code)
 }
 
-/// Sentences on standard error.
-#[derive(Default)]
-pub(crate) struct Notes;
-
-impl Notes {
-    pub(crate) fn note(&mut self, sentence: &str) {
-        // Names come from files that the command made: no control characters reach the terminal.
-        let plain: String = sentence.chars().map(|sign| if sign.is_control() { '?' } else { sign }).collect();
-        let _ = writeln!(io::stderr().lock(), "placet run: {plain}");
-    }
+/// One sentence on standard error.
+pub(crate) fn note(sentence: &str) {
+    // Names come from files that the command made: no control characters reach the terminal.
+    let plain: String = sentence.chars().map(|sign| if sign.is_control() { '?' } else { sign }).collect();
+    let _ = writeln!(io::stderr().lock(), "placet run: {plain}");
 }
 
+/// The command as one types it; a long one is only named.
 fn shown(argv: &[OsString]) -> String {
     let plain = |word: &str| {
         !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(&byte))
@@ -126,7 +121,8 @@ fn shown(argv: &[OsString]) -> String {
         let word = word.to_string_lossy();
         if plain(&word) { word.into_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
     });
-    quoted.collect::<Vec<_>>().join(" ")
+    let line = quoted.collect::<Vec<_>>().join(" ");
+    if line.len() > 200 || line.contains('\n') { "CMD".to_owned() } else { line }
 }
 
 fn environment(profile: &Profile) -> Vec<(OsString, OsString)> {
@@ -336,12 +332,8 @@ impl Run {
         self.streams.clear();
         let _ = self.stage.wait();
         // Only a killed stage leaves something behind: process 1, which the kernel ends with it.
-        loop {
-            match rustix::process::wait(rustix::process::WaitOptions::empty()) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(_) => break,
-            }
-        }
+        let any = rustix::process::WaitOptions::empty();
+        while let Ok(_) | Err(rustix::io::Errno::INTR) = rustix::process::wait(any) {}
     }
 }
 
@@ -369,13 +361,13 @@ impl Deadline {
         while end <= gone {
             end += GRACE;
         }
-        Timespec::try_from(end - gone).unwrap_or(Timespec { tv_sec: 3600, tv_nsec: 0 })
+        Timespec::try_from(end.saturating_sub(gone)).unwrap_or(Timespec { tv_sec: 3600, tv_nsec: 0 })
     }
 }
 
 /// The code of a failure of our own, said in one sentence.
 #[must_use]
 pub fn failed(problem: &Problem) -> u8 {
-    Notes.note(&format!("{problem}. Nothing was run"));
+    note(&format!("{problem}. Nothing was run"));
     FAILED
 }

@@ -23,7 +23,7 @@ use rustix::{
 use super::job::Job;
 use crate::{
     plan::Part,
-    scan::{Guard, Kind},
+    scan::{Guard, Kind, identity},
     words::{Doing as _, Problem},
 };
 
@@ -56,16 +56,19 @@ pub(crate) fn enter(job: &Job) -> Result<(), Problem> {
     fs::OpenOptions::new()
         .write(true)
         .create_new(true)
-        .mode(0)
+        .mode(0o0)
         .open(EMPTY_FILE)
         .doing("no empty file to cover others with")?;
-    fs::DirBuilder::new().mode(0).create(EMPTY_FOLDER).doing("no empty folder to cover others with")?;
+    fs::DirBuilder::new().mode(0o0).create(EMPTY_FOLDER).doing("no empty folder to cover others with")?;
     tmpfs(NEW, 16 << 20)?;
 
     for (path, part) in &job.plan.parts {
         let at = inside(path);
         place(job, path, part, &at)
             .map_err(|problem| Problem::Layer(format!("{}: {problem}", path.display())))?;
+    }
+    for folder in &job.plan.home_folders {
+        make_folder(&inside(folder))?;
     }
     guards(job)?;
     devices(job)?;
@@ -220,9 +223,7 @@ impl Held {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = openat2(new.as_fd(), relative, flags, Mode::empty(), resolve).map_err(|_| changed())?;
         let stat = fstat(&fd).doing("the file cannot be looked at")?;
-        #[expect(clippy::useless_conversion, reason = "the types differ between architectures")]
-        let same = u64::from(stat.st_dev) == device && u64::from(stat.st_ino) == inode;
-        if same { Ok(Self { fd }) } else { Err(changed()) }
+        if identity(&stat) == (device, inode) { Ok(Self { fd }) } else { Err(changed()) }
     }
 
     fn path(&self) -> String {

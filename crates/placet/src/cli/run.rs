@@ -1,0 +1,38 @@
+//! `placet run` as it is typed.
+
+use std::ffi::OsString;
+
+use clap::Args;
+
+/// Run a command confined.
+#[derive(Debug, Clone, Args)]
+#[command(
+    override_usage = "placet run [OPTIONS] -- COMMAND [ARG]...",
+    after_help = "\
+The command writes in the workspace and in private temporary folders. It reads programs, libraries and listed toolchains.
+It has a loopback of its own and no other network. Secrets are hidden, and what agents, editors and git obey stays as it is.
+
+Exit codes:
+  as the command's own, 128 and the number for a signal
+  124  a limit ended it
+  125  nothing was run: the sentence on standard error says why
+  126, 127  the command cannot be started, or is not there
+
+Examples:
+  placet run -- cargo test
+  placet run --ask -- npm install"
+)]
+pub(crate) struct RunArgs {
+    /// What the command may do, as JSON or base64url; without it, the folder you are in is the workspace
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) profile: Option<String>,
+    /// Ask a person to let the command run without confinement
+    #[arg(long, conflicts_with = "profile")]
+    pub(crate) ask: bool,
+    /// Print the profile, and run nothing
+    #[arg(long)]
+    pub(crate) print_profile: bool,
+    /// The command and its arguments, after `--`
+    #[arg(last = true, value_name = "COMMAND", required_unless_present = "print_profile")]
+    pub(crate) command: Vec<OsString>,
+}
