@@ -2,11 +2,11 @@
 //!
 //! Namespaces are the first layer, Landlock and seccomp the second. If a layer cannot be had, nothing runs.
 
+#[cfg(unix)]
+mod names;
 mod profile;
 mod seatbelt;
 mod words;
-#[cfg(unix)]
-mod names;
 
 #[cfg(target_os = "linux")]
 mod git;

@@ -131,12 +131,12 @@ impl Names {
             return true;
         }
         // The last part decides most of these without a copy.
-        let mut likely = self.longer.iter().filter(|pattern| {
-            pattern.segments.last().is_some_and(|last| glob(last, name))
-        });
+        let mut likely =
+            self.longer.iter().filter(|pattern| pattern.segments.last().is_some_and(|last| glob(last, name)));
         let Some(first) = likely.next() else { return false };
         above.push(name.to_vec());
-        let is = first.matches(above, &self.homes) || likely.any(|pattern| pattern.matches(above, &self.homes));
+        let is =
+            first.matches(above, &self.homes) || likely.any(|pattern| pattern.matches(above, &self.homes));
         above.pop();
         is
     }

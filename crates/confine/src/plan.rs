@@ -18,9 +18,25 @@ use crate::{
 
 /// What every command may read of the machine: programs, libraries and their settings. Nothing else is there.
 const SYSTEM: [&str; 20] = [
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store", "/gnu/store",
-    "/run/current-system", "/var/lib/dpkg", "/var/lib/ca-certificates", "/sys/devices/system/cpu",
-    "/sys/devices/system/node", "/sys/kernel/mm/transparent_hugepage", "/sys/fs/cgroup", "/var/lib/alternatives",
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix/store",
+    "/gnu/store",
+    "/run/current-system",
+    "/var/lib/dpkg",
+    "/var/lib/ca-certificates",
+    "/sys/devices/system/cpu",
+    "/sys/devices/system/node",
+    "/sys/kernel/mm/transparent_hugepage",
+    "/sys/fs/cgroup",
+    "/var/lib/alternatives",
     "/var/db/repos",
 ];
 /// Secrets of the machine that are hidden whatever the profile says: root can read them.
@@ -29,8 +45,26 @@ const ALWAYS_HIDDEN: [&str; 6] =
 /// Folders of the private home that the command may write. Not the home itself: what is shown lies below it, and Landlock
 /// would let that be written too.
 const HOME_FOLDERS: [&str; 20] = [
-    ".cache", ".config", ".local", ".npm", ".yarn", ".bun", ".gradle", ".m2", ".ivy2", ".sbt", ".java", ".dotnet", ".nuget",
-    "go", ".bundle", ".gem", ".julia", ".ccache", ".pub-cache", ".mix",
+    ".cache",
+    ".config",
+    ".local",
+    ".npm",
+    ".yarn",
+    ".bun",
+    ".gradle",
+    ".m2",
+    ".ivy2",
+    ".sbt",
+    ".java",
+    ".dotnet",
+    ".nuget",
+    "go",
+    ".bundle",
+    ".gem",
+    ".julia",
+    ".ccache",
+    ".pub-cache",
+    ".mix",
 ];
 /// Most sockets that are covered.
 const MOST_SOCKETS: usize = 4096;
@@ -107,7 +141,11 @@ pub(crate) fn plan(profile: &Profile, lists: &Lists) -> Result<Planned, Problem>
     may_write.extend(private.map(|(path, _)| path.clone()));
     let home_folders = home_folders(profile, &parts);
     may_write.extend(home_folders.iter().cloned());
-    Ok(Planned { plan: Plan { parts, home_folders, pins, guards, writable: may_write }, roots, before: scan.found })
+    Ok(Planned {
+        plan: Plan { parts, home_folders, pins, guards, writable: may_write },
+        roots,
+        before: scan.found,
+    })
 }
 
 /// A path with a link in it could lead elsewhere a moment later.
@@ -162,7 +200,9 @@ fn home_folders(profile: &Profile, parts: &[(PathBuf, Part)]) -> Vec<PathBuf> {
     }
     let mut folders: Vec<PathBuf> = HOME_FOLDERS.iter().map(|name| profile.home.join(name)).collect();
     folders.retain(|folder| {
-        let other = |path: &Path| path.starts_with(folder) || (folder.starts_with(path) && path.starts_with(&profile.home));
+        let other = |path: &Path| {
+            path.starts_with(folder) || (folder.starts_with(path) && path.starts_with(&profile.home))
+        };
         !parts.iter().any(|(path, _)| *path != profile.home && other(path))
     });
     folders
@@ -194,6 +234,9 @@ fn outside(profile: &Profile, parts: &[(PathBuf, Part)], guards: &mut Vec<Found>
         let start = if pattern.from == From::Home { profile.home.clone() } else { PathBuf::from("/") };
         expand(&pattern, start, 0, &mut paths);
     }
+    if rustix::process::geteuid().is_root() {
+        not_for_all(Path::new("/etc"), &mut paths, 0);
+    }
     for (path, part) in parts {
         if matches!(part, Part::Shown(_)) && path.starts_with(&profile.home) {
             let mut above = split(path);
@@ -211,6 +254,22 @@ fn outside(profile: &Profile, parts: &[(PathBuf, Part)], guards: &mut Vec<Found>
         }
     }
     Ok(())
+}
+
+/// Files that only some may read. Root is the owner of most of them, so the kernel would let a command of root's read them.
+fn not_for_all(folder: &Path, into: &mut BTreeSet<PathBuf>, depth: usize) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let Ok(about) = entry.metadata() else { continue };
+        let (mode, is_folder) = (about.mode(), about.is_dir());
+        if about.is_symlink() {
+            continue;
+        }
+        if mode & 0o004 == 0 || (is_folder && mode & 0o001 == 0) {
+            into.insert(entry.path());
+        } else if is_folder && depth < 8 {
+            not_for_all(&entry.path(), into, depth + 1);
+        }
+    }
 }
 
 /// The files of the machine that a pattern stands for.
@@ -305,9 +364,12 @@ fn resolved(guards: Vec<Found>, parts: &[(PathBuf, Part)]) -> Result<Vec<Found>,
 /// Folders between a root of the workspace and what is protected in it.
 fn pins(writable: &[PathBuf], scan: &Scan, guards: &[Found]) -> Result<Vec<(PathBuf, u64, u64)>, Problem> {
     let mut folders: BTreeSet<PathBuf> = scan.git.clone();
-    let links = scan.found.iter().filter(|found| matches!(found.kind, Kind::Link(_))).map(|found| &found.path);
+    let links =
+        scan.found.iter().filter(|found| matches!(found.kind, Kind::Link(_))).map(|found| &found.path);
     for path in guards.iter().map(|found| &found.path).chain(&scan.git).chain(links) {
-        let Some(root) = writable.iter().find(|root| path.starts_with(root)) else { continue };
+        let Some(root) = writable.iter().find(|root| path != *root && path.starts_with(root)) else {
+            continue;
+        };
         folders.extend(path.ancestors().skip(1).take_while(|above| above != root).map(Path::to_path_buf));
     }
     // Folders that are mounts on their own account, or lie in a hidden or fixed one, need no pin.

@@ -136,7 +136,8 @@ impl Profile {
             Pattern::read(name).map_err(|why| Problem::Profile(format!("`{name}`: {why}")))?;
         }
         for name in &self.show {
-            let path = name.strip_prefix("~/").map_or_else(|| PathBuf::from(name), |rest| self.home.join(rest));
+            let path =
+                name.strip_prefix("~/").map_or_else(|| PathBuf::from(name), |rest| self.home.join(rest));
             if !is_plain(&path) || path.as_os_str() == "/" || name.contains(['*', '?']) {
                 return refuse(format!("`{name}` in `show` is neither an absolute path nor below `~/`"));
             }
@@ -158,8 +159,7 @@ impl Profile {
     /// Whether the command may not have this variable.
     pub fn drops(&self, variable: &str) -> bool {
         // These lead to agents and to Placet itself, whatever the profile says.
-        const ALWAYS: [&str; 4] =
-            ["PLACET_*", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "DBUS_SESSION_BUS_ADDRESS"];
+        const ALWAYS: [&str; 4] = ["PLACET_*", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "DBUS_SESSION_BUS_ADDRESS"];
         let listed = self.drop_env.iter().map(String::as_str);
         ALWAYS.into_iter().chain(listed).any(|name| crate::names::glob(name.as_bytes(), variable.as_bytes()))
     }
@@ -176,7 +176,8 @@ fn is_plain(path: &Path) -> bool {
 /// Folders of the machine itself: whoever writes them changes it.
 fn is_system(path: &Path) -> bool {
     const SYSTEM: [&str; 12] = [
-        "/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/dev", "/proc", "/sys", "/run", "/var/run",
+        "/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/dev", "/proc", "/sys", "/run",
+        "/var/run",
     ];
     const WHOLE: [&str; 8] = ["/", "/home", "/Users", "/var", "/opt", "/nix", "/tmp", "/var/tmp"];
     let inside = |folder: &str| {

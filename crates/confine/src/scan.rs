@@ -91,7 +91,11 @@ impl Lists {
         // Git's folder has a rule of its own: it must be written for a commit.
         let read_only: Vec<String> =
             profile.read_only.iter().filter(|name| name.as_str() != ".git").cloned().collect();
-        Ok(Self { read_only: names(&read_only)?, hidden: names(&profile.hidden)?, skip: names(&profile.skip)? })
+        Ok(Self {
+            read_only: names(&read_only)?,
+            hidden: names(&profile.hidden)?,
+            skip: names(&profile.skip)?,
+        })
     }
 
     /// How a file with this name is protected by the lists alone.
@@ -117,12 +121,8 @@ impl Scan {
 
     /// Other names of protected files: a hard link leads to the same content.
     pub(crate) fn other_names(&mut self, root: &Path) -> Result<(), Problem> {
-        let wanted: Vec<Found> = self
-            .found
-            .iter()
-            .filter(|found| found.links > 1 && found.kind == Kind::File)
-            .cloned()
-            .collect();
+        let wanted: Vec<Found> =
+            self.found.iter().filter(|found| found.links > 1 && found.kind == Kind::File).cloned().collect();
         if wanted.is_empty() {
             return Ok(());
         }
@@ -332,7 +332,10 @@ mod tests {
     #[test]
     fn names_are_found_at_any_depth_and_folders_as_a_whole() {
         let root = tempfile::tempdir().unwrap();
-        write(root.path(), &["a/b/.env", ".claude/settings.json", ".claude/.env", "node_modules/x/.env", "k.pem"]);
+        write(
+            root.path(),
+            &["a/b/.env", ".claude/settings.json", ".claude/.env", "node_modules/x/.env", "k.pem"],
+        );
         write(root.path(), &[".github/workflows/ci.yml", "src/main.rs"]);
         assert_eq!(
             scan(root.path()),
@@ -350,8 +353,14 @@ mod tests {
     fn what_git_obeys_is_found_in_modules_worktrees_and_bare_repositories() {
         let root = tempfile::tempdir().unwrap();
         write(root.path(), &[".git/HEAD", ".git/config", ".git/hooks/x", ".git/objects/info/packs"]);
-        write(root.path(), &[".git/refs/heads/config", ".git/modules/libs/deep/HEAD", ".git/modules/libs/deep/config"]);
-        write(root.path(), &[".git/worktrees/w/commondir", ".git/worktrees/w/HEAD", "bare/HEAD", "bare/config"]);
+        write(
+            root.path(),
+            &[".git/refs/heads/config", ".git/modules/libs/deep/HEAD", ".git/modules/libs/deep/config"],
+        );
+        write(
+            root.path(),
+            &[".git/worktrees/w/commondir", ".git/worktrees/w/HEAD", "bare/HEAD", "bare/config"],
+        );
         write(root.path(), &["bare/objects/x", "bare/refs/x", "linked/.git", "config"]);
         let names: Vec<String> = scan(root.path()).into_iter().map(|(name, _)| name).collect();
         assert_eq!(

@@ -26,8 +26,14 @@ pub fn seatbelt(profile: &Profile) -> String {
     }
     // Later rules win: first what is fixed, then what is hidden.
     let git = [
-        ".git/config", ".git/config.worktree", ".git/hooks", ".git/info", ".git/commondir",
-        ".git/modules/*/config", ".git/modules/*/hooks", ".git/modules/*/info",
+        ".git/config",
+        ".git/config.worktree",
+        ".git/hooks",
+        ".git/info",
+        ".git/commondir",
+        ".git/modules/*/config",
+        ".git/modules/*/hooks",
+        ".git/modules/*/info",
     ];
     let fixed = profile.read_only.iter().map(String::as_str).filter(|name| *name != ".git");
     for name in git.into_iter().chain(fixed) {

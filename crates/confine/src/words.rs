@@ -22,6 +22,9 @@ pub enum Problem {
     /// A layer of the confinement cannot be had.
     #[error("cannot confine the command: {0}")]
     Layer(String),
+    /// What a stage said.
+    #[error("{0}")]
+    Stage(String),
     /// This system is not supported.
     #[error("confinement is not available on this system")]
     Unsupported,

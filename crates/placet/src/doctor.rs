@@ -58,7 +58,11 @@ fn confinement() -> Check {
 
 #[cfg(not(target_os = "linux"))]
 fn confinement() -> Check {
-    Check::new("confinement", Verdict::Warning, "Commands cannot be confined on this system, so they are held.")
+    Check::new(
+        "confinement",
+        Verdict::Warning,
+        "Commands cannot be confined on this system, so they are held.",
+    )
 }
 
 /// Checks everything, says what it found, and ends with 1 if something is wrong.

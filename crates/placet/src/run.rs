@@ -14,23 +14,84 @@ use crate::cli::RunArgs;
 
 /// Toolchains and settings of a home folder that builds and tests read.
 const SHOW: [&str; 30] = [
-    "~/.cargo", "~/.rustup", "~/.pyenv", "~/.rbenv", "~/.nvm", "~/.volta", "~/.fnm", "~/.asdf", "~/.sdkman", "~/.jenv",
-    "~/.goenv", "~/go", "~/.deno", "~/.bun", "~/.dotnet", "~/.nuget/packages", "~/.m2/repository", "~/.gradle/wrapper",
-    "~/.local/bin", "~/.local/lib", "~/.local/share/uv", "~/.local/share/mise", "~/.local/share/pnpm", "~/.local/share/fnm",
-    "~/.local/pipx", "~/miniconda3", "~/.gitconfig", "~/.config/git/config", "~/.config/git/ignore", "~/.nix-profile",
+    "~/.cargo",
+    "~/.rustup",
+    "~/.pyenv",
+    "~/.rbenv",
+    "~/.nvm",
+    "~/.volta",
+    "~/.fnm",
+    "~/.asdf",
+    "~/.sdkman",
+    "~/.jenv",
+    "~/.goenv",
+    "~/go",
+    "~/.deno",
+    "~/.bun",
+    "~/.dotnet",
+    "~/.nuget/packages",
+    "~/.m2/repository",
+    "~/.gradle/wrapper",
+    "~/.local/bin",
+    "~/.local/lib",
+    "~/.local/share/uv",
+    "~/.local/share/mise",
+    "~/.local/share/pnpm",
+    "~/.local/share/fnm",
+    "~/.local/pipx",
+    "~/miniconda3",
+    "~/.gitconfig",
+    "~/.config/git/config",
+    "~/.config/git/ignore",
+    "~/.nix-profile",
 ];
 /// What the preset holds an edit of, and a build must be able to make.
 const MADE_BY_BUILDS: [&str; 24] = [
-    ".git", "makefile", "gnumakefile", "*.mk", "justfile", ".justfile", "taskfile.yml", "taskfile.yaml", "rakefile",
-    ".venv", "venv", "site-packages", "sitecustomize.py", "usercustomize.py", "*.pth", ".yarn", ".pnp.*", ".cargo",
-    ".local/bin", ".gitattributes", ".tool-versions", "crontab", ".login", ".jshintrc.js",
+    ".git",
+    "makefile",
+    "gnumakefile",
+    "*.mk",
+    "justfile",
+    ".justfile",
+    "taskfile.yml",
+    "taskfile.yaml",
+    "rakefile",
+    ".venv",
+    "venv",
+    "site-packages",
+    "sitecustomize.py",
+    "usercustomize.py",
+    "*.pth",
+    ".yarn",
+    ".pnp.*",
+    ".cargo",
+    ".local/bin",
+    ".gitattributes",
+    ".tool-versions",
+    "crontab",
+    ".login",
+    ".jshintrc.js",
 ];
 /// Folders with too many files of others to search them for secrets.
 const SKIP: [&str; 4] = ["node_modules", "target", "__pycache__", ".venv"];
 /// Variables that usually hold secrets.
 const DROP: [&str; 16] = [
-    "*_TOKEN", "*_SECRET", "*_KEY", "*_PASSWORD", "*_PASSWD", "*_CREDENTIALS", "*_AUTH", "AWS_*", "AZURE_*",
-    "GOOGLE_APPLICATION_CREDENTIALS", "KUBECONFIG", "DOCKER_HOST", "DATABASE_URL", "PGPASSWORD", "GPG_AGENT_INFO", "NPM_CONFIG_*AUTH*",
+    "*_TOKEN",
+    "*_SECRET",
+    "*_KEY",
+    "*_PASSWORD",
+    "*_PASSWD",
+    "*_CREDENTIALS",
+    "*_AUTH",
+    "AWS_*",
+    "AZURE_*",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "KUBECONFIG",
+    "DOCKER_HOST",
+    "DATABASE_URL",
+    "PGPASSWORD",
+    "GPG_AGENT_INFO",
+    "NPM_CONFIG_*AUTH*",
 ];
 
 /// The lists of files that a preset has.
@@ -82,7 +143,8 @@ fn confined(args: &RunArgs) -> anyhow::Result<ExitCode> {
 
 /// The profile of the coding preset for the folder we are in, or for the repository around it.
 fn of_this_folder() -> anyhow::Result<Profile> {
-    let cwd = std::env::current_dir().and_then(std::fs::canonicalize).context("the folder cannot be found out")?;
+    let cwd =
+        std::env::current_dir().and_then(std::fs::canonicalize).context("the folder cannot be found out")?;
     let root = cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&cwd).to_path_buf();
     let home = std::env::var_os("HOME").map(PathBuf::from).context("`HOME` is not set")?;
     let profile = preset_profile(root, cwd, &home)?;
@@ -121,7 +183,9 @@ mod tests {
     fn the_presets_names_make_a_valid_profile() {
         let profile = preset_profile("/w/p".into(), "/w/p".into(), Path::new("/home/ada")).unwrap();
         profile.check().unwrap();
-        assert!(profile.hidden.contains(&".env".to_owned()) && profile.read_only.contains(&".claude".to_owned()));
+        assert!(
+            profile.hidden.contains(&".env".to_owned()) && profile.read_only.contains(&".claude".to_owned())
+        );
         assert!(!profile.read_only.contains(&"makefile".to_owned()));
         assert_eq!(Profile::read(&profile.to_argument().unwrap()).unwrap(), profile);
     }

@@ -99,9 +99,8 @@ const ARCH: TargetArch = TargetArch::x86_64;
 const ARCH: TargetArch = TargetArch::aarch64;
 
 /// Flags of `clone` that make a namespace.
-const NAMESPACES: [i32; 7] = [
-    CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET,
-];
+const NAMESPACES: [i32; 7] =
+    [CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET];
 /// Writing into a terminal's input, its other functions, and its line disciplines.
 const IOCTLS: [libc::c_ulong; 4] = [TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD];
 
@@ -128,10 +127,8 @@ fn rules() -> Result<BTreeMap<i64, Vec<SeccompRule>>, Problem> {
         .into_iter()
         .map(|family| is(0, SeccompCmpOp::Ne, family as u64))
         .collect::<Result<_, _>>()?;
-    let netlink = vec![
-        is(0, SeccompCmpOp::Eq, AF_NETLINK as u64)?,
-        is(2, SeccompCmpOp::Ne, NETLINK_ROUTE as u64)?,
-    ];
+    let netlink =
+        vec![is(0, SeccompCmpOp::Eq, AF_NETLINK as u64)?, is(2, SeccompCmpOp::Ne, NETLINK_ROUTE as u64)?];
     rules.insert(libc::SYS_socket, vec![when(other)?, when(netlink)?]);
     let ioctls = IOCTLS.into_iter().map(|number| when(vec![is(1, SeccompCmpOp::Eq, number)?]));
     rules.insert(libc::SYS_ioctl, ioctls.collect::<Result<_, _>>()?);

@@ -14,11 +14,7 @@ use crate::{
 };
 
 /// Compares what is protected now with what was before. No process of the run is alive any more.
-pub(crate) fn clean(
-    roots: &[(PathBuf, Place)],
-    lists: &Lists,
-    before: &[Found],
-) -> Result<(), Problem> {
+pub(crate) fn clean(roots: &[(PathBuf, Place)], lists: &Lists, before: &[Found]) -> Result<(), Problem> {
     let mut scan = Scan::default();
     for (root, place) in roots {
         scan.folder(lists, root, *place)?;

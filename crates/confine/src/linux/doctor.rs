@@ -17,7 +17,9 @@ pub fn probe() -> Probe {
     let tried = attempt();
     match &tried {
         Ok(()) => sentences.push("Commands can be confined on this machine.".to_owned()),
-        Err(sentence) => sentences.push(format!("Commands cannot be confined here, so they are held: {sentence}.")),
+        Err(sentence) => {
+            sentences.push(format!("Commands cannot be confined here, so they are held: {sentence}."));
+        }
     }
     sentences.extend(reasons(tried.is_ok()));
     Probe { works: tried.is_ok(), sentences }
@@ -35,7 +37,8 @@ fn attempt() -> Result<(), String> {
             .args(["run", "--profile", &profile.to_string(), "--", "true"])
             .output()
             .map_err(failed)?;
-        let said = String::from_utf8_lossy(&output.stderr).trim().trim_start_matches("placet run: ").to_owned();
+        let said =
+            String::from_utf8_lossy(&output.stderr).trim().trim_start_matches("placet run: ").to_owned();
         if output.status.success() { Ok(()) } else { Err(said.trim_end_matches('.').to_owned()) }
     });
     let _ = fs::remove_dir_all(&folder);
@@ -50,7 +53,8 @@ fn number(path: &str) -> Option<u64> {
 fn reasons(works: bool) -> Vec<String> {
     let mut sentences = Vec::new();
     if !works && number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == Some(1) {
-        let program = std::env::current_exe().map_or("/usr/local/bin/placet".into(), |path| path.display().to_string());
+        let program =
+            std::env::current_exe().map_or("/usr/local/bin/placet".into(), |path| path.display().to_string());
         sentences.push(format!(
             "Ubuntu's AppArmor keeps user namespaces from programs without a profile. Write `abi <abi/4.0>, include \
              <tunables/global> profile placet {program} flags=(unconfined) {{ userns, }}` to /etc/apparmor.d/placet and \
@@ -74,9 +78,11 @@ fn reasons(works: bool) -> Vec<String> {
         ));
     }
     if field("NoNewPrivs:") == "1" {
-        sentences.push("Programs with the setuid bit have no effect in this shell (no_new_privs).".to_owned());
+        sentences
+            .push("Programs with the setuid bit have no effect in this shell (no_new_privs).".to_owned());
     }
-    for (variable, name) in [("SANDBOX_RUNTIME", "Claude Code"), ("CODEX_SANDBOX", "Codex")] {
+    for (variable, name) in [("SANDBOX_RUNTIME", "Claude Code"), ("CODEX_SANDBOX_NETWORK_DISABLED", "Codex")]
+    {
         if std::env::var_os(variable).is_some() {
             let verb = if works { "works" } else { "does not work" };
             sentences.push(format!("This is inside the sandbox of {name}. Confinement {verb} inside it."));

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, AccessFs, BitFlags, CompatLevel, Compatible as _, PathBeneath, PathFd, Ruleset,
-    RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus, Scope,
+    ABI, AccessFs, BitFlags, CompatLevel, Compatible as _, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
+    RulesetCreatedAttr as _, RulesetStatus, Scope,
 };
 
 use crate::words::{Doing as _, Problem};
@@ -15,7 +15,14 @@ const OLDEST: ABI = ABI::V3;
 const NEWEST: ABI = ABI::V9;
 /// Devices and other places that programs write.
 const DEVICES: [&str; 8] = [
-    "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/pts", "/dev/shm",
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/pts",
+    "/dev/shm",
 ];
 
 /// Locks this process and all that it will start.
@@ -35,8 +42,11 @@ pub(crate) fn lock(writable: &[PathBuf]) -> Result<(), Problem> {
         .set_compatibility(CompatLevel::BestEffort);
     for path in writable.iter().map(PathBuf::as_path).chain(DEVICES.iter().map(Path::new)) {
         let place = PathFd::new(path).doing(format_args!("{} cannot be opened", path.display()))?;
-        let access: BitFlags<AccessFs> =
-            if path.is_dir() { AccessFs::from_write(NEWEST) } else { AccessFs::from_write(NEWEST) & AccessFs::from_file(NEWEST) };
+        let access: BitFlags<AccessFs> = if path.is_dir() {
+            AccessFs::from_write(NEWEST)
+        } else {
+            AccessFs::from_write(NEWEST) & AccessFs::from_file(NEWEST)
+        };
         rules = rules.add_rule(PathBeneath::new(place, access)).doing(failed)?;
     }
     let status = rules.restrict_self().doing(failed)?;

@@ -69,19 +69,20 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
         env: environment(profile),
         umask: umask(),
         #[cfg(feature = "sabotage")]
-        without: std::env::var("PLACET_SABOTAGE").into_iter().filter_map(|name| {
-            name.strip_prefix("confine-without-").map(str::to_owned)
-        }).collect(),
+        without: std::env::var("PLACET_SABOTAGE")
+            .into_iter()
+            .filter_map(|name| name.strip_prefix("confine-without-").map(str::to_owned))
+            .collect(),
     };
     let mut run = Run::start(&job)?;
     let report = run.follow(profile);
     run.end();
     let report = report?;
-        if !job.leaves_out("cleanup") {
+    if !job.leaves_out("cleanup") {
         cleanup::clean(&planned.roots, &lists, &planned.before)?;
     }
     let code = match report {
-        Report::Failed(sentence) => return Err(Problem::Layer(sentence)),
+        Report::Failed(sentence) => return Err(Problem::Stage(sentence)),
         Report::Unstartable(code, sentence) => {
             note(&sentence);
             code
@@ -115,7 +116,8 @@ pub(crate) fn note(sentence: &str) {
 /// The command as one types it; a long one is only named.
 fn shown(argv: &[OsString]) -> String {
     let plain = |word: &str| {
-        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(&byte))
+        !word.is_empty()
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(&byte))
     };
     let quoted = argv.iter().map(|word| {
         let word = word.to_string_lossy();
@@ -128,7 +130,9 @@ fn shown(argv: &[OsString]) -> String {
 fn environment(profile: &Profile) -> Vec<(OsString, OsString)> {
     let mut env: Vec<(OsString, OsString)> = std::env::vars_os()
         .filter(|(name, _)| name.to_str().is_some_and(|name| !profile.drops(name)))
-        .filter(|(name, _)| !matches!(name.to_str(), Some("TMPDIR" | "TMP" | "TEMP" | "XDG_RUNTIME_DIR" | "HOME" | "PWD")))
+        .filter(|(name, _)| {
+            !matches!(name.to_str(), Some("TMPDIR" | "TMP" | "TEMP" | "XDG_RUNTIME_DIR" | "HOME" | "PWD"))
+        })
         .collect();
     env.push(("HOME".into(), profile.home.clone().into()));
     env.push(("PWD".into(), profile.cwd.clone().into()));
@@ -161,7 +165,8 @@ struct Run {
 impl Run {
     fn start(job: &Job) -> Result<Self, Problem> {
         // If a stage is killed, its children become ours, and can be waited for.
-        rustix::process::set_child_subreaper(Some(rustix::process::getpid())).doing("children cannot be kept")?;
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+            .doing("children cannot be kept")?;
         let text = serde_json::to_vec(job).doing("the job cannot be written")?;
         let memory = memfd_create("placet-job", MemfdFlags::ALLOW_SEALING).doing("no memory for the job")?;
         let mut file = File::from(memory);
@@ -181,7 +186,8 @@ impl Run {
 
         let mut command = Command::new("/proc/self/exe");
         command.arg0("placet").arg(STAGE).arg("1");
-        command.args([file.as_raw_fd(), report_in.as_raw_fd(), life_out.as_raw_fd()].map(|fd| fd.to_string()));
+        command
+            .args([file.as_raw_fd(), report_in.as_raw_fd(), life_out.as_raw_fd()].map(|fd| fd.to_string()));
         command.env_clear().current_dir("/");
         // In a group of its own: Ctrl-C reaches us alone, and is passed on once.
         command.process_group(0);
@@ -266,7 +272,8 @@ impl Run {
 
     fn pass_signals(&mut self) {
         while let Ok(Some(info)) = self.signals.read_signal() {
-            let Some(signal) = i32::try_from(info.ssi_signo).ok().and_then(|number| Signal::try_from(number).ok())
+            let Some(signal) =
+                i32::try_from(info.ssi_signo).ok().and_then(|number| Signal::try_from(number).ok())
             else {
                 continue;
             };
@@ -306,7 +313,8 @@ impl Run {
                 ended.push(index);
                 continue;
             }
-            self.refused |= REFUSALS.iter().any(|words| part.windows(words.len()).any(|window| window == *words));
+            self.refused |=
+                REFUSALS.iter().any(|words| part.windows(words.len()).any(|window| window == *words));
             let left = usize::try_from(most.saturating_sub(self.written)).unwrap_or(usize::MAX);
             let part = &part[..length.min(left)];
             self.written = self.written.saturating_add(length as u64);

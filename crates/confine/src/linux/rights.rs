@@ -18,7 +18,8 @@ pub(crate) fn hand_on() -> Result<(), Problem> {
     for right in SETUP {
         if !sets.permitted.contains(right) {
             return Err(Problem::Layer(
-                "the new user namespace has no rights, which AppArmor or SELinux can be the reason for".into(),
+                "the new user namespace has no rights, which AppArmor or SELinux can be the reason for"
+                    .into(),
             ));
         }
         sets.inheritable |= right;

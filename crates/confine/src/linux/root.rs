@@ -14,8 +14,8 @@ use std::{
 use rustix::{
     fs::{Mode, OFlags, ResolveFlags, fstat, open, openat2},
     mount::{
-        MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive, mount_change,
-        mount_remount, unmount,
+        MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive,
+        mount_change, mount_remount, unmount,
     },
     process::{chdir, pivot_root},
 };
@@ -34,8 +34,18 @@ const EMPTY_FILE: &str = "/empty-file";
 const EMPTY_FOLDER: &str = "/empty-folder";
 /// Parts of `/proc` that say too much or do something, even to a reader.
 const MASKED: [&str; 12] = [
-    "kcore", "kmsg", "keys", "key-users", "sysrq-trigger", "timer_list", "kallsyms", "kpagecount", "kpageflags",
-    "kpagecgroup", "latency_stats", "sched_debug",
+    "kcore",
+    "kmsg",
+    "keys",
+    "key-users",
+    "sysrq-trigger",
+    "timer_list",
+    "kallsyms",
+    "kpagecount",
+    "kpageflags",
+    "kpagecgroup",
+    "latency_stats",
+    "sched_debug",
 ];
 const MASKED_FOLDERS: [&str; 4] = ["acpi", "scsi", "asound", "bus"];
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
@@ -93,7 +103,8 @@ fn outside(path: &Path) -> PathBuf {
 
 fn tmpfs(at: &str, size: u64) -> Result<(), Problem> {
     let options = CString::new(format!("mode=0755,size={size}")).doing("no options")?;
-    mount("tmpfs", at, "tmpfs", PLAIN, options.as_c_str()).doing(format_args!("no memory file system for {at}"))
+    mount("tmpfs", at, "tmpfs", PLAIN, options.as_c_str())
+        .doing(format_args!("no memory file system for {at}"))
 }
 
 fn make_folder(path: &Path) -> Result<(), Problem> {
@@ -113,7 +124,8 @@ fn place(job: &Job, path: &Path, part: &Part, at: &Path) -> Result<(), Problem> 
         Part::Private => {
             make_folder(at)?;
             let mode = if path.ends_with("tmp") { "1777" } else { "0700" };
-            let options = CString::new(format!("mode={mode},size={}", job.limits.temp)).doing("no options")?;
+            let options =
+                CString::new(format!("mode={mode},size={}", job.limits.temp)).doing("no options")?;
             mount("tmpfs", at, "tmpfs", PLAIN, options.as_c_str()).doing("no private folder")
         }
         Part::Link(target) => {
@@ -253,7 +265,8 @@ fn guards(job: &Job) -> Result<(), Problem> {
         }
     }
     let fixed: HashSet<PathBuf> = job.plan.guards.iter().map(|found| inside(&found.path)).collect();
-    let done = settle_where(PLAIN | MountFlags::RDONLY, |point| point.ancestors().any(|path| fixed.contains(path)))?;
+    let done =
+        settle_where(PLAIN | MountFlags::RDONLY, |point| point.ancestors().any(|path| fixed.contains(path)))?;
     if done < fixed.len() {
         return Err(Problem::Layer("a protected file is not in the list of mounts".into()));
     }
@@ -272,9 +285,13 @@ fn devices(job: &Job) -> Result<(), Problem> {
         mount_bind(format!("{OLD}/dev/{name}"), &at).doing(format_args!("no device {name}"))?;
     }
     settle_where(MountFlags::NOSUID | MountFlags::NOEXEC, |point| point.parent() == Some(dev.as_path()))?;
-    for (name, target) in
-        [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2"), ("ptmx", "pts/ptmx")]
-    {
+    for (name, target) in [
+        ("fd", "/proc/self/fd"),
+        ("stdin", "fd/0"),
+        ("stdout", "fd/1"),
+        ("stderr", "fd/2"),
+        ("ptmx", "pts/ptmx"),
+    ] {
         symlink(target, dev.join(name)).doing("no link in the folder of devices")?;
     }
     for name in ["shm", "pts"] {
@@ -294,9 +311,8 @@ fn processes(job: &Job) -> Result<(), Problem> {
     let proc = inside(Path::new("/proc"));
     make_folder(&proc)?;
     let flags = PLAIN | MountFlags::NOEXEC;
-    mount("proc", &proc, "proc", flags, None).doing(
-        "no `/proc` for the new processes, as in a container that masks parts of its own",
-    )?;
+    mount("proc", &proc, "proc", flags, None)
+        .doing("no `/proc` for the new processes, as in a container that masks parts of its own")?;
     // Processes and threads have numbers below this: a bound that holds for root as well. Linux 6.14.
     let most = job.limits.processes.clamp(310, 4_194_304);
     let _ = fs::write(proc.join("sys/kernel/pid_max"), most.to_string());

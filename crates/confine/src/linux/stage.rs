@@ -10,10 +10,15 @@ use std::{
 
 use nix::sched::{CloneFlags, unshare};
 use rustix::process::{
-    DumpableBehavior, Resource, Rlimit, Signal, set_dumpable_behavior, set_parent_process_death_signal, setrlimit, setsid,
+    DumpableBehavior, Resource, Rlimit, Signal, set_dumpable_behavior, set_parent_process_death_signal,
+    setrlimit, setsid,
 };
 
-use super::{calls, child, files, job::{Job, Report}, loopback, rights, root};
+use super::{
+    calls, child, files,
+    job::{Job, Report},
+    loopback, rights, root,
+};
 use crate::{
     FAILED,
     words::{Doing as _, Problem},
@@ -110,7 +115,8 @@ fn first(inherited: &Inherited, out: &mut File) -> Result<ExitCode, Problem> {
     set_parent_process_death_signal(Some(Signal::KILL)).doing("the end of the parent cannot be noticed")?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable).doing("memory cannot be kept from others")?;
     let job = read_job(inherited)?;
-    let life = File::open(format!("/proc/self/fd/{}", inherited.life)).doing("no pipe to the outer process")?;
+    let life =
+        File::open(format!("/proc/self/fd/{}", inherited.life)).doing("no pipe to the outer process")?;
     for number in [inherited.job, inherited.report, inherited.life] {
         nix::unistd::close(number).doing("a descriptor cannot be closed")?;
     }
@@ -141,7 +147,8 @@ fn limits(job: &Job) -> Result<(), Problem> {
     let bound = |resource, most: u64| {
         let now = rustix::process::getrlimit(resource);
         let most = now.maximum.map_or(most, |maximum| maximum.min(most));
-        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }).doing("a limit cannot be set")
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
+            .doing("a limit cannot be set")
     };
     bound(Resource::Core, 0)?;
     // Memory that one process can write. Reserved addresses do not count, so Go, Java and Node start.
