@@ -259,11 +259,12 @@ fn outside(profile: &Profile, parts: &[(PathBuf, Part)], guards: &mut Vec<Found>
 /// Files that only some may read. Root is the owner of most of them, so the kernel would let a command of root's read them.
 fn not_for_all(folder: &Path, into: &mut BTreeSet<PathBuf>, depth: usize) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let Ok(about) = entry.metadata() else { continue };
-        let (mode, is_folder) = (about.mode(), about.is_dir());
-        if about.is_symlink() {
+        // Half of them are links, which the list itself tells.
+        if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
             continue;
         }
+        let Ok(about) = entry.metadata() else { continue };
+        let (mode, is_folder) = (about.mode(), about.is_dir());
         if mode & 0o004 == 0 || (is_folder && mode & 0o001 == 0) {
             into.insert(entry.path());
         } else if is_folder && depth < 8 {

@@ -22,7 +22,7 @@ fn possible() -> bool {
     let git = Command::new("git").arg("--version").output();
     let has_both = python.is_ok_and(|output| output.status.success()) && git.is_ok();
     if !has_both {
-        say(&format!("skipped: the attempts need python3 and git"));
+        say("skipped: the attempts need python3 and git");
     }
     has_both
 }

@@ -194,7 +194,7 @@ open(os.path.expanduser('~/.cache/x'), 'w').write('x')
 ";
     let output = Command::new("/usr/bin/python3").arg("-V").output();
     if !output.is_ok_and(|output| output.status.success()) {
-        say(&format!("skipped: no /usr/bin/python3"));
+        say("skipped: no /usr/bin/python3");
         return;
     }
     let output = space.command(&json!({}), &["/usr/bin/python3", "-c", script]).output().unwrap();

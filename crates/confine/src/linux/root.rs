@@ -1,7 +1,7 @@
 //! Builds the root that the command sees, from an empty folder in memory, and leaves the machine's behind.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     ffi::CString,
     fs,
     os::{
@@ -77,6 +77,7 @@ pub(crate) fn enter(job: &Job) -> Result<(), Problem> {
         place(job, path, part, &at)
             .map_err(|problem| Problem::Layer(format!("{}: {problem}", path.display())))?;
     }
+    settle_parts(job)?;
     for folder in &job.plan.home_folders {
         make_folder(&inside(folder))?;
     }
@@ -84,10 +85,10 @@ pub(crate) fn enter(job: &Job) -> Result<(), Problem> {
     devices(job)?;
     processes(job)?;
 
-    unmount(OLD, UnmountFlags::DETACH).doing("the machine's root cannot be left")?;
     chdir(NEW).doing("the new root cannot be entered")?;
     pivot_root(".", ".").doing("the new root cannot be made the root")?;
-    unmount(".", UnmountFlags::DETACH).doing("the old root cannot be left")?;
+    // The machine's root goes with it: it is mounted below.
+    unmount(".", UnmountFlags::DETACH).doing("the machine's root cannot be left")?;
     chdir("/").doing("the new root cannot be entered")?;
     mount_remount("/", MountFlags::BIND | MountFlags::RDONLY | PLAIN, "").doing("the root stays writable")?;
     chdir(&job.cwd).doing(format_args!("{} cannot be entered", job.cwd.display()))
@@ -132,14 +133,8 @@ fn place(job: &Job, path: &Path, part: &Part, at: &Path) -> Result<(), Problem> 
             make_folder(at.parent().unwrap_or(Path::new(NEW)))?;
             symlink(target, at).doing("the link cannot be made")
         }
-        Part::Shown(source) => {
-            bind(&outside(source), at)?;
-            if job.leaves_out("read-only") { Ok(()) } else { settle(at, PLAIN | MountFlags::RDONLY) }
-        }
-        Part::Writable => {
-            bind(&outside(path), at)?;
-            settle(at, PLAIN)
-        }
+        Part::Shown(source) => bind(&outside(source), at),
+        Part::Writable => bind(&outside(path), at),
     }
 }
 
@@ -153,16 +148,28 @@ fn bind(source: &Path, at: &Path) -> Result<(), Problem> {
     mount_bind_recursive(source, at).doing("it cannot be mounted")
 }
 
-/// Sets flags on a mount and on every mount below it.
-fn settle(at: &Path, flags: MountFlags) -> Result<(), Problem> {
-    match settle_where(flags, |point| point.starts_with(at))? {
-        0 => Err(Problem::Layer("the mount is not in the list of mounts".into())),
-        _ => Ok(()),
-    }
+/// Sets the flags of everything that comes from the machine, mounts inside it included.
+fn settle_parts(job: &Job) -> Result<(), Problem> {
+    let shown = if job.leaves_out("read-only") { PLAIN } else { PLAIN | MountFlags::RDONLY };
+    let parts: HashMap<PathBuf, Option<MountFlags>> = job
+        .plan
+        .parts
+        .iter()
+        .filter_map(|(path, part)| match part {
+            Part::Shown(_) => Some((inside(path), Some(shown))),
+            Part::Writable => Some((inside(path), Some(PLAIN))),
+            // It was mounted with its flags.
+            Part::Private => Some((inside(path), None)),
+            Part::Link(_) => None,
+        })
+        .collect();
+    let done = settle_where(|point| point.ancestors().find_map(|path| parts.get(path)).copied().flatten())?;
+    let fewest = parts.values().flatten().count();
+    if done < fewest { Err(Problem::Layer("a folder is not in the list of mounts".into())) } else { Ok(()) }
 }
 
 /// Sets flags on some mounts, and keeps those that they have. Answers how many there were.
-fn settle_where(flags: MountFlags, is: impl Fn(&Path) -> bool) -> Result<usize, Problem> {
+fn settle_where(flags: impl Fn(&Path) -> Option<MountFlags>) -> Result<usize, Problem> {
     let table = fs::read_to_string(format!("{OLD}/proc/self/mountinfo")).doing("mounts cannot be listed")?;
     let mut done = 0;
     for line in table.lines() {
@@ -171,9 +178,7 @@ fn settle_where(flags: MountFlags, is: impl Fn(&Path) -> bool) -> Result<usize, 
             return Err(Problem::Layer("the list of mounts has another form".into()));
         };
         let point = unescape(point);
-        if !is(&point) {
-            continue;
-        }
+        let Some(flags) = flags(&point) else { continue };
         match mount_remount(&point, MountFlags::BIND | flags | kept(options), "") {
             Ok(()) => done += 1,
             // The user cannot reach what lies there, so neither can the command.
@@ -265,8 +270,9 @@ fn guards(job: &Job) -> Result<(), Problem> {
         }
     }
     let fixed: HashSet<PathBuf> = job.plan.guards.iter().map(|found| inside(&found.path)).collect();
-    let done =
-        settle_where(PLAIN | MountFlags::RDONLY, |point| point.ancestors().any(|path| fixed.contains(path)))?;
+    let done = settle_where(|point| {
+        point.ancestors().any(|path| fixed.contains(path)).then_some(PLAIN | MountFlags::RDONLY)
+    })?;
     if done < fixed.len() {
         return Err(Problem::Layer("a protected file is not in the list of mounts".into()));
     }
@@ -284,7 +290,8 @@ fn devices(job: &Job) -> Result<(), Problem> {
         fs::File::create_new(&at).doing("no place for a device")?;
         mount_bind(format!("{OLD}/dev/{name}"), &at).doing(format_args!("no device {name}"))?;
     }
-    settle_where(MountFlags::NOSUID | MountFlags::NOEXEC, |point| point.parent() == Some(dev.as_path()))?;
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    settle_where(|point| (point.parent() == Some(dev.as_path())).then_some(flags))?;
     for (name, target) in [
         ("fd", "/proc/self/fd"),
         ("stdin", "fd/0"),

@@ -63,6 +63,7 @@ fn help_shows_every_command_and_the_exit_codes() {
       restore      Put a backup in place, in a new epoch: no old permit lives twice
       recover      Begin again after a database that went back, or a clock that was wrong
       hook         Gate a coding agent: answer its hooks, or write them into its settings
+      run          Run a command confined: it changes the workspace and nothing else, and has no network
       doctor       Check that everything works, and that a no really blocks
       completions  Print completions for a shell
 
