@@ -7,6 +7,8 @@ RUNNER = sys.argv[1]
 ONLY = sys.argv[3] if len(sys.argv) > 3 else ""
 TOKEN = "SECRET-" + os.urandom(8).hex()
 IS_ROOT = os.geteuid() == 0
+# The program itself, for the attempts that call it.
+PLACET = [os.environ["ESCAPE_PLACET"]] if "ESCAPE_PLACET" in os.environ else []
 sys.path.insert(0, HERE)
 import attempts, common  # noqa: E402
 
@@ -171,7 +173,7 @@ class Bait:
         names = ("home", "shown", "outside", "repositories", "address", "abstract", "fifo", "shm", "temp", "setuid", "ipc", "fd_file", "fd_folder")
         words = {name: getattr(self, name) for name in names}
         words.update(fixed=f"{self.ws}/.agent", tcp=self.tcp.getsockname()[1], udp=self.udp.getsockname()[1], victim=self.victim.pid,
-                     docker=f"{self.base}/run/docker.sock", ssh=f"{self.base}/run/ssh.sock", placet=f"{self.base}/run/placet.sock",
+                     docker=f"{self.base}/run/docker.sock", data=f"{self.base}/run/placet-data", ssh=f"{self.base}/run/ssh.sock", placet=f"{self.base}/run/placet.sock",
                      datagram=f"{self.shown}/datagram.sock", fd_socket=self.theirs.fileno())
         return words
 
@@ -224,14 +226,14 @@ def can(needs):
         return fd >= 0
     if kind == "exists":
         return IS_ROOT and os.access(rest, os.R_OK)
-    return {"": True, "data": resource.getrlimit(resource.RLIMIT_DATA)[1] == resource.RLIM_INFINITY, "root": IS_ROOT, "setuid": IS_ROOT, "never": False, "x32": False, "core": resource.getrlimit(resource.RLIMIT_CORE)[1] != 0,
+    return {"": True, "placet": "ESCAPE_PLACET" in os.environ, "data": resource.getrlimit(resource.RLIMIT_DATA)[1] == resource.RLIM_INFINITY, "root": IS_ROOT, "setuid": IS_ROOT, "never": False, "x32": False, "core": resource.getrlimit(resource.RLIMIT_CORE)[1] != 0,
             "tty": os.path.exists("/dev/tty") and os.isatty(0), "disk": any(stat.S_ISBLK(os.stat("/dev/" + n).st_mode) for n in os.listdir("/dev") if os.path.exists("/dev/" + n))}[kind]
 
 
 def profile(bait, **more):
     return json.dumps({
         "version": 1, "workspace": [bait.ws] + [f"{bait.repositories}/{name}" for name, kind, _, _ in attempts.TABLE if kind == "obeyed"],
-        "cwd": bait.ws, "home": bait.home, "show": ["~/.tools", sys.base_prefix, HERE],
+        "cwd": bait.ws, "home": bait.home, "show": ["~/.tools", sys.base_prefix, HERE, *PLACET],
         "read_only": [".git", ".agent", ".newagent", ".ci/workflows", ".linked"], "hidden": [".env", "*.pem", ".vault", "credentials", "~/.ssh"],
         "drop_env": ["BAIT_TOKEN"], **more})
 
@@ -266,6 +268,8 @@ def judge(bait, name, result, before, repositories, confined):
         way = name.split("-", 2)[2]
         mine = lambda view: {path: what for path, what in view.items() if path.split("/")[0] in (way, way + "-moved")}
         return mine(before[place]) != mine(seen(place))
+    if kind == "data":
+        return os.path.exists(bait.words()["data"])
     if kind == "obeyed":
         return repositories[name] != seen(f"{bait.repositories}/{name}", PROTECTED)
     if kind == "secret":

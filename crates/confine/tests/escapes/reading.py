@@ -190,3 +190,14 @@ reaching("fifo", fifo)
 reaching("inherited-socket", inherited_socket)
 reaching("socket-of-another", handed_socket)
 reaching("seqpacket-child", lambda b, n: subprocess.run([sys.executable, "-c", f"import socket; s=socket.socket(socket.AF_UNIX); s.connect({b['docker']!r}); s.sendall(b'{n}\\n'); s.recv(5)"], check=True, stderr=subprocess.DEVNULL))
+
+
+# --- Placet itself, where its program is given ----------------------------------------------------------------------
+
+def placet(*words):
+    subprocess.run([os.environ["ESCAPE_PLACET"], *words], check=True, capture_output=True, timeout=15)
+
+
+TABLE.append(("placet-key-new", "data", "placet", lambda b: placet("key", "new", "--role", "admin", "--name", "eve", "--data", b["data"])))
+reaching("placet-approve", lambda b, n: placet("approve", "--group", n, "--url", f"http://127.0.0.1:{b['tcp']}"), "placet")
+reaching("placet-inbox", lambda b, n: placet("inbox", "--agent", n, "--url", f"http://127.0.0.1:{b['tcp']}"), "placet")
