@@ -97,6 +97,25 @@ fn input_and_output_pass_through_unchanged() {
 }
 
 #[test]
+fn standard_input_that_leads_out_is_refused() {
+    let Some(space) = Space::new() else { return };
+    let file = space.ws().with_file_name("outside");
+    fs::write(&file, "untouched").unwrap();
+    let writable = fs::OpenOptions::new().read(true).write(true).open(&file).unwrap();
+    for input in [fs::File::open("/").unwrap(), writable] {
+        let output =
+            space.command(&json!({}), &["sh", "-c", "echo x >&0; ls /proc/self/fd/0/"]).stdin(input).output();
+        let output = output.unwrap();
+        assert_eq!(output.status.code(), Some(125), "{}", text(&output.stdout));
+        assert!(text(&output.stderr).contains("standard input is a f"), "{}", text(&output.stderr));
+    }
+    assert_eq!(fs::read_to_string(&file).unwrap(), "untouched");
+    let input = fs::File::open(&file).unwrap();
+    let output = space.command(&json!({}), &["cat"]).stdin(input).output().unwrap();
+    assert_eq!(text(&output.stdout), "untouched");
+}
+
+#[test]
 fn a_signal_reaches_the_command_which_may_handle_it() {
     let Some(space) = Space::new() else { return };
     let script = "trap 'echo caught; exit 9' TERM; echo ready; while :; do sleep 0.05; done";

@@ -18,7 +18,7 @@ use nix::sys::{
 };
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create},
+    fs::{FileType, MemfdFlags, OFlags, SealFlags, fcntl_add_seals, fcntl_getfl, fstat, memfd_create},
     io::{FdFlags, fcntl_setfd},
     pipe::{PipeFlags, pipe_with},
 };
@@ -59,6 +59,7 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
         return Err(Problem::Profile("there is no command".into()));
     }
     profile.check()?;
+    check_input()?;
     let lists = Lists::new(profile)?;
     let planned = plan(profile, &lists)?;
     let job = Job {
@@ -140,6 +141,22 @@ fn environment(profile: &Profile) -> Vec<(OsString, OsString)> {
     // For programs that want to know, and for a run inside a run.
     env.push(("PLACET_CONFINED".into(), "1".into()));
     env
+}
+
+/// Standard input goes to the command as it is. A folder there would lead out, and a file could be written through it.
+fn check_input() -> Result<(), Problem> {
+    let input = io::stdin();
+    let about = fstat(&input).doing("standard input cannot be looked at")?;
+    let writes = || fcntl_getfl(&input).is_ok_and(|flags| flags & OFlags::RWMODE != OFlags::RDONLY);
+    match FileType::from_raw_mode(about.st_mode) {
+        FileType::Directory | FileType::BlockDevice => {
+            Err(Problem::Layer("standard input is a folder or a disk".into()))
+        }
+        FileType::RegularFile if writes() => {
+            Err(Problem::Layer("standard input is a file opened for writing".into()))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn umask() -> u32 {
