@@ -18,13 +18,13 @@ use nix::sys::{
 };
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    fs::{FileType, MemfdFlags, OFlags, SealFlags, fcntl_add_seals, fcntl_getfl, fstat, memfd_create},
+    fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create},
     io::{FdFlags, fcntl_setfd},
     pipe::{PipeFlags, pipe_with},
 };
 
 use super::{
-    cleanup,
+    cleanup, input,
     job::{Job, Report},
     stage::STAGE,
 };
@@ -59,7 +59,7 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
         return Err(Problem::Profile("there is no command".into()));
     }
     profile.check()?;
-    check_input()?;
+    let piped = input::must_be_piped()?;
     let lists = Lists::new(profile)?;
     let planned = plan(profile, &lists)?;
     let job = Job {
@@ -75,7 +75,7 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
             .filter_map(|name| name.strip_prefix("confine-without-").map(str::to_owned))
             .collect(),
     };
-    let mut run = Run::start(&job)?;
+    let mut run = Run::start(&job, piped)?;
     let report = run.follow(profile);
     run.end();
     let report = report?;
@@ -143,22 +143,6 @@ fn environment(profile: &Profile) -> Vec<(OsString, OsString)> {
     env
 }
 
-/// Standard input goes to the command as it is. A folder there would lead out, and a file could be written through it.
-fn check_input() -> Result<(), Problem> {
-    let input = io::stdin();
-    let about = fstat(&input).doing("standard input cannot be looked at")?;
-    let writes = || fcntl_getfl(&input).is_ok_and(|flags| flags & OFlags::RWMODE != OFlags::RDONLY);
-    match FileType::from_raw_mode(about.st_mode) {
-        FileType::Directory | FileType::BlockDevice => {
-            Err(Problem::Layer("standard input is a folder or a disk".into()))
-        }
-        FileType::RegularFile if writes() => {
-            Err(Problem::Layer("standard input is a file opened for writing".into()))
-        }
-        _ => Ok(()),
-    }
-}
-
 fn umask() -> u32 {
     let now = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     rustix::process::umask(now);
@@ -180,7 +164,7 @@ struct Run {
 }
 
 impl Run {
-    fn start(job: &Job) -> Result<Self, Problem> {
+    fn start(job: &Job, piped: bool) -> Result<Self, Problem> {
         // If a stage is killed, its children become ours, and can be waited for.
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
             .doing("children cannot be kept")?;
@@ -209,6 +193,9 @@ impl Run {
         // In a group of its own: Ctrl-C reaches us alone, and is passed on once.
         command.process_group(0);
         let (out, err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
+        if piped {
+            command.stdin(Stdio::piped());
+        }
         if !out {
             command.stdout(Stdio::piped());
         }
@@ -216,6 +203,9 @@ impl Run {
             command.stderr(Stdio::piped());
         }
         let mut stage = command.spawn().doing("the first stage cannot be started")?;
+        if let Some(pipe) = stage.stdin.take() {
+            input::copy_to(pipe)?;
+        }
         let mut streams = Vec::new();
         streams.extend(stage.stdout.take().map(|pipe| (File::from(OwnedFd::from(pipe)), false)));
         streams.extend(stage.stderr.take().map(|pipe| (File::from(OwnedFd::from(pipe)), true)));
