@@ -212,8 +212,8 @@ fn a_dependency_upwards_or_sideways_is_named() {
         ("placet-policy", &[]),
         ("placet-gate", &["placet-egress"]),
         ("placet-egress", &[]),
-    // The runner of commands knows nothing of requests: it is small enough to read in one sitting.
-    ("placet-confine", &[]),
+        // The runner of commands knows nothing of requests: it is small enough to read in one sitting.
+        ("placet-confine", &[]),
     ]);
     let expected = [
         "`placet-core` must not depend on `placet-ledger`",

@@ -308,6 +308,21 @@ fn a_command_that_waits_names_the_word_that_kept_it_from_passing() {
 }
 
 #[test]
+fn commands_to_placet_itself_wait_at_high_risk() {
+    let policy = Policy::parse(placet_policy::preset("coding-agent").unwrap()).unwrap();
+    for text in [
+        "placet run --profile x -- ls",
+        "/usr/local/bin/placet approve req_1",
+        "ls; placet key new --role admin --name x",
+        "env X=1 placet inbox",
+        "sh -c 'placet approve x'",
+    ] {
+        let outcome = ask(&policy, "Bash", &json!({ "command": text }));
+        assert_eq!((outcome.effect, outcome.risk), (Effect::Hold, Risk::High), "{text}");
+    }
+}
+
+#[test]
 fn the_text_of_a_here_document_alarms_only_where_it_could_run() {
     let policy = Policy::parse(placet_policy::preset("coding-agent").unwrap()).unwrap();
     let risk = |command: &str| ask(&policy, "Bash", &json!({ "command": command })).risk;
