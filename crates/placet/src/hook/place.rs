@@ -64,10 +64,18 @@ pub(crate) fn context(
     if named.programs.contains("rg") && std::env::var_os("RIPGREP_CONFIG_PATH").is_some() {
         return context;
     }
+    let command = !named.programs.is_empty();
+    if command && own_programs(&folder, std::env::var_os("PATH").as_deref()) {
+        return context;
+    }
     let mut paths = Map::new();
     let mut size = 0_usize;
     for text in &named.texts {
-        let path = resolved(text, &folder).filter(|path| !(named.files.contains(text) && path.is_dir()));
+        // Some agents read such a path as another one.
+        let read_otherwise = !command && (text.trim() != text || is_address(text));
+        let path = resolved(text, &folder)
+            .filter(|_| !read_otherwise)
+            .filter(|path| !(named.files.contains(text) && path.is_dir()));
         let path = path.and_then(|path| path.into_os_string().into_string().ok());
         size += text.len() + path.as_ref().map_or(0, String::len);
         if let Some(path) = path {
@@ -83,6 +91,23 @@ pub(crate) fn context(
         context.insert("git".to_owned(), json!(git));
     }
     context
+}
+
+/// Whether a text begins like an address, such as `file:`.
+fn is_address(text: &str) -> bool {
+    text.split('/').next().is_some_and(|first| first.contains(':'))
+}
+
+/// Whether a program may come from the project itself: an edit could have put it there. What lies in the folders that edits
+/// may not change is fine.
+fn own_programs(folder: &Path, path: Option<&std::ffi::OsStr>) -> bool {
+    const HELD: [&str; 3] = [".venv", "venv", "node_modules"];
+    let top = folder.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(folder);
+    std::env::split_paths(path.unwrap_or_default()).any(|entry| {
+        let inside = std::fs::canonicalize(&entry).unwrap_or_else(|_| entry.clone()).starts_with(top);
+        let held = entry.iter().any(|part| HELD.iter().any(|name| part == *name));
+        entry.is_relative() || (inside && !held)
+    })
 }
 
 fn own_to_a_process(path: &Path) -> bool {
@@ -191,6 +216,34 @@ mod tests {
         assert_eq!(path("/dev/fd/../cwd/x"), None);
         assert_eq!(path("/proc/self/cwd/x"), None);
         assert_eq!(path(""), Some(json!(app)));
+    }
+
+    #[test]
+    fn paths_that_agents_read_otherwise_are_not_resolved() {
+        let home = tempfile::tempdir().unwrap();
+        let top = std::fs::canonicalize(home.path()).unwrap();
+        for text in [" /etc/hosts", "x ", "\u{a0}x", "file:/etc/hosts", "FILE:x", "vscode-x:/y"] {
+            for tool in ["Read", "Write"] {
+                let said = said(&top, tool, &json!({"file_path": text, "content": ""}));
+                assert_eq!(said["paths"].get(text), None, "{tool} {text:?}");
+            }
+        }
+        let said = said(&top, "Bash", &json!({"command": "git show HEAD:x"}));
+        assert_eq!(said["paths"]["HEAD:x"], json!(top.join("HEAD:x")));
+    }
+
+    #[test]
+    fn a_path_with_programs_of_the_project_is_noticed() {
+        let home = tempfile::tempdir().unwrap();
+        let top = std::fs::canonicalize(home.path()).unwrap();
+        std::fs::create_dir_all(top.join("app/.git")).unwrap();
+        std::fs::create_dir_all(top.join("app/src")).unwrap();
+        let noticed = |path: &str| own_programs(&top.join("app/src"), Some(path.as_ref()));
+        let app = top.join("app").display().to_string();
+        assert!(!noticed(&format!("/usr/bin:/bin:{app}/.venv/bin:{app}/node_modules/.bin")));
+        for own in [format!("/bin:{app}/bin"), format!("{app}"), "/bin:".to_owned(), "bin:/bin".to_owned()] {
+            assert!(noticed(&own), "{own}");
+        }
     }
 
     #[test]

@@ -35,9 +35,10 @@ pub(crate) fn moved(commands: &[Simple]) -> Result<Moved<'_>, Unclear> {
         return Ok(Moved { folder: same_git_folder(rest)?, commands: rest });
     }
     // Without success of the `cd`, what comes after it would run elsewhere.
-    let sure = |command: &Simple| matches!(command.operator, Some(Operator::And | Operator::Pipe));
+    let sure = |command: &&Simple| matches!(command.operator, Some(Operator::And | Operator::Pipe));
+    let after = rest.iter().skip_while(sure);
     let piped = rest.first().is_some_and(|command| command.operator == Some(Operator::Pipe));
-    if folder.is_some() && (piped || !rest.iter().all(|command| sure(command) || names_nothing(command))) {
+    if folder.is_some() && (piped || !after.clone().all(names_nothing)) {
         return Err(Unclear);
     }
     Ok(Moved { folder, commands: rest })
@@ -147,6 +148,8 @@ mod tests {
             "git -C a log | head -5 x",
             "cd a && git -C b log",
             "cd a && ls || git status",
+            "cd a && ls || true && cat x",
+            "cd a && ls; echo y && cat x",
         ] {
             let text = text.replace("\\n", "\n");
             assert_eq!(folder(&text), Err(Unclear), "{text}");

@@ -287,6 +287,13 @@ impl Lexer<'_> {
         if self.next_is('&') {
             return self.duplicate(at);
         }
+        // zsh reads `<1-9>` as a pattern for numbers.
+        let at_next = self.position();
+        let digits =
+            self.text.get(at_next..).unwrap_or_default().trim_start_matches(|c: char| c.is_ascii_digit());
+        if c == '<' && digits.starts_with('-') {
+            return Err(Opaque { reason: "the redirection is of a special kind", at });
+        }
         let mode = match c {
             '<' => Mode::Read,
             _ if self.next_is('>') => Mode::Append,

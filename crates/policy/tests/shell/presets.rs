@@ -181,7 +181,6 @@ fn reading_and_editing_the_workspace_pass_and_secrets_wait() {
     for (tool, arguments) in [
         ("Edit", json!({ "file_path": file, "old_string": "a", "new_string": "b" })),
         ("Write", json!({ "file_path": file, "content": "x" })),
-        ("apply_patch", json!({ "input": "*** Begin Patch\n*** Update File: src/a.rs\n" })),
         ("write_file", json!({ "file_path": file })),
         ("edit", json!({ "filePath": file })),
         ("search_replace", json!({ "file_path": file })),
@@ -193,7 +192,9 @@ fn reading_and_editing_the_workspace_pass_and_secrets_wait() {
         ("Edit", json!({ "file_path": "/srv/other/a.rs", "old_string": "a", "new_string": "b" })),
         ("Write", json!({ "file_path": file, "content": "x", "as": "root" })),
         ("Write", json!({ "content": "x" })),
-        ("apply_patch", json!({ "input": "x" })),
+        ("apply_patch", json!({ "input": "*** Begin Patch\n*** Update File: src/a.rs\n" })),
+        ("Skill", json!({ "skill": "review", "args": "x" })),
+        ("Write", json!({ "input": "x" })),
         ("str_replace_editor", json!({ "command": "create", "path": file })),
         ("WebFetch", json!({ "url": "https://x" })),
         ("something_new", json!({})),
