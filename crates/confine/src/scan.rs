@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn names_are_found_at_any_depth_and_folders_as_a_whole() {
-        let root = tempfile::tempdir().unwrap();
+        let root = tempfile::tempdir_in("/var/tmp").unwrap();
         write(
             root.path(),
             &["a/b/.env", ".claude/settings.json", ".claude/.env", "node_modules/x/.env", "k.pem"],
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn what_git_obeys_is_found_in_modules_worktrees_and_bare_repositories() {
-        let root = tempfile::tempdir().unwrap();
+        let root = tempfile::tempdir_in("/var/tmp").unwrap();
         write(root.path(), &[".git/HEAD", ".git/config", ".git/hooks/x", ".git/objects/info/packs"]);
         write(
             root.path(),
@@ -378,7 +378,7 @@ mod tests {
 
     #[test]
     fn another_name_of_a_secret_is_a_secret() {
-        let root = tempfile::tempdir().unwrap();
+        let root = tempfile::tempdir_in("/var/tmp").unwrap();
         write(root.path(), &[".env"]);
         fs::create_dir(root.path().join("node_modules")).unwrap();
         fs::hard_link(root.path().join(".env"), root.path().join("node_modules/innocent")).unwrap();

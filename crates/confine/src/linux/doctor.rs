@@ -1,6 +1,6 @@
 //! What this machine can do, in sentences, for `placet doctor`.
 
-use std::{fs, process::Command};
+use std::{fs, path::Path, process::Command};
 
 /// What was found out about confinement on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,9 +26,12 @@ pub fn probe() -> Probe {
 }
 
 fn attempt() -> Result<(), String> {
-    let folder = std::env::temp_dir().join(format!("placet-probe-{}", std::process::id()));
     let failed = |error: std::io::Error| format!("no folder to try it in: {error}");
-    fs::create_dir(&folder).map_err(failed)?;
+    // Not in `TMPDIR` first: it may lie where no workspace can be, such as `/dev/shm`.
+    let name = format!("placet-probe-{}", std::process::id());
+    let (kept, own) = (Path::new("/var/tmp").join(&name), std::env::temp_dir().join(&name));
+    let folder = if fs::create_dir(&kept).is_ok() { kept } else { own };
+    fs::create_dir_all(&folder).map_err(failed)?;
     let result = fs::canonicalize(&folder).map_err(failed).and_then(|folder| {
         let profile = serde_json::json!({
             "version": crate::VERSION, "workspace": [folder], "cwd": folder, "home": "/nonexistent/home",

@@ -241,7 +241,7 @@ mod tests {
         let noticed = |path: &str| own_programs(&top.join("app/src"), Some(path.as_ref()));
         let app = top.join("app").display().to_string();
         assert!(!noticed(&format!("/usr/bin:/bin:{app}/.venv/bin:{app}/node_modules/.bin")));
-        for own in [format!("/bin:{app}/bin"), format!("{app}"), "/bin:".to_owned(), "bin:/bin".to_owned()] {
+        for own in [format!("/bin:{app}/bin"), app.clone(), "/bin:".to_owned(), "bin:/bin".to_owned()] {
             assert!(noticed(&own), "{own}");
         }
     }
