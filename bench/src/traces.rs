@@ -1,7 +1,7 @@
 //! How often a policy would have asked a person: measured on sessions of coding agents that were published.
 //!
-//! The files are read where they are and never copied. Where a call happened is taken from the session itself: its first
-//! folder is the workspace, and paths are resolved as text, because the files are not here.
+//! The files are read where they are and never copied. Where a call happened is taken from the session itself: the
+//! folder of its first call is the workspace, and paths are resolved as text, because the files are not here.
 
 mod place;
 mod read;
@@ -12,7 +12,7 @@ use std::{collections::HashSet, fs, path::PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, ValueEnum};
-use placet_core::{Covered, Kind, Time};
+use placet_core::{Covered, HOOK_PROGRAM, Kind, Time};
 use placet_policy::{Call, Claims, Outcome, Place, Policy};
 use sha2::{Digest, Sha256};
 
@@ -99,7 +99,7 @@ fn judged(policy: &Policy, root: &str, made: &Made) -> Outcome {
         arguments: Some(&made.input),
         steps: &[],
         agent: "claude",
-        source: "hook",
+        source: HOOK_PROGRAM,
         time: Time::from_micros(0),
         claims: Claims { session: "s", context: &context, risk: None, on_behalf_of: None, group: None },
         place: Some(Place { roots: &roots, context: &context }),

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 /// One session, or as much of it as one file holds.
 pub(super) struct Session {
     pub(super) id: String,
-    /// The folder it was started in.
+    /// The folder of its first call.
     pub(super) root: String,
     pub(super) calls: Vec<Made>,
 }
@@ -76,7 +76,7 @@ fn one_file(file: &Path) -> Result<Vec<Session>> {
     Ok(found.into_values().collect())
 }
 
-/// What an assistant's message of Claude Code calls. A line without calls still says where the session began.
+/// What an assistant's message of Claude Code calls.
 fn calls_of_claude(line: &Map<String, Value>) -> Option<(String, Vec<Made>)> {
     if text(line, "type")? != "assistant" {
         return None;

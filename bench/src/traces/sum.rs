@@ -36,7 +36,6 @@ pub(super) struct Sum {
 struct Clock {
     last: u64,
     active: u64,
-    asked: usize,
 }
 
 struct Shape {
@@ -64,7 +63,6 @@ impl Sum {
             clock.active += (made.at - clock.last).min(IDLE);
         }
         clock.last = clock.last.max(made.at);
-        clock.asked += usize::from(asks);
         let tool = self.tools.entry(made.tool.clone()).or_default();
         tool.0 += 1;
         tool.1 += usize::from(asks);

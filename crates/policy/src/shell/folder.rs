@@ -1,5 +1,7 @@
 //! Where the commands of a line run: `cd FOLDER && …` and `git -C FOLDER …`, where there can be no doubt about it.
 
+use std::borrow::Cow;
+
 use super::{Operator, Simple};
 
 /// Programs that open no file which their words name.
@@ -45,12 +47,12 @@ pub(crate) fn moved(commands: &[Simple]) -> Result<Moved<'_>, Unclear> {
 }
 
 /// The words of a command, without the folder that git is sent to.
-pub(crate) fn without_folder(argv: &[String]) -> Vec<String> {
+pub(crate) fn without_folder(argv: &[String]) -> Cow<'_, [String]> {
     match argv {
         [git, flag, _, rest @ ..] if git == "git" && flag == "-C" => {
             std::iter::once(git).chain(rest).cloned().collect()
         }
-        _ => argv.to_vec(),
+        _ => Cow::Borrowed(argv),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The shell patterns of a policy file, checked when they are read.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 
 use super::allow::{Allow, RawAllow};
@@ -159,7 +161,7 @@ impl Patterns {
             _ => commands,
         };
         commands.iter().find_map(|command| {
-            let argv = if self.moves { without_folder(&command.argv) } else { command.argv.clone() };
+            let argv = if self.moves { without_folder(&command.argv) } else { Cow::Borrowed(&*command.argv) };
             let program = argv.first()?;
             let misses: Option<Vec<_>> = self.allow.iter().map(|pattern| pattern.miss(&argv)).collect();
             if let Some(nearest) = misses.and_then(|misses| misses.into_iter().max()) {
