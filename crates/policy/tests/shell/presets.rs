@@ -258,9 +258,10 @@ fn what_needs_nobody_passes_and_its_near_relatives_wait() {
 #[test]
 fn a_hook_program_that_did_not_follow_the_line_to_its_folder_lets_nothing_pass() {
     let policy = Policy::parse(placet_policy::preset("coding-agent").unwrap()).unwrap();
-    let arguments = json!({ "command": "cd /etc && cat hostname" });
+    let arguments = json!({ "command": "cd /srv/other && cat notes" });
     // As version 0.2.0 resolves it.
-    let context = json!({"cwd": ROOT, "paths": {"/etc": "/etc", "hostname": format!("{ROOT}/hostname")}});
+    let context =
+        json!({"cwd": ROOT, "paths": {"/srv/other": "/srv/other", "notes": format!("{ROOT}/notes")}});
     for moved in [None, Some("/srv"), Some(ROOT)] {
         let mut context = context.as_object().unwrap().clone();
         context.extend(moved.map(|moved| ("moved".to_owned(), json!(moved))));
