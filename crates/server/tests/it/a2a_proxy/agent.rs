@@ -55,6 +55,8 @@ pub(crate) enum Manner {
     IgnoresCancel,
     /// It cannot withdraw a task, and says so.
     RefusesCancel,
+    /// It cannot withdraw a task, says so, and nothing that it says afterwards can be read.
+    RefusesCancelAndGoes,
     /// It has no streams, and says so.
     Streamless,
     /// More than anybody wants to read.
@@ -140,6 +142,10 @@ impl Agent {
 
     pub(crate) fn behave(&self, manner: Manner) {
         self.with(|inner| inner.manner = manner);
+    }
+
+    pub(crate) fn manner(&self) -> Manner {
+        self.with(|inner| inner.manner)
     }
 
     /// What it ran, and how often each.
@@ -384,6 +390,10 @@ async fn rpc(
             }
         }
         "CancelTask" | "tasks/cancel" if manner == Manner::RefusesCancel => refuse(-32004, "not here"),
+        "CancelTask" | "tasks/cancel" if manner == Manner::RefusesCancelAndGoes => {
+            agent.behave(Manner::Html);
+            refuse(-32004, "not here")
+        }
         "SendStreamingMessage" | "message/stream" if manner == Manner::Streamless => {
             refuse(-32004, "no streams here")
         }

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::{
     agent::{Agent, Manner},
     front::{
-        Scene, Talk, decide, delivered, front, id, paused, pending, proxied, ran, record, state, until,
-        until_record,
+        Scene, Talk, decide, delivered, front, id, in_time, paused, pending, proxied, ran, record, state,
+        until, until_record,
     },
 };
 use crate::support::until_so;
@@ -193,6 +193,25 @@ fn a_refused_question_of_an_agent_that_cannot_withdraw_it_is_not_asked_again() {
         server.kit.clock().advance(std::time::Duration::from_mins(5));
         assert_eq!(state(&Talk::New.get(&bot, id(&task)).await.unwrap()), "failed");
         assert_eq!(pending(&ann).await, Vec::<Value>::new());
+    });
+}
+
+#[test]
+fn a_refused_question_of_an_agent_that_went_away_is_not_taken_for_withdrawn() {
+    paused("ask", async |Scene { server, agent, bot, ann, task, waiting }| {
+        agent.behave(Manner::RefusesCancelAndGoes);
+        decide(&ann, &waiting[0], json!({"decision": "deny", "reason": "not our city"})).await;
+        until_so("an agent that refused to withdraw", async || agent.manner() == Manner::Html).await;
+        assert_eq!(state(&Talk::New.get(&bot, id(&task)).await.unwrap()), "working");
+        agent.behave(Manner::RefusesCancel);
+        let mut ended = Value::Null;
+        in_time(server, async || {
+            ended = Talk::New.get(&bot, id(&task)).await.unwrap();
+            assert_eq!(pending(&ann).await, Vec::<Value>::new(), "nobody is asked again");
+            state(&ended) == "failed"
+        })
+        .await;
+        assert!(ended.to_string().contains("not our city"), "{ended}");
     });
 }
 

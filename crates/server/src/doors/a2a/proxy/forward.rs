@@ -20,7 +20,7 @@ use super::{
     client::{self, Client},
     hold,
     hub::Then,
-    kept::{self, Conversation, Kept, Meeting},
+    kept::{self, Conversation, Kept, Meeting, Stage},
     pushes,
     reader::{self, Source},
     settings::Mode,
@@ -469,7 +469,7 @@ async fn cancel(state: &State, agent: &Arc<Agent>, asked: Asked<'_>) -> Result<A
             }
         }
         Err(trouble) if trouble.is_missing_task() => {
-            snapshot::lose(state, agent, &mut kept, snapshot::UNKNOWN).await?;
+            snapshot::lose(state, agent, &mut kept, Stage::UpstreamLost, snapshot::UNKNOWN).await?;
         }
         Err(_) => {}
     }

@@ -283,6 +283,8 @@ pub(super) async fn open_in(
 }
 
 fn put(gate: &Gate, agent: &Agent, kept: &Kept, expected: NoteExpected) -> NoteChange {
+    let failed = kept.facts.pause.as_ref().is_some_and(|pause| pause.stage == Stage::Failed);
+    debug_assert!(!failed || kept.facts.lost.is_some(), "whoever sees that a pause failed sees why");
     let body = serde_json::to_string(&kept.facts).unwrap_or_default();
     NoteChange::Put {
         note: NewNote {

@@ -334,9 +334,8 @@ impl Resume<'_> {
             Err(why) => {
                 tracing::error!(agent = %self.agent.name(), task = %self.kept.id, %why, "an answer could not be made");
                 self.report(&permits, ReportStatus::Failed, "no answer could be made").await?;
-                self.settle(Stage::Failed).await?;
                 let why = format!("its pause cannot be answered: {why}");
-                let _ = snapshot::lose(self.state, &self.agent, &mut self.kept, &why).await;
+                self.lose(Stage::Failed, &why).await;
                 return Ok(AttemptResult::Refused(why));
             }
         };
@@ -364,7 +363,7 @@ impl Resume<'_> {
                 if hopeless && self.attempts >= REFUSED {
                     let why = format!("the agent refuses the answer: {trouble}");
                     self.report(&permits, ReportStatus::Failed, &why).await?;
-                    let _ = snapshot::lose(self.state, &self.agent, &mut self.kept, &why).await;
+                    self.lose(Stage::UpstreamLost, &why).await;
                     return Ok(AttemptResult::Refused(why));
                 }
                 Ok(AttemptResult::Failed(trouble.to_string()))
@@ -495,7 +494,7 @@ impl Resume<'_> {
             let permits = self.permits().await?;
             self.report(&permits, ReportStatus::Failed, &format!("upstream_lost: {why}")).await?;
         }
-        let _ = snapshot::lose(self.state, &self.agent, &mut self.kept, why).await;
+        self.lose(Stage::UpstreamLost, why).await;
         Ok(AttemptResult::Refused(format!("upstream_lost: {why}")))
     }
 
@@ -514,20 +513,32 @@ impl Resume<'_> {
         .await?;
         let calling = self.agent.calling(&self.kept.facts).await;
         match self.agent.call(&calling, Operation::Cancel, &json!({"id": self.kept.id}), QUICK).await {
+            Ok(_) => self.withdrawn().await,
             // It cannot be withdrawn: unless it moved on by itself it would wait for ever, and ask people again.
-            Err(Trouble::Refused(_)) if matches!(self.standing().await, Standing::Waits(_)) => {
-                self.settle(Stage::Failed).await?;
-                let why =
-                    format!("its question was not answered ({why}), and the agent cannot withdraw a task");
-                let _ = snapshot::lose(self.state, &self.agent, &mut self.kept, &why).await;
-                Ok(AttemptResult::Refused(why))
-            }
-            Ok(_) | Err(Trouble::Refused(_)) => {
-                self.settle(Stage::Resumed).await?;
-                reader::read(self.state, &self.agent, self.kept.clone(), Source::Ask, false);
-                Ok(AttemptResult::Delivered)
-            }
+            Err(Trouble::Refused(_)) => match self.standing().await {
+                Standing::Waits(_) => {
+                    let why = format!(
+                        "its question was not answered ({why}), and the agent cannot withdraw a task"
+                    );
+                    self.lose(Stage::Failed, &why).await;
+                    Ok(AttemptResult::Refused(why))
+                }
+                Standing::Unknown(why) => Ok(AttemptResult::Failed(why)),
+                Standing::WentOn(_) | Standing::Lost => self.withdrawn().await,
+            },
             Err(trouble) => Ok(AttemptResult::Failed(trouble.to_string())),
         }
+    }
+
+    /// The task does not wait for its answer any more.
+    async fn withdrawn(mut self) -> Result<AttemptResult, GateError> {
+        self.settle(Stage::Resumed).await?;
+        reader::read(self.state, &self.agent, self.kept.clone(), Source::Ask, false);
+        Ok(AttemptResult::Delivered)
+    }
+
+    /// Gives the task up: nobody can go on with it.
+    async fn lose(&mut self, ends: Stage, why: &str) {
+        let _ = snapshot::lose(self.state, &self.agent, &mut self.kept, ends, why).await;
     }
 }

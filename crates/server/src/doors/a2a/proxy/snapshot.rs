@@ -8,7 +8,7 @@ use super::{
     agent::{Agent, QUICK, Trouble},
     hold::{self, View, look},
     hub::{Then, Told},
-    kept::{self, Kept, key},
+    kept::{self, Kept, Stage, key},
     pushes,
     settings::Mode,
     show,
@@ -49,7 +49,7 @@ async fn ask(state: &State, agent: &Agent, kept: &mut Kept, history: Option<u32>
     let raw = match fetch(agent, kept, history).await {
         Ok(raw) => raw,
         Err(trouble) if trouble.is_missing_task() => {
-            lose(state, agent, kept, UNKNOWN).await?;
+            lose(state, agent, kept, Stage::UpstreamLost, UNKNOWN).await?;
             return Ok(gone(state, kept, UNKNOWN));
         }
         // People decide whether or not the agent is there meanwhile.
@@ -128,16 +128,23 @@ fn bare(kept: &Kept, status: &Status) -> Snapshot {
     Snapshot { task: show::counted(kept, task), raw: None, state: Some(status.state), waits: false }
 }
 
-/// Remembers that an agent has lost a task, and tells whoever follows it. What was approved and not sent is not used.
-pub(super) async fn lose(state: &State, agent: &Agent, kept: &mut Kept, why: &str) -> Result<(), Fault> {
+/// Remembers that nobody can go on with a task, and tells whoever follows it. What was approved and not sent is not used. An
+/// open pause ends in the same write: whoever looks sees both, or neither.
+pub(super) async fn lose(
+    state: &State,
+    agent: &Agent,
+    kept: &mut Kept,
+    ends: Stage,
+    why: &str,
+) -> Result<(), Fault> {
     let wrong = |error| fault(state, error);
     kept::update(&state.gate, agent, kept, |facts| {
         let news = facts.lost.is_none();
         facts.lost = Some(why.to_owned());
         if let Some(pause) = &mut facts.pause
-            && matches!(pause.stage, kept::Stage::Held | kept::Stage::Resuming { .. })
+            && matches!(pause.stage, Stage::Held | Stage::Resuming { .. })
         {
-            pause.stage = kept::Stage::UpstreamLost;
+            pause.stage = ends.clone();
         }
         news
     })
