@@ -60,6 +60,9 @@ pub struct AgentInfo {
     /// The folders.
     #[serde(default)]
     pub roots: Vec<String>,
+    /// Whether its hook program may be told to run calls confined.
+    #[serde(default)]
+    pub confine: bool,
     /// What its reports come to: `complete`, `partial` or `unknown`.
     #[serde(default = "unknown")]
     pub covered: Covered,
@@ -152,6 +155,15 @@ impl Client {
             path.extend([agent, "roots"]);
         }
         self.send(&Call::put(url, &json!({ "roots": roots }))?).await
+    }
+
+    /// Says whether an agent's hook program may be told to run calls confined.
+    pub async fn put_confine(&self, agent: &str, confine: bool) -> Result<AgentInfo, Error> {
+        let mut url = self.at("/v1/agents");
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.extend([agent, "confine"]);
+        }
+        self.send(&Call::put(url, &json!({ "confine": confine }))?).await
     }
 
     /// As an agent: says what of a program Placet sees.

@@ -1,6 +1,6 @@
 //! Policy over the wire: read, checked, put, tried against the record, explained, and shadowed.
 
-use placet_core::{Create, DecisionWord, Effect, Needs, Record, RequestId, Risk, Time};
+use placet_core::{Confine, Create, DecisionWord, Effect, Needs, Record, RequestId, Risk, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -125,6 +125,9 @@ pub struct Explained {
 pub struct PolicyOutcome {
     /// Allow, hold or deny.
     pub effect: Effect,
+    /// Of a call that is allowed: it may run only so confined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confine: Option<Confine>,
     /// The first rule that said so; `default` when no rule spoke.
     pub rule: String,
     /// Why.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use placet_core::{Effect, Time};
+use placet_core::{Confine, Effect, Time};
 use reqwest::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -51,12 +51,25 @@ pub struct Simulation {
 pub struct Change {
     /// The effect then.
     pub from: Effect,
+    /// How it had to be confined then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_confine: Option<Confine>,
     /// The effect now.
     pub to: Effect,
+    /// How it has to be confined now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_confine: Option<Confine>,
     /// How many.
     pub count: u64,
     /// Some of them.
     pub examples: Vec<Example>,
+}
+
+impl Change {
+    /// Whether more passes now, or with less around it. Allow is the least of the effects.
+    pub fn loosens(&self) -> bool {
+        (self.to, self.to_confine) < (self.from, self.from_confine)
+    }
 }
 
 /// One request that would be judged differently.

@@ -78,6 +78,13 @@ pub enum AdminCommand {
         /// All of them, not only new ones.
         roots: Vec<String>,
     },
+    /// Say whether an agent's hook program may be told to run calls confined.
+    PutConfine {
+        /// Which agent.
+        agent: String,
+        /// Whether it may.
+        confine: bool,
+    },
     /// Say what of an agent's program Placet sees.
     PutCoverage {
         /// Which agent.
@@ -290,6 +297,14 @@ pub enum AdminEvent {
         /// All of them.
         roots: Vec<String>,
     },
+    /// An agent's hook program may be told to run calls confined, or not any more.
+    #[serde(rename = "agent.confine_put")]
+    ConfinePut {
+        /// Which agent.
+        agent: String,
+        /// Whether it may.
+        confine: bool,
+    },
     /// An agent said what of one of its programs Placet sees, and it was something new.
     #[serde(rename = "agent.coverage_put")]
     CoveragePut {
@@ -387,6 +402,7 @@ impl AdminEvent {
             Self::GrantCreated { .. } => "grant.created",
             Self::GrantRevoked { .. } => "grant.revoked",
             Self::RootsPut { .. } => "agent.roots_put",
+            Self::ConfinePut { .. } => "agent.confine_put",
             Self::CoveragePut { .. } => "agent.coverage_put",
             Self::CoverageForgotten { .. } => "agent.coverage_forgotten",
             Self::FreezeSet { .. } => "freeze.set",
@@ -636,6 +652,12 @@ impl Directory {
                 }
                 Ok(AdminEvent::RootsPut { agent: agent.clone(), roots: roots::checked(roots)? })
             }
+            AdminCommand::PutConfine { agent, confine } => {
+                if !self.agents.contains_key(agent) {
+                    return Err(AdminRefusal::NoAgent);
+                }
+                Ok(AdminEvent::ConfinePut { agent: agent.clone(), confine: *confine })
+            }
             AdminCommand::PutCoverage { agent, report } => {
                 let report = Box::new(self.may_report(agent, report)?);
                 Ok(AdminEvent::CoveragePut { agent: agent.clone(), report })
@@ -762,8 +784,11 @@ impl Directory {
             AdminEvent::Restored { .. } | AdminEvent::Recovered { .. } => {
                 self.unconfirmed = Some(at);
                 self.keep_grants(|_| false);
-                // Somebody may have closed one of them since.
-                self.agents.values_mut().for_each(|agent| agent.roots.clear());
+                // Somebody may have closed one of them since, or taken the mark away.
+                for agent in self.agents.values_mut() {
+                    agent.roots.clear();
+                    agent.confine = false;
+                }
                 self.forget_sign_ins();
             }
             AdminEvent::KeyCreated { id, role, name, owner } => {
@@ -820,6 +845,9 @@ impl Directory {
             AdminEvent::GrantRevoked { id, .. } => self.keep_grants(|grant| grant.id != *id),
             AdminEvent::RootsPut { agent, roots } => {
                 self.agents.entry(agent.clone()).or_default().roots.clone_from(roots);
+            }
+            AdminEvent::ConfinePut { agent, confine } => {
+                self.agents.entry(agent.clone()).or_default().confine = *confine;
             }
             AdminEvent::CoveragePut { agent, report } => self.reported(agent, report),
             AdminEvent::CoverageForgotten { agent } => {

@@ -173,6 +173,10 @@ fn submit(submit: &Submit, actor: &Actor, cx: &Context<'_>) -> Applied {
     if submit.covered != cx.directory.covered(&actor.name) {
         return Applied::refused(Refusal::PolicyChanged);
     }
+    // The agent is not marked for it any more, or another door asks than the one that can confine.
+    if submit.verdict.confine.is_some() && !cx.directory.confines(&actor.name, &submit.source) {
+        return Applied::refused(Refusal::PolicyChanged);
+    }
     let spec = &submit.spec;
     let kind = spec.body.kind();
     let (verdict, grant) = standing(submit, &actor.name, cx);
@@ -232,6 +236,7 @@ fn held_by_clock(verdict: Verdict) -> Verdict {
     let reason = Refusal::ClockBehind.to_string();
     Verdict {
         effect: Effect::Hold,
+        confine: None,
         rule: "clock_behind".to_owned(),
         policy: verdict.policy,
         reasons: std::iter::once(reason).chain(verdict.reasons).collect(),
@@ -253,6 +258,7 @@ fn standing<'a>(submit: &Submit, agent: &str, cx: &Context<'a>) -> (Verdict, Opt
     }
     let allow = |rule: String, reason: String| Verdict {
         effect: Effect::Allow,
+        confine: None,
         rule,
         policy: said.policy.clone(),
         reasons: std::iter::once(reason).chain(said.reasons.iter().cloned()).collect(),
@@ -302,6 +308,10 @@ fn claim(request: &Request, claim: &Claim, actor: &Actor, cx: &Context<'_>) -> A
         }
         if cx.behind {
             return Applied::refused(Refusal::ClockBehind);
+        }
+        let confines = claim.confines && cx.directory.confines(&request.agent, &request.source);
+        if request.verdict.confine.is_some() && !confines {
+            return Applied::refused(Refusal::Unconfined);
         }
     }
     match (request.state, &request.claim) {

@@ -201,6 +201,8 @@ pub struct Claim {
     pub permit: Digest,
     /// SHA-256 of the claimant's secret.
     pub claimant: Option<Digest>,
+    /// Whether whoever claims can run it confined.
+    pub confines: bool,
 }
 
 /// Say what became of it.

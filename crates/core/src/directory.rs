@@ -29,6 +29,9 @@ pub struct Agent {
     /// Folders that a person opened to it, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roots: Vec<String>,
+    /// Whether its hook program may be told to run calls confined.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confine: bool,
     /// What it reports of itself, program by program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub coverage: Vec<Coverage>,

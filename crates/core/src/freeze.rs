@@ -58,6 +58,7 @@ impl Freeze {
         let reason = format!("`{}` froze {}: {}", self.by, self.covered(), self.reason);
         Verdict {
             effect: Effect::Hold,
+            confine: None,
             rule: format!("freeze:{}", self.id),
             policy: verdict.policy,
             reasons: std::iter::once(reason).chain(verdict.reasons).collect(),

@@ -83,4 +83,4 @@ pub use roots::HOOK_PROGRAM;
 pub use row::{Row, Tally};
 pub use session::{SIGN_IN_LINK, Session};
 pub use time::Time;
-pub use words::{Covered, DecisionWord, Effect, Kind, Risk, Role, Seen, SessionEnd, State, Via};
+pub use words::{Confine, Covered, DecisionWord, Effect, Kind, Risk, Role, Seen, SessionEnd, State, Via};

@@ -67,6 +67,11 @@ pub enum Refusal {
     /// The deadline for claiming has passed.
     #[error("the approval was not claimed in time")]
     Lapsed,
+    /// Whoever claims cannot run it as it was allowed.
+    #[error(
+        "it was allowed confined, which only the hook program of an agent that is marked for it can do: ask again"
+    )]
+    Unconfined,
     /// Not the permit that was given out.
     #[error("that is not the permit of this request")]
     WrongPermit,
@@ -140,6 +145,7 @@ impl Refusal {
             Self::AlreadyClaimed => "already_claimed",
             Self::NotApproved => "not_approved",
             Self::Lapsed => "lapsed",
+            Self::Unconfined => "unconfined",
             Self::WrongPermit => "wrong_permit",
             Self::NotClaimed => "not_claimed",
             Self::AlreadyReported => "already_reported",

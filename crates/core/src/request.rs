@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Auth, Body, Claimed, DecisionWord, Digest, Effect, Escalation, GrantId, KeyId, Kind, Needs, ReportStatus,
-    RequestId, Risk, SessionId, State, StepDecision, Time, TrustTerms,
+    Auth, Body, Claimed, Confine, DecisionWord, Digest, Effect, Escalation, GrantId, KeyId, Kind, Needs,
+    ReportStatus, RequestId, Risk, SessionId, State, StepDecision, Time, TrustTerms,
     event::{is_rest, rest},
 };
 
@@ -117,6 +117,9 @@ pub struct Content {
 pub struct Verdict {
     /// Allow, hold or deny.
     pub effect: Effect,
+    /// Of a call that is allowed: it may run only so confined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confine: Option<Confine>,
     /// The rule that decided.
     pub rule: String,
     /// The policy's version, by hash.

@@ -69,6 +69,12 @@ impl Directory {
     pub fn roots(&self, agent: &str) -> &[String] {
         self.agents.get(agent).map_or(&[], |agent| &agent.roots)
     }
+
+    /// Whether what this agent asks through this door may be allowed confined: a person marked the agent for it, and the hook
+    /// program asks, which hands the call to `placet run`.
+    pub fn confines(&self, agent: &str, source: &str) -> bool {
+        source == HOOK_PROGRAM && self.agents.get(agent).is_some_and(|agent| agent.confine)
+    }
 }
 
 #[cfg(test)]

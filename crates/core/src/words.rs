@@ -160,6 +160,14 @@ words!(
 );
 
 words!(
+    /// In what a call that is allowed has to run.
+    Confine {
+        /// It changes the workspace and nothing else, and has no network: `placet run`.
+        Workspace = "workspace",
+    }
+);
+
+words!(
     /// What a key is for; a key has exactly one.
     Role {
         /// Asks, waits, claims, reports. Never decides.

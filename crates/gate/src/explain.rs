@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use placet_core::{
-    Actor, AdminEvent, Context, Create, Grant, Request, RequestId, Role, Ruling, State, apply, evolve,
+    Actor, AdminEvent, Context, Create, Directory, Grant, Request, RequestId, Role, Ruling, State, apply,
+    evolve,
 };
 use placet_policy::{Call, Explanation, Outcome};
 
 use crate::{
     Decision, Gate, GateError,
-    judge::{call_of, call_of_spec, place},
+    judge::{call_of, call_of_spec, confined, place},
     policies::{Version, doubted},
 };
 
@@ -41,12 +42,13 @@ pub struct Preview {
     pub grant: Option<(Grant, String)>,
 }
 
-fn explained(version: &Version, call: &Call<'_>) -> Explained {
+fn explained(version: &Version, call: &Call<'_>, directory: &Directory) -> Explained {
     let explanation = version.good().map(|policy| policy.explain(call));
     let outcome = match &explanation {
         Some(explanation) => doubted(explanation.outcome.clone(), call),
         None => version.evaluate(call),
     };
+    let outcome = confined(outcome, call, directory);
     Explained { policy: version.hash().to_owned(), outcome, explanation }
 }
 
@@ -68,9 +70,9 @@ impl Gate {
             .at(place)
             .covered(directory.covered(&request.agent));
         let in_force = self.in_force().await?;
-        let mut said = vec![explained(&in_force, &call)];
+        let mut said = vec![explained(&in_force, &call, &directory)];
         if in_force.hash() != request.verdict.policy {
-            said.push(explained(&*self.version(&request.verdict.policy).await?, &call));
+            said.push(explained(&*self.version(&request.verdict.policy).await?, &call, &directory));
         }
         Ok((request, said))
     }
@@ -85,9 +87,9 @@ impl Gate {
     ) -> Result<Explained, GateError> {
         self.acting(actor, &[Role::Reviewer, Role::Admin, Role::Auditor])?;
         let spec = create.check(&self.settings.limits)?;
-        let covered = self.store.directory().covered(agent);
-        let call = call_of_spec(&spec, agent, source, self.now()).covered(covered);
-        Ok(explained(&*self.in_force().await?, &call))
+        let directory = self.store.directory();
+        let call = call_of_spec(&spec, agent, source, self.now()).covered(directory.covered(agent));
+        Ok(explained(&*self.in_force().await?, &call, &directory))
     }
 
     /// What a decision would do, without doing it: whether it is enough, what an edit makes needed, what it voids.

@@ -146,6 +146,9 @@ fn said(request: &Request, entry: &Entry, event: &Event, by: &str) -> String {
                         whose.unwrap_or_default()
                     )
                 }
+                (None, Effect::Allow) if created.verdict.confine.is_some() => {
+                    format!("{asked}; rule {rule} allowed it, confined to the workspace.")
+                }
                 (None, Effect::Allow) => format!("{asked}; rule {rule} allowed it."),
                 (None, Effect::Deny) => format!("{asked}; rule {rule} refused it."),
                 (None, Effect::Hold) => format!("{asked}; rule {rule} holds it for a person."),

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use placet_core::{
-    Action, Body, Content, DecisionWord, Directory, Effect, Escalation, Grant, HOOK_PROGRAM, Kind, Limits,
-    Needs, Plan, ProposalContent, Request, Ruling, Spec, Step, Time, TrustOffer, TrustTerms, Verdict, folder,
+    Action, Body, Confine, Content, DecisionWord, Directory, Effect, Escalation, Grant, HOOK_PROGRAM, Kind,
+    Limits, Needs, Plan, ProposalContent, Request, Ruling, Spec, Step, Time, TrustOffer, TrustTerms, Verdict,
+    folder,
 };
 use placet_ledger::hash;
 use placet_policy::{Call, Claims, Outcome, Place, Policy, Trust, trust_material};
@@ -25,6 +26,34 @@ pub(crate) fn place<'a>(
     let resolved = source == HOOK_PROGRAM || planted("every-door-resolves-paths");
     (resolved && !roots.is_empty()).then_some(Place { roots, context })
 }
+
+/// What policy says of a call, less what nobody there can do: only the hook program of an agent that a person marked for it runs
+/// calls confined, and only where it says that it can. Everybody else is held.
+pub(crate) fn confined(outcome: Outcome, call: &Call<'_>, directory: &Directory) -> Outcome {
+    if outcome.confine.is_none() || planted("anybody-confines") {
+        return outcome;
+    }
+    let (agent, says) = (call.agent, call.claims.context.get(CONFINES).and_then(Value::as_str));
+    let why = if call.kind != Kind::Action || call.source != HOOK_PROGRAM {
+        "only the hook program of a coding agent can do that".to_owned()
+    } else if !directory.confines(agent, call.source) {
+        format!("`{agent}` is not marked for that: `placet agent confine {agent}`")
+    } else if says != outcome.confine.map(Confine::as_str) {
+        "its hook program cannot do that here".to_owned()
+    } else {
+        return outcome;
+    };
+    let reason = format!("rule `{}` allows it confined, and {why}", outcome.rule);
+    Outcome {
+        effect: Effect::Hold,
+        confine: None,
+        reasons: std::iter::once(reason).chain(outcome.reasons).collect(),
+        ..outcome
+    }
+}
+
+/// Where the hook program says, in the context of a request, how it can confine the call.
+const CONFINES: &str = "confines";
 
 /// A new request as policy sees it.
 pub(crate) fn call_of_spec<'a>(spec: &'a Spec, agent: &'a str, source: &'a str, time: Time) -> Call<'a> {
@@ -116,6 +145,7 @@ pub(crate) fn time_to_decide(
 pub(crate) fn verdict(outcome: &Outcome, version: &Version) -> Verdict {
     Verdict {
         effect: outcome.effect,
+        confine: outcome.confine,
         rule: outcome.rule.clone(),
         policy: version.hash().to_owned(),
         reasons: outcome.reasons.clone(),
@@ -217,6 +247,7 @@ mod tests {
         let trust = Trust { after: 3, template: None };
         let mut outcome = Outcome {
             effect: Effect::Hold,
+            confine: None,
             rule: "a".to_owned(),
             rules: ["a".to_owned(), "b".to_owned()].into(),
             reads_only: false,

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use data_encoding::BASE32_DNSSEC;
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use placet_core::{Actor, Claim, Command, Digest, Refusal, Report, ReportStatus, Request, RequestId, Role};
+use placet_core::{
+    Actor, Claim, Command, Digest, HOOK_PROGRAM, Refusal, Report, ReportStatus, Request, RequestId, Role,
+};
 use placet_ledger::hash;
 use placet_store::Idempotency;
 use sha2::Sha256;
@@ -63,6 +65,18 @@ impl Gate {
         claimant: Option<&str>,
         idempotency: Option<Idempotency>,
     ) -> Result<Claimed, GateError> {
+        self.claim_through("rest", actor, id, claimant, idempotency).await
+    }
+
+    /// The same through a door of another name. What was allowed confined has a permit only for the hook program.
+    pub async fn claim_through(
+        &self,
+        source: &str,
+        actor: &Actor,
+        id: RequestId,
+        claimant: Option<&str>,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Claimed, GateError> {
         let actor = &*self.acting(actor, &[Role::Agent])?;
         let secret = self.store.secret();
         let permit = match (claimant, idempotency) {
@@ -76,8 +90,9 @@ impl Gate {
         };
         let held = fingerprint("placet/permit/v1", &permit);
         let claimant = claimant.map(|claimant| fingerprint("placet/claimant/v1", claimant));
-        let outcome =
-            self.command(actor, Command::Claim(Claim { id, permit: held, claimant }), idempotency).await?;
+        let confines = source == HOOK_PROGRAM;
+        let claim = Claim { id, permit: held, claimant, confines };
+        let outcome = self.command(actor, Command::Claim(claim), idempotency).await?;
         let request = outcome.request.ok_or_else(GateError::not_found)?;
         // An idempotency key answers for what happened then; the permit is only good if it is still that one.
         if request.claim.as_ref().is_none_or(|claim| claim.permit != held) {

@@ -57,6 +57,7 @@ impl Version {
         };
         Outcome {
             effect: Effect::Hold,
+            confine: None,
             rule: "hold-everything".to_owned(),
             rules: BTreeSet::new(),
             reads_only: false,
@@ -106,6 +107,7 @@ pub(crate) fn doubted(mut outcome: Outcome, call: &Call<'_>) -> Outcome {
     let allowed = format!("rule `{}` would let it pass", outcome.rule);
     Outcome {
         effect: Effect::Hold,
+        confine: None,
         rule: CONTRADICTION.to_owned(),
         reasons: [why, allowed].into_iter().chain(outcome.reasons).collect(),
         risk: outcome.risk.max(Risk::High),

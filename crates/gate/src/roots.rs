@@ -13,6 +13,8 @@ pub struct AgentView {
     pub owner: Option<String>,
     /// The folders that are open to it.
     pub roots: Vec<String>,
+    /// Whether its hook program may be told to run calls confined.
+    pub confine: bool,
     /// What its reports come to.
     pub covered: Covered,
     /// Its reports, one for each program.
@@ -25,6 +27,7 @@ impl AgentView {
             name: name.to_owned(),
             owner: directory.owner(name).map(str::to_owned),
             roots: directory.roots(name).to_vec(),
+            confine: directory.agents.get(name).is_some_and(|agent| agent.confine),
             covered: directory.covered(name),
             coverage: directory.coverage(name).to_vec(),
         }
@@ -51,6 +54,23 @@ impl Gate {
         let same = add && roots == directory.roots(agent) && directory.agents.contains_key(agent);
         if !same {
             let command = AdminCommand::PutRoots { agent: agent.to_owned(), roots };
+            self.admin(actor, command, None).await?;
+        }
+        Ok(AgentView::of(&self.store.directory(), agent))
+    }
+
+    /// Says whether an agent's hook program may be told to run calls confined, on every node. Only an admin can: what is
+    /// allowed confined is asked about nowhere else.
+    pub async fn put_confine(
+        &self,
+        actor: &Actor,
+        agent: &str,
+        confine: bool,
+    ) -> Result<AgentView, GateError> {
+        let actor = &*self.acting(actor, &[Role::Admin])?;
+        let known = self.store.refresh_directory().await?;
+        if known.agents.get(agent).is_none_or(|known| known.confine != confine) {
+            let command = AdminCommand::PutConfine { agent: agent.to_owned(), confine };
             self.admin(actor, command, None).await?;
         }
         Ok(AgentView::of(&self.store.directory(), agent))

@@ -7,7 +7,7 @@ use placet_policy::{Comparison, Recorded, Report};
 
 use crate::{
     Gate, GateError,
-    judge::{call_of, place},
+    judge::{call_of, confined, place},
     policies::{Version, off_thread},
 };
 
@@ -57,7 +57,7 @@ fn compare(comparison: &mut Comparison, version: &Version, directory: &Directory
     let call = call_of(request, content, &content.body, request.created_at)
         .at(place)
         .covered(directory.covered(&request.agent));
-    let outcome = version.evaluate(&call);
+    let outcome = confined(version.evaluate(&call), &call, directory);
     let decided = request.decision.as_ref().filter(|decision| !decision.by.is_empty());
     // What was let through by a standing yes or by trust, policy would have held.
     let stood =
@@ -70,6 +70,7 @@ fn compare(comparison: &mut Comparison, version: &Version, directory: &Directory
         agent: &request.agent,
         tool: request.tool.as_deref(),
         effect: if stood { Effect::Hold } else { request.verdict.effect },
+        confine: request.verdict.confine,
         rule: if request.grant.is_some() { &outcome.rule } else { &request.verdict.rule },
         risk: if replaced { outcome.risk } else { request.risk },
         decision: decided.map(|decision| decision.word),

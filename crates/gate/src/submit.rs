@@ -12,7 +12,7 @@ use placet_store::{Idempotency, NewEvent, PROXIED};
 
 use crate::{
     Gate, GateError,
-    judge::{call_of_spec, place, time_to_decide, verdict},
+    judge::{call_of_spec, confined, place, time_to_decide, verdict},
     schema::check_schema,
 };
 
@@ -151,7 +151,7 @@ impl Gate {
         let call = call_of_spec(&spec, &actor.name, whole.source, whole.created_at).at(place);
         let covered = directory.covered(&actor.name);
         let call = call.covered(covered);
-        let outcome = version.evaluate(&call);
+        let outcome = confined(version.evaluate(&call), &call, &directory);
         let grants = self.covering(&call, &outcome, &version)?;
         let trust = self.trust_offer(&call, &outcome, &version)?;
         let expires_in = time_to_decide(whole.asked_time, &outcome, &spec, &self.settings.limits);

@@ -336,6 +336,8 @@ pub(crate) enum AgentCommand {
     List,
     /// Open folders to an agent, so that rules with `under = "@workspace"` can let its calls pass there
     Roots(AgentRootsArgs),
+    /// Let an agent's hook program run calls confined, where policy says so
+    Confine(AgentConfineArgs),
     /// Show what of an agent's programs Placet sees, as they report it, or forget it
     Coverage(AgentCoverageArgs),
 }
@@ -356,6 +358,28 @@ pub(crate) struct AgentCoverageArgs {
     /// Forget all its reports; takes an admin's key
     #[arg(long)]
     pub(crate) forget: bool,
+}
+
+/// The mark of an agent.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+A rule with `confine = \"workspace\"` allows calls that then run in `placet run`: they change the workspace and nothing else,
+and have no network. Only the hook program of an agent that is marked here gets that; all other calls of such a rule wait
+for a person. Only an admin's key or the owner of the data can set the mark, never an agent's key.
+
+Examples:
+  placet agent confine claude                           it may
+  placet agent confine claude --off                     not any more
+  placet agent confine claude --data /var/lib/placet    as the owner of the data folder")]
+pub(crate) struct AgentConfineArgs {
+    /// Which agent
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// Take the mark away
+    #[arg(long)]
+    pub(crate) off: bool,
+    #[command(flatten)]
+    pub(crate) place: Place,
 }
 
 /// The folders of an agent.

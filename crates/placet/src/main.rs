@@ -87,6 +87,9 @@ async fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Agent(AgentCommand::Roots(args)) if args.place.is_named() || !verbs::has_token() => {
             offline::agent_roots(args, json).await
         }
+        Command::Agent(AgentCommand::Confine(args)) if args.place.is_named() || !verbs::has_token() => {
+            offline::agent_confine(args, json).await
+        }
         Command::Ledger(LedgerCommand::Verify(mut args)) => {
             args.json = json;
             offline::ledger_verify(args).await
@@ -144,6 +147,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Person(PersonCommand::Remove { name }) => verbs::people::remove(&context, &name).await?,
         Command::Agent(AgentCommand::List) => verbs::agents::list(&context).await?,
         Command::Agent(AgentCommand::Roots(args)) => verbs::agents::roots(&context, &args).await?,
+        Command::Agent(AgentCommand::Confine(args)) => verbs::agents::confine(&context, &args).await?,
         Command::Agent(AgentCommand::Coverage(args)) => verbs::agents::coverage(&context, &args).await?,
         Command::Grant(GrantCommand::List) => verbs::grants::list(&context).await?,
         Command::Grant(GrantCommand::Revoke { id }) => verbs::grants::revoke(&context, &id).await?,

@@ -19,14 +19,20 @@ use standing::Standing;
 
 use crate::{
     cli::{
-        AgentRootsArgs, BackupArgs, Global, KeyNewArgs, LedgerVerifyArgs, PersonPlaceArgs, Place, RestoreArgs,
+        AgentConfineArgs, AgentRootsArgs, BackupArgs, Global, KeyNewArgs, LedgerVerifyArgs, PersonPlaceArgs,
+        Place, RestoreArgs,
     },
     config::Config,
     exit::usage,
     output::{self, json_line, safe},
     secret, serve,
-    socket::{self, Asked, KeyAnswer, KeyRequest, LinkRequest, PasswordRequest, Reply, RootsRequest},
-    verbs::{agents::say_roots, people::say_link},
+    socket::{
+        self, Asked, ConfineRequest, KeyAnswer, KeyRequest, LinkRequest, PasswordRequest, Reply, RootsRequest,
+    },
+    verbs::{
+        agents::{say_confine, say_roots},
+        people::say_link,
+    },
 };
 
 /// Where the database is: as said, or where the server would look.
@@ -137,6 +143,19 @@ pub(crate) async fn agent_roots(args: AgentRootsArgs, json: bool) -> anyhow::Res
     match ask_or_open(args.place, request).await?.0 {
         KeyAnswer::Roots { agent, roots } => {
             say_roots(&agent, &roots, json)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        KeyAnswer::Refused(why) => Err(usage(why)),
+        _ => bail!("the running server answered something else"),
+    }
+}
+
+/// `placet agent confine`, as the owner of the data.
+pub(crate) async fn agent_confine(args: AgentConfineArgs, json: bool) -> anyhow::Result<ExitCode> {
+    let request = Asked::Confine(ConfineRequest { agent: args.name, confine: !args.off });
+    match ask_or_open(args.place, request).await?.0 {
+        KeyAnswer::Confine { agent, confine } => {
+            say_confine(&agent, confine, json)?;
             Ok(ExitCode::SUCCESS)
         }
         KeyAnswer::Refused(why) => Err(usage(why)),

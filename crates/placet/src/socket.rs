@@ -30,6 +30,17 @@ pub(crate) enum Asked {
     Password(PasswordRequest),
     /// Folders to open to an agent.
     Roots(RootsRequest),
+    /// A mark for an agent.
+    Confine(ConfineRequest),
+}
+
+/// A mark for an agent: its hook program may be told to run calls confined.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ConfineRequest {
+    /// Which agent.
+    pub(crate) agent: String,
+    /// Whether it may.
+    pub(crate) confine: bool,
 }
 
 /// Folders to open to an agent.
@@ -84,6 +95,8 @@ pub(crate) enum KeyAnswer {
     Set,
     /// The folders that are open now.
     Roots { agent: String, roots: Vec<String> },
+    /// Whether the agent is marked now.
+    Confine { agent: String, confine: bool },
     /// Why not.
     Refused(String),
 }
@@ -174,6 +187,12 @@ pub(crate) async fn make(gate: &Gate, url: &str, request: Asked) -> KeyAnswer {
         Asked::Password(PasswordRequest { person, password }) => {
             return match gate.reset_password(&Actor::system(), &person, &password).await {
                 Ok(()) => KeyAnswer::Set,
+                Err(error) => KeyAnswer::Refused(error.to_string()),
+            };
+        }
+        Asked::Confine(ConfineRequest { agent, confine }) => {
+            return match gate.put_confine(&Actor::system(), &agent, confine).await {
+                Ok(view) => KeyAnswer::Confine { agent: view.name, confine: view.confine },
                 Err(error) => KeyAnswer::Refused(error.to_string()),
             };
         }

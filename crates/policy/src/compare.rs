@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use placet_core::{DecisionWord, Effect, Risk};
+use placet_core::{Confine, DecisionWord, Effect, Risk};
 use serde::Serialize;
 
 use crate::Outcome;
@@ -23,6 +23,8 @@ pub struct Recorded<'a> {
     pub tool: Option<&'a str>,
     /// What policy said then.
     pub effect: Effect,
+    /// How it had to be confined.
+    pub confine: Option<Confine>,
     /// The rule that said it.
     pub rule: &'a str,
     /// The risk it was given.
@@ -53,8 +55,14 @@ pub struct Example {
 pub struct Change {
     /// The effect then.
     pub from: Effect,
+    /// How it had to be confined then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_confine: Option<Confine>,
     /// The effect now.
     pub to: Effect,
+    /// How it has to be confined now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_confine: Option<Confine>,
     /// How many.
     pub count: u64,
     /// Some of them.
@@ -88,6 +96,9 @@ pub struct Report {
     pub human_minutes_saved: Option<f64>,
 }
 
+/// An effect, and how what is allowed has to be confined.
+type Said = (Effect, Option<Confine>);
+
 /// Counts, fed one request at a time.
 #[derive(Debug, Clone, Default)]
 pub struct Comparison {
@@ -95,7 +106,7 @@ pub struct Comparison {
     unchanged: u64,
     risk_changed: u64,
     rule_changed: u64,
-    changes: BTreeMap<(Effect, Effect), (u64, Vec<Example>)>,
+    changes: BTreeMap<(Said, Said), (u64, Vec<Example>)>,
     denied: (u64, Vec<Example>),
     times: Times,
 }
@@ -112,7 +123,8 @@ impl Comparison {
         if let Some(seconds) = before.seconds.filter(|_| before.decision.is_some()) {
             self.times.add(seconds);
         }
-        if before.effect == after.effect {
+        let (then, now) = ((before.effect, before.confine), (after.effect, after.confine));
+        if then == now {
             self.unchanged = self.unchanged.saturating_add(1);
             self.risk_changed = self.risk_changed.saturating_add(u64::from(before.risk != after.risk));
             self.rule_changed = self.rule_changed.saturating_add(u64::from(before.rule != after.rule));
@@ -125,7 +137,7 @@ impl Comparison {
             before: before.rule.to_owned(),
             after: after.rule.clone(),
         };
-        let (count, examples) = self.changes.entry((before.effect, after.effect)).or_default();
+        let (count, examples) = self.changes.entry((then, now)).or_default();
         *count = count.saturating_add(1);
         if examples.len() < EXAMPLES {
             examples.push(example());
@@ -160,7 +172,7 @@ impl Comparison {
             self.changes
                 .iter()
                 .filter(
-                    |((before, after), _)| {
+                    |(((before, _), (after, _)), _)| {
                         if from { *before == Effect::Hold } else { *after == Effect::Hold }
                     },
                 )
@@ -176,9 +188,11 @@ impl Comparison {
             changes: self
                 .changes
                 .iter()
-                .map(|((from, to), (count, examples))| Change {
+                .map(|(((from, from_confine), (to, to_confine)), (count, examples))| Change {
                     from: *from,
+                    from_confine: *from_confine,
                     to: *to,
+                    to_confine: *to_confine,
                     count: *count,
                     examples: examples.clone(),
                 })
@@ -260,6 +274,7 @@ mod tests {
     fn outcome(effect: Effect, rule: &str) -> Outcome {
         Outcome {
             effect,
+            confine: None,
             rule: rule.to_owned(),
             rules: std::collections::BTreeSet::new(),
             reads_only: false,
@@ -281,6 +296,7 @@ mod tests {
             agent: "a",
             tool: Some("t"),
             effect,
+            confine: None,
             rule: "old",
             risk: Risk::Low,
             decision,

@@ -232,6 +232,7 @@ impl Rules {
             outcome.reasons.insert(0, why);
             return Outcome {
                 effect: Effect::Hold,
+                confine: None,
                 rule: CONTRADICTION.to_owned(),
                 risk: outcome.risk.max(Risk::High),
                 expires_in: self.defaults.expires_in,
@@ -353,6 +354,7 @@ impl Rules {
     fn bare(&self, effect: Effect) -> Outcome {
         Outcome {
             effect,
+            confine: None,
             rule: String::new(),
             rules: BTreeSet::new(),
             reads_only: false,
@@ -383,6 +385,8 @@ impl Rules {
         let shortest =
             |of: fn(&Rule) -> Option<Duration>| rules.iter().map(|rule| of(rule)).fold(None, least);
         outcome.claim_window = shortest(|rule| rule.claim_within).or(self.defaults.claim_within);
+        // Of two rules that allow it the confined one wins.
+        outcome.confine = rules.iter().filter_map(|rule| rule.confine).max();
         outcome.reads_only = effect == Effect::Allow && rules.iter().all(|rule| rule.reads_only);
         if effect != Effect::Hold {
             return outcome;
@@ -412,6 +416,7 @@ impl Rules {
         if outcome.effect == Effect::Allow && outcome.risk >= self.defaults.hold_at_risk {
             outcome.reasons.push(format!("calls of risk {} wait for a person", outcome.risk));
             outcome.effect = Effect::Hold;
+            outcome.confine = None;
         }
         if outcome.risk == Risk::Critical {
             needs::step_up(&mut outcome.needs);

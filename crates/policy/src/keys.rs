@@ -160,6 +160,11 @@ pub(crate) const RULE_EFFECT: &[Key] = &[
         "boolean",
         "allow: what the rule lets pass only reads. A call that it matches waits if its arguments hold a command, SQL that changes something, a method or a body.",
     ),
+    (
+        "confine",
+        "`\"workspace\"`",
+        "allow: what the rule lets pass may run only confined, by `placet run`. Only the hook program of an agent that is marked for it (`placet agent confine`) gets that; every other call waits.",
+    ),
     ("needs", "name or table", "hold: whose yes is needed."),
     ("expires_in", "duration", "hold: time for deciding."),
     (

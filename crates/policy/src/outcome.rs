@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt, time::Duration};
 
-use placet_core::{DecisionWord, Effect, Escalation, Needs, Risk};
+use placet_core::{Confine, DecisionWord, Effect, Escalation, Needs, Risk};
 use serde::{Serialize, Serializer};
 
 use crate::{durations, needs};
@@ -12,6 +12,9 @@ use crate::{durations, needs};
 pub struct Outcome {
     /// Allow, hold or deny.
     pub effect: Effect,
+    /// Of a call that is allowed: it may run only so confined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confine: Option<Confine>,
     /// The first rule, in the order of the file, that said so; `default` when no rule spoke.
     pub rule: String,
     /// Every rule that said so, where they let trust be earned: it is bound to all of them.
@@ -82,6 +85,10 @@ impl Outcome {
         main.risk = risk;
         main.claim_window = claim_window;
         main.reads_only |= side.reads_only;
+        main.confine = match main.effect {
+            Effect::Allow => main.confine.max(side.confine),
+            Effect::Hold | Effect::Deny => None,
+        };
         if main.effect == side.effect {
             main.needs = main.needs.join(&side.needs);
             main.expires_in = least(main.expires_in, side.expires_in);
@@ -176,6 +183,7 @@ fn escalations<S: Serializer>(list: &[Escalation], serializer: S) -> Result<S::O
 impl fmt::Display for Outcome {
     /// One line for people: the effect, the rule, the risk.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} by rule `{}` (risk {})", self.effect, self.rule, self.risk)
+        let confined = if self.confine.is_some() { ", confined," } else { "" };
+        write!(f, "{}{confined} by rule `{}` (risk {})", self.effect, self.rule, self.risk)
     }
 }

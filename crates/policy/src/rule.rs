@@ -2,7 +2,9 @@
 
 use std::{collections::HashSet, fmt, sync::Arc, time::Duration};
 
-use placet_core::{Covered, DecisionWord, Effect, Escalation, HOOK_PROGRAM, Kind, Needs, Risk, Time};
+use placet_core::{
+    Confine, Covered, DecisionWord, Effect, Escalation, HOOK_PROGRAM, Kind, Needs, Risk, Time,
+};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -22,6 +24,8 @@ use crate::{
 pub(crate) struct Rule {
     pub(crate) name: String,
     pub(crate) effect: Effect,
+    /// Of an allow rule: what it lets pass may run only so confined.
+    pub(crate) confine: Option<Confine>,
     pub(crate) tool: Vec<Name>,
     /// What the first word of the tool's own name may be, in lower case.
     pub(crate) tool_begins: Vec<Name>,

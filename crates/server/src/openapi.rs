@@ -95,6 +95,7 @@ pub(crate) fn routes() -> OpenApiRouter<State> {
         .routes(routes!(v1::policy::version))
         .routes(routes!(v1::agents::list))
         .routes(routes!(v1::agents::put_roots))
+        .routes(routes!(v1::agents::put_confine))
         .routes(routes!(v1::agents::put_coverage))
         .routes(routes!(v1::agents::forget_coverage))
         .routes(routes!(v1::freeze::create, v1::freeze::list))

@@ -42,6 +42,7 @@ pub fn submit(actor: &Actor, now: Time, create: Value) -> Command {
     };
     let verdict = Verdict {
         effect: Effect::Hold,
+        confine: None,
         rule: "test".to_owned(),
         policy: "test".to_owned(),
         reasons: Vec::new(),

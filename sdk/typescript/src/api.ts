@@ -89,6 +89,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/agents/{name}/confine": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Mark an agent: its hook program may be told to run calls confined, where policy says `confine`. Without the mark they wait. */
+        put: operations["put_confine"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/agents/{name}/coverage": {
         parameters: {
             query?: never;
@@ -872,6 +889,8 @@ export interface components {
         };
         /** @description An agent. */
         AgentRecord: {
+            /** @description Whether its hook program may be told to run calls confined; rules say so with `confine`. */
+            confine: boolean;
             /** @description What it reports of its programs. The agent's own words. */
             coverage: components["schemas"]["CoverageReport"][];
             /** @description What its reports come to; rules ask for it with `coverage`. */
@@ -997,6 +1016,7 @@ export interface components {
         ClaimedPermit: {
             /** @description What may run: the stored arguments, edited ones if there was an edit. */
             arguments: Record<string, never>;
+            confine?: components["schemas"]["Confine"] | null;
             /** @description Digest of what may run. */
             digest: components["schemas"]["Digest"];
             /** @description Needed to report. */
@@ -1006,6 +1026,13 @@ export interface components {
              * @description Report before this.
              */
             report_by: string | null;
+        };
+        /** @enum {string} */
+        Confine: "workspace";
+        /** @description Whether an agent is marked for it. */
+        ConfineBody: {
+            /** @description `false` takes the mark away. */
+            confine: boolean;
         };
         /** @description One thing that a program can do. */
         CoveragePart: {
@@ -2449,6 +2476,7 @@ export interface components {
         };
         /** @description What policy said, at once and without a person. */
         Verdict: {
+            confine?: components["schemas"]["Confine"] | null;
             /** @description Allow, hold or deny. */
             effect: components["schemas"]["Effect"];
             /** @description The policy's version, by hash. */
@@ -2712,6 +2740,131 @@ export interface operations {
             };
             /** @description busy, closing, or the database is away: try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    put_confine: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConfineBody"];
+            };
+        };
+        responses: {
+            /** @description so it is, on every node */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentRecord"];
+                };
+            };
+            /** @description the body ended before it was complete */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description no key or session, or one that is unknown, revoked or over */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the role cannot do this; a foreign host or page; or, in a session, `csrf` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the body does not fit */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description too many calls, waits or streams of this principal */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description busy, closing, or the database is away: try again after `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the disk is full: nothing was written */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6310,7 +6463,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description already_claimed, not_approved or lapsed */
+            /** @description already_claimed, not_approved or lapsed; unconfined: allowed for the hook program alone */
             409: {
                 headers: {
                     [name: string]: unknown;

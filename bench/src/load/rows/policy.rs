@@ -163,6 +163,7 @@ fn replay(bench: &Bench) -> Result<Vec<Row>> {
                     agent: "bot-7",
                     tool: Some(tool),
                     effect: *effect,
+                    confine: None,
                     rule: &outcome.rule,
                     risk: Risk::Medium,
                     decision: Some(DecisionWord::Approve),

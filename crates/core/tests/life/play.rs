@@ -293,6 +293,7 @@ impl Play {
                     claimant: dice
                         .pick(&[Some("me"), None, Some("you")])
                         .map(|name| digest_of(id, &name.into())),
+                    confines: false,
                 };
                 (Command::Claim(claim), script::caller(dice, agent, Role::Agent, &self.world))
             }

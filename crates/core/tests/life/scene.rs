@@ -164,7 +164,12 @@ impl Scene {
 
     pub(crate) fn claim_command(&self, claimant: Option<&str>) -> Command {
         let claimant = claimant.map(|text| self.secret(text));
-        Command::Claim(Claim { id: self.request.id, permit: self.secret("permit"), claimant })
+        Command::Claim(Claim {
+            id: self.request.id,
+            permit: self.secret("permit"),
+            claimant,
+            confines: false,
+        })
     }
 
     pub(crate) fn claim(&mut self) -> Said {

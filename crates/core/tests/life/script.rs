@@ -120,6 +120,7 @@ pub(crate) fn create(kind: Kind, variant: u8) -> Create {
 fn verdict(effect: Effect) -> Verdict {
     Verdict {
         effect,
+        confine: None,
         rule: "rule".to_owned(),
         policy: POLICY.to_owned(),
         reasons: vec!["because".to_owned()],

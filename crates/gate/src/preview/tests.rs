@@ -45,6 +45,7 @@ fn request(body: Body, context: Value, summary: Option<&str>) -> Request {
         risk: Risk::Low,
         verdict: Verdict {
             effect: Effect::Hold,
+            confine: None,
             rule: "r".to_owned(),
             policy: "p".to_owned(),
             reasons: Vec::new(),

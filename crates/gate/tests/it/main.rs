@@ -2,6 +2,7 @@
 
 mod anything;
 mod clocks;
+mod confine;
 mod coverage;
 mod deadlines;
 mod deciding;

@@ -30,6 +30,10 @@ fn each_planted_bug_is_caught() {
             "every-door-resolves-paths",
             "workspace::what_happens_in_an_open_folder_passes_from_the_hook_program_alone::sqlite",
         ),
+        (
+            "anybody-confines",
+            "confine::what_is_allowed_confined_passes_for_the_marked_hook_program_alone::sqlite",
+        ),
         ("closed-folder-stays-open", "workspace::a_folder_that_is_closed_is_closed_on_every_node_at_once"),
         ("old-report-counts", "coverage::a_report_counts_on_every_node_at_once"),
         ("keys-step-up", "rules::a_step_up_needs_the_code_of_exactly_this_request::sqlite"),

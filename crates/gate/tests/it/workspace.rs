@@ -126,6 +126,7 @@ async fn restored(backend: Backend) {
     let kit = Kit::start(backend).await;
     kit.agent("bot").await;
     open(&kit, &["/srv/app"]).await;
+    assert!(kit.gate().put_confine(kit.admin(), "bot", true).await.unwrap().confine);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("backup.db");
     backup(&kit.place().location(), &file).await.unwrap();
@@ -134,13 +135,14 @@ async fn restored(backend: Backend) {
     place.verify().await.unwrap();
     let store = Store::open(place.options(kit.clock().clone())).await.unwrap();
     assert_eq!(store.directory().roots("bot"), [""; 0]);
+    assert!(!store.directory().confines("bot", HOOK_PROGRAM), "the mark may have been taken away since");
     store.close().await;
     assert_eq!(kit.gate().agents(kit.admin()).await.unwrap()[0].roots, ["/srv/app"], "where it was opened");
     kit.finish().await;
 }
 
 #[test]
-fn a_restore_closes_every_folder() {
+fn a_restore_closes_every_folder_and_takes_every_mark() {
     for backend in [Backend::Sqlite, Backend::Postgres] {
         placet_testkit::block_on(restored(backend));
     }

@@ -31,7 +31,7 @@ pub(crate) fn context(
 ) -> Map<String, Value> {
     let mut context = said.clone();
     // What an agent says of it does not count.
-    for ours in ["paths", "git", "moved"] {
+    for ours in ["paths", "git", "moved", "confines"] {
         context.remove(ours);
     }
     let Some(folder) = said.get("cwd").and_then(Value::as_str) else { return context };

@@ -149,6 +149,12 @@ fn lines(explained: &Explained, which: &str, all: bool) -> Vec<String> {
     for reason in &outcome.reasons {
         fact("because", safe(reason));
     }
+    if let Some(confine) = outcome.confine {
+        fact(
+            "confined",
+            format!("to the {confine}, by `placet run`, and only for a marked agent's hook program"),
+        );
+    }
     if outcome.effect == Effect::Hold {
         fact("needs", output::needs(&outcome.needs));
         if let Some(expires_in) = &outcome.expires_in {

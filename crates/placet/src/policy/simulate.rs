@@ -4,7 +4,7 @@ use std::{io::IsTerminal as _, sync::Arc};
 
 use anyhow::Context as _;
 use placet_client::{Change, Example, Simulating, Simulation};
-use placet_core::Actor;
+use placet_core::{Actor, Confine, Effect};
 use placet_gate::{Gate, Settings, SystemClock, SystemEntropy};
 use placet_store::{Location, Options, Store};
 use tokio::time::Duration;
@@ -78,8 +78,7 @@ fn failed(simulation: &Simulation, fail_on: FailOn) -> bool {
     let denied = simulation.denied_now_allowed_count > 0;
     match fail_on {
         FailOn::Denied => denied,
-        // Allow is the least of the effects.
-        FailOn::Loosened => denied || simulation.changes.iter().any(|change| change.to < change.from),
+        FailOn::Loosened => denied || simulation.changes.iter().any(Change::loosens),
         FailOn::Any => denied || !simulation.changes.is_empty(),
     }
 }
@@ -99,10 +98,13 @@ pub(super) fn tell(simulation: &Simulation) -> anyhow::Result<()> {
         simulation.unchanged
     ))?;
     for change in &simulation.changes {
-        let Change { from, to, count, examples: some } = change;
-        let style = if to < from { output::WARN } else { output::STRONG };
-        output::line(&format!("{} {count}", paint(style, &format!("  {from} -> {to}"))))?;
-        examples(some, *count)?;
+        let said = |effect: Effect, confine: Option<Confine>| {
+            format!("{effect}{}", if confine.is_some() { " confined" } else { "" })
+        };
+        let (from, to) = (said(change.from, change.from_confine), said(change.to, change.to_confine));
+        let style = if change.loosens() { output::WARN } else { output::STRONG };
+        output::line(&format!("{} {}", paint(style, &format!("  {from} -> {to}")), change.count))?;
+        examples(&change.examples, change.count)?;
     }
     if simulation.risk_changed > 0 || simulation.rule_changed > 0 {
         let text = format!(
@@ -153,13 +155,18 @@ fn examples(examples: &[Example], count: u64) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use placet_core::Effect;
 
     use super::*;
 
     fn simulation(changes: &[(Effect, Effect)], denied: u64) -> Simulation {
-        let change =
-            |(from, to): &(Effect, Effect)| Change { from: *from, to: *to, count: 1, examples: Vec::new() };
+        let change = |(from, to): &(Effect, Effect)| Change {
+            from: *from,
+            from_confine: None,
+            to: *to,
+            to_confine: None,
+            count: 1,
+            examples: Vec::new(),
+        };
         Simulation {
             denied_now_allowed: Vec::new(),
             denied_now_allowed_count: denied,
@@ -188,5 +195,17 @@ mod tests {
         assert_eq!(fails(&simulation(&[(Effect::Deny, Effect::Hold)], 0)), [false, true, true]);
         assert_eq!(fails(&simulation(&[(Effect::Hold, Effect::Allow)], 0)), [false, true, true]);
         assert_eq!(fails(&simulation(&[(Effect::Hold, Effect::Allow)], 1)), [true, true, true]);
+        let confined = |from, to| {
+            let mut simulation = simulation(&[(Effect::Allow, Effect::Allow)], 0);
+            (simulation.changes[0].from_confine, simulation.changes[0].to_confine) = (from, to);
+            simulation
+        };
+        let workspace = Some(Confine::Workspace);
+        assert_eq!(
+            fails(&confined(workspace, None)),
+            [false, true, true],
+            "it ran confined, and would not now"
+        );
+        assert_eq!(fails(&confined(None, workspace)), [false, false, true]);
     }
 }

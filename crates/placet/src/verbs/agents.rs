@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::Context;
 use crate::{
-    cli::{AgentCoverageArgs, AgentRootsArgs},
+    cli::{AgentConfineArgs, AgentCoverageArgs, AgentRootsArgs},
     exit::usage,
     output::{self, paint, table},
 };
@@ -26,11 +26,12 @@ pub(crate) async fn list(context: &Context) -> anyhow::Result<u8> {
             (show(&agent.name), output::STRONG),
             (owner, Style::new()),
             covered(agent.covered),
+            (if agent.confine { "yes" } else { "" }.to_owned(), Style::new()),
             (folders, Style::new()),
         ]
     };
     let rows: Vec<_> = agents.iter().map(row).collect();
-    for line in table(&["NAME", "OWNER", "COVERAGE", "FOLDERS"], &rows, 110) {
+    for line in table(&["NAME", "OWNER", "COVERAGE", "CONFINED", "FOLDERS"], &rows, 110) {
         output::line(&line)?;
     }
     Ok(0)
@@ -98,6 +99,23 @@ pub(crate) async fn roots(context: &Context, args: &AgentRootsArgs) -> anyhow::R
     };
     say_roots(&agent.name, &agent.roots, context.json)?;
     Ok(0)
+}
+
+/// Marks an agent, or takes the mark away.
+pub(crate) async fn confine(context: &Context, args: &AgentConfineArgs) -> anyhow::Result<u8> {
+    let agent = context.client.put_confine(&args.name, !args.off).await?;
+    say_confine(&agent.name, agent.confine, context.json)?;
+    Ok(0)
+}
+
+/// Says whether an agent is marked.
+pub(crate) fn say_confine(agent: &str, confine: bool, json: bool) -> anyhow::Result<()> {
+    if json {
+        return Ok(output::json(&json!({ "name": agent, "confine": confine }))?);
+    }
+    let name = paint(output::STRONG, &show(agent));
+    let says = if confine { "may run calls confined" } else { "runs no calls confined" };
+    Ok(output::line(&format!("the hook program of {name} {says}"))?)
 }
 
 /// Says which folders are open to an agent.

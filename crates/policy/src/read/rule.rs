@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use placet_core::{Covered, DecisionWord, Effect, Escalation, Kind, Needs, Risk};
+use placet_core::{Confine, Covered, DecisionWord, Effect, Escalation, Kind, Needs, Risk};
 
 use super::{
     doc::{Doc, Field},
@@ -67,6 +67,7 @@ pub(super) fn read(
     let mut rule = Rule {
         name,
         effect,
+        confine: doc.word::<Confine>(table, "confine").map(|(word, _)| word),
         tool_begins: words(doc, table, "tool_begins"),
         tool_has: words(doc, table, "tool_has"),
         server: names(doc, table, "server"),
@@ -112,7 +113,7 @@ pub(super) fn read(
 fn only_where_they_mean_something(doc: &mut Doc<'_>, table: &Field<'_>, effect: Effect) {
     const HOLD: [&str; 7] =
         ["needs", "expires_in", "on_expiry", "decisions", "pending_cap", "trust_after", "template"];
-    const ALLOW: [&str; 2] = ["only", "under"];
+    const ALLOW: [&str; 3] = ["only", "under", "confine"];
     const RESTRICT: [&str; 2] = ["touches", "above"];
     for (key, span, _) in table.entries() {
         if effect != Effect::Allow && ALLOW.contains(&key) {

@@ -52,9 +52,23 @@ fn rule() -> impl Strategy<Value = String> {
         prop::option::of(1_u32..4),
         any::<bool>(),
     );
-    (effect, tool, agent, when, args, claims, risk, needs, more).prop_map(
-        |(effect, tool, agent, when, args, claims, risk, needs, (expires, decisions, trust, escalate))| {
+    (effect, any::<bool>(), tool, agent, when, args, claims, risk, needs, more).prop_map(
+        |(
+            effect,
+            confined,
+            tool,
+            agent,
+            when,
+            args,
+            claims,
+            risk,
+            needs,
+            (expires, decisions, trust, escalate),
+        )| {
             let mut text = format!("effect = '{effect}'\n");
+            if effect == "allow" && confined {
+                text.push_str("confine = 'workspace'\n");
+            }
             let mut add = |key: &str, value: Option<String>| {
                 if let Some(value) = value {
                     text.push_str(&format!("{key} = {value}\n"));
@@ -187,6 +201,11 @@ fn at_least(strict: &Outcome, loose: &Outcome) -> Result<(), String> {
     let check =
         |good: bool, what: &str| if good { Ok(()) } else { Err(format!("{what}:\n{strict:#?}\n{loose:#?}")) };
     check(strict.effect >= loose.effect, "effect")?;
+    check(strict.effect != Effect::Allow || strict.confine >= loose.confine, "confine")?;
+    check(
+        [strict, loose].iter().all(|outcome| outcome.effect == Effect::Allow || outcome.confine.is_none()),
+        "confine of what does not pass",
+    )?;
     check(strict.risk >= loose.risk, "risk")?;
     check(shorter(strict.claim_window, loose.claim_window), "claim window")?;
     if strict.effect == Effect::Hold && loose.effect == Effect::Hold {
@@ -321,7 +340,7 @@ proptest! {
         let mut comparison = Comparison::new();
         for call in &calls {
             let before = call.under(&then);
-            let recorded = Recorded { id: "x", agent: &call.agent, tool: Some(&call.tool), effect: before.effect, rule: &before.rule, risk: before.risk, decision: None, seconds: None };
+            let recorded = Recorded { id: "x", agent: &call.agent, tool: Some(&call.tool), effect: before.effect, confine: before.confine, rule: &before.rule, risk: before.risk, decision: None, seconds: None };
             comparison.add(&recorded, &call.under(&now));
         }
         let report = comparison.report();

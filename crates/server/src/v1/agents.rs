@@ -26,6 +26,8 @@ pub(crate) struct AgentRecord {
     owner: Option<String>,
     /// Folders that a person opened to it; rules name them `@workspace`.
     roots: Vec<String>,
+    /// Whether its hook program may be told to run calls confined; rules say so with `confine`.
+    confine: bool,
     /// What its reports come to; rules ask for it with `coverage`.
     covered: Covered,
     /// What it reports of its programs. The agent's own words.
@@ -97,9 +99,18 @@ pub(crate) struct RootsBody {
     roots: Vec<String>,
 }
 
+/// Whether an agent is marked for it.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ConfineBody {
+    /// `false` takes the mark away.
+    confine: bool,
+}
+
 impl From<AgentView> for AgentRecord {
-    fn from(AgentView { name, owner, roots, covered, coverage }: AgentView) -> Self {
-        Self { name, owner, roots, covered, coverage: coverage.into_iter().map(Into::into).collect() }
+    fn from(AgentView { name, owner, roots, confine, covered, coverage }: AgentView) -> Self {
+        let coverage = coverage.into_iter().map(Into::into).collect();
+        Self { name, owner, roots, confine, covered, coverage }
     }
 }
 
@@ -127,6 +138,20 @@ pub(crate) async fn put_roots(
     call: Call<RootsBody>,
 ) -> Result<Response, Problem> {
     let put = state.gate.put_roots(&call.actor, &name.get()?, call.body.roots, false).await;
+    Ok(json(StatusCode::OK, &AgentRecord::from(put.map_err(|error| refuse(&state, error))?)))
+}
+
+/// Mark an agent: its hook program may be told to run calls confined, where policy says `confine`. Without the mark they wait.
+#[utoipa::path(put, path = "/v1/agents/{name}/confine", operation_id = "put_confine", tag = "admin", params(("name" = inline(Name), Path)), request_body = ConfineBody, responses(
+    (status = 200, description = "so it is, on every node", body = AgentRecord),
+    (status = 404, description = "no such agent", body = ProblemDocument),
+))]
+pub(crate) async fn put_confine(
+    AxumState(state): AxumState<State>,
+    name: Id<String>,
+    call: Call<ConfineBody>,
+) -> Result<Response, Problem> {
+    let put = state.gate.put_confine(&call.actor, &name.get()?, call.body.confine).await;
     Ok(json(StatusCode::OK, &AgentRecord::from(put.map_err(|error| refuse(&state, error))?)))
 }
 

@@ -1,8 +1,8 @@
 //! Claiming a permit and reporting what became of it.
 
 use axum::{extract::State as AxumState, response::Response};
-use http::StatusCode;
-use placet_core::{Digest, Record, ReportStatus, RequestId, Time};
+use http::{HeaderMap, StatusCode};
+use placet_core::{Confine, Digest, Record, ReportStatus, RequestId, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -11,7 +11,7 @@ use crate::{
     State,
     call::{Call, Id, check_claimant},
     problem::{Problem, ProblemDocument},
-    v1::{json, record, refuse},
+    v1::{json, record, refuse, requests::door},
 };
 
 /// Who claims.
@@ -34,6 +34,9 @@ pub(crate) struct ClaimedPermit<'a> {
     arguments: Option<&'a Map<String, Value>>,
     /// Digest of what may run.
     digest: Digest,
+    /// It may run only so confined, by `placet run`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confine: Option<Confine>,
     /// Report before this.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     report_by: Option<Time>,
@@ -43,25 +46,27 @@ pub(crate) struct ClaimedPermit<'a> {
 #[utoipa::path(post, path = "/v1/requests/{id}/claim", operation_id = "claim_request", tag = "permits", params(("id" = inline(RequestId), Path)), request_body = Claim, responses(
     (status = 200, description = "the permit and the stored arguments", body = ClaimedPermit),
     (status = 404, description = "unknown, foreign or malformed", body = ProblemDocument),
-    (status = 409, description = "already_claimed, not_approved or lapsed", body = ProblemDocument),
+    (status = 409, description = "already_claimed, not_approved or lapsed; unconfined: allowed for the hook program alone", body = ProblemDocument),
     (status = 423, description = "frozen: somebody stopped this agent or this tool", body = ProblemDocument),
 ))]
 pub(crate) async fn claim(
     AxumState(state): AxumState<State>,
     id: Id<RequestId>,
+    headers: HeaderMap,
     call: Call<Claim>,
 ) -> Result<Response, Problem> {
     let claimant = call.body.claimant.as_deref();
     check_claimant(claimant, "/claimant")?;
     let claimed = state
         .gate
-        .claim(&call.actor, id.get()?, claimant, call.idempotency)
+        .claim_through(door(&headers)?, &call.actor, id.get()?, claimant, call.idempotency)
         .await
         .map_err(|error| refuse(&state, error))?;
     let permit = ClaimedPermit {
         permit: &claimed.permit,
         arguments: claimed.request.effective_arguments(),
         digest: claimed.request.effective_digest(),
+        confine: claimed.request.verdict.confine,
         report_by: claimed.request.report_by,
     };
     Ok(json(StatusCode::OK, &permit))

@@ -69,7 +69,7 @@ pub(crate) async fn create(
         .map_err(|error| refuse(&state, error))?;
     let status = if submitted.replayed { StatusCode::OK } else { StatusCode::CREATED };
     let request = submitted.request;
-    let claim = (params.claim == Some(true)).then_some(Claiming { claimant });
+    let claim = (params.claim == Some(true)).then_some(Claiming { claimant, source });
     let Some(wait) = wait.filter(|_| request.state == Life::Pending) else {
         return created(&state, &actor, status, request, claim).await;
     };
@@ -102,7 +102,7 @@ pub(crate) async fn create(
 
 /// Who speaks: the hook program says so, and that the folder and the paths of the call are resolved. Whoever has the agent's
 /// key could say it too, and could as well run the call without asking.
-fn door(headers: &HeaderMap) -> Result<&'static str, Problem> {
+pub(super) fn door(headers: &HeaderMap) -> Result<&'static str, Problem> {
     match headers.get("placet-door").map(HeaderValue::as_bytes) {
         None => Ok("rest"),
         Some(door) if door == HOOK_PROGRAM.as_bytes() => Ok(HOOK_PROGRAM),
@@ -137,6 +137,7 @@ fn weak_key(headers: &HeaderMap, actor: &Actor, create: &Create) -> Result<Optio
 /// A create call that wants the permit as well.
 struct Claiming {
     claimant: Option<String>,
+    source: &'static str,
 }
 
 /// The answer to a create call, once there is nothing more to wait for.
@@ -147,7 +148,9 @@ async fn created(
     mut request: Arc<Request>,
     claim: Option<Claiming>,
 ) -> Result<Response, Problem> {
-    let Some(Claiming { claimant }) = claim else { return Ok(record(state, actor, status, &request)) };
+    let Some(Claiming { claimant, source }) = claim else {
+        return Ok(record(state, actor, status, &request));
+    };
     let claimable = match request.state_at(state.gate.now()) {
         Life::Approved => true,
         // The answer with the permit may have been lost: its claimant gets it again, and nobody else.
@@ -155,7 +158,7 @@ async fn created(
         _ => false,
     };
     if claimable && request.permit {
-        match state.gate.claim(actor, request.id, claimant.as_deref(), None).await {
+        match state.gate.claim_through(source, actor, request.id, claimant.as_deref(), None).await {
             Ok(claimed) => {
                 let mut view = view(state, actor, &claimed.request);
                 view.permit = Some(claimed.permit);

@@ -200,6 +200,7 @@ impl Callers {
             "PUT /v1/people/{name}" => {
                 one(admin, "/v1/people/zoe", json!({"roles": ["reviewer"], "teams": ["team"]}))
             }
+            "PUT /v1/agents/{name}/confine" => one(admin, "/v1/agents/bot/confine", json!({"confine": true})),
             "PUT /v1/agents/{name}/roots" => {
                 one(admin, "/v1/agents/bot/roots", json!({"roots": ["/srv/app"]}))
             }

@@ -134,6 +134,7 @@ fn the_document_is_openapi_3_1_and_names_every_call() {
         "POST /v1/session",
         "POST /v1/session/link",
         "POST /v1/ws/ticket",
+        "PUT /v1/agents/{name}/confine",
         "PUT /v1/agents/{name}/roots",
         "PUT /v1/coverage",
         "PUT /v1/people/{name}",

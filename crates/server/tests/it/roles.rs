@@ -59,6 +59,7 @@ fn rule(operation: &Operation) -> (&'static str, Value, u16) {
         "PUT /v1/people/{name}" => ("d", json!({"roles": ["auditor"]}), 200),
         "PUT /v1/coverage" => ("a", json!({"framework": "f", "agent": "a", "parts": []}), 200),
         "DELETE /v1/agents/{name}/coverage" => ("d", json!(null), 404),
+        "PUT /v1/agents/{name}/confine" => ("d", json!({"confine": true}), 404),
         "PUT /v1/agents/{name}/roots" => ("d", json!({"roots": ["/srv/app"]}), 404),
         "GET /v1/keys" | "GET /v1/people" => ("d", json!(null), 200),
         "DELETE /v1/keys/{id}" | "DELETE /v1/people/{name}" | "DELETE /v1/freeze/{id}" => {

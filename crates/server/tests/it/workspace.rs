@@ -32,7 +32,8 @@ fn what_the_hook_program_resolved_passes_and_what_others_claim_does_not() {
         let put = root.put(roots, json!({"roots": ["/srv/app/"]})).await.expect(200);
         assert_eq!(
             put,
-            json!({"name": "bot", "owner": null, "roots": ["/srv/app"], "covered": "unknown", "coverage": []})
+            json!({"name": "bot", "owner": null, "roots": ["/srv/app"], "confine": false,
+                   "covered": "unknown", "coverage": []})
         );
         let listed = root.get("/v1/agents").await.expect(200);
         assert!(listed["items"].as_array().unwrap().contains(&put), "{listed}");
@@ -52,5 +53,42 @@ fn what_the_hook_program_resolved_passes_and_what_others_claim_does_not() {
         }
         root.put(roots, json!({"roots": []})).await.expect(200);
         assert_eq!(said(&bot, Some("hook-program"), "/srv/app/x").await, (201, json!("pending")));
+    });
+}
+
+const CONFINED: &str =
+    "version = 1\n[[rule]]\nname = 'tests'\neffect = 'allow'\ntool = 'Bash'\nconfine = 'workspace'\n";
+
+#[test]
+fn a_confined_call_passes_for_a_marked_hook_program_and_its_claim_repeats_it() {
+    on_sqlite(async |server| {
+        let (root, bot) = (server.admin(), server.agent("bot").await);
+        root.put("/v1/policy", json!({"policy": CONFINED})).await.expect(200);
+        let hook = bot.clone().with("Placet-Door", "hook-program");
+        let tests = json!({"kind": "action", "tool": "Bash", "arguments": {"command": "cargo test"}, "session": "s",
+                           "context": {"cwd": "/srv/app", "confines": "workspace"}});
+        let held = hook.post("/v1/requests", tests.clone()).await.expect(201);
+        assert_eq!((&held["state"], &held["verdict"]["confine"]), (&json!("pending"), &Value::Null));
+        let mark = "/v1/agents/bot/confine";
+        for who in [&bot, &server.reviewer("ann").await] {
+            assert_eq!(who.put(mark, json!({"confine": true})).await.status, 403);
+        }
+        for bad in [json!({}), json!({"confine": "workspace"}), json!({"confine": true, "more": 1})] {
+            assert_eq!(root.put(mark, bad.clone()).await.status, 422, "{bad}");
+        }
+        assert_eq!(root.put(mark, json!({"confine": true})).await.expect(200)["confine"], true);
+        let allowed = hook.post("/v1/requests", tests.clone()).await.expect(201);
+        assert_eq!(allowed["verdict"]["confine"], "workspace");
+        assert_eq!(allowed["verdict"]["effect"], "allow");
+        let claim = format!("/v1/requests/{}/claim", allowed["id"].as_str().unwrap());
+        let refused = bot.post(&claim, json!({})).await;
+        assert_eq!((refused.status, &refused.body["code"]), (409, &json!("unconfined")));
+        let claimed = hook.post(&claim, json!({})).await.expect(200);
+        assert_eq!(claimed["confine"], "workspace");
+        // Asked and claimed in one call.
+        let at_once = hook.post("/v1/requests?claim=true", tests.clone()).await.expect(201);
+        assert!(at_once["permit"].is_string() && at_once["verdict"]["confine"] == "workspace", "{at_once}");
+        let other = bot.post("/v1/requests?claim=true", tests).await.expect(201);
+        assert_eq!((&other["state"], &other["permit"]), (&json!("pending"), &Value::Null));
     });
 }

@@ -153,12 +153,14 @@ impl Batch {
         let touched = match &event {
             AdminEvent::KeyCreated { name, .. }
             | AdminEvent::RootsPut { agent: name, .. }
+            | AdminEvent::ConfinePut { agent: name, .. }
             | AdminEvent::CoveragePut { agent: name, .. }
             | AdminEvent::CoverageForgotten { agent: name }
             | AdminEvent::PersonPut { name, .. }
             | AdminEvent::PersonRemoved { name, .. } => vec![name.clone()],
             AdminEvent::Restored { .. } | AdminEvent::Recovered { .. } => {
-                let opened = before.agents.iter().filter(|(_, agent)| !agent.roots.is_empty());
+                let opened =
+                    before.agents.iter().filter(|(_, agent)| !agent.roots.is_empty() || agent.confine);
                 opened.map(|(name, _)| name.clone()).collect()
             }
             _ => Vec::new(),

@@ -192,6 +192,7 @@ fn submit(session: &str) -> Command {
         covered: Covered::Unknown,
         verdict: Verdict {
             effect: Effect::Hold,
+            confine: None,
             rule: "test".to_owned(),
             policy: "test".to_owned(),
             reasons: Vec::new(),

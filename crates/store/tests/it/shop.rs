@@ -185,7 +185,7 @@ pub(crate) fn decide(request: &Request, word: DecisionWord) -> Command {
 }
 
 pub(crate) fn claim(id: RequestId, permit: u8) -> Command {
-    Command::Claim(Claim { id, permit: Digest::new([permit; 32]), claimant: None })
+    Command::Claim(Claim { id, permit: Digest::new([permit; 32]), claimant: None, confines: false })
 }
 
 pub(crate) fn report(id: RequestId, permit: u8) -> Command {

@@ -32,6 +32,22 @@ describe("changed", () => {
   });
 });
 
+describe("confined calls", () => {
+  const change = { from: "allow", to: "allow", count: 2, examples: [example("loosened")] } as const;
+  const loosened: Report = {
+    ...report,
+    denied_now_allowed: [],
+    denied_now_allowed_count: 0,
+    changes: [{ ...change, from_confine: "workspace", examples: [...change.examples] }],
+  };
+  it("are looser without and stricter with it", () => {
+    expect(changed(loosened).map(({ from, to, danger }) => [from, to, danger])).toEqual([
+      ["confined", "allow", "looser"],
+    ]);
+    expect(flows(loosened)[0]).toEqual({ from: "before:confined", to: "after:allow", flow: 2 });
+  });
+});
+
 describe("flows", () => {
   it("add up to everything that was looked at", () => {
     expect(flows(report).reduce((sum, { flow }) => sum + flow, 0)).toBe(report.total);

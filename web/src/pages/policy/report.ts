@@ -1,6 +1,15 @@
 /** What a simulation says, in the shapes the page draws. */
 
-export type Effect = "allow" | "hold" | "deny";
+export type Effect = "allow" | "confined" | "hold" | "deny";
+/** An effect as the server says it, and how what is allowed has to be confined. */
+interface Change {
+  from: Exclude<Effect, "confined">;
+  from_confine?: string | undefined;
+  to: Exclude<Effect, "confined">;
+  to_confine?: string | undefined;
+  count: number;
+  examples: Example[];
+}
 export interface Example {
   id: string;
   agent: string;
@@ -11,7 +20,7 @@ export interface Example {
 export interface Report {
   denied_now_allowed: Example[];
   denied_now_allowed_count: number;
-  changes: { from: Effect; to: Effect; count: number; examples: Example[] }[];
+  changes: Change[];
   total: number;
   unchanged: number;
   risk_changed: number;
@@ -24,7 +33,13 @@ export interface Report {
 export type SimulateLine = { done: number; of: number; requests: number } | { report: Report };
 
 /** How loose an effect is: what becomes looser is shown first. */
-const LOOSE: Record<Effect, number> = { deny: 0, hold: 1, allow: 2 };
+const LOOSE: Record<Effect, number> = { deny: 0, hold: 1, confined: 2, allow: 3 };
+
+/** What was said and what would be said, where confined is between held and allowed. */
+const ends = (change: Change): { from: Effect; to: Effect } => ({
+  from: change.from_confine === undefined ? change.from : "confined",
+  to: change.to_confine === undefined ? change.to : "confined",
+});
 
 export type Danger = "denied" | "looser" | "stricter";
 export interface Changed extends Example {
@@ -38,11 +53,12 @@ export function changed(report: Report): Changed[] {
   const denied = new Set(report.denied_now_allowed.map(({ id }) => id));
   const out: Changed[] = report.denied_now_allowed.map((each) => {
     const change = report.changes.find(({ examples }) => examples.some(({ id }) => id === each.id));
-    return { ...each, from: change?.from ?? "hold", to: "allow", danger: "denied" };
+    return { ...each, ...(change ? ends(change) : { from: "hold", to: "allow" }), danger: "denied" };
   });
   const rest: Changed[] = [];
-  for (const { from, to, examples } of report.changes) {
-    for (const each of examples) {
+  for (const change of report.changes) {
+    const { from, to } = ends(change);
+    for (const each of change.examples) {
       if (denied.has(each.id)) continue;
       rest.push({ ...each, from, to, danger: LOOSE[to] > LOOSE[from] ? "looser" : "stricter" });
     }
@@ -65,10 +81,10 @@ export interface Flow {
 }
 /** From what was said then to what would be said: for a Sankey. */
 export function flows(report: Report): Flow[] {
-  const out: Flow[] = report.changes.map(({ from, to, count }) => ({
-    from: `before:${from}`,
-    to: `after:${to}`,
-    flow: count,
+  const out: Flow[] = report.changes.map((change) => ({
+    from: `before:${ends(change).from}`,
+    to: `after:${ends(change).to}`,
+    flow: change.count,
   }));
   if (report.unchanged > 0) out.push({ from: "before:same", to: "after:same", flow: report.unchanged });
   return out;

@@ -14,6 +14,7 @@ const text = strings.policy;
 
 const COLOURS: Record<string, keyof Palette> = {
   allow: "chart-2",
+  confined: "chart-1",
   hold: "chart-4",
   deny: "chart-3",
   same: "chart-6",
