@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::{
     cli::{DoctorArgs, Global},
-    exit::usage,
+    exit::{bring_back, usage},
     output::{self, paint, safe},
 };
 
@@ -150,7 +150,7 @@ async fn server(client: &Client, token: &str) -> Vec<Check> {
             ));
         }
         Err(error) => {
-            let detail = format!("{error}. Start it with `placet serve`, or set PLACET_URL");
+            let detail = format!("{error}. {}", bring_back(client.url()));
             checks.push(Check::new("server", Verdict::Bad, detail));
             return checks;
         }

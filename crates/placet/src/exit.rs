@@ -102,11 +102,7 @@ fn explain(error: &anyhow::Error) -> (u8, String, String) {
         Some(Error::Unreachable { url, reason, .. }) => (
             ERROR,
             "unreachable".to_owned(),
-            format!(
-                "cannot reach Placet at {}: {}. Start it with `placet serve`, or set PLACET_URL to where it runs",
-                safe(url),
-                safe(reason)
-            ),
+            format!("cannot reach Placet at {}: {}. {}", safe(url), safe(reason), safe(&bring_back(url))),
         ),
         Some(Error::Problem(problem)) => {
             let hint = match problem.status {
@@ -120,6 +116,35 @@ fn explain(error: &anyhow::Error) -> (u8, String, String) {
         Some(Error::Config(sentence)) => (USAGE, "usage".to_owned(), safe(sentence)),
         Some(Error::Timeout { .. }) => (ERROR, "timeout".to_owned(), safe(&error.to_string())),
         _ => (ERROR, "error".to_owned(), safe(&format!("{error:#}"))),
+    }
+}
+
+/// What brings a server back that cannot be reached: the one command, if it runs on this machine.
+pub(crate) fn bring_back(url: &str) -> String {
+    let elsewhere = || "Ask whoever runs it, or set PLACET_URL to where it runs".to_owned();
+    let Some((host, port)) = url.strip_prefix("http://").and_then(host_and_port) else { return elsewhere() };
+    let address: std::net::IpAddr = match host.trim_matches(['[', ']']) {
+        "localhost" => std::net::Ipv4Addr::LOCALHOST.into(),
+        host => match host.parse() {
+            Ok(address) => address,
+            Err(_) => return elsewhere(),
+        },
+    };
+    match port {
+        _ if !address.is_loopback() => elsewhere(),
+        4000 => "Set PLACET_URL if it runs elsewhere; start it with: placet serve".to_owned(),
+        port => format!(
+            "Set PLACET_URL if it runs elsewhere; start it with: placet serve --listen {}",
+            std::net::SocketAddr::new(address, port)
+        ),
+    }
+}
+
+fn host_and_port(rest: &str) -> Option<(&str, u16)> {
+    let authority = rest.split('/').next()?;
+    match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => Some((host, port.parse().ok()?)),
+        _ => Some((authority, 80)),
     }
 }
 
@@ -140,9 +165,24 @@ mod tests {
         (
             1,
             "unreachable",
-            "cannot reach Placet at http://127.0.0.1:4000: Connection refused (os error 111). Start it with `placet serve`, or set PLACET_URL to where it runs",
+            "cannot reach Placet at http://127.0.0.1:4000: Connection refused (os error 111). Set PLACET_URL if it runs elsewhere; start it with: placet serve",
         )
         "#);
+    }
+
+    #[test]
+    fn the_command_that_brings_a_server_back_listens_where_it_was_looked_for() {
+        for (url, ends) in [
+            ("http://127.0.0.1:4000/", "placet serve"),
+            ("http://localhost:4100", "placet serve --listen 127.0.0.1:4100"),
+            ("http://[::1]:4100/", "placet serve --listen [::1]:4100"),
+            ("http://10.0.0.7:4000", "where it runs"),
+            ("https://127.0.0.1:4000", "where it runs"),
+            ("https://placet.example.com", "where it runs"),
+            ("http://a$(id):4000", "where it runs"),
+        ] {
+            assert!(bring_back(url).ends_with(ends), "{url}: {}", bring_back(url));
+        }
     }
 
     #[test]

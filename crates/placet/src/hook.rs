@@ -176,11 +176,11 @@ impl Hook {
 
     /// What a failure means: a block, or the person at the terminal.
     fn failed(&self, call: &Call, reason: &str) -> Answer {
-        let reason = format!("Placet: {reason}");
         if self.mode == Mode::Relay && call.event.is_prompt() {
-            return Answer::Pass(Some(format!("{reason}; answer here")));
+            return Answer::Pass(Some(format!("Placet: answer here: {reason}")));
         }
-        Answer::Block(format!("{reason}. Nothing was run"))
+        // What to do comes last.
+        Answer::Block(format!("Placet: nothing was run: {reason}"))
     }
 
     async fn ran(&self, ran: &Ran) -> Output {

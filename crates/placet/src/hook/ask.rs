@@ -11,6 +11,7 @@ use super::{
     gone::gone,
     memory::{Memory, Note},
 };
+use crate::exit::bring_back;
 
 /// How long an unreachable server is tried: every call of the agent waits for this.
 pub(super) const GIVE_UP: Duration = Duration::from_secs(10);
@@ -317,9 +318,9 @@ impl Asker<'_> {
 /// An error as a sentence that says what to do.
 fn explained(error: &Error) -> String {
     match error {
-        Error::Unreachable { url, reason, .. } => format!(
-            "cannot reach the server at {url}: {reason}. Start it with `placet serve`, or set PLACET_URL to where it runs"
-        ),
+        Error::Unreachable { url, reason, .. } => {
+            format!("cannot reach the server at {url}: {reason}. {}", bring_back(url))
+        }
         Error::Problem(problem) if problem.code == "idempotency_key_reused" => {
             "the agent asked for a call of this id before, with other arguments or from another place"
                 .to_owned()

@@ -94,7 +94,7 @@ fn help_shows_every_command_and_the_exit_codes() {
 
 #[test]
 fn a_server_that_is_not_there_is_1_and_says_what_to_try() {
-    insta::assert_snapshot!(failed(&["inbox"]), @"1: error: cannot reach Placet at http://127.0.0.1:1: Connection refused (os error 111). Start it with `placet serve`, or set PLACET_URL to where it runs");
+    insta::assert_snapshot!(failed(&["inbox"]), @"1: error: cannot reach Placet at http://127.0.0.1:1: Connection refused (os error 111). Set PLACET_URL if it runs elsewhere; start it with: placet serve --listen 127.0.0.1:1");
     for args in [
         vec!["show", ID],
         vec!["approve", ID],
@@ -150,7 +150,7 @@ fn bad_input_is_2_and_names_the_field_and_the_fix() {
 
 #[test]
 fn errors_for_programs_are_json() {
-    insta::assert_snapshot!(failed(&["--json", "show", ID]), @r#"1: {"error":{"code":"unreachable","detail":"cannot reach Placet at http://127.0.0.1:1: Connection refused (os error 111). Start it with `placet serve`, or set PLACET_URL to where it runs"}}"#);
+    insta::assert_snapshot!(failed(&["--json", "show", ID]), @r#"1: {"error":{"code":"unreachable","detail":"cannot reach Placet at http://127.0.0.1:1: Connection refused (os error 111). Set PLACET_URL if it runs elsewhere; start it with: placet serve --listen 127.0.0.1:1"}}"#);
     insta::assert_snapshot!(failed(&["--json", "cancel", "x"]), @r#"2: {"error":{"code":"usage","detail":"`x` is not the id of a request: write the whole of it (req_ and 26 characters)"}}"#);
 }
 

@@ -36,6 +36,17 @@ fn a_server_that_is_down_blocks() {
 }
 
 #[test]
+fn what_is_blocked_because_the_server_is_away_ends_with_the_command_that_brings_it_back() {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let world = World::at(format!("http://{nobody}"));
+    let event = Event::ClaudePreToolUse;
+    let output = ended(world.start(event, &SOON, message(event, "call-1", "allowed").to_string().as_bytes()));
+    let said = output.stderr.trim();
+    assert!(said.starts_with("Placet: nothing was run: "), "{said}");
+    assert!(said.ends_with(&format!("placet serve --listen {nobody}")), "{said}");
+}
+
+#[test]
 fn a_server_that_hangs_is_given_up_and_blocks() {
     all(&World::at(fake(None)), "server hangs", &SOON, calls("allowed"));
 }
