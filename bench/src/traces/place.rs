@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn paths_are_resolved_from_the_folder_of_the_call() {
         let input = json!({"command": "cat ../x /etc/hosts ./a/./b", "workdir": "sub"});
-        let made = context("Bash", input.as_object().unwrap(), "/w", "/w");
+        let made = context("bash", input.as_object().unwrap(), "/w", "/w");
         assert_eq!(made["cwd"], json!("/w/sub"));
         assert_eq!(
             made["paths"],

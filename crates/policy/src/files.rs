@@ -5,8 +5,10 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use crate::{
+    lookalike::{folded, is_short_for},
     place,
-    shell::{Glob, climbed, could_be, lower},
+    shell::{Glob, climbed, lower},
+    wild::{Pattern, alternatives, is_wild},
     work::{Trouble, Work},
 };
 
@@ -22,8 +24,25 @@ pub(crate) struct Files {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
     from: From,
-    segments: Vec<(Glob, Option<String>)>,
+    segments: Vec<Segment>,
 }
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Segment {
+    glob: Glob,
+    text: String,
+    pattern: Pattern,
+}
+
+/// A part of a path that a call names.
+struct Part<'t> {
+    text: &'t str,
+    /// What it stands for if some program reads it as a pattern.
+    pattern: Option<Pattern>,
+}
+
+/// Longest pattern that is compared with names.
+const WILD: usize = 200;
 
 /// Where an entry begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,12 +79,12 @@ impl Files {
                 _ => From::Anywhere,
             };
             let path = lowered.strip_prefix("~/").filter(|_| from == From::Home).unwrap_or(&lowered);
-            let segments: Vec<_> = split(path)
-                .map(|part| {
-                    let plain = !part.contains(['*', '?']);
-                    (Glob::new(part), plain.then(|| part.to_owned()))
-                })
-                .collect();
+            let segment = |part: &str| Segment {
+                glob: Glob::new(part),
+                text: part.to_owned(),
+                pattern: Pattern::new(part),
+            };
+            let segments: Vec<_> = split(path).map(segment).collect();
             let odd = text.len() > LONGEST
                 || segments.is_empty()
                 || path.starts_with('~')
@@ -79,8 +98,9 @@ impl Files {
         let mut files = Self::default();
         for text in entries {
             match entry(text)? {
-                Entry { from: From::Anywhere, segments } if matches!(segments.as_slice(), [(_, Some(_))]) => {
-                    files.names.extend(segments.into_iter().filter_map(|(_, plain)| plain));
+                Entry { from: From::Anywhere, segments } if matches!(segments.as_slice(), [one] if one.is_plain()) =>
+                {
+                    files.names.extend(segments.into_iter().map(|segment| segment.text));
                 }
                 entry => files.entries.push(entry),
             }
@@ -97,76 +117,166 @@ impl Files {
         context: &Map<String, Value>,
         work: &Work<'v>,
     ) -> Result<bool, Trouble> {
+        let paths = context.get("paths").and_then(Value::as_object);
         let mut found = false;
-        let mut look = |text: &str| -> Result<(), Trouble> {
+        let mut look = |text: &str, reads: bool| -> Result<(), Trouble> {
             work.spend(text.len().saturating_add(self.entries.len().saturating_mul(4)))?;
-            found = found || self.has(asks, text);
+            found = found || self.has(asks, text, reads, work)?;
             Ok(())
         };
-        place::each_text(tool, arguments, work, asks == Asks::Touches, &mut look)?;
+        place::each_text(tool, arguments, work, asks == Asks::Touches, &mut |text, reads| {
+            look(text, reads)?;
+            let path = paths.and_then(|paths| paths.get(text)?.as_str()).filter(|_| reads);
+            path.map_or(Ok(()), |path| look(path, reads))
+        })?;
         // What the hook program found behind a text. More of it can only make the outcome stricter.
-        if let Some(Value::Object(paths)) = context.get("paths") {
-            for path in paths.values().filter_map(Value::as_str) {
-                look(path)?;
-            }
+        for path in paths.into_iter().flat_map(Map::values).filter_map(Value::as_str) {
+            look(path, false)?;
         }
         if asks == Asks::Above
             && let Some(Value::String(folder)) = context.get("cwd")
         {
-            look(folder)?;
+            look(folder, true)?;
         }
         Ok(found)
     }
 
-    /// A word may hold several paths: `--file=.env`, `HEAD:.env`, `@.env`.
-    fn has(&self, asks: Asks, word: &str) -> bool {
-        let word = lower(word);
+    /// A word may hold several paths: `--file=.env`, `HEAD:.env`, `@.env`, `{a,.env}`.
+    fn has(&self, asks: Asks, text: &str, reads: bool, work: &Work<'_>) -> Result<bool, Trouble> {
+        let word = folded(text);
+        let Some(mut words) = alternatives(&word) else {
+            return if reads { Err(MANY) } else { Ok(false) };
+        };
+        // To a pattern it says that the next sign stands for itself.
+        if word.contains('\\') {
+            words.push(word.replace('\\', ""));
+        }
+        if words.len() > 1 {
+            work.spend(
+                words.iter().map(String::len).sum::<usize>().saturating_add(words.len().saturating_mul(500)),
+            )?;
+        }
+        if reads && is_wild(&word) && word.len() > WILD {
+            return Err(MANY);
+        }
+        Ok(words.iter().any(|word| self.has_word(asks, word, reads)))
+    }
+
+    fn has_word(&self, asks: Asks, word: &str, reads: bool) -> bool {
         let parts = word.split(['=', ':', '@', ',']);
         let several = word.contains(['=', ':', '@', ',']);
-        parts.chain(several.then_some(&*word)).any(|path| {
-            let segments: Vec<&str> = climbed(split(path));
+        // Git's `:(icase).ENV`.
+        let magic = word.starts_with(':').then(|| word.split_once(')')).flatten().map(|(_, path)| path);
+        parts.chain(several.then_some(word)).chain(magic).any(|path| {
+            let segments: Vec<Part<'_>> = climbed(split(path)).into_iter().map(Part::new).collect();
             let absolute = path.starts_with('/');
             match asks {
-                Asks::Touches => {
-                    segments.iter().any(|part| self.is_named(part))
-                        || self.entries.iter().any(|entry| entry.touched(absolute, &segments))
-                }
-                Asks::Above => self.above(path, absolute, &segments),
+                Asks::Touches => self.touched(absolute, &segments, reads),
+                Asks::Above => self.above(path, absolute, &segments, reads),
             }
         })
     }
 
-    fn is_named(&self, part: &str) -> bool {
-        // The shell may make a listed name of a pattern such as `.en?`.
-        let pattern = part.contains(['*', '?', '[']);
-        self.names.contains(part) || (pattern && self.names.iter().any(|name| could_be(part, name)))
+    fn touched(&self, absolute: bool, segments: &[Part<'_>], reads: bool) -> bool {
+        segments.iter().any(|part| self.is_named(part))
+            || self.entries.iter().any(|entry| entry.touched(absolute, segments))
+            || segments.last().and_then(|last| last.pattern.as_ref()).is_some_and(|pattern| {
+                reads
+                    && (self.names.iter().any(|name| pattern.fits(name))
+                        || self.entries.iter().any(|entry| entry.may_hold(segments, pattern)))
+            })
     }
 
-    fn above(&self, path: &str, absolute: bool, segments: &[&str]) -> bool {
-        let home = match segments {
+    fn is_named(&self, part: &Part<'_>) -> bool {
+        self.names.contains(part.text)
+            // The shell may make a listed name of a pattern such as `.en?`.
+            || part.beginning().is_some_and(|pattern| self.names.iter().any(|name| pattern.fits(name)))
+            || (part.text.contains('~') && self.names.iter().any(|name| is_short_for(part.text, name)))
+    }
+
+    fn above(&self, path: &str, absolute: bool, segments: &[Part<'_>], reads: bool) -> bool {
+        let names: Vec<&str> = segments.iter().map(|part| part.text).collect();
+        let home = match names.as_slice() {
             [] | ["home" | "users" | "root" | "var"] | ["home" | "users", _] | ["var", "root"] => absolute,
             [one] => one.starts_with('~') && !path.is_empty(),
             _ => false,
         };
-        self.entries.iter().any(|entry| match entry.from {
-            From::Root => absolute && entry.is_below(segments),
-            From::Home => home || (1..entry.segments.len()).any(|length| entry.ends(segments, length)),
-            From::Anywhere => false,
+        self.entries.iter().any(|entry| {
+            let begun = || (1..entry.segments.len()).any(|length| entry.ends(segments, length));
+            match entry.from {
+                From::Root => absolute && entry.is_below(segments),
+                From::Home => home || begun(),
+                From::Anywhere => reads && entry.is_folder() && begun(),
+            }
         })
     }
 }
 
+const MANY: Trouble = Trouble::Doubtful("the pattern stands for too many names");
+
+impl<'t> Part<'t> {
+    fn new(text: &'t str) -> Self {
+        let short = is_wild(text) && text.len() <= WILD;
+        Self { text, pattern: short.then(|| Pattern::new(text)) }
+    }
+
+    /// The pattern, if it says how its names begin.
+    fn beginning(&self) -> Option<&Pattern> {
+        self.pattern.as_ref().filter(|pattern| pattern.begins())
+    }
+}
+
+impl Segment {
+    fn is_plain(&self) -> bool {
+        !self.text.contains(['*', '?'])
+    }
+
+    fn fits(&self, part: &Part<'_>) -> bool {
+        let likely = || {
+            part.beginning().is_some_and(|pattern| pattern.overlaps(&self.pattern))
+                || is_short_for(part.text, &self.text)
+        };
+        self.glob.matches(part.text) || (self.is_plain() && likely())
+    }
+}
+
+/// Ends of the names of source code and prose.
+const SOURCE: &[&str] = &[
+    "rs", "go", "py", "pyi", "ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs", "vue", "svelte", "astro",
+    "c", "h", "cc", "cpp", "hpp", "m", "mm", "cs", "fs", "java", "kt", "kts", "scala", "groovy", "clj",
+    "swift", "rb", "erb", "php", "ex", "exs", "erl", "hs", "ml", "mli", "lua", "dart", "zig", "nim", "jl",
+    "r", "pl", "pm", "sol", "proto", "graphql", "sql", "tf", "html", "css", "scss", "sass", "less", "svg",
+    "md", "mdx", "rst", "adoc", "tex",
+];
+
 impl Entry {
-    fn fits(&self, at: usize, part: &str) -> bool {
-        self.segments.get(at).is_some_and(|(glob, plain)| {
-            let pattern = || part.contains(['*', '?', '[']);
-            glob.matches(part) || plain.as_ref().is_some_and(|plain| pattern() && could_be(part, plain))
-        })
+    fn fits(&self, at: usize, part: &Part<'_>) -> bool {
+        self.segments.get(at).is_some_and(|segment| segment.fits(part))
+    }
+
+    /// Whether a folder is listed by what lies in it, so that searching the folder reads it.
+    fn is_folder(&self) -> bool {
+        self.segments.first().is_some_and(|first| first.text.starts_with('.'))
+            || self.segments.last().is_some_and(|last| last.text == "*")
+    }
+
+    /// Whether a file that fits the pattern at the end of a path may be listed. An open end such as that of `secrets.*` stands for
+    /// data, and not for source code.
+    fn may_hold(&self, path: &[Part<'_>], pattern: &Pattern) -> bool {
+        let (Some((last, folders)), Some(end)) = (self.segments.split_last(), path.last()) else {
+            return false;
+        };
+        let above = path.len().checked_sub(self.segments.len()).and_then(|start| path.get(start..));
+        let source = end.text.rsplit_once('.').is_some_and(|(_, end)| SOURCE.contains(&end));
+        !(source && last.text.ends_with('*'))
+            && self.from != From::Root
+            && pattern.overlaps(&last.pattern)
+            && above.is_some_and(|above| folders.iter().zip(above).all(|(folder, part)| folder.fits(part)))
     }
 
     /// Whether the path is what is listed, or lies in it.
-    fn touched(&self, absolute: bool, path: &[&str]) -> bool {
-        let fits = |window: &[&str]| window.iter().enumerate().all(|(at, part)| self.fits(at, part));
+    fn touched(&self, absolute: bool, path: &[Part<'_>]) -> bool {
+        let fits = |window: &[Part<'_>]| window.iter().enumerate().all(|(at, part)| self.fits(at, part));
         let length = self.segments.len();
         match self.from {
             From::Root => absolute && path.get(..length).is_some_and(fits),
@@ -175,12 +285,12 @@ impl Entry {
     }
 
     /// Whether what is listed lies below this absolute path.
-    fn is_below(&self, path: &[&str]) -> bool {
+    fn is_below(&self, path: &[Part<'_>]) -> bool {
         path.len() < self.segments.len() && path.iter().enumerate().all(|(at, part)| self.fits(at, part))
     }
 
     /// Whether the path ends with the first `length` segments.
-    fn ends(&self, path: &[&str], length: usize) -> bool {
+    fn ends(&self, path: &[Part<'_>], length: usize) -> bool {
         path.len()
             .checked_sub(length)
             .and_then(|start| path.get(start..))
@@ -189,5 +299,11 @@ impl Entry {
 }
 
 fn split(path: &str) -> impl Iterator<Item = &str> {
-    path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".")
+    path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".").map(without_end)
+}
+
+/// Some file systems drop dots and blanks at the end of a name.
+fn without_end(part: &str) -> &str {
+    let short = part.trim_end_matches(['.', ' ']);
+    if short.is_empty() { part } else { short }
 }

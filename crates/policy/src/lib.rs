@@ -29,6 +29,7 @@ mod grant;
 mod import;
 mod index;
 mod keys;
+mod lookalike;
 mod matcher;
 mod needs;
 mod outcome;
@@ -45,6 +46,7 @@ mod rule;
 pub mod shell;
 pub mod sql;
 mod trust;
+mod wild;
 mod words;
 mod work;
 

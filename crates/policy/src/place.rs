@@ -1,13 +1,17 @@
 //! Where a call happens: the folder and the paths it names, as the program in front of the agent resolved them, and the
 //! folders that a person opened to that agent.
 
+mod keys;
+
 use std::{collections::BTreeSet, rc::Rc};
 
 use serde_json::{Map, Value};
 
+use self::keys::Key;
 use crate::{
     shell::{self, Analysis},
     trust::is_shell_tool,
+    wild,
     work::{Tri, Trouble, Work},
 };
 
@@ -39,73 +43,14 @@ pub struct Named {
     pub programs: BTreeSet<String>,
 }
 
-/// Arguments that name files and folders, in the tools of the agents that are known.
-const PATHS: &[&str] = &[
-    "file_path",
-    "filePath",
-    "path",
-    "paths",
-    "absolute_path",
-    "absolutePath",
-    "target_file",
-    "targetFile",
-    "notebook_path",
-    "file",
-    "files",
-    "filename",
-    "file_name",
-    "relative_workspace_path",
-    "target_directory",
-    "target_notebook",
-    "directory",
-    "dir_path",
-    "dir",
-    "folder",
-    "source",
-    "destination",
-    "filePaths",
-    "target_directories",
-    "uri",
-];
-/// Arguments that hold patterns for names of files.
-const GLOBS: &[&str] = &[
-    "glob",
-    "glob_pattern",
-    "include",
-    "include_pattern",
-    "file_pattern",
-    "exclude",
-    "exclude_pattern",
-    "ignore",
-    "includePattern",
-];
-/// Tools whose `pattern` is one for names of files; elsewhere it is one for text.
-const GLOB_TOOLS: &[&str] = &["Glob", "glob", "file_search", "list_files", "glob_file_search"];
 /// Tools that take a patch, which names its files in its own text.
 const PATCH_TOOLS: &[&str] = &["apply_patch", "patch", "apply_diff"];
-/// Arguments that hold what is looked for or written, and not where.
-const TEXTS: &[&str] = &[
-    "pattern",
-    "query",
-    "q",
-    "regex",
-    "search",
-    "text",
-    "content",
-    "new_string",
-    "old_string",
-    "description",
-    "explanation",
-    "summary",
-];
 /// Longest text under another name that is taken for a path.
 const OTHER: usize = 400;
 /// How deep arguments are looked into.
 const DEEPEST: usize = 8;
 /// Arguments that hold a command.
 const COMMANDS: &[&str] = &["command", "cmd"];
-/// Arguments that say in which folder a command runs.
-const FOLDERS: &[&str] = &["working_directory", "workdir", "directory", "dir_path", "cwd", "working_dir"];
 /// Options whose value is a character and no path.
 const DELIMITERS: [(&str, &str); 4] = [("cut", "-d"), ("sort", "-t"), ("column", "-s"), ("paste", "-d")];
 /// Most texts of one call.
@@ -128,14 +73,14 @@ const UNREADABLE: Trouble = Trouble::Doubtful("nobody can tell which files the c
 
 /// One thing in the arguments that has to do with files.
 enum Seen<'a> {
-    /// A text that names a file or a pattern for names.
-    Text(&'a str),
+    /// A text that names a file or a pattern for names, and whether the tool reads what lies there.
+    Text(&'a str, bool),
     /// A command.
     Command(&'a Value),
     /// The folder that a command runs in.
     Folder(&'a Value),
-    /// A text under any other name.
-    Other(&'a str),
+    /// A text under any other name, and whether it stands inside another argument.
+    Other(&'a str, bool),
     /// Something that names files in a way nobody knows.
     Odd,
 }
@@ -154,15 +99,18 @@ fn visit<'a>(
     for (key, value) in arguments {
         if patches {
             let mut files = value.as_str().into_iter().flat_map(patched).peekable();
-            if files.peek().is_none() && !(listed(PATHS, key) || value.is_boolean()) {
+            if files.peek().is_none() && !(Key::of(tool, key).is_file() || value.is_boolean()) {
                 see(Seen::Odd)?;
             }
-            files.try_for_each(|file| see(Seen::Text(file)))?;
+            files.try_for_each(|file| see(Seen::Text(file, true)))?;
         }
         if COMMANDS.contains(&key.as_str()) && !patches {
             see(Seen::Command(value))?;
-        } else if command && FOLDERS.contains(&key.as_str()) {
+        } else if command && keys::is_folder(key) {
             see(Seen::Folder(value))?;
+            if !value.is_null() && !keys::is_folder_of(tool, key) {
+                see(Seen::Odd)?;
+            }
         } else {
             inner(tool, key, value, DEEPEST, see)?;
         }
@@ -177,33 +125,25 @@ fn inner<'a>(
     depth: usize,
     see: &mut impl FnMut(Seen<'a>) -> Result<(), Trouble>,
 ) -> Result<(), Trouble> {
-    let names = listed(PATHS, key)
-        || listed(GLOBS, key)
-        || (matches!(key, "pattern" | "query") && GLOB_TOOLS.contains(&tool));
+    let about = Key::of(tool, key);
     match value {
-        Value::String(text) if names => see(Seen::Text(text)),
-        Value::String(text) if !listed(TEXTS, key) => see(Seen::Other(text)),
+        Value::String(text) if about.is_file() => see(Seen::Text(text, about == Key::Contents)),
+        Value::String(text) if about != Key::Text => {
+            see(Seen::Other(text, depth < DEEPEST && !keys::is_label(key)))
+        }
         Value::Array(_) | Value::Object(_) if depth == 0 => see(Seen::Odd),
         Value::Array(list) => {
             list.iter().try_for_each(|item| inner(tool, key, item, depth.saturating_sub(1), see))
         }
         Value::Object(map) => {
-            if names {
+            if about.is_file() {
                 see(Seen::Odd)?;
             }
             map.iter().try_for_each(|(key, item)| inner(tool, key, item, depth.saturating_sub(1), see))
         }
-        Value::Bool(_) | Value::Number(_) if names => see(Seen::Odd),
+        Value::Bool(_) | Value::Number(_) if about.is_file() => see(Seen::Odd),
         _ => Ok(()),
     }
-}
-
-/// Whether an argument is one of these, however it is written: `filePath`, `file_path`, `FILE-PATH`.
-fn listed(list: &[&str], key: &str) -> bool {
-    let plain = |text: &str| -> String {
-        text.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
-    };
-    list.contains(&key) || list.iter().any(|known| plain(known) == plain(key))
 }
 
 /// The files that a patch names, in the two formats that agents use.
@@ -235,11 +175,11 @@ fn collect<'a>(
     let mut named = Named::default();
     visit(tool, arguments, &mut |seen| {
         match seen {
-            Seen::Text(text) => {
-                named.texts.insert(text.to_owned());
-            }
+            Seen::Text(text, _) => named.file(text)?,
+            // A single word inside another argument is a path to some tool, whatever it is called.
+            Seen::Other(text, true) if is_word(text) => named.file(text)?,
             Seen::Command(value) => named.command(&*analysis(value)?)?,
-            Seen::Folder(Value::Null) | Seen::Other(_) => {}
+            Seen::Folder(Value::Null) | Seen::Other(..) => {}
             // Two of them could mean two folders.
             Seen::Folder(Value::String(folder)) if named.folder.is_none() => {
                 named.folder = Some(folder.clone());
@@ -251,31 +191,52 @@ fn collect<'a>(
     Ok(named)
 }
 
-/// Shows every text of a call that may name files, also where only a shell could read the command. `others`: those under
-/// names that say nothing of files too.
+/// Whether a text may be a path under a name that says nothing of files.
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.len() <= OTHER && !text.contains(char::is_whitespace)
+}
+
+/// Shows every text of a call that may name files, also where only a shell could read the command, and whether what lies there is
+/// read. `others`: those under names that say nothing of files too.
 pub(crate) fn each_text<'a>(
     tool: &str,
     arguments: &'a Map<String, Value>,
     work: &Work<'a>,
     others: bool,
-    look: &mut impl FnMut(&str) -> Result<(), Trouble>,
+    look: &mut impl FnMut(&str, bool) -> Result<(), Trouble>,
 ) -> Result<(), Trouble> {
     visit(tool, arguments, &mut |seen| match seen {
-        Seen::Text(text) => look(text),
+        Seen::Text(text, reads) => look(text, reads),
         // A single word is a path to some tool, whatever its argument is called.
-        Seen::Other(text) if others && text.len() <= OTHER && !text.contains(char::is_whitespace) => {
-            look(text)
-        }
-        Seen::Folder(Value::String(text)) => look(text),
+        Seen::Other(text, _) if others && is_word(text) => look(text, false),
+        Seen::Folder(Value::String(text)) => look(text, true),
         Seen::Command(value @ (Value::String(_) | Value::Array(_))) => {
             let analysis = work.analysis(value)?;
-            analysis.each_word().map_err(|()| Trouble::Work)?.try_for_each(&mut *look)
+            let mut words = analysis.each_word().map_err(|()| Trouble::Work)?;
+            words.try_for_each(|(word, reads)| look(word, reads))
         }
-        Seen::Command(_) | Seen::Folder(_) | Seen::Other(_) | Seen::Odd => Ok(()),
+        Seen::Command(_) | Seen::Folder(_) | Seen::Other(..) | Seen::Odd => Ok(()),
     })
 }
 
 impl Named {
+    /// A text that names a file, or all files that fit it.
+    fn file(&mut self, text: &str) -> Result<(), Trouble> {
+        for one in wild::alternatives(text).ok_or(UNREADABLE)? {
+            if one != text && leads_elsewhere(text, &one) {
+                return Err(UNREADABLE);
+            }
+            self.texts.insert(one);
+        }
+        // Whoever resolves it follows a plain way up.
+        let climbs = |part: &str| part != ".." && wild::could_climb(part);
+        if wild::is_wild(text) && text.split('/').any(climbs) {
+            return Err(UNREADABLE);
+        }
+        self.texts.insert(text.to_owned());
+        Ok(())
+    }
+
     fn command(&mut self, analysis: &Analysis) -> Result<(), Trouble> {
         let commands = analysis.commands().map_err(|_| UNREADABLE)?;
         let moved = shell::moved(commands).map_err(|_| UNREADABLE)?;
@@ -291,8 +252,11 @@ impl Named {
             let Some((program, words)) = argv.split_first() else { continue };
             self.programs.insert(program.clone());
             let files = !shell::WORDS_ONLY.contains(&program.as_str());
-            for word in words.iter().filter(|_| files) {
-                self.word(program, word)?;
+            let pattern = shell::pattern_at(argv.iter().map(String::as_str));
+            for (at, word) in (1..).zip(words).filter(|_| files) {
+                if Some(at) != pattern {
+                    self.word(program, word)?;
+                }
             }
             let opened = command.redirects.iter().filter(|redirect| !redirect.is_free());
             self.texts.extend(opened.map(|redirect| redirect.target.clone()));
@@ -306,6 +270,10 @@ impl Named {
             return Err(UNREADABLE);
         }
         if !word.starts_with('-') {
+            let read = wild::alternatives(word).unwrap_or_default();
+            if read.iter().any(|one| one != word && leads_elsewhere(word, one)) {
+                return Err(UNREADABLE);
+            }
             self.texts.insert(word.to_owned());
             if program == "diff" {
                 self.files.insert(word.to_owned());
@@ -321,6 +289,12 @@ impl Named {
         };
         Ok(())
     }
+}
+
+/// Whether one reading of a text begins elsewhere than the text, or climbs.
+fn leads_elsewhere(text: &str, one: &str) -> bool {
+    let begins = |text: &str| text.starts_with(['/', '~']).then(|| text.chars().next());
+    begins(text) != begins(one) || one.split('/').any(wild::could_climb)
 }
 
 /// Whether a word can lead out of the folder it is read in. A link inside can as well, but then the word is a path.
@@ -421,10 +395,11 @@ mod tests {
         let bash = |command: &str| texts("Bash", &json!({"command": command}));
         assert_eq!(bash("cat a.txt < /etc/hosts 2>/dev/null"), some(&["/etc/hosts", "a.txt"]));
         assert_eq!(bash("grep -n --include=../x 'a b' src | head -5"), some(&["../x", "a b", "src"]));
+        assert_eq!(bash("grep -n '/x/' src; rg @a"), some(&["src"]));
         assert_eq!(bash("echo /etc; tr / -"), some(&[]));
         assert_eq!(bash("cut -d/ -f1 x"), some(&["x"]));
         assert_eq!(bash("find . -newer /x -name '*.rs'"), some(&["*.rs", ".", "/x"]));
-        assert_eq!(texts("Shell", &json!({"command": ["cat", "a"], "workdir": "b"})), some(&["a"]));
+        assert_eq!(texts("shell", &json!({"command": ["cat", "a"], "workdir": "b"})), some(&["a"]));
     }
 
     #[test]
@@ -436,8 +411,12 @@ mod tests {
             ("Bash", json!({"command": 5})),
             ("Bash", json!({})),
             ("Bash", json!({"command": ["cat", 5]})),
-            ("Bash", json!({"command": "ls", "cwd": "/a", "workdir": "/b"})),
-            ("Bash", json!({"command": "ls", "cwd": ["/a"]})),
+            ("run_shell_command", json!({"command": "ls", "directory": "/a", "dir_path": "/b"})),
+            ("bash", json!({"command": "ls", "workdir": ["/a"]})),
+            ("bash", json!({"command": "ls", "cwd": "/a"})),
+            ("Bash", json!({"command": "ls", "workdir": "/a"})),
+            ("Glob", json!({"pattern": ".{.,}/*"})),
+            ("Glob", json!({"pattern": "{/etc,x}/*"})),
             ("Read", json!({"file_path": {"a": 1}})),
             ("Read", json!({"paths": ["a", 1]})),
             ("Bash", json!({"command": "ls $(id)"})),
@@ -455,7 +434,9 @@ mod tests {
             all(json!({"command": "diff -u a b | cat c"})).files,
             ["a".to_owned(), "b".to_owned()].into()
         );
-        assert_eq!(all(json!({"command": "ls", "directory": "x"})).folder.as_deref(), Some("x"));
+        let gemini = json!({"command": "ls", "directory": "x"});
+        let gemini = named("run_shell_command", gemini.as_object().unwrap()).unwrap();
+        assert_eq!(gemini.folder.as_deref(), Some("x"));
         assert_eq!(named("LS", json!({"directory": "x"}).as_object().unwrap()).unwrap().folder, None);
     }
 }

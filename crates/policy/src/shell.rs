@@ -16,17 +16,20 @@ mod paths;
 mod patterns;
 mod programs;
 mod reach;
+mod search;
 
 use std::cell::OnceCell;
 
 use serde::Serialize;
 
 pub(crate) use folder::{WORDS_ONLY, moved, without_folder};
-pub(crate) use mention::{climbed, could_be};
+pub(crate) use lexer::is_invisible;
+pub(crate) use mention::climbed;
 pub(crate) use paths::Glob;
 pub use paths::PathRule;
 pub use patterns::Patterns;
 pub(crate) use programs::lower;
+pub(crate) use search::pattern_at;
 
 /// Longest text, in bytes, that can be anything but opaque.
 pub const MAX_LENGTH: usize = 10_000;
@@ -169,13 +172,15 @@ impl Analysis {
         })
     }
 
-    /// Every word and file that could be found in it, however deep; an error where there is too much to look at.
-    pub(crate) fn each_word(&self) -> Result<impl Iterator<Item = &str>, ()> {
+    /// Every word and file that could be found in it, however deep, and whether a program reads what lies there. An error
+    /// where there is too much to look at.
+    pub(crate) fn each_word(&self) -> Result<impl Iterator<Item = (&str, bool)>, ()> {
         let found = self.found();
         if found.overflow {
             return Err(());
         }
-        Ok(found.commands.iter().flat_map(reach::Command::texts))
+        let certain = self.strict.is_ok();
+        Ok(found.commands.iter().flat_map(move |command| command.texts(certain)))
     }
 
     /// The strict view: a flat list of literal commands, or why it is none.

@@ -251,8 +251,8 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let top = std::fs::canonicalize(home.path()).unwrap();
         std::fs::create_dir_all(top.join("app/sub")).unwrap();
-        let said = |input: Value| said(&top.join("app"), "Bash", &input);
-        let sub = said(json!({"command": "cat x", "working_directory": "sub"}));
+        let said = |input: Value| said(&top.join("app"), "bash", &input);
+        let sub = said(json!({"command": "cat x", "workdir": "sub"}));
         assert_eq!(
             (&sub["cwd"], &sub["paths"]["x"]),
             (&json!(top.join("app/sub")), &json!(top.join("app/sub/x")))
@@ -266,7 +266,9 @@ mod tests {
         );
         assert_eq!(said(json!({"command": "ls", "workdir": "sub"})).get("moved"), None);
         for unknown in [
-            json!({"command": "ls", "cwd": "none"}),
+            json!({"command": "ls", "workdir": "none"}),
+            // An argument that the tool does not look at.
+            json!({"command": "ls", "cwd": "sub"}),
             json!({"command": "ls $X"}),
             json!({"command": "cd none && ls"}),
             json!({"command": "cd sub; cat x"}),

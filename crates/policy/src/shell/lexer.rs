@@ -456,7 +456,7 @@ pub(super) fn is_forbidden(c: char) -> bool {
 }
 
 /// Characters of format, direction and filling, which do not show or change what shows around them.
-pub(super) fn is_invisible(c: char) -> bool {
+pub(crate) fn is_invisible(c: char) -> bool {
     matches!(
         u32::from(c),
         0xAD | 0x34F

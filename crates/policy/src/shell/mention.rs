@@ -328,11 +328,6 @@ struct FilePattern {
     least: usize,
 }
 
-/// Whether the shell could make this name of a pattern.
-pub(crate) fn could_be(pattern: &str, name: &str) -> bool {
-    FilePattern::new(pattern).is_some_and(|pattern| pattern.could_be(name))
-}
-
 impl FilePattern {
     fn new(text: &str) -> Option<Self> {
         let known = text.find(['*', '?', '['])?;

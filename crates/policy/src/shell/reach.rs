@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::lexer::Strict;
 use super::loose::{Budget, Raw, Token, TooMuch, scan, scan_blind};
-use super::{Mode, Redirect, Simple, programs};
+use super::{Mode, Redirect, Simple, programs, search};
 
 /// Longest text that is searched; beyond it everything counts as mentioned.
 const MAX_SEARCHED: usize = 16 * 1024;
@@ -79,10 +79,18 @@ fn is_data(commands: &[Simple]) -> bool {
 }
 
 impl Command {
-    /// Its words, the files it is redirected to, and what it assigns.
-    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+    /// Its words, the files it is redirected to, and what it assigns, and whether it reads what lies below such a word. `certain`:
+    /// the line is read as the shell would, so that what is searched for is no file.
+    pub(super) fn texts(&self, certain: bool) -> impl Iterator<Item = (&str, bool)> {
+        let words = || self.raw.words.iter().map(|token| token.text.as_str());
+        let pattern = if certain && self.primary { search::pattern_at(words()) } else { None };
+        let reads = self.names.iter().any(|(_, name)| search::reads_below(name));
+        let kept = words().enumerate().filter(move |(at, _)| Some(*at) != pattern);
+        // A message to a commit is no pattern for files.
+        let prose = |word: &str| word.len() > 200 && word.contains(char::is_whitespace);
+        let kept = kept.map(move |(_, word)| (word, reads && !word.starts_with('-') && !prose(word)));
         let targets = self.raw.redirects.iter().map(|(_, target)| target);
-        self.raw.words.iter().chain(targets).chain(&self.raw.assigned).map(|token| token.text.as_str())
+        kept.chain(targets.chain(&self.raw.assigned).map(|token| (token.text.as_str(), false)))
     }
 }
 

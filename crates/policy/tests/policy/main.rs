@@ -21,4 +21,5 @@ mod place;
 mod presets;
 mod properties;
 mod support;
+mod unnamed;
 mod workspace;

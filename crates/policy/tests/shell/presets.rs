@@ -115,8 +115,14 @@ fn another_folder_or_a_lifted_sandbox_is_asked_about() {
         let arguments = json!({ "command": "git status", key: "x" });
         assert_eq!(ask(&policy, "Bash", &arguments).effect, Effect::Hold, "{key}");
     }
-    for key in ["directory", "dir_path", "workdir", "cwd", "working_directory"] {
-        let effect = |folder: Value| ask(&policy, "Bash", &json!({ "command": "ls", key: folder })).effect;
+    for (tool, key) in [
+        ("run_shell_command", "directory"),
+        ("run_shell_command", "dir_path"),
+        ("bash", "workdir"),
+        ("execute_command", "cwd"),
+        ("Shell", "working_directory"),
+    ] {
+        let effect = |folder: Value| ask(&policy, tool, &json!({ "command": "ls", key: folder })).effect;
         for inside in ["src", "/srv/app", "src/../docs"] {
             assert_eq!(effect(json!(inside)), Effect::Allow, "{key} {inside}");
         }
