@@ -79,12 +79,12 @@ fn is_data(commands: &[Simple]) -> bool {
 }
 
 impl Command {
-    /// Its words, the files it is redirected to, and what it assigns, and whether it reads what lies below such a word. `certain`:
-    /// the line is read as the shell would, so that what is searched for is no file.
+    /// Its words, the files it is redirected to, and what it assigns, and whether it reads what a pattern among them stands for.
+    /// `certain`: the line is read as the shell would, so that it is known which word is which.
     pub(super) fn texts(&self, certain: bool) -> impl Iterator<Item = (&str, bool)> {
         let words = || self.raw.words.iter().map(|token| token.text.as_str());
         let pattern = if certain && self.primary { search::pattern_at(words()) } else { None };
-        let reads = self.names.iter().any(|(_, name)| search::reads_below(name));
+        let reads = certain && self.names.iter().any(|(_, name)| search::reads_below(name, words().nth(1)));
         let kept = words().enumerate().filter(move |(at, _)| Some(*at) != pattern);
         // A message to a commit is no pattern for files.
         let prose = |word: &str| word.len() > 200 && word.contains(char::is_whitespace);

@@ -1,8 +1,13 @@
 //! Programs that search files: which of their words is what they look for, and not where.
 
-/// Whether a program reads everything below a folder that one of its words names.
-pub(super) fn reads_below(program: &str) -> bool {
-    matches!(program, "git" | "rg" | "grep" | "egrep" | "fgrep")
+/// Whether a program reads everything below a folder that one of its words names. The patterns of some of git's commands
+/// stand for branches and tags.
+pub(super) fn reads_below(program: &str, command: Option<&str>) -> bool {
+    const REFS: [&str; 5] = ["branch", "tag", "for-each-ref", "show-ref", "ls-remote"];
+    match program {
+        "git" => command.is_none_or(|command| !REFS.contains(&command)),
+        program => matches!(program, "rg" | "grep" | "egrep" | "fgrep"),
+    }
 }
 
 /// Letters of flags that stand alone, of the programs whose words are known.

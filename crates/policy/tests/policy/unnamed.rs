@@ -137,6 +137,20 @@ fn git_is_given_no_pattern_that_a_secret_may_fit() {
 }
 
 #[test]
+fn a_pattern_that_reads_no_secret_is_no_high_risk() {
+    let policy = coding();
+    let risk = |command: &str| ask("Bash", json!({ "command": command })).placed().under(&policy).risk;
+    for command in
+        ["git branch --list 'entire/*'", "git tag -l '*env*'", "grep -n 'func.*saveState' src/*.go"]
+    {
+        assert_eq!(risk(command), Risk::Medium, "{command}");
+    }
+    for command in ["git grep x -- '*.env'", "grep -n x src/*.go .env"] {
+        assert!(risk(command) >= Risk::High, "{command}");
+    }
+}
+
+#[test]
 fn what_is_searched_for_names_no_file() {
     let policy = coding();
     for command in [
