@@ -5,6 +5,7 @@ mod child;
 mod cleanup;
 mod doctor;
 mod files;
+mod heir;
 mod input;
 mod job;
 mod loopback;

@@ -57,7 +57,7 @@ pub(crate) struct Found {
 }
 
 /// What is known of a folder while its content is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Place {
     Plain,
     /// In a folder that is read-only as a whole: only what must be hidden matters.

@@ -4,6 +4,7 @@
 use std::{
     fs,
     io::{BufRead as _, BufReader, Write as _},
+    os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
 };
@@ -227,7 +228,7 @@ fn the_network_is_gone_and_the_sentence_says_how_to_ask() {
     let told = text(&output.stderr);
     assert!(
         told.contains(
-            "placet run: this run has no network. To ask a person for more: placet run --ask -- bash"
+            "placet run: this run has no network. To ask a person for more: placet run --ask -- echo > /dev/udp"
         ),
         "{told}"
     );
@@ -300,4 +301,24 @@ fn a_run_inside_a_run_is_refused_with_a_sentence() {
     assert_eq!(output.status.code(), Some(125));
     assert!(text(&output.stderr).contains("no new namespaces"), "{}", text(&output.stderr));
     assert!(Path::new(&space.ws()).exists());
+}
+
+#[test]
+fn what_appeared_is_removed_also_if_the_runner_is_killed() {
+    let Some(space) = Space::new() else { return };
+    let script = "mkdir .agent; echo x > .agent/settings; echo x > plain; echo ready; sleep 600";
+    let mut command = space.command(&json!({}), &["sh", "-c", script]);
+    // In a group of its own, which is killed as a whole, as agents do.
+    let mut child = command.process_group(0).stdout(Stdio::piped()).spawn().unwrap();
+    assert_eq!(first_line(&mut child), "ready");
+    assert!(space.ws().join(".agent/settings").exists(), "it is there while the command runs");
+    let group = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process_group(group, rustix::process::Signal::KILL).unwrap();
+    child.wait().unwrap();
+    let gone = (0..3000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        !space.ws().join(".agent").exists()
+    });
+    assert!(gone, "it stayed");
+    assert!(space.ws().join("plain").exists(), "what is not protected stays");
 }

@@ -24,7 +24,9 @@ use rustix::{
 };
 
 use super::{
-    cleanup, input,
+    cleanup,
+    heir::Heir,
+    input,
     job::{Job, Report},
     stage::STAGE,
 };
@@ -75,13 +77,15 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
             .filter_map(|name| name.strip_prefix("confine-without-").map(str::to_owned))
             .collect(),
     };
+    let heir = Heir::start(profile, &planned.roots, &planned.before)?;
     let mut run = Run::start(&job, piped)?;
     let report = run.follow(profile);
     run.end();
-    let report = report?;
     if !job.leaves_out("cleanup") {
         cleanup::clean(&planned.roots, &lists, &planned.before)?;
     }
+    heir.dismiss();
+    let report = report?;
     let code = match report {
         Report::Failed(sentence) => return Err(Problem::Stage(sentence)),
         Report::Unstartable(code, sentence) => {
@@ -107,6 +111,16 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
     Ok(code)
 }
 
+/// A sealed file in memory, which the next process inherits.
+pub(crate) fn in_memory(text: &[u8]) -> Result<File, Problem> {
+    let memory = memfd_create("placet-job", MemfdFlags::ALLOW_SEALING).doing("no memory for the job")?;
+    let mut file = File::from(memory);
+    file.write_all(text).doing("the job cannot be written")?;
+    let seals = SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE;
+    fcntl_add_seals(&file, seals).doing("the job cannot be sealed")?;
+    Ok(file)
+}
+
 /// One sentence on standard error.
 pub(crate) fn note(sentence: &str) {
     // Names come from files that the command made: no control characters reach the terminal.
@@ -116,6 +130,13 @@ pub(crate) fn note(sentence: &str) {
 
 /// The command as one types it; a long one is only named.
 fn shown(argv: &[OsString]) -> String {
+    // What an agent typed, without the shell that it was put into.
+    if let [shell, option, text] = argv
+        && (shell, option) == (&OsString::from("bash"), &OsString::from("-c"))
+    {
+        let text = text.to_string_lossy();
+        return if text.len() > 200 || text.contains('\n') { "CMD".to_owned() } else { text.into_owned() };
+    }
     let plain = |word: &str| {
         !word.is_empty()
             && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(&byte))
@@ -169,11 +190,7 @@ impl Run {
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
             .doing("children cannot be kept")?;
         let text = serde_json::to_vec(job).doing("the job cannot be written")?;
-        let memory = memfd_create("placet-job", MemfdFlags::ALLOW_SEALING).doing("no memory for the job")?;
-        let mut file = File::from(memory);
-        file.write_all(&text).doing("the job cannot be written")?;
-        let seals = SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE;
-        fcntl_add_seals(&file, seals).doing("the job cannot be sealed")?;
+        let file = in_memory(&text)?;
         let (report, report_in) = pipe_with(PipeFlags::CLOEXEC).doing("no pipe")?;
         let (life_out, life) = pipe_with(PipeFlags::CLOEXEC).doing("no pipe")?;
         for fd in [report_in.as_fd(), life_out.as_fd()] {

@@ -15,7 +15,7 @@ use rustix::process::{
 };
 
 use super::{
-    calls, child, files,
+    calls, child, files, heir,
     job::{Job, Report},
     loopback, rights, root,
 };
@@ -42,6 +42,11 @@ pub fn stage(arguments: &[OsString]) -> ExitCode {
     // Whatever the agent left open stays outside.
     if close_others(&[job, report, life]).is_err() {
         return ExitCode::from(FAILED);
+    }
+    match step {
+        heir::BEAR => return heir::bear(job, report).unwrap_or(ExitCode::from(FAILED)),
+        heir::WAIT => return heir::wait(job, report).unwrap_or(ExitCode::from(FAILED)),
+        _ => {}
     }
     let Ok(mut out) = fs::OpenOptions::new().write(true).open(format!("/proc/self/fd/{report}")) else {
         return ExitCode::from(FAILED);
