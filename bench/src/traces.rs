@@ -33,6 +33,9 @@ pub struct Command {
     /// The policy; `preset:coding-agent` unless given
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
+    /// As for an agent that nobody marked: nothing runs confined
+    #[arg(long)]
+    free: bool,
     /// Only one half of the sessions, chosen by their ids: tune on one, measure on the other
     #[arg(long)]
     half: Option<Half>,
@@ -52,8 +55,10 @@ enum Half {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum List {
-    /// Calls that pass without a person
+    /// Calls that pass without a person and run free
     Allowed,
+    /// Calls that pass without a person and run confined
+    Confined,
     /// Calls that ask
     Asked,
 }
@@ -77,9 +82,9 @@ pub fn main(command: &Command) -> Result<()> {
                 session.calls.iter().filter(|made| seen.insert(made.id.clone())).collect();
             calls.sort_by_key(|made| made.at);
             for made in calls {
-                let outcome = judged(&policy, &session.root, made);
+                let outcome = judged(&policy, &session.root, made, !command.free);
                 if let Some(list) = command.list {
-                    sum.list(list == List::Allowed, made, &outcome);
+                    sum.list(list, made, &outcome);
                 }
                 sum.add(&session.id, made, &outcome);
             }
@@ -90,7 +95,7 @@ pub fn main(command: &Command) -> Result<()> {
     Ok(())
 }
 
-fn judged(policy: &Policy, root: &str, made: &Made) -> Outcome {
+fn judged(policy: &Policy, root: &str, made: &Made, confines: bool) -> Outcome {
     let context = place::context(&made.tool, &made.input, &made.folder, root);
     let roots = [root.to_owned()];
     policy.evaluate(&Call {
@@ -102,9 +107,20 @@ fn judged(policy: &Policy, root: &str, made: &Made) -> Outcome {
         source: HOOK_PROGRAM,
         time: Time::from_micros(0),
         claims: Claims { session: "s", context: &context, risk: None, on_behalf_of: None, group: None },
-        place: Some(Place { roots: &roots, context: &context }),
+        place: Some(Place {
+            roots: &roots,
+            context: &context,
+            confines: confines && can_confine(&made.input),
+        }),
         covered: Covered::Unknown,
     })
+}
+
+/// Whether the hook could hand such a call to the runner.
+fn can_confine(input: &serde_json::Map<String, serde_json::Value>) -> bool {
+    let background =
+        input.get("run_in_background").is_some_and(|value| *value != serde_json::Value::Bool(false));
+    !background && input.get("command").is_some_and(serde_json::Value::is_string)
 }
 
 /// The half that a session is in. It is the same for everybody who measures.

@@ -9,7 +9,7 @@ use placet_core::{Effect, Risk};
 use placet_policy::Outcome;
 use serde_json::json;
 
-use super::{read::Made, shape};
+use super::{List, read::Made, shape};
 use crate::node::say;
 
 /// A pause of the session that is longer than this is not work, in seconds.
@@ -24,6 +24,8 @@ pub(super) struct Sum {
     loud: usize,
     commands: usize,
     commands_asked: usize,
+    confined: usize,
+    commands_loud: usize,
     sessions: BTreeMap<String, Clock>,
     tools: BTreeMap<String, (usize, usize)>,
     rules: BTreeMap<String, usize>,
@@ -57,6 +59,8 @@ impl Sum {
         if SHELLS.contains(&made.tool.as_str()) {
             self.commands += 1;
             self.commands_asked += usize::from(asks);
+            self.commands_loud += usize::from(asks && outcome.risk >= Risk::High);
+            self.confined += usize::from(outcome.confine.is_some());
         }
         let clock = self.sessions.entry(session.to_owned()).or_default();
         if clock.last > 0 && made.at > clock.last {
@@ -78,8 +82,13 @@ impl Sum {
     }
 
     /// Prints a call, if it is one of those that are wanted and was not printed before.
-    pub(super) fn list(&mut self, allowed: bool, made: &Made, outcome: &Outcome) {
-        if (outcome.effect == Effect::Allow) != allowed {
+    pub(super) fn list(&mut self, wanted: List, made: &Made, outcome: &Outcome) {
+        let is = match (outcome.effect, outcome.confine) {
+            (Effect::Allow, None) => List::Allowed,
+            (Effect::Allow, Some(_)) => List::Confined,
+            (Effect::Hold | Effect::Deny, _) => List::Asked,
+        };
+        if is != wanted {
             return;
         }
         let line = json!({"tool": made.tool, "input": made.input, "cwd": made.folder, "rule": outcome.rule, "risk": outcome.risk, "reasons": outcome.reasons});
@@ -106,6 +115,9 @@ impl Sum {
         line(&mut out, "commands", self.commands.to_string());
         let pass = self.commands - self.commands_asked;
         line(&mut out, "commands without a person", share(pass, self.commands));
+        line(&mut out, "  of them confined", share(self.confined, self.commands));
+        line(&mut out, "  of them free", share(pass - self.confined, self.commands));
+        line(&mut out, "commands that ask as high or critical", share(self.commands_loud, self.commands));
         let _ = writeln!(out, "\ntool: calls, of which ask");
         for (tool, (calls, asked)) in by_count(&self.tools, |(_, asked)| *asked).into_iter().take(12) {
             line(&mut out, &format!("  {tool}: {calls}"), asked.to_string());

@@ -24,7 +24,8 @@ pub(crate) fn place<'a>(
 ) -> Option<Place<'a>> {
     let roots = directory.roots(agent);
     let resolved = source == HOOK_PROGRAM || planted("every-door-resolves-paths");
-    (resolved && !roots.is_empty()).then_some(Place { roots, context })
+    let confines = directory.confines(agent, source) && says_confines(context) == Some(Confine::Workspace);
+    (resolved && !roots.is_empty()).then_some(Place { roots, context, confines })
 }
 
 /// What policy says of a call, less what nobody there can do: only the hook program of an agent that a person marked for it runs
@@ -33,12 +34,12 @@ pub(crate) fn confined(outcome: Outcome, call: &Call<'_>, directory: &Directory)
     if outcome.confine.is_none() || planted("anybody-confines") {
         return outcome;
     }
-    let (agent, says) = (call.agent, call.claims.context.get(CONFINES).and_then(Value::as_str));
+    let (agent, says) = (call.agent, says_confines(call.claims.context));
     let why = if call.kind != Kind::Action || call.source != HOOK_PROGRAM {
         "only the hook program of a coding agent can do that".to_owned()
     } else if !directory.confines(agent, call.source) {
         format!("`{agent}` is not marked for that: `placet agent confine {agent}`")
-    } else if says != outcome.confine.map(Confine::as_str) {
+    } else if says != outcome.confine {
         "its hook program cannot do that here".to_owned()
     } else {
         return outcome;
@@ -54,6 +55,10 @@ pub(crate) fn confined(outcome: Outcome, call: &Call<'_>, directory: &Directory)
 
 /// Where the hook program says, in the context of a request, how it can confine the call.
 const CONFINES: &str = "confines";
+
+fn says_confines(context: &Map<String, Value>) -> Option<Confine> {
+    context.get(CONFINES)?.as_str()?.parse().ok()
+}
 
 /// A new request as policy sees it.
 pub(crate) fn call_of_spec<'a>(spec: &'a Spec, agent: &'a str, source: &'a str, time: Time) -> Call<'a> {

@@ -151,7 +151,16 @@ impl Rules {
         let (plain, claimed) = self.applying(Effect::Deny, subject, work);
         let mut outcome = if plain.is_empty() {
             let (held, held_by_claims) = self.applying(Effect::Hold, subject, work);
-            let without = if held.is_empty() {
+            let yields = |number: u32| self.rule(number).is_some_and(|rule| rule.unless_confined);
+            let confined =
+                if can_confine(work) && !held.is_empty() && held.iter().all(|(number, _)| yields(*number)) {
+                    self.allowed(true, subject, work).ok()
+                } else {
+                    None
+                };
+            let without = if let Some(confined) = confined {
+                confined
+            } else if held.is_empty() {
                 self.allowed_or_default(subject, work)
             } else {
                 let mut outcome = self.contradicted(self.build(Effect::Hold, held.clone()), subject, work);
@@ -207,30 +216,51 @@ impl Rules {
     }
 
     fn allowed_or_default<'a>(&'a self, subject: &Subject<'a>, work: &Work<'a>) -> Outcome {
+        match self.allowed(false, subject, work) {
+            Ok(outcome) => outcome,
+            Err(why) => self.default_outcome(why),
+        }
+    }
+
+    /// What the allow rules say, or why none of them does. `confined`: only those that confine count.
+    fn allowed<'a>(
+        &'a self,
+        confined: bool,
+        subject: &Subject<'a>,
+        work: &Work<'a>,
+    ) -> Result<Outcome, String> {
         let Some(tool) = subject.tool else {
-            return self.default_outcome(format!(
+            return Err(format!(
                 "no rule speaks of this {}, and it is never allowed without a person",
                 subject.kind
             ));
         };
         if !tool_shaped(tool) {
-            return self
-                .default_outcome("this is not the name of a tool, so no rule can allow it".to_owned());
+            return Err("this is not the name of a tool, so no rule can allow it".to_owned());
         }
-        let (allowed, _) = self.applying(Effect::Allow, subject, work);
+        let (mut allowed, _) = self.applying(Effect::Allow, subject, work);
+        let is = |number: u32, what: fn(&Rule) -> bool| self.rule(number).is_some_and(what);
+        if confined {
+            allowed.retain(|(number, _)| is(*number, |rule| rule.confine.is_some()));
+        }
+        if allowed.iter().any(|(number, _)| !is(*number, |rule| rule.otherwise)) {
+            allowed.retain(|(number, _)| !is(*number, |rule| rule.otherwise));
+        } else if !can_confine(work) {
+            allowed.clear();
+        }
         if allowed.is_empty() {
             let why = self.obstacle(subject, work).or_else(|| self.elsewhere(subject, work));
-            return self.default_outcome(why.unwrap_or_else(|| format!("no rule allows `{tool}`")));
+            return Err(why.unwrap_or_else(|| format!("no rule allows `{tool}`")));
         }
         if let Some(other) = self.look_alike(tool, subject.server, &allowed) {
-            return self.default_outcome(format!(
+            return Err(format!(
                 "`{tool}` differs only by upper and lower case from what rule `{other}` restricts"
             ));
         }
         if let Some(why) = self.contradiction(subject, &allowed) {
             let mut outcome = self.build(Effect::Allow, allowed);
             outcome.reasons.insert(0, why);
-            return Outcome {
+            return Ok(Outcome {
                 effect: Effect::Hold,
                 confine: None,
                 rule: CONTRADICTION.to_owned(),
@@ -238,12 +268,12 @@ impl Rules {
                 expires_in: self.defaults.expires_in,
                 reads_only: false,
                 ..outcome
-            };
+            });
         }
         if let Some(why) = self.unclear(subject, &allowed) {
-            return self.default_outcome(why);
+            return Err(why);
         }
-        self.build(Effect::Allow, allowed)
+        Ok(self.build(Effect::Allow, allowed))
     }
 
     /// Why nobody can say that the call only reads, although every rule that would let it pass says so.
@@ -276,7 +306,8 @@ impl Rules {
         if !self.reads_only || !subject.tool.is_some_and(tool_shaped) {
             return held;
         }
-        let (allowed, _) = self.applying(Effect::Allow, subject, work);
+        let (mut allowed, _) = self.applying(Effect::Allow, subject, work);
+        allowed.retain(|(number, _)| self.rule(*number).is_some_and(|rule| !rule.otherwise));
         if let Some(why) = self.contradiction(subject, &allowed) {
             held.reasons.push(why);
             held.risk = held.risk.max(Risk::High);
@@ -424,6 +455,11 @@ impl Rules {
         }
         outcome
     }
+}
+
+/// Whether whoever makes the call can run it confined, and may.
+fn can_confine(work: &Work<'_>) -> bool {
+    work.place().is_some_and(|place| place.confines)
 }
 
 /// The escalation of the first rule that has one, never below what the other rules ask for.

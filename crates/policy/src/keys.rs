@@ -163,7 +163,17 @@ pub(crate) const RULE_EFFECT: &[Key] = &[
     (
         "confine",
         "`\"workspace\"`",
-        "allow: what the rule lets pass may run only confined, by `placet run`. Only the hook program of an agent that is marked for it (`placet agent confine`) gets that; every other call waits.",
+        "allow: what the rule lets pass may run only confined, by `placet run`. Only the hook program of an agent that is marked for it (`placet agent confine`) gets that; every other call waits. `under` then asks for the folder alone.",
+    ),
+    (
+        "otherwise",
+        "boolean",
+        "allow, with `confine`: the rule is asked only where no other rule lets the call pass, and only of a caller that can confine it.",
+    ),
+    (
+        "unless_confined",
+        "boolean",
+        "hold: the rule does not hold a call that another rule lets pass confined.",
     ),
     ("needs", "name or table", "hold: whose yes is needed."),
     ("expires_in", "duration", "hold: time for deciding."),

@@ -26,6 +26,8 @@ pub struct Place<'a> {
     pub roots: &'a [String],
     /// What the hook program found: `cwd`, `moved`, `paths` from each text to what it leads to, and `git`.
     pub context: &'a Map<String, Value>,
+    /// Whether the hook program can run this call confined, and may.
+    pub confines: bool,
 }
 
 /// What a call names on the file system.
@@ -346,6 +348,12 @@ impl<'a> Place<'a> {
         if named.programs.contains("git") { self.is_quiet(root) } else { Ok(true) }
     }
 
+    /// Whether the call runs in the agent's folders. That is enough of one that runs confined: it reaches no others.
+    fn holds_folder(&self, work: &Work<'_>) -> Result<bool, Trouble> {
+        let folder = self.context.get("cwd").and_then(Value::as_str).ok_or(Trouble::Unplaced)?;
+        Ok(self.root(folder, work)?.is_some())
+    }
+
     /// Whether git would start no other program here, and read no other repository than the one of the agent's folder.
     fn is_quiet(&self, root: &str) -> Result<bool, Trouble> {
         let git = self.context.get("git").ok_or(Trouble::Unplaced)?;
@@ -367,9 +375,15 @@ fn lies_in(path: &str, folder: &str) -> bool {
 }
 
 /// What a rule that asks for the workspace says of a call.
-pub(crate) fn inside<'v>(tool: Option<&str>, arguments: &'v Map<String, Value>, work: &Work<'v>) -> Tri {
+pub(crate) fn inside<'v>(
+    tool: Option<&str>,
+    arguments: &'v Map<String, Value>,
+    confined: bool,
+    work: &Work<'v>,
+) -> Tri {
     let (Some(tool), Some(place)) = (tool, work.place()) else { return Tri::Error(Trouble::Unplaced) };
-    Tri::from_result(place.holds_call(tool, arguments, work))
+    let held = if confined { place.holds_folder(work) } else { place.holds_call(tool, arguments, work) };
+    Tri::from_result(held)
 }
 
 #[cfg(test)]

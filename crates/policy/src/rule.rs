@@ -26,6 +26,10 @@ pub(crate) struct Rule {
     pub(crate) effect: Effect,
     /// Of an allow rule: what it lets pass may run only so confined.
     pub(crate) confine: Option<Confine>,
+    /// Of an allow rule that confines: it is asked only where no other rule lets the call pass.
+    pub(crate) otherwise: bool,
+    /// Of a hold rule: it does not hold what a rule lets pass confined.
+    pub(crate) unless_confined: bool,
     pub(crate) tool: Vec<Name>,
     /// What the first word of the tool's own name may be, in lower case.
     pub(crate) tool_begins: Vec<Name>,
@@ -248,7 +252,7 @@ impl Rule {
             }
         }
         if self.inside {
-            match place::inside(subject.tool, subject.arguments, work) {
+            match place::inside(subject.tool, subject.arguments, self.confine.is_some(), work) {
                 Tri::Yes => {}
                 Tri::No => return Word::No(By::Under),
                 Tri::Error(trouble) => error = error.or(Some((By::Under, trouble))),

@@ -169,6 +169,9 @@ pub(crate) struct ExplainArgs {
     /// As `placet hook` would ask in this folder, if it were open to the agent
     #[arg(long = "in", value_name = "DIR", requires = "file", conflicts_with = "id")]
     pub(crate) folder: Option<PathBuf>,
+    /// … and the agent were marked for confined calls, and its hook could confine this one
+    #[arg(long, requires = "folder")]
+    pub(crate) confined: bool,
     /// List every rule, also those that are about other tools
     #[arg(long)]
     pub(crate) all: bool,

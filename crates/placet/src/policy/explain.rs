@@ -31,7 +31,7 @@ pub(super) async fn run(global: &Global, args: ExplainArgs) -> anyhow::Result<u8
         match &args.file {
             Some(file) => {
                 let agent = args.agent.as_deref().unwrap_or(NOBODY);
-                offline(&Source::read(file)?, create, agent, args.folder.as_deref())?
+                offline(&Source::read(file)?, create, agent, args.folder.as_deref(), args.confined)?
             }
             None => Context::new(global)?.client.explain_create(&create, args.agent.as_deref()).await?,
         }
@@ -95,6 +95,7 @@ fn offline(
     mut create: Create,
     agent: &str,
     folder: Option<&Path>,
+    confines: bool,
 ) -> anyhow::Result<ExplainAnswer> {
     let policy = source.parse()?;
     let mut roots = Vec::new();
@@ -120,7 +121,7 @@ fn offline(
         on_behalf_of: spec.on_behalf_of.as_deref(),
         group: spec.group.as_deref(),
     };
-    let place = folder.map(|_| Place { roots: &roots, context: &spec.context });
+    let place = folder.map(|_| Place { roots: &roots, context: &spec.context, confines });
     let door = if folder.is_some() { HOOK_PROGRAM } else { "rest" };
     let call = Call::new(&spec.body, agent, door, output::now(), claims).at(place);
     let explanation = policy.explain(&call);
@@ -259,7 +260,7 @@ expires_in = "10m"
         let mut create = Create::new(Kind::Action, "s");
         create.tool = Some("bank/pay".to_owned());
         create.arguments = arguments.as_object().cloned();
-        let answer = offline(&source, create, "bot", None).unwrap();
+        let answer = offline(&source, create, "bot", None, false).unwrap();
         let text = lines(&answer.explained[0], "by this policy", all).join("\n");
         let text = anstream::adapter::strip_str(&text).to_string();
         text.lines().filter(|line| !line.contains("sha256:")).collect::<Vec<_>>().join("\n")

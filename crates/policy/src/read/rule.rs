@@ -68,6 +68,8 @@ pub(super) fn read(
         name,
         effect,
         confine: doc.word::<Confine>(table, "confine").map(|(word, _)| word),
+        otherwise: flag(doc, table, "otherwise"),
+        unless_confined: flag(doc, table, "unless_confined"),
         tool_begins: words(doc, table, "tool_begins"),
         tool_has: words(doc, table, "tool_has"),
         server: names(doc, table, "server"),
@@ -95,6 +97,22 @@ pub(super) fn read(
         risk,
     };
     rule.trust = trust(doc, table, &rule);
+    if rule.otherwise && rule.confine.is_none() {
+        let span = table.get("otherwise").map(toml::Spanned::span);
+        doc.problem(
+            span.unwrap_or_default(),
+            "`otherwise` is for what runs confined, and this rule lets it run free",
+            "add `confine = \"workspace\"` to the rule, or leave `otherwise` out",
+        );
+    }
+    if rule.unless_confined && rule.claims() {
+        let span = table.get("unless_confined").map(toml::Spanned::span);
+        doc.problem(
+            span.unwrap_or_default(),
+            "`unless_confined` has no meaning in a rule that looks at what an agent claims",
+            "remove it: such a rule holds, however the call would run",
+        );
+    }
     if !rule.inside && rule.arguments.iter().any(|argument| argument.matcher.moves()) {
         let span = table.entries().into_iter().find(|(key, ..)| *key == "args").map(|(_, span, _)| span);
         doc.problem(
@@ -111,9 +129,17 @@ pub(super) fn read(
 
 /// Keys that say something only of a certain effect.
 fn only_where_they_mean_something(doc: &mut Doc<'_>, table: &Field<'_>, effect: Effect) {
-    const HOLD: [&str; 7] =
-        ["needs", "expires_in", "on_expiry", "decisions", "pending_cap", "trust_after", "template"];
-    const ALLOW: [&str; 3] = ["only", "under", "confine"];
+    const HOLD: [&str; 8] = [
+        "needs",
+        "expires_in",
+        "on_expiry",
+        "decisions",
+        "pending_cap",
+        "trust_after",
+        "template",
+        "unless_confined",
+    ];
+    const ALLOW: [&str; 4] = ["only", "under", "confine", "otherwise"];
     const RESTRICT: [&str; 2] = ["touches", "above"];
     for (key, span, _) in table.entries() {
         if effect != Effect::Allow && ALLOW.contains(&key) {
@@ -226,6 +252,19 @@ fn words(doc: &mut Doc<'_>, table: &Field<'_>, key: &str) -> Vec<Name> {
         }
     }
     names
+}
+
+/// A key that is on or off.
+fn flag(doc: &mut Doc<'_>, table: &Field<'_>, key: &str) -> bool {
+    let Some(value) = table.get(key) else { return false };
+    value.get_ref().as_bool().unwrap_or_else(|| {
+        doc.problem(
+            value.span(),
+            format!("`{key}` is not a boolean"),
+            format!("write `{key} = true`, or leave it out"),
+        );
+        false
+    })
 }
 
 fn reads_only(doc: &mut Doc<'_>, table: &Field<'_>, effect: Effect) -> bool {

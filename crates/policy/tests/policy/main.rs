@@ -6,6 +6,7 @@
 )]
 
 mod claims;
+mod confined;
 mod corpus;
 mod cosmetic;
 mod effects;

@@ -22,6 +22,8 @@ pub(crate) struct Ask {
     pub(crate) group: Option<String>,
     /// The folders of the agent, where the call came from the hook program.
     pub(crate) roots: Option<Vec<String>>,
+    /// Whether the hook program can run it confined, and may.
+    pub(crate) confines: bool,
     /// What the agent's reports come to.
     pub(crate) covered: Covered,
 }
@@ -40,6 +42,7 @@ pub(crate) fn ask(tool: &str, arguments: Value) -> Ask {
         on_behalf_of: None,
         group: None,
         roots: None,
+        confines: false,
         covered: Covered::Unknown,
     }
 }
@@ -74,6 +77,11 @@ impl Ask {
         Self { context, source: HOOK_PROGRAM.to_owned(), roots: Some(vec![ROOT.to_owned()]), ..self }
     }
 
+    /// The same of an agent that is marked for confined calls, and a hook program that can confine this one.
+    pub(crate) fn confinable(self) -> Self {
+        Self { confines: true, ..self.placed() }
+    }
+
     pub(crate) fn with<T>(&self, then: impl FnOnce(&Call<'_>) -> T) -> T {
         let empty = Map::new();
         let action = self.kind == Kind::Action;
@@ -92,10 +100,10 @@ impl Ask {
                 on_behalf_of: self.on_behalf_of.as_deref(),
                 group: self.group.as_deref(),
             },
-            place: self
-                .roots
-                .as_ref()
-                .map(|roots| Place { roots, context: self.context.as_object().unwrap_or(&empty) }),
+            place: self.roots.as_ref().map(|roots| {
+                let context = self.context.as_object().unwrap_or(&empty);
+                Place { roots, context, confines: self.confines }
+            }),
             covered: self.covered,
         })
     }

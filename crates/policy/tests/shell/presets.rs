@@ -33,7 +33,7 @@ pub(crate) fn ask(policy: &Policy, tool: &str, arguments: &Value) -> Outcome {
         source: HOOK_PROGRAM,
         time: Time::from_micros(0),
         claims: Claims { session: "s", context: &context, risk: None, on_behalf_of: None, group: None },
-        place: Some(Place { roots: &roots, context: &context }),
+        place: Some(Place { roots: &roots, context: &context, confines: false }),
         covered: placet_core::Covered::Unknown,
     })
 }
@@ -282,7 +282,7 @@ fn a_hook_program_that_did_not_follow_the_line_to_its_folder_lets_nothing_pass()
             source: HOOK_PROGRAM,
             time: Time::from_micros(0),
             claims,
-            place: Some(Place { roots: &roots, context: &context }),
+            place: Some(Place { roots: &roots, context: &context, confines: false }),
             covered: placet_core::Covered::Unknown,
         });
         assert_eq!(outcome.effect, Effect::Hold, "{moved:?}");
