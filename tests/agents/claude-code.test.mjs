@@ -22,7 +22,7 @@ async function overHttp(scene) {
 /** In the project, and not for the user. */
 async function inProject(scene) {
   await scene.placet("hook", "install", "claude-code");
-  assert.ok(existsSync(join(scene.work, ".claude/settings.json")));
+  assert.ok(existsSync(join(scene.work, ".claude/settings.local.json")));
 }
 
 /** Facts that hold for every agent, with the hook put in place in another way. */

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use placet_core::{Create, Digest, HOOK_PROGRAM, Record, ReportStatus, RequestId, State, Time};
+use placet_core::{Confine, Create, Digest, HOOK_PROGRAM, Record, ReportStatus, RequestId, State, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -33,6 +33,12 @@ pub struct Claimed {
     pub arguments: Map<String, Value>,
     /// The digest of what was approved.
     pub digest: Digest,
+    /// It may run only so confined.
+    #[serde(default)]
+    pub confine: Option<Confine>,
+    /// Of a confined one: the folders that it may change.
+    #[serde(default)]
+    pub workspace: Vec<String>,
     /// Say what became of it before this.
     pub report_by: Option<Time>,
 }
@@ -48,17 +54,20 @@ pub struct Report {
     /// In the executor's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// It was allowed confined, and nothing shows that it ran so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unconfined: bool,
 }
 
 impl Report {
     /// It worked.
     pub fn succeeded() -> Self {
-        Self { status: ReportStatus::Succeeded, result_digest: None, note: None }
+        Self { status: ReportStatus::Succeeded, result_digest: None, note: None, unconfined: false }
     }
 
     /// It did not.
     pub fn failed(note: impl Into<String>) -> Self {
-        Self { status: ReportStatus::Failed, result_digest: None, note: Some(note.into()) }
+        Self { status: ReportStatus::Failed, result_digest: None, note: Some(note.into()), unconfined: false }
     }
 }
 
@@ -120,6 +129,13 @@ impl Client {
         // The permit is not kept by the server in the clear, so the claimant, not the key, makes this repeatable.
         let call = Call::post(self.at(&format!("/v1/requests/{id}/claim")), &body, None)?;
         self.send(&call).await
+    }
+
+    /// The same as the hook program, which can run what is allowed confined.
+    pub async fn claim_confined(&self, id: RequestId, claimant: &Claimant) -> Result<Claimed, Error> {
+        let body = json!({ "claimant": claimant });
+        let call = Call::post(self.at(&format!("/v1/requests/{id}/claim")), &body, None)?;
+        self.send(&call.door(Some(HOOK_PROGRAM))).await
     }
 
     /// Says what became of the execution.

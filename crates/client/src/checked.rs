@@ -40,6 +40,7 @@ fn fits(record: &Record, create: Option<&Create>, claimed: &Claimed) -> Result<(
         permit: claimed.permit.reveal(),
         arguments: &claimed.arguments,
         digest: Some(claimed.digest),
+        confined: false,
     };
     check_permit(record, wanted.as_ref(), &granted).map(drop)
 }

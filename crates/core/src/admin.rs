@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Agent, Coverage, Directory, Freeze, FreezeId, Grant, GrantEnd, GrantId, GrantKey, Key, KeyId,
-    OPEN_REVIEWER, Role, SessionEnd, SessionId, Time, Via, Voided, names::valid_name, roots,
+    OPEN_REVIEWER, RequestId, Role, SessionEnd, SessionId, Time, Via, Voided, names::valid_name, roots,
 };
 
 /// A command about keys, people, policy or standing yeses.
@@ -304,6 +304,9 @@ pub enum AdminEvent {
         agent: String,
         /// Whether it may.
         confine: bool,
+        /// The request that did not run as it was allowed, where that is why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<RequestId>,
     },
     /// An agent said what of one of its programs Placet sees, and it was something new.
     #[serde(rename = "agent.coverage_put")]
@@ -656,7 +659,7 @@ impl Directory {
                 if !self.agents.contains_key(agent) {
                     return Err(AdminRefusal::NoAgent);
                 }
-                Ok(AdminEvent::ConfinePut { agent: agent.clone(), confine: *confine })
+                Ok(AdminEvent::ConfinePut { agent: agent.clone(), confine: *confine, request: None })
             }
             AdminCommand::PutCoverage { agent, report } => {
                 let report = Box::new(self.may_report(agent, report)?);
@@ -846,7 +849,7 @@ impl Directory {
             AdminEvent::RootsPut { agent, roots } => {
                 self.agents.entry(agent.clone()).or_default().roots.clone_from(roots);
             }
-            AdminEvent::ConfinePut { agent, confine } => {
+            AdminEvent::ConfinePut { agent, confine, .. } => {
                 self.agents.entry(agent.clone()).or_default().confine = *confine;
             }
             AdminEvent::CoveragePut { agent, report } => self.reported(agent, report),

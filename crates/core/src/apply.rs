@@ -359,14 +359,27 @@ fn report(request: &Request, report: &Report, actor: &Actor, cx: &Context<'_>) -
     });
     match request.state {
         // A late report still tells the truth; the deadline only bounds how long we hope for it.
-        State::Claimed | State::Unknown => Applied::done(
-            Event::Reported { status: report.status, result_digest: report.result_digest.clone() },
-            Written::later(Payload { note: report.note.clone(), ..Payload::default() }),
-        ),
+        State::Claimed | State::Unknown => {
+            let done = Applied::done(
+                Event::Reported { status: report.status, result_digest: report.result_digest.clone() },
+                Written::later(Payload { note: report.note.clone(), ..Payload::default() }),
+            );
+            Applied { grant: alarm(request, report).map(Box::new), ..done }
+        }
         // The same report again: its answer was lost, or a reviewer said the same before.
         State::Succeeded | State::Failed if same => Applied::repeated(),
         _ => Applied::refused(Refusal::AlreadyReported),
     }
+}
+
+/// What was to run confined did not, as far as anybody knows: its agent is held from now on.
+fn alarm(request: &Request, report: &Report) -> Option<AdminEvent> {
+    let alarming = report.unconfined && request.verdict.confine.is_some();
+    alarming.then(|| AdminEvent::ConfinePut {
+        agent: request.agent.clone(),
+        confine: false,
+        request: Some(request.id),
+    })
 }
 
 fn because(reason: Option<&String>) -> Written {

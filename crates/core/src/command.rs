@@ -218,6 +218,8 @@ pub struct Report {
     pub result_digest: Option<String>,
     /// In the executor's words.
     pub note: Option<String>,
+    /// It was allowed confined, and nothing shows that it ran so.
+    pub unconfined: bool,
 }
 
 /// What became of an executed action.

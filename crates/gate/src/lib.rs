@@ -52,7 +52,7 @@ pub use history::{Happened, History, Similar};
 pub use keys::{KeyLook, MadeKey, NewKey, PersonSpec};
 pub use notes::{NoteConflict, Notes};
 pub use outgrown::{Outgrown, OutgrownGrant};
-pub use permit::Claimed;
+pub use permit::{Claimed, Ran};
 pub use placet_store::{
     ANSWER_TO, AttemptResult, CALLBACK, Clock, Delivery, Done, EVENTS, EventTail, EventWords, Filter,
     Idempotency, LedgerRow, Listed, NewEvent, NewNote, NewTheme, News, Note, NoteChange, NoteExpected,

@@ -20,6 +20,21 @@ pub struct Claimed {
     pub permit: String,
     /// The request, whose effective arguments are what may run.
     pub request: Arc<Request>,
+    /// Of what was allowed confined: the folders that it may change.
+    pub workspace: Vec<String>,
+}
+
+/// What whoever ran a call says of it.
+#[derive(Debug, Clone)]
+pub struct Ran {
+    /// Whether it worked.
+    pub status: ReportStatus,
+    /// Digest of its result, as its executor computed it.
+    pub result_digest: Option<String>,
+    /// In the executor's words.
+    pub note: Option<String>,
+    /// It was allowed confined, and nothing shows that it ran so.
+    pub unconfined: bool,
 }
 
 pub(crate) fn keyed(secret: &[u8], domain: &str, parts: &[&[u8]]) -> [u8; 32] {
@@ -98,7 +113,11 @@ impl Gate {
         if request.claim.as_ref().is_none_or(|claim| claim.permit != held) {
             return Err(GateError::Refused { refusal: Refusal::AlreadyClaimed, request: Some(request) });
         }
-        Ok(Claimed { permit, request })
+        let workspace = match request.verdict.confine {
+            Some(_) => self.store.directory().roots(&request.agent).to_vec(),
+            None => Vec::new(),
+        };
+        Ok(Claimed { permit, request, workspace })
     }
 
     /// Says what became of a claimed action.
@@ -113,11 +132,25 @@ impl Gate {
         note: Option<String>,
         idempotency: Option<Idempotency>,
     ) -> Result<Arc<Request>, GateError> {
+        let ran = Ran { status, result_digest, note, unconfined: false };
+        self.report_run(actor, id, permit, ran, idempotency).await
+    }
+
+    /// The same, also of a call that was allowed confined and ran free. That is an alarm in the ledger, and its agent is not
+    /// marked any more.
+    pub async fn report_run(
+        &self,
+        actor: &Actor,
+        id: RequestId,
+        permit: &str,
+        ran: Ran,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Arc<Request>, GateError> {
         let actor = &*self.acting(actor, &[Role::Agent])?;
         let permit = fingerprint("placet/permit/v1", permit);
-        let outcome = self
-            .command(actor, Command::Report(Report { id, permit, status, result_digest, note }), idempotency)
-            .await?;
+        let Ran { status, result_digest, note, unconfined } = ran;
+        let report = Report { id, permit, status, result_digest, note, unconfined };
+        let outcome = self.command(actor, Command::Report(report), idempotency).await?;
         outcome.request.ok_or_else(GateError::not_found)
     }
 }

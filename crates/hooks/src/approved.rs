@@ -15,6 +15,9 @@ pub struct Approved {
     edited: bool,
     by: Vec<String>,
     grant: Option<GrantUsed>,
+    /// What the agent is handed in place of these arguments.
+    handed: Option<Map<String, Value>>,
+    confined: bool,
 }
 
 impl Approved {
@@ -27,14 +30,49 @@ impl Approved {
         claimed: &Map<String, Value>,
         digest: Option<Digest>,
     ) -> Result<Self, String> {
+        Self::checked(call, record, permit, claimed, digest, false)
+    }
+
+    /// The same of a call that was allowed confined. The agent is handed `handed`, which runs it so.
+    pub fn check_confined(
+        call: &Call,
+        record: &Record,
+        permit: Option<&str>,
+        claimed: &Map<String, Value>,
+        digest: Option<Digest>,
+        handed: Map<String, Value>,
+    ) -> Result<Self, String> {
+        let approved = Self::checked(call, record, permit, claimed, digest, true)?;
+        Ok(approved.handing(handed))
+    }
+
+    fn checked(
+        call: &Call,
+        record: &Record,
+        permit: Option<&str>,
+        claimed: &Map<String, Value>,
+        digest: Option<Digest>,
+        confined: bool,
+    ) -> Result<Self, String> {
         let wanted = Wanted { tool: &call.tool, arguments: &call.input };
-        let granted = Granted { permit: permit.unwrap_or_default(), arguments: claimed, digest };
+        let granted = Granted { permit: permit.unwrap_or_default(), arguments: claimed, digest, confined };
         let edited = check_permit(record, Some(&wanted), &granted)
             .map_err(|unfit| format!("{} cannot be run: {unfit}", record.id))?;
         let decision = record.decision.as_ref();
         let by = decision.map(|decision| decision.by.clone()).unwrap_or_default();
         let grant = decision.and_then(|decision| decision.grant.clone());
-        Ok(Self { arguments: claimed.clone(), edited, by, grant })
+        Ok(Self { arguments: claimed.clone(), edited, by, grant, handed: None, confined })
+    }
+
+    /// The same, where the agent is handed something else that does it.
+    #[must_use]
+    pub fn handing(self, handed: Map<String, Value>) -> Self {
+        Self { handed: Some(handed), ..self }
+    }
+
+    /// What the agent is handed, if that is not what it asked for.
+    pub fn handed(&self) -> Option<&Map<String, Value>> {
+        self.handed.as_ref().or_else(|| self.edited.then_some(&self.arguments))
     }
 
     /// What to run it with.
@@ -49,7 +87,11 @@ impl Approved {
 
     /// One line for the agent's own display.
     pub fn reason(&self) -> String {
-        let how = if self.edited { "approved with changes" } else { "approved" };
+        let how = match (self.edited, self.confined) {
+            (true, _) => "approved with changes",
+            (false, true) => "approved, confined to the workspace,",
+            (false, false) => "approved",
+        };
         if let Some(grant) = &self.grant {
             return format!("Placet: {how} by {}", grant.whose());
         }

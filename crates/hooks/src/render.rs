@@ -70,19 +70,19 @@ fn fitted<'a>(
     call: &Call,
     approved: &'a Approved,
 ) -> Result<Option<&'a Map<String, Value>>, String> {
-    if !approved.edited() {
+    let Some(handed) = approved.handed() else {
         // These two run only with their input handed back.
         let interactive = matches!(event, Event::ClaudePreToolUse | Event::ClaudePermissionRequest)
             && call.tool == "ExitPlanMode";
         return Ok(interactive.then(|| approved.arguments()));
-    }
+    };
     let possible = match event.edits() {
         Edits::Replace => true,
-        Edits::Merge => call.input.keys().all(|key| approved.arguments().contains_key(key)),
+        Edits::Merge => call.input.keys().all(|key| handed.contains_key(key)),
         Edits::Never => false,
     };
     if possible {
-        return Ok(Some(approved.arguments()));
+        return Ok(Some(handed));
     }
     Err(format!(
         "Placet: approved with changes that {} cannot make for `{}`, so nothing was run. What was approved: {}",

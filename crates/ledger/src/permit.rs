@@ -26,6 +26,8 @@ pub struct Granted<'a> {
     pub arguments: &'a Map<String, Value>,
     /// The digest of what was approved, where the answer to the claim says it.
     pub digest: Option<Digest>,
+    /// Whether whoever runs it runs it confined.
+    pub confined: bool,
 }
 
 /// Why a permit must not be used.
@@ -52,6 +54,9 @@ pub enum Unfit {
     /// The claim returned other arguments than the decision approved.
     #[error("its permit is for other arguments than those approved")]
     OtherPermit,
+    /// It was allowed confined and would run free, or the other way round.
+    #[error("it would not run as it was allowed: confined, or free")]
+    Confined,
     /// A digest does not fit what it stands for.
     #[error("its digest does not fit what it says")]
     WrongDigest,
@@ -73,6 +78,9 @@ pub fn check_permit(
 ) -> Result<bool, Unfit> {
     if granted.permit.is_empty() {
         return Err(Unfit::NoPermit);
+    }
+    if record.verdict.confine.is_some() != granted.confined {
+        return Err(Unfit::Confined);
     }
     if !matches!(record.state, State::Approved | State::Claimed) {
         return Err(Unfit::NotApproved(record.state));

@@ -53,7 +53,12 @@ impl Check {
 fn confinement() -> Check {
     let probe = placet_confine::probe();
     let verdict = if probe.works { Verdict::Good } else { Verdict::Warning };
-    Check::new("confinement", verdict, probe.sentences.join(" "))
+    let mut sentences = probe.sentences;
+    let proven = crate::hook::confine::proven();
+    if !proven.is_empty() {
+        sentences.push(format!("Seen to run what their hook hands them: {}.", proven.join("; ")));
+    }
+    Check::new("confinement", verdict, sentences.join(" "))
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -7,9 +7,11 @@ use std::{
 };
 
 use placet_client::{Client, DEFAULT_URL};
+use placet_core::Confine;
 use placet_hooks::{
     Agent, Answer, Call, Effect, Incoming, LARGEST, Mode, Options, Output, Ran, blocked, effect, read, render,
 };
+use serde_json::json;
 use tokio::sync::oneshot;
 
 use crate::{
@@ -19,6 +21,7 @@ use crate::{
 };
 
 mod ask;
+pub(crate) mod confine;
 mod git;
 mod gone;
 pub(crate) mod install;
@@ -27,6 +30,7 @@ pub(crate) mod place;
 mod withdraw;
 
 use ask::{Asker, Patience};
+use confine::Confiner;
 use memory::Memory;
 
 /// An agent that does not close its hook's input within this is not waited for.
@@ -125,7 +129,11 @@ impl Hook {
             Err(fault) => return block(&fault.to_string()),
         };
         match incoming {
-            Incoming::Asks(call) => self.asks(&place::placed(&call)).await,
+            Incoming::Asks(call) => match confine::asked_free(&call) {
+                // The request is for what is to run, and the agent is handed that.
+                Some(free) => self.asks(&free, true).await,
+                None => self.asks(&call, false).await,
+            },
             Incoming::Ran(ran) => self.ran(&ran).await,
             Incoming::Stopped { session } => self.stopped(&session).await,
         }
@@ -140,7 +148,7 @@ impl Hook {
         Ok(Client::new(&self.url, token.trim())?)
     }
 
-    async fn asks(&self, call: &Call) -> Output {
+    async fn asks(&self, call: &Call, free: bool) -> Output {
         if self.mode == Mode::Relay && !call.event.is_prompt() {
             let reason = format!(
                 "Placet: `--mode relay` is for PermissionRequest of claude-code and codex, not for `{}` of {}",
@@ -163,8 +171,27 @@ impl Hook {
         };
         let memory = Memory::of(self.agent, &call.session);
         let patience = Patience::new(self.wait(), self.args.give_up);
-        let asker =
-            Asker { client, call, options: &options, mode: self.mode, memory: &memory, patience, defer };
+        let confiner = if self.args.confine { Confiner::of(self.agent, call) } else { None };
+        let mut call = place::placed(call);
+        if free {
+            call.context.extend(
+                memory.attempt(&call).map(|request| ("attempt".to_owned(), json!({ "request": request }))),
+            );
+        } else if confiner.as_ref().is_some_and(|confiner| confiner.can(&call)) {
+            call.context.insert("confines".to_owned(), json!(Confine::Workspace));
+        }
+        let call = &call;
+        let asker = Asker {
+            client,
+            call,
+            options: &options,
+            mode: self.mode,
+            memory: &memory,
+            patience,
+            defer,
+            confiner: confiner.as_ref(),
+            free,
+        };
         let answer = asker.answer().await.unwrap_or_else(|reason| self.failed(call, &reason));
         let output = render(call, self.mode, &answer);
         if matches!(answer, Answer::Allow(_)) && effect(call.event, &output) == Effect::Blocked {

@@ -174,6 +174,17 @@ pub(crate) async fn open_folder(place: Place, key: &str, folder: String) -> anyh
     }
 }
 
+/// Marks the agent of this key for confined calls, in the same way.
+pub(crate) async fn mark(place: Place, key: &str) -> anyhow::Result<Option<String>> {
+    let Location::Folder(data) = location(place)? else { return Ok(None) };
+    let request = Asked::Confine(ConfineRequest { agent: key.to_owned(), confine: true });
+    match socket::ask(&data, &request).await? {
+        Reply::Answered(KeyAnswer::Confine { agent, .. }) => Ok(Some(agent)),
+        Reply::Answered(KeyAnswer::Refused(why)) => Err(usage(why)),
+        Reply::Answered(_) | Reply::NotAsked(_) => Ok(None),
+    }
+}
+
 /// Asks the server that runs on the data, or opens the data itself; says which.
 async fn ask_or_open(place: Place, request: Asked) -> anyhow::Result<(KeyAnswer, bool)> {
     let location = location(place)?;

@@ -1,6 +1,7 @@
 //! `placet run`: a command in the confinement of `placet-confine`. Nothing here starts a thread: namespaces need one alone.
 
 use std::{
+    ffi::OsStr,
     io::Write as _,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -11,6 +12,10 @@ use placet_confine::{FAILED, Limits, Profile, VERSION};
 use serde::Deserialize;
 
 use crate::cli::RunArgs;
+
+pub(crate) mod marks;
+
+use marks::Marks;
 
 /// Toolchains and settings of a home folder that builds and tests read.
 const SHOW: [&str; 30] = [
@@ -46,7 +51,7 @@ const SHOW: [&str; 30] = [
     "~/.nix-profile",
 ];
 /// What the preset holds an edit of, and a build must be able to make.
-const MADE_BY_BUILDS: [&str; 24] = [
+const MADE_BY_BUILDS: [&str; 21] = [
     ".git",
     "makefile",
     "gnumakefile",
@@ -56,8 +61,6 @@ const MADE_BY_BUILDS: [&str; 24] = [
     "taskfile.yml",
     "taskfile.yaml",
     "rakefile",
-    ".venv",
-    "venv",
     "site-packages",
     "sitecustomize.py",
     "usercustomize.py",
@@ -65,7 +68,6 @@ const MADE_BY_BUILDS: [&str; 24] = [
     ".yarn",
     ".pnp.*",
     ".cargo",
-    ".local/bin",
     ".gitattributes",
     ".tool-versions",
     "crontab",
@@ -124,10 +126,21 @@ fn confined(args: &RunArgs) -> anyhow::Result<ExitCode> {
         // Whoever asks does so by typing this: the hook of the agent holds it for a person, and hands over what was approved.
         anyhow::bail!("`--ask` is answered by the hook of your agent, and no hook saw this command");
     }
+    if let Some(mark) = &args.prove {
+        return prove(args, mark);
+    }
     let profile = match &args.profile {
         Some(text) => Profile::read(text)?,
         None => of_this_folder()?,
     };
+    // Before anything runs: the mark says that this run is the one that was allowed, and only the first one is.
+    if let (Some(mark), false) = (&profile.mark, args.print_profile) {
+        let marks = args
+            .marks
+            .as_deref()
+            .context("the profile has a mark, and `--marks` does not say where it is")?;
+        Marks::at(marks).take(mark).context("this run was not allowed, or was begun before")?;
+    }
     if args.print_profile {
         let _ = writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&profile)?);
         return Ok(ExitCode::SUCCESS);
@@ -139,6 +152,57 @@ fn confined(args: &RunArgs) -> anyhow::Result<ExitCode> {
     }));
     #[cfg(not(target_os = "linux"))]
     Err(placet_confine::Problem::Unsupported.into())
+}
+
+/// Takes a mark if a command can be confined here, inside whatever the agent itself runs in.
+fn prove(args: &RunArgs, mark: &str) -> anyhow::Result<ExitCode> {
+    let marks = Marks::at(args.marks.as_deref().context("`--prove` needs `--marks`")?);
+    #[cfg(target_os = "linux")]
+    if placet_confine::probe().works {
+        marks.take(mark)?;
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (marks, mark);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The profile of a call that was allowed confined to these folders.
+pub(crate) fn profile_for(
+    workspace: &[String],
+    cwd: &Path,
+    request: &str,
+    mark: &str,
+    seconds: u64,
+) -> anyhow::Result<Profile> {
+    let home = std::env::var_os("HOME").map(PathBuf::from).context("`HOME` is not set")?;
+    let root = workspace.iter().map(PathBuf::from).find(|root| cwd.starts_with(root));
+    let root = root.context("the call is not in a folder that is open to the agent")?;
+    let mut profile = preset_profile(root, cwd.to_path_buf(), &home)?;
+    profile.read_only.extend(searched(&profile.workspace, std::env::var_os("PATH").as_deref())?);
+    profile.limits.seconds = seconds.clamp(1, profile.limits.seconds);
+    profile.request = Some(request.to_owned());
+    profile.mark = Some(mark.to_owned());
+    profile.check()?;
+    Ok(profile)
+}
+
+/// Folders of the workspace in which programs are looked for: what a confined command writes there, another one would run free.
+fn searched(workspace: &[PathBuf], path: Option<&OsStr>) -> anyhow::Result<Vec<String>> {
+    let mut folders = Vec::new();
+    let Some(path) = path.filter(|path| !path.is_empty()) else { return Ok(folders) };
+    for entry in std::env::split_paths(path) {
+        if entry.as_os_str().is_empty() || entry.is_relative() {
+            anyhow::bail!("`PATH` has a folder that depends on where one is: `{}`", entry.display());
+        }
+        let real = std::fs::canonicalize(&entry).unwrap_or_else(|_| entry.clone());
+        for folder in [entry, real] {
+            if workspace.iter().any(|root| folder.starts_with(root)) {
+                let folder = folder.into_os_string().into_string();
+                folders.push(folder.map_err(|_| anyhow::anyhow!("a folder of `PATH` is not UTF-8"))?);
+            }
+        }
+    }
+    Ok(folders)
 }
 
 /// The profile of the coding preset for the folder we are in, or for the repository around it.
@@ -178,6 +242,20 @@ fn preset_profile(root: PathBuf, cwd: PathBuf, home: &Path) -> anyhow::Result<Pr
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_of_the_workspace_in_which_programs_are_looked_for_stay_as_they_are() {
+        let workspace = [PathBuf::from("/w/p")];
+        let of = |path: &str| searched(&workspace, Some(path.as_ref()));
+        assert_eq!(
+            of("/usr/bin:/w/p/.venv/bin:/w/pq:/w/p").unwrap(),
+            ["/w/p/.venv/bin", "/w/p/.venv/bin", "/w/p", "/w/p"]
+        );
+        for relative in ["bin:/usr/bin", ".:/usr/bin", "/usr/bin:", "/usr/bin::/bin"] {
+            assert!(of(relative).is_err(), "{relative}");
+        }
+        assert!(searched(&workspace, None).unwrap().is_empty());
+    }
 
     #[test]
     fn the_presets_names_make_a_valid_profile() {

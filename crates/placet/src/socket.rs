@@ -37,7 +37,7 @@ pub(crate) enum Asked {
 /// A mark for an agent: its hook program may be told to run calls confined.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ConfineRequest {
-    /// Which agent.
+    /// Which agent, by its name or by one of its keys.
     pub(crate) agent: String,
     /// Whether it may.
     pub(crate) confine: bool,
@@ -171,6 +171,12 @@ async fn answer(stream: UnixStream, gate: &Gate, url: &str) {
     }
 }
 
+/// The name of an agent that is named by its name or by one of its keys.
+async fn named(gate: &Gate, agent: String) -> String {
+    let by_key = gate.authenticate(&agent).await.ok().flatten().filter(|actor| actor.role == Role::Agent);
+    by_key.map_or(agent, |actor| actor.name)
+}
+
 /// Makes a key or a link, or sets a password, on the owner's behalf.
 pub(crate) async fn make(gate: &Gate, url: &str, request: Asked) -> KeyAnswer {
     let request = match request {
@@ -191,15 +197,14 @@ pub(crate) async fn make(gate: &Gate, url: &str, request: Asked) -> KeyAnswer {
             };
         }
         Asked::Confine(ConfineRequest { agent, confine }) => {
+            let agent = named(gate, agent).await;
             return match gate.put_confine(&Actor::system(), &agent, confine).await {
                 Ok(view) => KeyAnswer::Confine { agent: view.name, confine: view.confine },
                 Err(error) => KeyAnswer::Refused(error.to_string()),
             };
         }
         Asked::Roots(RootsRequest { agent, roots, add }) => {
-            let by_key =
-                gate.authenticate(&agent).await.ok().flatten().filter(|actor| actor.role == Role::Agent);
-            let agent = by_key.map_or(agent, |actor| actor.name);
+            let agent = named(gate, agent).await;
             return match gate.put_roots(&Actor::system(), &agent, roots, add).await {
                 Ok(view) => KeyAnswer::Roots { agent: view.name, roots: view.roots },
                 Err(error) => KeyAnswer::Refused(error.to_string()),

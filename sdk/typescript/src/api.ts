@@ -1026,6 +1026,8 @@ export interface components {
              * @description Report before this.
              */
             report_by: string | null;
+            /** @description Of a confined one: the folders that it may change. */
+            workspace?: string[];
         };
         /** @enum {string} */
         Confine: "workspace";
@@ -1704,6 +1706,8 @@ export interface components {
             /** @description The executor's digest of the result. */
             result_digest?: string | null;
             status: components["schemas"]["ReportStatus"];
+            /** @description It was allowed confined, and nothing shows that it ran so: an alarm, and the agent is not marked any more. */
+            unconfined?: boolean;
         };
         /** @description What became of it. */
         OutcomeRecord: {

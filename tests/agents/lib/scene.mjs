@@ -36,6 +36,14 @@ tool = ${SHELLS}
 command = { matches = '^\\./effect free$' }
 
 [[rule]]
+name = "confined"
+effect = "allow"
+confine = "workspace"
+tool = ${SHELLS}
+[rule.args]
+command = { matches = '^(\\./effect (confined|x && touch [a-z/-]+)|test -d .*)$' }
+
+[[rule]]
 name = "delegating"
 effect = "allow"
 tool = ["Agent", "task", "invoke_agent", "*spawn_agent", "*wait_agent"]

@@ -306,6 +306,7 @@ impl Play {
                     status: dice.pick(&[ReportStatus::Succeeded, ReportStatus::Failed]),
                     result_digest: text.clone(),
                     note: text,
+                    unconfined: false,
                 };
                 (Command::Report(report), script::caller(dice, agent, Role::Agent, &self.world))
             }

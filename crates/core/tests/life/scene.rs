@@ -178,7 +178,14 @@ impl Scene {
 
     pub(crate) fn report_command(&self, permit: &str, status: ReportStatus) -> Command {
         let (id, permit) = (self.request.id, self.secret(permit));
-        Command::Report(Report { id, permit, status, result_digest: None, note: Some("done".to_owned()) })
+        Command::Report(Report {
+            id,
+            permit,
+            status,
+            result_digest: None,
+            note: Some("done".to_owned()),
+            unconfined: false,
+        })
     }
 
     pub(crate) fn report(&mut self, status: ReportStatus) -> Said {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use placet_core::{
-    Actor, AdminRefusal, Confine, Create, Effect, HOOK_PROGRAM, Kind, Refusal, Request, State,
+    Actor, AdminRefusal, Confine, Create, Effect, HOOK_PROGRAM, Kind, Refusal, ReportStatus, Request, State,
 };
-use placet_gate::GateError;
+use placet_gate::{GateError, Ran};
 use placet_testkit::{Backend, Kit, both};
 use serde_json::{Value, json};
 
@@ -129,6 +129,37 @@ both! {
         mark(kit, "bot", false).await;
         let (_, explained) = kit.gate().explain(&ann, request.id).await.unwrap();
         assert_eq!((explained[0].outcome.effect, explained[0].outcome.confine), (Effect::Hold, None));
+    }
+
+    async fn a_confined_call_that_ran_free_is_an_alarm_and_ends_the_mark(kit) {
+        kit.put_policy(POLICY).await;
+        let bot = kit.agent("bot").await;
+        mark(kit, "bot", true).await;
+        let run = async || {
+            let request = asked(kit, HOOK_PROGRAM, &bot, tests()).await;
+            let claimed = kit.gate().claim_through(HOOK_PROGRAM, &bot, request.id, None, None).await.unwrap();
+            (request.id, claimed.permit)
+        };
+        let report = async |(id, permit): (_, String), unconfined| {
+            let ran = Ran { status: ReportStatus::Succeeded, result_digest: None, note: None, unconfined };
+            kit.gate().report_run(&bot, id, &permit, ran, None).await.unwrap().state
+        };
+        assert_eq!(report(run().await, false).await, State::Succeeded);
+        assert_eq!(said(&asked(kit, HOOK_PROGRAM, &bot, tests()).await), CONFINED);
+        // Of what was never to run confined the word means nothing.
+        let free = asked(kit, HOOK_PROGRAM, &bot, call("ls", json!("workspace"))).await;
+        let claimed = kit.gate().claim_through(HOOK_PROGRAM, &bot, free.id, None, None).await.unwrap();
+        report((free.id, claimed.permit), true).await;
+        assert_eq!(said(&asked(kit, HOOK_PROGRAM, &bot, tests()).await), CONFINED);
+
+        let escaped = run().await;
+        let id = escaped.0;
+        assert_eq!(report(escaped, true).await, State::Succeeded, "what happened is on record");
+        let entry = |row: &&placet_store::LedgerRow| row.text.contains("agent.confine_put") && row.text.contains(&id.to_string());
+        assert_eq!(kit.store().ledger(0, 1000).await.unwrap().iter().filter(entry).count(), 1);
+        assert_eq!(said(&asked(kit, HOOK_PROGRAM, &bot, tests()).await), HELD, "held from then on");
+        kit.restart().await;
+        assert_eq!(said(&asked(kit, HOOK_PROGRAM, &bot, tests()).await), HELD);
     }
 
     async fn only_an_admin_marks_an_agent(kit) {

@@ -82,6 +82,9 @@ pub(crate) struct HookArgs {
     /// File with the agent's key, instead of PLACET_TOKEN
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Run calls confined where policy says so, once this agent was seen to run what it is handed (claude-code, codex)
+    #[arg(long, conflicts_with = "defer")]
+    pub(crate) confine: bool,
     /// Give an unreachable server up sooner than after 10 s; never later
     #[arg(long, value_parser = duration, value_name = "DURATION", hide = true)]
     pub(crate) give_up: Option<Duration>,
@@ -99,7 +102,8 @@ fn agent(text: &str) -> Result<Agent, String> {
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Examples:
-  placet hook install claude-code                      .claude/settings.json of this project
+  placet hook install claude-code                      .claude/settings.local.json of this project, yours alone
+  placet hook install claude-code --shared             .claude/settings.json of this project, to be committed
   placet hook install claude-code --user               ~/.claude/settings.json
   placet hook install claude-code --mode relay         ask the person at the terminal and Placet, the first answer counts
   placet hook install gemini --wait 30m --dry-run      print what would change, write nothing
@@ -110,12 +114,18 @@ pub(crate) struct InstallArgs {
     /// Which agent: claude-code, codex, gemini, cursor, copilot or opencode
     #[arg(value_parser = agent, value_name = "AGENT")]
     pub(crate) agent: Agent,
-    /// For this project: the current folder [default]
-    #[arg(long, conflicts_with = "user")]
+    /// For this user in this project, the current folder [default]
+    #[arg(long, group = "scope")]
     pub(crate) project: bool,
+    /// For everybody who works on this project: without paths of this machine, to be committed
+    #[arg(long, group = "scope")]
+    pub(crate) shared: bool,
     /// For every project of this user
-    #[arg(long)]
+    #[arg(long, group = "scope")]
     pub(crate) user: bool,
+    /// For everybody on this machine, in a file that users cannot override (claude-code; as root)
+    #[arg(long, group = "scope")]
+    pub(crate) managed: bool,
     /// gate: block what is not approved. relay: race with the person at the terminal (claude-code and codex)
     #[arg(long, value_name = "MODE", default_value = "gate", hide_possible_values = true)]
     pub(crate) mode: HookMode,
@@ -125,10 +135,14 @@ pub(crate) struct InstallArgs {
     /// For `claude -p`: end when nobody decided in time, and ask again when resumed
     #[arg(long)]
     pub(crate) defer: bool,
+    /// Do not let commands run confined where policy allows that (claude-code and codex in gate mode)
+    #[arg(long)]
+    pub(crate) no_confine: bool,
     /// File with the agent's key, instead of PLACET_TOKEN
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Where the data of the server is, if it is yours: the project's folder is then opened to the agent
+    /// Where the data of the server is, if it is yours: the project's folder is then opened to the agent, and the agent is marked
+    /// for confined calls
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
     /// Print what would change, and write nothing

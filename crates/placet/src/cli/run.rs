@@ -1,6 +1,6 @@
 //! `placet run` as it is typed.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::Args;
 
@@ -29,10 +29,16 @@ pub(crate) struct RunArgs {
     /// Ask a person to let the command run without confinement
     #[arg(long, conflicts_with = "profile")]
     pub(crate) ask: bool,
+    /// Where the marks are that hooks leave
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub(crate) marks: Option<PathBuf>,
+    /// Take this mark, and run nothing: it shows that an agent runs what it is handed
+    #[arg(long, value_name = "MARK", hide = true, conflicts_with_all = ["profile", "ask"])]
+    pub(crate) prove: Option<String>,
     /// Print the profile, and run nothing
     #[arg(long)]
     pub(crate) print_profile: bool,
     /// The command and its arguments, after `--`
-    #[arg(last = true, value_name = "COMMAND", required_unless_present = "print_profile")]
+    #[arg(last = true, value_name = "COMMAND", required_unless_present_any = ["print_profile", "prove"])]
     pub(crate) command: Vec<OsString>,
 }

@@ -8,7 +8,8 @@ use super::{Check, Verdict};
 use crate::hook::install::{
     codex,
     document::Json,
-    opencode, place,
+    opencode,
+    scope::{Scope, place},
     settings::{installed as commands, is_our_command, is_our_plugin},
 };
 
@@ -16,8 +17,14 @@ use crate::hook::install::{
 pub(super) fn installed(agents: &[Agent]) -> Vec<Check> {
     let mut checks = Vec::new();
     for agent in agents {
-        for user in [false, true] {
-            checks.extend(at(*agent, user));
+        let mut seen = Vec::new();
+        for scope in Scope::ALL {
+            // Most agents have one file for a project.
+            let path = place(*agent, scope).ok();
+            if path.is_some() && !seen.contains(&path) {
+                checks.extend(at(*agent, scope));
+                seen.push(path);
+            }
         }
     }
     if checks.is_empty() {
@@ -37,8 +44,8 @@ fn is_on(value: Option<&str>) -> bool {
     })
 }
 
-fn at(agent: Agent, user: bool) -> Option<Check> {
-    let path = place(agent, user).ok()?;
+fn at(agent: Agent, scope: Scope) -> Option<Check> {
+    let (path, user) = (place(agent, scope).ok()?, scope == Scope::User);
     let name = format!("hook {agent}");
     if agent == Agent::OpenCode {
         return plugin(&name, &path, &opencode::place(user)?, &opencode::agents_with_rules(user));

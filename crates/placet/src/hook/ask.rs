@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use placet_client::{Claimant, Client, CreateOptions, Error, Permit, Report};
-use placet_core::{Create, Record, RequestId, State};
+use placet_core::{Confine, Create, Record, RequestId, State};
 use placet_hooks::{Answer, Approved, Call, Mode, Options, Question, answered, questions, refusal};
 use tokio::time::{Instant, timeout};
 
 use super::{
+    confine::Confiner,
     gone::gone,
-    memory::{Memory, Note},
+    memory::{Mark, Memory, Note},
 };
 use crate::exit::bring_back;
 
@@ -46,6 +47,10 @@ pub(super) struct Asker<'a> {
     pub(super) memory: &'a Memory,
     pub(super) patience: Patience,
     pub(super) defer: bool,
+    /// The agent as it runs now, if calls may run confined.
+    pub(super) confiner: Option<&'a Confiner>,
+    /// The agent asked for a run without confinement: it is handed the command alone.
+    pub(super) free: bool,
 }
 
 /// How a request came to its end for us.
@@ -147,6 +152,11 @@ impl Asker<'_> {
 
     /// A request that is no longer pending.
     async fn decided(&self, record: &Record, claimant: &Claimant) -> Result<Answer, String> {
+        let yes = record.permit.is_some() || record.claimable;
+        if record.verdict.confine.is_some() && yes && matches!(record.state, State::Claimed | State::Approved)
+        {
+            return self.confined(record, claimant).await;
+        }
         let (permit, arguments, digest) = match record.state {
             State::Claimed if record.permit.is_some() => {
                 let edited = record.decision.as_ref().and_then(|decision| decision.arguments.clone());
@@ -167,8 +177,48 @@ impl Asker<'_> {
             _ => return Ok(refusal(record)),
         };
         let approved = Approved::check(self.call, record, Some(&permit), &arguments, digest)?;
-        let same = Call { input: arguments, ..self.call.clone() }.same();
-        self.remember(record.id, Some(permit), same);
+        // A call that may run free shows whether this agent runs what it is handed.
+        let trial = self.confiner.filter(|_| !self.free && !approved.edited());
+        let trial = trial.and_then(|confiner| confiner.trial(self.call, &arguments));
+        let (approved, input, mark) = match trial {
+            Some((handed, mark)) => (approved.handing(handed.clone()), handed, Some(mark)),
+            None if self.free => (approved.handing(arguments.clone()), arguments, None),
+            None => (approved, arguments, None),
+        };
+        let same = Call { input, ..self.call.clone() }.same();
+        self.remember_run(record.id, Some(permit), same, mark);
+        Ok(Answer::Allow(approved))
+    }
+
+    /// A call that is allowed confined: claimed as one who can do that, and handed over as a run of `placet run`.
+    async fn confined(&self, record: &Record, claimant: &Claimant) -> Result<Answer, String> {
+        let confiner = self.confiner.ok_or("it is allowed confined, and this hook runs nothing confined")?;
+        let claimed = self.soon(self.impatient().claim_confined(record.id, claimant)).await?;
+        if claimed.confine != Some(Confine::Workspace) {
+            return Err("it is allowed in a confinement that is not known here".to_owned());
+        }
+        let permit = claimed.permit.reveal();
+        let made = confiner.handed(self.call, &claimed.arguments, &claimed.workspace, &record.id.to_string());
+        let (handed, mark) = match made {
+            Ok(made) => made,
+            Err(why) => {
+                let report = Report::failed("not run: it could not be confined");
+                let _ = self.soon(self.impatient().report(record.id, &claimed.permit, &report)).await;
+                return Err(format!(
+                    "it may run confined only, and cannot be confined: {why}. To ask a person for more: placet run --ask -- CMD"
+                ));
+            }
+        };
+        let approved = Approved::check_confined(
+            self.call,
+            record,
+            Some(permit),
+            &claimed.arguments,
+            Some(claimed.digest),
+            handed.clone(),
+        )?;
+        let same = Call { input: handed, ..self.call.clone() }.same();
+        self.remember_run(record.id, Some(permit.to_owned()), same, Some(mark));
         Ok(Answer::Allow(approved))
     }
 
@@ -304,7 +354,12 @@ impl Asker<'_> {
     }
 
     fn remember(&self, request: RequestId, permit: Option<String>, same: String) {
+        self.remember_run(request, permit, same, None);
+    }
+
+    fn remember_run(&self, request: RequestId, permit: Option<String>, same: String, mark: Option<Mark>) {
         self.memory.note(&Note {
+            mark,
             request,
             permit,
             call_id: self.call.call_id.clone(),

@@ -13,15 +13,18 @@ use serde_json::json;
 pub(crate) mod codex;
 pub(crate) mod document;
 pub(crate) mod opencode;
+pub(crate) mod scope;
+mod server;
 pub(crate) mod settings;
 
 use document::{Json, diff};
+use scope::{Scope, place};
+use server::server_notes;
 use settings::{Wanted, add, installed, remove};
 
 use crate::{
-    cli::{Global, InstallArgs, Place},
+    cli::{Global, InstallArgs},
     exit::usage,
-    offline,
     output::{self, paint},
 };
 
@@ -40,22 +43,33 @@ pub(crate) async fn run(args: &InstallArgs, global: &Global) -> anyhow::Result<E
     if args.wait.as_secs() == 0 {
         return Err(usage("`--wait` must be at least 1s"));
     }
-    let path = place(args.agent, args.user)?;
+    let scope = Scope::of(args);
+    if scope == Scope::Shared && args.token_file.is_some() {
+        return Err(usage(
+            "`--token-file` is a file of this machine, and `--shared` is for everybody: leave one of them out, and set \
+             PLACET_TOKEN",
+        ));
+    }
+    let path = place(args.agent, scope)?;
+    if !args.uninstall {
+        only_once(args.agent, scope)?;
+    }
     let before = read(&path)?;
     let wanted = Wanted {
         agent: args.agent,
         mode,
-        program: program()?,
-        url: global.url.clone().filter(|url| !url.is_empty()),
+        program: if scope == Scope::Shared { "placet".to_owned() } else { program()? },
+        url: global.url.clone().filter(|url| !(url.is_empty() || scope == Scope::Shared && is_here(url))),
         wait: args.wait,
         defer: args.defer,
+        confine: confines(args),
         token_file: args.token_file.as_deref().map(std::path::absolute).transpose()?,
     };
     let after = changed(before.as_deref(), &wanted, args.uninstall)
         .map_err(|why| usage(format!("{} is left as it is: {why}", path.display())))?;
     let companion = match args.agent {
         Agent::Codex => Some(Companion::of_codex(&path, after.as_deref(), args.uninstall)?),
-        Agent::OpenCode => Some(Companion::of_opencode(args.user, args.uninstall)?),
+        Agent::OpenCode => Some(Companion::of_opencode(scope == Scope::User, args.uninstall)?),
         _ => None,
     };
     let changes = before != after;
@@ -68,48 +82,36 @@ pub(crate) async fn run(args: &InstallArgs, global: &Global) -> anyhow::Result<E
             write(&path, before.as_deref(), after.as_deref(), args.agent)?;
         }
     }
-    let folder = folder_note(args).await;
-    told(args, global, &path, before.as_deref(), after.as_deref(), companion.as_ref(), folder)
+    let server = server_notes(args).await;
+    told(args, global, &path, before.as_deref(), after.as_deref(), companion.as_ref(), server)
 }
 
-/// Opens the project's folder to the agent where that is ours to do, and says what was done or what there is to do.
-async fn folder_note(args: &InstallArgs) -> Option<String> {
-    if args.uninstall {
-        return None;
+/// Two hooks in one project would both ask for every call, and only one of them could get the permit.
+fn only_once(agent: Agent, scope: Scope) -> anyhow::Result<()> {
+    let Some(beside) = scope.beside(agent) else { return Ok(()) };
+    let path = place(agent, beside)?;
+    let document = read(&path)?.and_then(|text| serde_json::from_str::<Json>(&text).ok());
+    if document.is_none_or(|document| installed(&document, agent).is_empty()) {
+        return Ok(());
     }
-    let named = match std::env::current_dir().and_then(fs::canonicalize) {
-        Ok(folder) if !args.user => folder.into_os_string().into_string().ok()?,
-        _ => "DIR".to_owned(),
-    };
-    let command = format!("placet agent roots NAME --add {}", shell_word(&named));
-    let by_hand = format!(
-        "What happens in a folder passes only once somebody opened it to the agent. With an admin's key, or as the owner \
-         of the data: {command}"
-    );
-    if args.user || args.dry_run {
-        return Some(by_hand);
-    }
-    let key = match &args.token_file {
-        Some(file) => fs::read_to_string(file).ok(),
-        None => std::env::var("PLACET_TOKEN").ok(),
-    };
-    let Some(key) = key.map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()) else {
-        return Some(by_hand);
-    };
-    let place = Place { data: args.data.clone(), database: None };
-    match offline::open_folder(place, &key, named.clone()).await {
-        Ok(Some(agent)) => {
-            Some(format!("{named} is open to `{agent}`. Close it with: placet agent roots {agent} --clear"))
-        }
-        Ok(None) => Some(by_hand),
-        Err(error) => Some(format!("{named} was not opened to the agent: {error:#}")),
-    }
+    Err(usage(format!(
+        "{} runs Placet already, and two hooks would block each other: take it out there first, with `placet hook install {agent} \
+         {} --uninstall`",
+        path.display(),
+        beside.option()
+    )))
 }
 
-/// A word that a shell reads as it is.
-fn shell_word(text: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
-    if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+/// Whether an address leads to this machine.
+fn is_here(url: &str) -> bool {
+    let host = url.split("://").nth(1).unwrap_or(url);
+    ["localhost", "127.", "[::1]"].iter().any(|here| host.starts_with(here))
+}
+
+/// Whether calls may run confined: where the agent runs what its hook hands it, and calls are not asked for again later.
+fn confines(args: &InstallArgs) -> bool {
+    let agent = matches!(args.agent, Agent::ClaudeCode | Agent::Codex);
+    agent && Mode::from(args.mode) == Mode::Gate && !args.no_confine && !args.defer
 }
 
 fn read(path: &Path) -> anyhow::Result<Option<String>> {
@@ -174,39 +176,6 @@ fn program() -> anyhow::Result<String> {
     let path = std::env::current_exe()?;
     let path = path.to_str().ok_or_else(|| usage("the path of `placet` is not UTF-8"))?;
     Ok(path.to_owned())
-}
-
-/// The file that an agent reads its hooks from.
-pub(crate) fn place(agent: Agent, user: bool) -> anyhow::Result<PathBuf> {
-    let folder =
-        |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let home = || folder("HOME").ok_or_else(homeless);
-    Ok(match (agent, user) {
-        (Agent::ClaudeCode, false) => PathBuf::from(".claude/settings.json"),
-        (Agent::ClaudeCode, true) => match folder("CLAUDE_CONFIG_DIR") {
-            Some(folder) => folder.join("settings.json"),
-            None => home()?.join(".claude/settings.json"),
-        },
-        (Agent::Codex, false) => PathBuf::from(".codex/hooks.json"),
-        (Agent::Codex, true) => match folder("CODEX_HOME") {
-            Some(folder) => folder.join("hooks.json"),
-            None => home()?.join(".codex/hooks.json"),
-        },
-        (Agent::Gemini, false) => PathBuf::from(".gemini/settings.json"),
-        (Agent::Gemini, true) => home()?.join(".gemini/settings.json"),
-        (Agent::Cursor, false) => PathBuf::from(".cursor/hooks.json"),
-        (Agent::Cursor, true) => home()?.join(".cursor/hooks.json"),
-        (Agent::Copilot, false) => PathBuf::from(".github/hooks/placet.json"),
-        (Agent::Copilot, true) => match folder("COPILOT_HOME") {
-            Some(folder) => folder.join("hooks/placet.json"),
-            None => home()?.join(".copilot/hooks/placet.json"),
-        },
-        (Agent::OpenCode, false) => PathBuf::from(".opencode/plugin/placet.js"),
-        (Agent::OpenCode, true) => match folder("XDG_CONFIG_HOME") {
-            Some(folder) => folder.join("opencode/plugin/placet.js"),
-            None => home()?.join(".config/opencode/plugin/placet.js"),
-        },
-    })
 }
 
 /// The whole file as it is to be; nothing if it is not to be there.
@@ -288,7 +257,7 @@ fn told(
     before: Option<&str>,
     after: Option<&str>,
     companion: Option<&Companion>,
-    folder: Option<String>,
+    server: Vec<String>,
 ) -> anyhow::Result<ExitCode> {
     let companion = companion.filter(|companion| companion.before != companion.after);
     let changes = before != after || companion.is_some();
@@ -299,7 +268,7 @@ fn told(
         difference.extend(diff(before.unwrap_or_default(), after.unwrap_or_default()));
     }
     let mut notes = if args.uninstall { Vec::new() } else { notes(args) };
-    notes.extend(folder);
+    notes.extend(server);
     if global.json {
         output::json(&json!({
             "agent": args.agent.as_str(), "file": path, "changed": changes, "dry_run": args.dry_run,
@@ -335,7 +304,13 @@ fn told(
 /// What the person has to know or do.
 fn notes(args: &InstallArgs) -> Vec<String> {
     let mut notes = Vec::new();
-    if args.token_file.is_none() {
+    if Scope::of(args) == Scope::Shared {
+        notes.push(
+            "Commit this file. Everybody who works on the project then needs `placet` in the PATH, and PLACET_TOKEN and PLACET_URL \
+             in the agent's environment: without them every call is blocked."
+                .to_owned(),
+        );
+    } else if args.token_file.is_none() {
         notes.push(
             "The agent's environment needs PLACET_TOKEN with an agent's key, and PLACET_URL if the server is elsewhere."
                 .to_owned(),

@@ -39,6 +39,26 @@ pub(super) struct Note {
     pub(super) relay: bool,
     /// Asked by a sub-agent: the end of the main agent's turn says nothing about it.
     pub(super) subagent: bool,
+    /// The mark that the runner takes, if the agent was handed a run of `placet run`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) mark: Option<Mark>,
+}
+
+/// A mark, and what it shows.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Mark {
+    pub(super) name: String,
+    /// Where it is kept.
+    pub(super) folder: PathBuf,
+    /// The file that says that the agent runs what it is handed.
+    pub(super) proof: PathBuf,
+    /// … and of which agent, program and mode.
+    pub(super) says: String,
+    /// A trial before a call that may run free. Otherwise the call was allowed confined, and without the mark it ran free.
+    pub(super) trial: bool,
+    /// Of a confined call: what [`tried`] says of its command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) command: Option<String>,
 }
 
 impl Memory {
@@ -85,6 +105,18 @@ impl Memory {
         let _ = self.write(&count(call), occurrence.saturating_add(1).to_string().as_bytes());
     }
 
+    /// Keeps that a command was run confined.
+    pub(super) fn attempted(&self, command: &str, request: RequestId) {
+        let _ = self.write(&format!("{command}.tried"), request.to_string().as_bytes());
+    }
+
+    /// The last request by which this command was run confined.
+    pub(super) fn attempt(&self, call: &Call) -> Option<String> {
+        let command = tried(call.input.get("command")?.as_str()?);
+        let request = fs::read_to_string(self.folder.as_ref()?.join(format!("{command}.tried"))).ok()?;
+        request.parse::<RequestId>().ok().map(|request| request.to_string())
+    }
+
     fn write(&self, name: &str, bytes: &[u8]) -> std::io::Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
         if !folder.exists() {
@@ -108,7 +140,14 @@ fn count(call: &Call) -> String {
     format!("{}.count", placet_ledger::hash("placet/hook/call", &[&parts]).to_string().replace(':', "-"))
 }
 
-fn root() -> Option<PathBuf> {
+/// A name for a command.
+pub(super) fn tried(command: &str) -> String {
+    let name = placet_ledger::hash("placet/hook/command", &[command.as_bytes()]).to_string();
+    name.trim_start_matches("sha256:").to_owned()
+}
+
+/// The folder of all that hooks leave behind.
+pub(crate) fn root() -> Option<PathBuf> {
     let folder = |name: &str| {
         let value = std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         value.filter(|path| path.is_absolute())
@@ -118,13 +157,24 @@ fn root() -> Option<PathBuf> {
         .or_else(|| folder("HOME").map(|home| home.join(".local/state/placet")))
 }
 
-/// Forgets sessions that nobody touched for long.
-fn tidy(all: &Path) {
-    let Ok(entries) = fs::read_dir(all) else { return };
-    for entry in entries.filter_map(Result::ok).take(NOTES) {
-        let age = entry.metadata().and_then(|data| data.modified()).ok().and_then(|at| at.elapsed().ok());
-        if age.is_some_and(|age| age > KEPT) {
-            let _ = fs::remove_dir_all(entry.path());
+/// Whether the folder is the one in the home folder, whose name is protected wherever it lies.
+pub(super) fn is_usual() -> bool {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    home.is_some_and(|home| root().is_some_and(|root| root == home.join(".local/state/placet")))
+}
+
+/// Forgets sessions, marks and proofs that nobody touched for long.
+fn tidy(sessions: &Path) {
+    let beside = ["marks", "proofs"].map(|name| sessions.with_file_name(name));
+    for all in std::iter::once(sessions.to_path_buf()).chain(beside) {
+        let Ok(entries) = fs::read_dir(all) else { continue };
+        for entry in entries.filter_map(Result::ok).take(NOTES) {
+            let data = entry.metadata();
+            let age = data.as_ref().ok().and_then(|data| data.modified().ok()?.elapsed().ok());
+            if age.is_some_and(|age| age > KEPT) {
+                let folder = data.is_ok_and(|data| data.is_dir());
+                let _ = if folder { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) };
+            }
         }
     }
 }

@@ -6,9 +6,11 @@ use placet_client::{Client, Permit, Report};
 use placet_hooks::{Output, Ran};
 
 use super::{
-    memory::{Memory, Note},
+    confine::learn,
+    memory::{Mark, Memory, Note},
     noted,
 };
+use crate::run::marks::Marks;
 
 /// Nobody should wait long for this.
 const OUTAGE: Duration = Duration::from_secs(3);
@@ -27,12 +29,28 @@ pub(super) async fn ran(client: &Client, memory: &Memory, ran: &Ran) -> Output {
     let Some(permit) = &note.permit else {
         return withdraw(&client, note, "answered at the terminal").await;
     };
-    let report =
+    let mut report =
         if ran.worked { Report::succeeded() } else { Report::failed("the agent says that it failed") };
+    report.unconfined = note.mark.as_ref().is_some_and(|mark| !ran_as_handed(mark));
+    if report.unconfined {
+        report.note = Some("allowed confined, and nothing shows that it ran so".to_owned());
+    }
+    if let Some(command) = note.mark.as_ref().and_then(|mark| mark.command.as_ref()) {
+        memory.attempted(command, note.request);
+    }
     match bounded(client.report(note.request, &Permit::from(permit.clone()), &report)).await {
         Ok(_) => Output::default(),
         Err(reason) => noted(&format!("Placet: the outcome of {} was not reported: {reason}", note.request)),
     }
+}
+
+/// Whether the agent ran what it was handed, as far as that matters: a trial only shows it.
+fn ran_as_handed(mark: &Mark) -> bool {
+    let taken = Marks::at(&mark.folder).was_taken(&mark.name);
+    if mark.trial || !taken {
+        learn(mark, taken);
+    }
+    taken || mark.trial
 }
 
 /// The turn is over: nobody waits for what was asked beside the person at the terminal.

@@ -2,6 +2,7 @@
 //! and servers that misbehave.
 
 mod blocking;
+mod confined;
 mod doctor;
 mod install;
 mod lives;

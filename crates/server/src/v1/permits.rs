@@ -3,6 +3,7 @@
 use axum::{extract::State as AxumState, response::Response};
 use http::{HeaderMap, StatusCode};
 use placet_core::{Confine, Digest, Record, ReportStatus, RequestId, Time};
+use placet_gate::Ran;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -37,6 +38,9 @@ pub(crate) struct ClaimedPermit<'a> {
     /// It may run only so confined, by `placet run`.
     #[serde(skip_serializing_if = "Option::is_none")]
     confine: Option<Confine>,
+    /// Of a confined one: the folders that it may change.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    workspace: Vec<String>,
     /// Report before this.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     report_by: Option<Time>,
@@ -67,6 +71,7 @@ pub(crate) async fn claim(
         arguments: claimed.request.effective_arguments(),
         digest: claimed.request.effective_digest(),
         confine: claimed.request.verdict.confine,
+        workspace: claimed.workspace,
         report_by: claimed.request.report_by,
     };
     Ok(json(StatusCode::OK, &permit))
@@ -85,6 +90,9 @@ pub(crate) struct Outcome {
     #[serde(default)]
     #[schema(max_length = 8192)]
     note: Option<String>,
+    /// It was allowed confined, and nothing shows that it ran so: an alarm, and the agent is not marked any more.
+    #[serde(default)]
+    unconfined: bool,
 }
 
 /// Report what became of a claimed action.
@@ -99,17 +107,15 @@ pub(crate) async fn report(
     id: Id<RequestId>,
     call: Call<Outcome>,
 ) -> Result<Response, Problem> {
-    let Outcome { permit, status, result_digest, note } = call.body;
+    let Outcome { permit, status, result_digest, note, unconfined } = call.body;
     if result_digest.as_ref().is_some_and(|digest| digest.len() > 200) {
         return Err(Problem::unprocessable("invalid", "/result_digest", "longer than 200 bytes"));
     }
     if note.as_ref().is_some_and(|note| note.len() > 8_192) {
         return Err(Problem::unprocessable("invalid", "/note", "longer than 8192 bytes"));
     }
-    let reported = state
-        .gate
-        .report(&call.actor, id.get()?, &permit, status, result_digest, note, call.idempotency)
-        .await;
+    let ran = Ran { status, result_digest, note, unconfined };
+    let reported = state.gate.report_run(&call.actor, id.get()?, &permit, ran, call.idempotency).await;
     let request = reported.map_err(|error| refuse(&state, error))?;
     Ok(record(&state, &call.actor, StatusCode::OK, &request))
 }

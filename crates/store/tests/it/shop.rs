@@ -195,6 +195,7 @@ pub(crate) fn report(id: RequestId, permit: u8) -> Command {
         status: ReportStatus::Succeeded,
         result_digest: None,
         note: Some("done".to_owned()),
+        unconfined: false,
     })
 }
 

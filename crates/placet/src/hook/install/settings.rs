@@ -16,6 +16,8 @@ pub(crate) struct Wanted {
     pub(crate) url: Option<String>,
     pub(crate) wait: Duration,
     pub(crate) defer: bool,
+    /// Calls may run confined.
+    pub(crate) confine: bool,
     pub(crate) token_file: Option<PathBuf>,
 }
 
@@ -53,6 +55,9 @@ impl Wanted {
         if self.defer {
             words.push("--defer".to_owned());
         }
+        if self.confine {
+            words.push("--confine".to_owned());
+        }
         words
     }
 
@@ -62,8 +67,8 @@ impl Wanted {
         match (self.mode, self.agent) {
             // A relay that cannot run leaves the decision where it was: with the person at the terminal.
             (Mode::Relay, _) => words.join(" "),
-            (Mode::Gate, Agent::Copilot) => format!("sh -c '{GUARD_COPILOT}' {}", words.join(" ")),
-            (Mode::Gate, _) => format!("sh -c '{GUARD}' {}", words.join(" ")),
+            (Mode::Gate, Agent::Copilot) => format!("/bin/sh -c '{GUARD_COPILOT}' {}", words.join(" ")),
+            (Mode::Gate, _) => format!("/bin/sh -c '{GUARD}' {}", words.join(" ")),
         }
     }
 

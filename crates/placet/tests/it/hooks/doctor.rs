@@ -93,7 +93,7 @@ fn a_hook_that_codex_does_not_trust_as_it_is_now_is_bad() {
 fn settings_with_which_claude_code_runs_no_hook_are_bad() {
     let world = World::new();
     install(&world, "claude-code");
-    let file = world.folder.path().join(".claude/settings.json");
+    let file = world.folder.path().join(".claude/settings.local.json");
     let text = std::fs::read_to_string(&file).expect("it was installed");
     let good: Value = serde_json::from_str(&text).expect("it is JSON");
     for (more, expected) in [

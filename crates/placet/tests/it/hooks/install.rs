@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::program::binary;
 
 const FILES: [(&str, &str); 6] = [
-    ("claude-code", ".claude/settings.json"),
+    ("claude-code", ".claude/settings.local.json"),
     ("codex", ".codex/hooks.json"),
     ("gemini", ".gemini/settings.json"),
     ("cursor", ".cursor/hooks.json"),
@@ -88,16 +88,16 @@ fn installing_twice_is_installing_once_and_uninstalling_leaves_nothing() {
 fn what_was_there_stays_in_its_order_and_comes_back_to_the_letter() {
     let settings = "{\n    \"zebra\": 1,\n    \"permissions\": {\n        \"deny\": [\n            \"Bash(rm:*)\"\n        ]\n    },\n    \"hooks\": {\n        \"PreToolUse\": [\n            {\n                \"matcher\": \"Bash\",\n                \"hooks\": [\n                    {\n                        \"type\": \"command\",\n                        \"command\": \"./mine.sh\"\n                    }\n                ]\n            }\n        ]\n    },\n    \"alpha\": true\n}\n";
     let project = Project::new();
-    project.write(".claude/settings.json", settings);
+    project.write(".claude/settings.local.json", settings);
     project.installed(&["claude-code"]);
-    let now = project.read(".claude/settings.json");
+    let now = project.read(".claude/settings.local.json");
     assert!(now.starts_with("{\n    \"zebra\": 1,\n    \"permissions\""), "{now}");
-    let json = project.json(".claude/settings.json");
+    let json = project.json(".claude/settings.local.json");
     assert_eq!(json["hooks"]["PreToolUse"][0]["hooks"][0]["command"], json!("./mine.sh"));
     assert_eq!(json["hooks"]["PreToolUse"][1]["matcher"], json!("*"));
-    assert_eq!(project.read(".claude/settings.json.placet-backup"), settings);
+    assert_eq!(project.read(".claude/settings.local.json.placet-backup"), settings);
     project.installed(&["claude-code", "--uninstall"]);
-    assert_eq!(project.read(".claude/settings.json"), settings);
+    assert_eq!(project.read(".claude/settings.local.json"), settings);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn every_agent_waits_longer_for_the_hook_than_the_hook_waits_for_a_person() {
     for (agent, _) in FILES {
         project.installed(&[agent, "--wait", "30m"]);
     }
-    let claude = project.json(".claude/settings.json");
+    let claude = project.json(".claude/settings.local.json");
     assert_eq!(claude["hooks"]["PreToolUse"][0]["hooks"][0]["timeout"], json!(1_860), "seconds");
     assert_eq!(
         project.json(".codex/hooks.json")["hooks"]["PreToolUse"][0]["hooks"][0]["timeout"],
@@ -160,7 +160,7 @@ fn a_command_whose_program_is_gone_or_dies_blocks() {
     for agent in ["claude-code", "codex", "gemini", "cursor", "copilot"] {
         project.installed(&[agent]);
     }
-    let claude = project.json(".claude/settings.json");
+    let claude = project.json(".claude/settings.local.json");
     let copilot = project.json(".github/hooks/placet.json");
     let run = |command: &Value, program: &str| {
         let command = command.as_str().unwrap().replace(binary(), program);
@@ -192,7 +192,7 @@ fn a_command_whose_program_is_gone_or_dies_blocks() {
 fn a_relay_is_installed_where_the_agent_asks_at_the_terminal_and_nowhere_else() {
     let project = Project::new();
     project.installed(&["claude-code", "--mode", "relay"]);
-    let hooks = project.json(".claude/settings.json")["hooks"].clone();
+    let hooks = project.json(".claude/settings.local.json")["hooks"].clone();
     assert!(hooks.get("PermissionRequest").is_some() && hooks.get("PreToolUse").is_none(), "{hooks}");
     for event in ["PostToolUse", "PostToolUseFailure", "Stop", "UserPromptSubmit", "SessionEnd"] {
         assert!(hooks.get(event).is_some(), "{event}");
@@ -200,7 +200,7 @@ fn a_relay_is_installed_where_the_agent_asks_at_the_terminal_and_nowhere_else() 
     assert_eq!(project.install(&["gemini", "--mode", "relay"]).status.code(), Some(2));
     // From one to the other without leftovers.
     project.installed(&["claude-code"]);
-    let hooks = project.json(".claude/settings.json")["hooks"].clone();
+    let hooks = project.json(".claude/settings.local.json")["hooks"].clone();
     assert!(hooks.get("PermissionRequest").is_none() && hooks.get("Stop").is_none(), "{hooks}");
 }
 
@@ -209,10 +209,13 @@ fn a_link_to_settings_elsewhere_stays_a_link() {
     let project = Project::new();
     project.write("dotfiles/settings.json", "{}\n");
     fs::create_dir_all(project.path(".claude")).unwrap();
-    std::os::unix::fs::symlink(project.path("dotfiles/settings.json"), project.path(".claude/settings.json"))
-        .unwrap();
+    std::os::unix::fs::symlink(
+        project.path("dotfiles/settings.json"),
+        project.path(".claude/settings.local.json"),
+    )
+    .unwrap();
     project.installed(&["claude-code"]);
-    assert!(fs::symlink_metadata(project.path(".claude/settings.json")).unwrap().is_symlink());
+    assert!(fs::symlink_metadata(project.path(".claude/settings.local.json")).unwrap().is_symlink());
     assert!(project.read("dotfiles/settings.json").contains("PreToolUse"));
 }
 
@@ -302,4 +305,67 @@ fn without_a_lock_the_plugin_is_not_installed_either() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("opencode.jsonc is left as it is"));
     assert!(!project.path(".opencode/plugin/placet.js").exists());
+}
+
+#[test]
+fn what_is_shared_has_no_path_of_this_machine_and_says_what_others_need() {
+    let project = Project::new();
+    let said = project.installed(&["claude-code", "--shared", "--url", "http://127.0.0.1:4000"]);
+    assert!(said.contains("Everybody who works on the project then needs `placet`"), "{said}");
+    let text = project.read(".claude/settings.json");
+    assert!(text.contains("placet hook claude-code --wait"), "{text}");
+    let program = binary().to_owned();
+    for own in [program.as_str(), "127.0.0.1", project.0.path().to_str().unwrap()] {
+        assert!(!text.contains(own), "{own}: {text}");
+    }
+    let remote = project.installed(&["gemini", "--shared", "--url", "https://placet.example"]);
+    assert!(remote.contains("Commit this file"), "{remote}");
+    assert!(project.read(".gemini/settings.json").contains("--url https://placet.example"));
+    project.installed(&["claude-code", "--shared", "--uninstall"]);
+    assert!(!project.read(".claude/settings.json").contains("placet"));
+    let refused = project.install(&["claude-code", "--shared", "--token-file", "key"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("`--token-file` is a file of this machine"));
+}
+
+#[test]
+fn two_hooks_in_one_project_are_refused_because_they_would_block_each_other() {
+    for (first, second) in [("--shared", "--project"), ("--project", "--shared")] {
+        let project = Project::new();
+        project.installed(&["claude-code", first]);
+        let before =
+            [".claude/settings.json", ".claude/settings.local.json"].map(|file| project.path(file).exists());
+        let refused = project.install(&["claude-code", second]);
+        assert_eq!(refused.status.code(), Some(2));
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(said.contains(&format!("placet hook install claude-code {first} --uninstall")), "{said}");
+        let after =
+            [".claude/settings.json", ".claude/settings.local.json"].map(|file| project.path(file).exists());
+        assert_eq!(before, after, "nothing is written");
+        project.installed(&["claude-code", first, "--uninstall"]);
+        project.installed(&["claude-code", second]);
+    }
+}
+
+#[test]
+fn the_file_of_the_machine_is_for_the_agent_that_has_one() {
+    let project = Project::new();
+    let refused = project.install(&["gemini", "--managed"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("`--managed` is for claude-code"));
+    let shown = project.installed(&["claude-code", "--managed", "--dry-run"]);
+    assert!(shown.contains("managed-settings.json would change"), "{shown}");
+}
+
+#[test]
+fn calls_may_run_confined_unless_they_are_asked_for_again_later_or_somebody_says_no() {
+    for (more, wanted) in
+        [(&[][..], true), (&["--no-confine"], false), (&["--defer"], false), (&["--mode", "relay"], false)]
+    {
+        let project = Project::new();
+        let said = project.installed(&[&["claude-code"], more].concat());
+        let text = project.read(".claude/settings.local.json");
+        assert_eq!(text.contains(" --confine"), wanted, "{more:?}: {text}");
+        assert_eq!(said.contains("placet agent confine NAME"), wanted, "{more:?}: {said}");
+    }
 }
