@@ -18,11 +18,13 @@ pub struct Remember {
     expires_in: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     uses: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    within: Option<&'static str>,
 }
 
 impl Remember {
     fn new(scope: &'static str) -> Self {
-        Self { scope, arguments: None, expires_in: None, uses: None }
+        Self { scope, arguments: None, expires_in: None, uses: None, within: None }
     }
 
     /// This very call: equal arguments.
@@ -38,6 +40,12 @@ impl Remember {
     /// Calls whose arguments match: paths and matchers, as in `args` of a rule that allows.
     pub fn pattern(arguments: BTreeMap<String, Value>) -> Self {
         Self { arguments: Some(arguments), ..Self::new("pattern") }
+    }
+
+    /// Commands of this form: the same words, other files of the agent's folder. In this session alone, or in every one.
+    pub fn template(session_alone: bool) -> Self {
+        let within = if session_alone { "session" } else { "project" };
+        Self { within: Some(within), ..Self::new("template") }
     }
 
     /// For so long, such as `8h`.
@@ -132,6 +140,23 @@ pub struct Preview {
     /// What that would cover, in words.
     #[serde(default)]
     pub covers: Option<String>,
+    /// What it would have let pass, of a remembered command.
+    #[serde(default)]
+    pub would: Option<WouldCover>,
+}
+
+/// What a standing yes would have let pass among the newest calls.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WouldCover {
+    /// Calls that were looked at.
+    pub looked_at: u64,
+    /// Those that waited and would have passed.
+    pub covered: u64,
+    /// Those among them that a person denied.
+    pub denied: u64,
+    /// Some of them, as the agent wrote them.
+    #[serde(default)]
+    pub examples: Vec<String>,
 }
 
 impl Client {

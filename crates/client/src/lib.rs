@@ -49,7 +49,7 @@ pub use agent::{Claimed, CreateOptions, Report};
 pub use client::{Client, DEFAULT_URL};
 pub use error::{Error, Problem};
 pub use gated::{Gated, RunError};
-pub use grants::{EndedAtUpgrade, EndedGrant, GrantInfo, Grants, Preview, Remember, Ruling};
+pub use grants::{EndedAtUpgrade, EndedGrant, GrantInfo, Grants, Preview, Remember, Ruling, WouldCover};
 pub use outage::{Asked, OnOutage};
 pub use policy::{
     ExplainAnswer, Explained, Explanation, PolicyChecked, PolicyFinding, PolicyInfo, PolicyOutcome,

@@ -66,6 +66,12 @@ pub enum Scope {
         /// The session.
         session: String,
     },
+    /// Commands of one form: the same words, and other files of the agent's folder in the place of those that are named.
+    Template {
+        /// Only in this session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session: Option<String>,
+    },
 }
 
 /// A standing yes that is to be given with a vote.
@@ -88,7 +94,7 @@ pub struct NewGrant {
 pub enum GrantKey {
     /// Keyed digest of the one call.
     Same([u8; 32]),
-    /// Paths and matchers, as JSON.
+    /// Paths and matchers, or the form of a command, as JSON.
     Pattern(std::sync::Arc<str>),
 }
 
@@ -185,9 +191,11 @@ pub(crate) fn granted<'a>(submit: &Submit, agent: &str, cx: &Context<'a>) -> Opt
 
 fn usable(grant: &Grant, used: u32, submit: &Submit, agent: &str, cx: &Context<'_>) -> bool {
     let in_scope = match &grant.scope {
-        Scope::Session { session } => *session == submit.spec.session,
+        Scope::Session { session } | Scope::Template { session: Some(session) } => {
+            *session == submit.spec.session
+        }
         // Arguments were compared before, and neither they nor what they were compared with can change.
-        Scope::Exact { .. } | Scope::Pattern { .. } => true,
+        Scope::Exact { .. } | Scope::Pattern { .. } | Scope::Template { session: None } => true,
     };
     let on_behalf_of = submit.spec.on_behalf_of.as_deref();
     let behind = Behind { agent, since: cx.now, on_behalf_of, author: None };

@@ -9,7 +9,7 @@ use placet_core::{
 use placet_policy::{Call, Explanation, Outcome};
 
 use crate::{
-    Decision, Gate, GateError,
+    Decision, Gate, GateError, WouldCover,
     judge::{call_of, call_of_spec, confined, place},
     policies::{Version, doubted},
 };
@@ -40,6 +40,8 @@ pub struct Preview {
     pub voided: Vec<String>,
     /// The standing yes that would come with it, and what it would cover, in words.
     pub grant: Option<(Grant, String)>,
+    /// What that would have let pass, of a remembered command.
+    pub would: Option<WouldCover>,
 }
 
 fn explained(version: &Version, call: &Call<'_>, directory: &Directory) -> Explained {
@@ -114,10 +116,12 @@ impl Gate {
             placet_core::Command::Decide(decide) => decide.ruling.as_deref().cloned(),
             _ => None,
         };
+        let mut would = None;
         let grant = match (applied.grant.map(|event| *event), &command) {
             (Some(AdminEvent::GrantCreated { grant }), placet_core::Command::Decide(decide)) => {
                 let key = decide.remember.as_ref().and_then(|new| new.key.as_ref());
                 let covers = self.covers(&grant, key).await?;
+                would = self.would_cover(&grant, key).await?;
                 Some((*grant, covers))
             }
             _ => None,
@@ -129,6 +133,7 @@ impl Gate {
             request: Arc::new(after),
             ruling,
             grant,
+            would,
         })
     }
 }

@@ -7,17 +7,17 @@ use std::{
 };
 
 use placet_core::{
-    Action, Actor, AdminCommand, Body, Content, Directory, Effect, Grant, GrantId, GrantKey, Invalid, Kind,
-    NewGrant, Request, Role, Scope, duration, folder,
+    Action, Actor, AdminCommand, Body, Content, Decision as Decided, DecisionWord, Directory, Effect, Grant,
+    GrantId, GrantKey, HOOK_PROGRAM, Invalid, Kind, NewGrant, Request, Role, Scope, duration, folder,
 };
-use placet_policy::{Call, CompiledScope, Folder, GrantScope, Outcome, Policy, describe};
-use placet_store::{grant_key, unbound_grant_key};
+use placet_policy::{Call, CompiledScope, Folder, GrantScope, NotLike, Outcome, Policy, Template, describe};
+use placet_store::{Filter, grant_key, unbound_grant_key};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
     Gate, GateError,
-    judge::call_of,
+    judge::{call_of, confined, place},
     policies::{Policies, Version},
 };
 
@@ -36,6 +36,19 @@ pub struct Remember {
     /// How often.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uses: Option<u32>,
+    /// template: where it counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Within>,
+}
+
+/// Where a remembered command counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Within {
+    /// In the session of the request.
+    Session,
+    /// In every session, in the same folder of the agent.
+    Project,
 }
 
 /// How far a standing yes reaches.
@@ -48,7 +61,26 @@ pub enum RememberScope {
     Pattern,
     /// Any call of this tool in this session.
     Session,
+    /// Commands of this form: the same words, other files of the agent's folder.
+    Template,
 }
+
+/// What a standing yes would have let pass, had it been there: a look at the newest calls of the agent with that tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct WouldCover {
+    /// Calls that were looked at, this one not among them.
+    pub looked_at: u64,
+    /// Those that waited and would have passed.
+    pub covered: u64,
+    /// Those among them that a person denied.
+    pub denied: u64,
+    /// Some of them, as the agent wrote them.
+    pub examples: Vec<String>,
+}
+
+/// Calls that are looked at, and shown.
+const LOOKED_AT: u32 = 200;
+const EXAMPLES: usize = 3;
 
 /// A standing yes as people see it.
 #[derive(Debug, Clone)]
@@ -83,6 +115,7 @@ struct Ready {
     grant: Arc<Grant>,
     key: Option<GrantKey>,
     pattern: Option<Arc<CompiledScope>>,
+    template: Option<Arc<Template>>,
 }
 
 impl Ready {
@@ -95,19 +128,33 @@ impl Ready {
         }
         let key = directory.grant_keys.get(&grant.id).cloned();
         // One that cannot be read covers nothing.
-        let pattern = match &key {
-            Some(GrantKey::Pattern(text)) => {
-                pattern(&grant.tool, text).and_then(|scope| scope.compile().ok())
+        let (mut compiled, mut template) = (None, None);
+        match (&grant.scope, &key) {
+            (Scope::Template { .. }, Some(GrantKey::Pattern(text))) => {
+                template = serde_json::from_str(text).ok().map(Arc::new);
             }
-            _ => None,
-        };
-        Self { grant: grant.clone(), key, pattern: pattern.map(Arc::new) }
+            (Scope::Pattern { .. }, Some(GrantKey::Pattern(text))) => {
+                compiled = pattern(&grant.tool, text).and_then(|scope| scope.compile().ok()).map(Arc::new);
+            }
+            _ => {}
+        }
+        Self { grant: grant.clone(), key, pattern: compiled, template }
     }
 }
 
 /// Arguments of a call that are not compared. Under a policy that cannot be used, all of them are.
 pub(crate) fn cosmetic(version: &Version, call: &Call<'_>) -> Vec<String> {
     version.good().map(|policy: &Policy| policy.cosmetic(call)).unwrap_or_default()
+}
+
+/// The form of a held command.
+fn template_of(version: &Version, call: &Call<'_>, outcome: &Outcome) -> Result<Template, NotLike> {
+    Template::of(version.good().ok_or(NotLike::NotHeld)?, call, outcome)
+}
+
+/// A command as it was written.
+fn line_of(command: &Value) -> String {
+    command.as_str().map_or_else(|| command.to_string(), str::to_owned)
 }
 
 fn pattern(tool: &str, text: &str) -> Option<GrantScope> {
@@ -159,12 +206,20 @@ impl Gate {
         let free_form = version.good().is_none_or(|policy| policy.free_form(call));
         let now = self.now();
         let mut covering = Vec::new();
+        let mut form = None;
         let (mut same, mut unbound) = (None, None);
         let valid = |ready: &&Ready| ready.grant.policy == version.hash() && now < ready.grant.expires_at;
-        for Ready { grant, key, pattern } in grants.iter().filter(valid) {
+        for Ready { grant, key, pattern, template } in grants.iter().filter(valid) {
             let covers = match (&grant.scope, key, pattern) {
                 (Scope::Session { session }, ..) => !free_form && session == call.claims.session,
                 (Scope::Pattern { .. }, _, Some(pattern)) => !free_form && pattern.matches(call),
+                (Scope::Template { session }, ..) => {
+                    let here = session.as_ref().is_none_or(|session| session == call.claims.session);
+                    template.as_ref().filter(|_| here).is_some_and(|template| {
+                        let form = form.get_or_insert_with(|| template_of(version, call, outcome).ok());
+                        form.as_ref().is_some_and(|form| template.covers(form))
+                    })
+                }
                 (Scope::Exact { bound: true }, Some(GrantKey::Same(key)), _) => {
                     if same.is_none() {
                         let cosmetic = cosmetic(version, call);
@@ -203,6 +258,12 @@ impl Gate {
             return no("", "only the plain approval of an action can be remembered".to_owned());
         };
         let tool = action.tool.clone();
+        if remember.within.is_some() && remember.scope != RememberScope::Template {
+            return no(
+                "/within",
+                "only the scope `template` counts within a session or a project".to_owned(),
+            );
+        }
         let (scope, covered) = match (remember.scope, &remember.arguments) {
             (RememberScope::Exact, None) => {
                 let scope = self.exact(request, content, action, true).await?;
@@ -223,13 +284,17 @@ impl Gate {
             (RememberScope::Pattern, None) => {
                 return no("/arguments", "a pattern needs the arguments that must match".to_owned());
             }
+            (RememberScope::Template, None) => {
+                let key = self.template_key(request, content).await?;
+                let Some(within) = remember.within else {
+                    return no("/within", "expected `session` or `project`".to_owned());
+                };
+                let session = (within == Within::Session).then(|| request.session.clone());
+                return self.made(remember, Scope::Template { session }, Some(key));
+            }
             (_, Some(_)) => return no("/arguments", "only a pattern has arguments of its own".to_owned()),
         };
         self.may_cover(request, content, &covered).await?;
-        let expires_in = match &remember.expires_in {
-            None => EXPIRES_IN,
-            Some(text) => duration(text).map_err(|message| Invalid::new("/remember/expires_in", message))?,
-        };
         let key = match &covered {
             GrantScope::Exact { tool, arguments, cosmetic, .. } => {
                 let (acting, folder) = ((arguments, &**cosmetic), folder(&content.context));
@@ -244,6 +309,19 @@ impl Gate {
             }
             GrantScope::Session { .. } => None,
         };
+        self.made(remember, scope, key)
+    }
+
+    fn made(
+        &self,
+        remember: &Remember,
+        scope: Scope,
+        key: Option<GrantKey>,
+    ) -> Result<Box<NewGrant>, GateError> {
+        let expires_in = match &remember.expires_in {
+            None => EXPIRES_IN,
+            Some(text) => duration(text).map_err(|message| Invalid::new("/remember/expires_in", message))?,
+        };
         let mut random = [0_u8; 10];
         self.entropy.fill(&mut random);
         Ok(Box::new(NewGrant {
@@ -253,6 +331,75 @@ impl Gate {
             expires_in,
             key,
         }))
+    }
+
+    /// The form of the command that a request asks for.
+    async fn template_key(&self, request: &Request, content: &Content) -> Result<GrantKey, GateError> {
+        let no = |message: String| GateError::from(Invalid::new("/remember", message));
+        let version = self.version(&request.verdict.policy).await?;
+        let template = self.template(&version, request, content).map_err(|why| {
+            no(format!("{why}; choose the scope `exact`, which remembers this very command"))
+        })?;
+        let text =
+            serde_json::to_string(&template).map_err(|_| no("it cannot be written down".to_owned()))?;
+        if text.len() > PATTERN {
+            return Err(no(NotLike::TooMuch.to_string()));
+        }
+        Ok(GrantKey::Pattern(text.into()))
+    }
+
+    /// The form of the command of a recorded request, as policy sees it now.
+    fn template(&self, version: &Version, request: &Request, content: &Content) -> Result<Template, NotLike> {
+        let directory = self.store.directory();
+        let place = place(&request.source, &request.agent, &content.context, &directory);
+        let call = call_of(request, content, &content.body, request.created_at)
+            .at(place)
+            .covered(directory.covered(&request.agent));
+        let outcome = confined(version.evaluate(&call), &call, &directory);
+        template_of(version, &call, &outcome)
+    }
+
+    /// What a remembered command would have let pass among the newest calls of its agent.
+    pub(crate) async fn would_cover(
+        &self,
+        grant: &Grant,
+        key: Option<&GrantKey>,
+    ) -> Result<Option<WouldCover>, GateError> {
+        let (Scope::Template { session }, Some(GrantKey::Pattern(text))) = (&grant.scope, key) else {
+            return Ok(None);
+        };
+        let template: Template = serde_json::from_str(text).map_err(|_| placet_store::StoreError::Unknown)?;
+        let version = self.version(&grant.policy).await?;
+        let filter = Filter {
+            agent: Some(grant.agent.clone()),
+            tool: Some(grant.tool.clone()),
+            source: Some(HOOK_PROGRAM.to_owned()),
+            session: session.clone(),
+            newest: true,
+            ..Filter::default()
+        };
+        let newest = self.store.list(&filter, LOOKED_AT, self.now()).await?.items;
+        let mut would = WouldCover::default();
+        let others = newest.iter().filter(|request| request.id != grant.request);
+        for (request, content) in others.filter_map(|request| Some((request, request.content.as_ref()?))) {
+            would.looked_at += 1;
+            let form = self.template(&version, request, content);
+            if !form.is_ok_and(|form| request.risk <= Grant::RISK && template.covers(&form)) {
+                continue;
+            }
+            would.covered += 1;
+            let denied = |decided: &Decided| decided.word == DecisionWord::Deny && !decided.by.is_empty();
+            would.denied += u64::from(request.decision.as_ref().is_some_and(denied));
+            let line = content.body.arguments().and_then(|arguments| {
+                ["command", "cmd"].iter().find_map(|key| arguments.get(*key)).map(line_of)
+            });
+            if let Some(line) = line.filter(|line| !would.examples.contains(line))
+                && would.examples.len() < EXAMPLES
+            {
+                would.examples.push(line);
+            }
+        }
+        Ok(Some(would))
     }
 
     /// The scope of this very call, under the policy it came under.
@@ -315,6 +462,20 @@ impl Gate {
             (Scope::Session { session }, _) => Some(GrantScope::Session { tool, session: session.clone() }),
             (Scope::Pattern { .. }, Some(GrantKey::Pattern(text))) => pattern(&grant.tool, text),
             (Scope::Pattern { .. }, _) => None,
+            (Scope::Template { session }, key) => {
+                let template = key.and_then(|key| match key {
+                    GrantKey::Pattern(text) => serde_json::from_str::<Template>(text).ok(),
+                    GrantKey::Same(_) => None,
+                });
+                let within = session.as_ref().map_or_else(
+                    || "in every session".to_owned(),
+                    |session| format!("in the session `{}`", placet_core::show(session)),
+                );
+                return Ok(template.map_or_else(
+                    || format!("nothing: what was remembered of {} cannot be read", grant.request),
+                    |template| format!("{within}, {template}"),
+                ));
+            }
             (Scope::Exact { bound }, _) => {
                 let request = self.store.get(grant.request).await?;
                 match request.as_ref().and_then(|request| Some((request, request.content.as_deref()?))) {

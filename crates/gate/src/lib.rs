@@ -47,7 +47,7 @@ pub use feed::Feed;
 pub use figures::{Deciders, Decisions, Depth, Figures, Now, ReviewerFigures, Speed, Speeds};
 pub use freezes::NewFreeze;
 pub use gate::{Gate, Settings};
-pub use grants::{GrantView, Remember, RememberScope};
+pub use grants::{GrantView, Remember, RememberScope, Within, WouldCover};
 pub use history::{Happened, History, Similar};
 pub use keys::{KeyLook, MadeKey, NewKey, PersonSpec};
 pub use notes::{NoteConflict, Notes};

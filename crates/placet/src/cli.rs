@@ -20,7 +20,7 @@ pub(crate) use policy::{
 };
 pub(crate) use reviewer::{
     AnswerArgs, ApproveArgs, DenyArgs, EditArgs, Filters, InboxArgs, ReassignArgs, RememberArgs,
-    RememberScope, ResolveArgs, RevokeArgs, ShowArgs, StateFilter,
+    RememberScope, RememberWithin, ResolveArgs, RevokeArgs, ShowArgs, StateFilter,
 };
 pub(crate) use run::RunArgs;
 

@@ -1,6 +1,10 @@
 //! Evaluation: the rules that apply, the effect that wins, and everything they ask for put together.
 
-use std::{collections::BTreeSet, sync::LazyLock, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use placet_core::{DecisionWord, Effect, Escalation, Kind, Needs, Risk, show};
 use serde_json::{Map, Value};
@@ -9,12 +13,13 @@ use crate::{
     CONTRADICTION, Call, DEFAULT_RULE, Outcome,
     acts::{beyond_reading, open_text},
     call::{server_of, tool_shaped},
+    files::{Asks, Files},
     glob::Name,
     index::{Index, Names},
     needs,
     outcome::{both_decisions, both_trust, least},
     rule::{By, Rule, Subject, Why, Word},
-    work::Work,
+    work::{Trouble, Work},
 };
 
 /// What holds where no rule says otherwise.
@@ -130,6 +135,23 @@ impl Rules {
 
     fn rule(&self, number: u32) -> Option<&Rule> {
         self.list.get(usize::try_from(number).ok()?)
+    }
+
+    /// Whether any rule that asks about files would find what it asks about in this call.
+    pub(crate) fn guards<'v>(&self, call: &Call<'v>, work: &Work<'v>) -> Result<bool, Trouble> {
+        let (Some(tool), Some(arguments)) = (call.tool, call.arguments) else { return Ok(false) };
+        let mut looked: Vec<(Asks, *const Files)> = Vec::new();
+        for (asks, files) in self.list.iter().flat_map(|rule| &rule.files) {
+            let this = (*asks, Arc::as_ptr(files));
+            if looked.contains(&this) {
+                continue;
+            }
+            looked.push(this);
+            if files.asked(*asks, tool, arguments, call.claims.context, work)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     pub(crate) fn evaluate(&self, call: &Call<'_>) -> Outcome {
@@ -431,9 +453,7 @@ impl Rules {
         });
         outcome.trust =
             others.iter().fold(first.trust.clone(), |sum, rule| both_trust(sum, rule.trust.clone()));
-        if outcome.trust.is_some() {
-            outcome.rules = rules.iter().map(|rule| rule.name.clone()).collect();
-        }
+        outcome.rules = rules.iter().map(|rule| rule.name.clone()).collect();
         outcome.escalation = escalation(&rules);
         outcome
     }

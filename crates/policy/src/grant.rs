@@ -166,7 +166,7 @@ pub fn describe(scope: &GrantScope) -> String {
 }
 
 /// What is compared. A list or table is never cosmetic: nobody reads it to its end.
-fn acting(arguments: &Map<String, Value>, cosmetic: &[String]) -> Map<String, Value> {
+pub(crate) fn acting(arguments: &Map<String, Value>, cosmetic: &[String]) -> Map<String, Value> {
     let acts =
         |(name, value): &(&String, &Value)| !cosmetic.contains(name) || value.is_object() || value.is_array();
     arguments.iter().filter(acts).map(|(name, value)| (name.clone(), value.clone())).collect()

@@ -45,6 +45,7 @@ mod reference;
 mod rule;
 pub mod shell;
 pub mod sql;
+mod template;
 mod trust;
 mod wild;
 mod words;
@@ -64,6 +65,7 @@ pub use policy::Policy;
 pub use presets::{names, preset};
 pub use problem::{PolicyErrors, Problem};
 pub use reference::reference;
+pub use template::{NotLike, Template};
 pub use trust::trust_material;
 
 /// The name that stands in a verdict when no rule spoke.

@@ -17,7 +17,7 @@ pub struct Outcome {
     pub confine: Option<Confine>,
     /// The first rule, in the order of the file, that said so; `default` when no rule spoke.
     pub rule: String,
-    /// Every rule that said so, where they let trust be earned: it is bound to all of them.
+    /// Every rule that holds the call: trust and remembered commands are bound to all of them.
     #[serde(skip)]
     pub rules: BTreeSet<String>,
     /// Of a call that is allowed: every rule that allows it says that it only reads.

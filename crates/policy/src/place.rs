@@ -348,6 +348,23 @@ impl<'a> Place<'a> {
         if named.programs.contains("git") { self.is_quiet(root) } else { Ok(true) }
     }
 
+    /// The folder of the agent in which the whole call happens; nothing if some of it happens elsewhere.
+    pub(crate) fn holding<'v>(
+        &self,
+        tool: &str,
+        arguments: &'v Map<String, Value>,
+        work: &Work<'v>,
+    ) -> Result<Option<&'a str>, Trouble> {
+        if !self.holds_call(tool, arguments, work)? {
+            return Ok(None);
+        }
+        let folder = self.context.get("cwd").and_then(Value::as_str).ok_or(Trouble::Unplaced)?;
+        let Some(root) = self.root(folder, work)? else { return Ok(None) };
+        // All in this one, and not one of its files in another one.
+        let paths = self.context.get("paths").and_then(Value::as_object).into_iter().flat_map(Map::values);
+        Ok(paths.filter_map(Value::as_str).all(|path| lies_in(path, root)).then_some(root))
+    }
+
     /// Whether the call runs in the agent's folders. That is enough of one that runs confined: it reaches no others.
     fn holds_folder(&self, work: &Work<'_>) -> Result<bool, Trouble> {
         let folder = self.context.get("cwd").and_then(Value::as_str).ok_or(Trouble::Unplaced)?;

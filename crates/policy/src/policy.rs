@@ -9,6 +9,7 @@ use crate::{
     cosmetic::{self, Cosmetic},
     evaluate::Rules,
     explain, people, read,
+    work::{Trouble, Work},
 };
 
 /// A policy: compiled, unchanging, and named by the digest of its text.
@@ -86,6 +87,11 @@ impl Policy {
     /// compare them; what is asked, shown and run is whole.
     pub fn cosmetic(&self, call: &Call<'_>) -> Vec<String> {
         cosmetic::cosmetic(&self.cosmetic, call)
+    }
+
+    /// Whether the call names a file that any rule asks about: a secret, or what later runs or is obeyed.
+    pub(crate) fn guards<'v>(&self, call: &Call<'v>, work: &Work<'v>) -> Result<bool, Trouble> {
+        self.rules.guards(call, work)
     }
 
     /// Whether this call carries a free-form command, for which only the whole arguments can be remembered.

@@ -20,7 +20,7 @@ mod search;
 
 use std::cell::OnceCell;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use folder::{WORDS_ONLY, moved, without_folder};
 pub(crate) use lexer::is_invisible;
@@ -28,7 +28,7 @@ pub(crate) use mention::climbed;
 pub(crate) use paths::Glob;
 pub use paths::PathRule;
 pub use patterns::Patterns;
-pub(crate) use programs::lower;
+pub(crate) use programs::{lower, may_run};
 pub(crate) use search::pattern_at;
 
 /// Longest text, in bytes, that can be anything but opaque.
@@ -58,7 +58,7 @@ pub struct Simple {
 }
 
 /// How two simple commands are joined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operator {
     /// `;`
     #[serde(rename = ";")]
@@ -78,7 +78,8 @@ pub enum Operator {
 }
 
 /// A redirection to or from a file. Duplicating a descriptor (`2>&1`) opens nothing and is not one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Redirect {
     /// The descriptor, when it was written out.
     pub fd: Option<u8>,
@@ -89,7 +90,7 @@ pub struct Redirect {
 }
 
 /// What a redirection does with its file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// `<`

@@ -57,10 +57,12 @@ export type Row = Schemas["Row"];
 export type RowPage = Schemas["RowPage"];
 
 export interface Remember {
-  scope: "exact" | "pattern" | "session";
+  scope: "exact" | "pattern" | "session" | "template";
   arguments?: { [path: string]: Json };
   expires_in?: string;
   uses?: number;
+  /** template: where it counts */
+  within?: "session" | "project";
 }
 export interface Decide {
   decision: Word;
@@ -87,6 +89,8 @@ export interface DryRun {
   voided: string[];
   grant: Json;
   covers: string | null;
+  /** template: what it would have let pass among the newest calls */
+  would: { looked_at: number; covered: number; denied: number; examples: string[] } | null;
 }
 export interface BatchResults {
   results: {

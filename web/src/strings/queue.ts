@@ -245,6 +245,14 @@ export const queue = {
   rememberExact: "The same call again, in the same folder",
   rememberSession: (tool: string, session: string) => `Any call of ${tool} in session ${session}`,
   rememberPattern: "Calls of this tool whose chosen arguments are the same",
+  rememberTemplate: "Commands like this one: the same words, other files",
+  rememberWithin: "Where",
+  rememberInSession: "In this session",
+  rememberInProject: "In every session in this folder",
+  rememberWould: (covered: number, lookedAt: number) =>
+    `Of the last ${lookedAt} ${lookedAt === 1 ? "call" : "calls"} it would have let ${covered} pass.`,
+  rememberDenied: (denied: number) =>
+    denied === 1 ? "A person denied one of them." : `People denied ${denied} of them.`,
   rememberFor: "For",
   rememberUses: "At most how often",
   rememberHours: (hours: number) =>

@@ -23,6 +23,7 @@ mod rules;
 mod sessions;
 mod standing;
 mod stolen;
+mod templates;
 mod twins;
 mod upgrading;
 mod waiting;

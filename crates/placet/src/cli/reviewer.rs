@@ -89,6 +89,7 @@ Examples:
   placet approve 0c1g60o --same                       and all others that ask for the same call
   placet approve --group pause-17                     all items of one pause, or none: each is shown first
   placet approve 0c1g60o --remember exact --for 8h    the same call passes by itself for 8 hours
+  placet approve 0c1g60o --remember template --within session    so do commands with the same words and other files
   placet approve 0c1g60o --remember pattern --match 'path={\"under\":\"/srv/app\"}' --uses 5")]
 pub(crate) struct ApproveArgs {
     #[command(flatten)]
@@ -136,7 +137,8 @@ impl Which {
 /// A yes that stands.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct RememberArgs {
-    /// Remember the yes: `exact` (this very call), `session` (this tool in this session) or `pattern` (calls that match)
+    /// Remember the yes: `exact` (this very call), `template` (commands of this form), `session` (this tool in this session)
+    /// or `pattern` (calls that match)
     #[arg(long, value_name = "SCOPE", hide_possible_values = true, conflicts_with = "group")]
     pub(crate) remember: Option<RememberScope>,
     /// How often it counts [default: 20]
@@ -148,6 +150,18 @@ pub(crate) struct RememberArgs {
     /// pattern: what an argument must be, such as 'amount={"max":100}' or 'to="acme"'; may be repeated
     #[arg(long = "match", value_name = "PATH=JSON", requires = "remember")]
     pub(crate) matching: Vec<String>,
+    /// template: in this `session` alone, or in every session of the `project`, which is the agent's folder
+    #[arg(long, value_name = "WHERE", requires = "remember", hide_possible_values = true)]
+    pub(crate) within: Option<RememberWithin>,
+}
+
+/// Where a remembered command counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RememberWithin {
+    /// In this session.
+    Session,
+    /// In every session, in the same folder of the agent.
+    Project,
 }
 
 /// How far a standing yes reaches.
@@ -159,6 +173,8 @@ pub(crate) enum RememberScope {
     Session,
     /// Calls whose arguments match.
     Pattern,
+    /// Commands of this form: the same words, other files.
+    Template,
 }
 
 /// Say yes with other arguments.

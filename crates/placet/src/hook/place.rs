@@ -31,7 +31,7 @@ pub(crate) fn context(
 ) -> Map<String, Value> {
     let mut context = said.clone();
     // What an agent says of it does not count.
-    for ours in ["paths", "git", "moved", "confines"] {
+    for ours in ["paths", "files", "git", "moved", "confines"] {
         context.remove(ours);
     }
     let Some(folder) = said.get("cwd").and_then(Value::as_str) else { return context };
@@ -69,6 +69,7 @@ pub(crate) fn context(
         return context;
     }
     let mut paths = Map::new();
+    let mut files = Vec::new();
     let mut size = 0_usize;
     for text in &named.texts {
         // Some agents read such a path as another one.
@@ -79,6 +80,10 @@ pub(crate) fn context(
         let path = path.and_then(|path| path.into_os_string().into_string().ok());
         size += text.len() + path.as_ref().map_or(0, String::len);
         if let Some(path) = path {
+            if command && text.contains(['/', '.']) && Path::new(&path).exists() {
+                size += text.len();
+                files.push(Value::String(text.clone()));
+            }
             paths.insert(text.clone(), Value::String(path));
         }
     }
@@ -86,6 +91,10 @@ pub(crate) fn context(
         return context;
     }
     context.insert("paths".to_owned(), Value::Object(paths));
+    // Only what is there may stand for other files when the command is remembered.
+    if !files.is_empty() {
+        context.insert("files".to_owned(), Value::Array(files));
+    }
     if named.programs.contains("git") {
         let git = git::look(&folder, &|name| std::env::var_os(name));
         context.insert("git".to_owned(), json!(git));

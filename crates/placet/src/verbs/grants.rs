@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Context, json_argument};
 use crate::{
-    cli::{RememberArgs, RememberScope},
+    cli::{RememberArgs, RememberScope, RememberWithin},
     exit::usage,
     output::{self, paint, safe, span, table, until},
 };
@@ -35,6 +35,7 @@ pub(crate) async fn list(context: &Context) -> anyhow::Result<u8> {
                 Scope::Exact { .. } => "exact",
                 Scope::Pattern { .. } => "pattern",
                 Scope::Session { .. } => "session",
+                Scope::Template { .. } => "template",
             };
             vec![
                 (grant.id.to_string(), output::NAME),
@@ -101,6 +102,9 @@ pub(crate) fn remember(args: &RememberArgs) -> anyhow::Result<Option<Remember>> 
     if scope != RememberScope::Pattern && !args.matching.is_empty() {
         return Err(usage("`--match` goes with `--remember pattern`; the other scopes need no pattern"));
     }
+    if scope != RememberScope::Template && args.within.is_some() {
+        return Err(usage("`--within` goes with `--remember template`"));
+    }
     let mut remember = match scope {
         RememberScope::Exact => Remember::exact(),
         RememberScope::Session => Remember::session(),
@@ -110,6 +114,12 @@ pub(crate) fn remember(args: &RememberArgs) -> anyhow::Result<Option<Remember>> 
             ));
         }
         RememberScope::Pattern => Remember::pattern(pattern(&args.matching)?),
+        RememberScope::Template => {
+            let within = args.within.ok_or_else(|| {
+                usage("`--remember template` needs `--within session` or `--within project`")
+            })?;
+            Remember::template(within == RememberWithin::Session)
+        }
     };
     if let Some(uses) = args.uses {
         remember = remember.uses(uses);

@@ -1,6 +1,6 @@
 //! What a decision would do, told before it is sent: whether it is enough, what policy says of it, what it makes void.
 
-use placet_client::{Decide, Preview};
+use placet_client::{Decide, Preview, WouldCover};
 use placet_core::{Record, State, show};
 
 use super::Context;
@@ -53,9 +53,24 @@ pub(crate) fn lines(preview: &Preview) -> Vec<String> {
         ));
         lines.push(format!("  {}", paint(output::WARN, &output::safe(covers))));
     }
+    if let Some(would) = &preview.would {
+        lines.extend(would_cover(would));
+    }
     if record.state == State::Pending && preview.grant.is_some() {
         lines.push("  (once it is approved)".to_owned());
     }
+    lines
+}
+
+/// What a remembered command would have let pass, before it is remembered.
+fn would_cover(would: &WouldCover) -> Vec<String> {
+    let WouldCover { looked_at, covered, denied, examples } = would;
+    let mut lines = vec![format!("  of the last {looked_at} calls it would have let {covered} pass")];
+    if *denied > 0 {
+        let warning = format!("  {denied} of them were denied by a person");
+        lines.push(paint(output::BAD, &warning));
+    }
+    lines.extend(examples.iter().map(|line| format!("    {}", output::safe(line))));
     lines
 }
 
@@ -78,6 +93,7 @@ mod tests {
             voided: vec!["ben".to_owned()],
             grant: None,
             covers: None,
+            would: None,
             record,
         };
         let text = anstream::adapter::strip_str(&lines(&preview).join("\n")).to_string();

@@ -4,6 +4,7 @@
 //! from the text alone, the text is opaque. That is why there is no recursion here, nothing to balance and nothing to expand.
 
 mod document;
+mod printed;
 
 use std::iter::Peekable;
 use std::str::CharIndices;
@@ -83,6 +84,8 @@ struct Word {
 
 struct Lexer<'a> {
     text: &'a str,
+    /// Whether a message that `cat` prints may stand here.
+    messages: bool,
     chars: Peekable<CharIndices<'a>>,
     comments: Vec<&'a str>,
     /// Here-documents whose text begins after the next line break.
@@ -109,6 +112,7 @@ pub(super) fn strict(text: &str) -> Result<Strict, Opaque> {
     }
     let mut lexer = Lexer {
         text,
+        messages: false,
         chars: text.char_indices().peekable(),
         comments: Vec::new(),
         awaited: Vec::new(),
@@ -118,6 +122,7 @@ pub(super) fn strict(text: &str) -> Result<Strict, Opaque> {
     loop {
         lexer.skip_blanks();
         let at = lexer.position();
+        lexer.messages = printed::is_expected(&reader.argv);
         match lexer.token()? {
             Some(Token::Word(word)) => reader.word(word, at)?,
             Some(Token::Open { fd, mode }) => {
@@ -409,8 +414,23 @@ impl Lexer<'_> {
         Err(Opaque { reason: "a quote is not closed", at })
     }
 
+    /// A message that `cat` prints, if that is all the string holds. The closing quote is read with it.
+    fn message(&mut self, word: &mut Word) -> bool {
+        let at = self.position();
+        let alone = self.messages && self.awaited.is_empty() && word.text.is_empty();
+        let rest = self.text.get(at..).filter(|_| alone);
+        let Some((text, length)) = rest.and_then(printed::printed) else { return false };
+        word.text.push_str(text);
+        let end = at.saturating_add(length);
+        while self.chars.next_if(|(here, _)| *here < end).is_some() {}
+        true
+    }
+
     fn double_quoted(&mut self, word: &mut Word, at: usize) -> Result<(), Opaque> {
         word.quoted = true;
+        if self.message(word) {
+            return Ok(());
+        }
         while let Some((here, c)) = self.chars.next() {
             let reason = match c {
                 '"' => return Ok(()),

@@ -313,6 +313,11 @@ pub(super) fn runs_others(program: &str) -> bool {
     }
 }
 
+/// Whether such a command runs what its arguments say: the program does, or one of its words makes it do so.
+pub(crate) fn may_run(program: &str, words: &[String]) -> bool {
+    runs_others(program) || words.iter().any(|word| is_forbidden_word(program, word))
+}
+
 /// Whether the loose view looks for further commands among the arguments.
 pub(super) fn may_run_arguments<'a>(name: &str, mut arguments: impl Iterator<Item = &'a str>) -> bool {
     runs_others(name)

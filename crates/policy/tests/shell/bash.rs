@@ -437,3 +437,36 @@ fn the_harness_sees_a_difference() {
     assert_ne!(sandbox.bash("a $(echo b); c", 0, &[]), expected(commands, 0));
     assert_ne!(sandbox.bash("a b && c", 1, &[]), expected(commands, 1));
 }
+
+#[test]
+fn a_message_that_cat_prints_is_the_word_that_bash_and_dash_give_the_program() {
+    let bodies = [
+        "Fix it\n\n- a\n- b",
+        "see (this [one](two)) and $(rm -rf x) ${y}\n\n",
+        "don't \"do\" #3",
+        "don't (really)",
+        "",
+        "  indented\n\ttab\n\nCo-Authored-By: A <a@b.test>",
+        "E\nEO\nEOFX",
+    ];
+    for body in bodies {
+        let document = if body.is_empty() { String::new() } else { format!("{body}\n") };
+        let text = format!("git commit -q -m \"$(cat <<'EOF'\n{document}EOF\n)\"");
+        let analysis = analyse(&text);
+        let [commit] = analysis.commands().expect("literal") else { panic!("{text}") };
+        for shell in ["bash", "dash"] {
+            let script = format!("git() {{ printf '%s\\0' git \"$@\"; }}\n{text}");
+            let output = Command::new(shell).args(["-c", "--", &script]).stdin(Stdio::null()).output();
+            let output = output.expect("the shell starts").stdout;
+            let words: Vec<_> = output.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
+            assert_eq!(words.split_last().expect("words").1, commit.argv, "{shell}: {text}");
+        }
+    }
+    for text in [
+        "rm -m \"$(cat <<'EOF'\nx\nEOF\n)\"",
+        "git commit -m \"x$(cat <<'EOF'\nx\nEOF\n)\"",
+        "git commit \"$(cat <<'EOF'\nx\nEOF\n)\"",
+    ] {
+        assert!(analyse(text).is_opaque(), "{text}");
+    }
+}

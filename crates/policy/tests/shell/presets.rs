@@ -335,6 +335,8 @@ fn the_text_of_a_here_document_alarms_only_where_it_could_run() {
     let policy = Policy::parse(placet_policy::preset("coding-agent").unwrap()).unwrap();
     let risk = |command: &str| ask(&policy, "Bash", &json!({ "command": command })).risk;
     assert_eq!(risk("cat > notes.md <<'EOF'\nnever run rm -rf /\nrm -rf /\nEOF"), Risk::Medium);
+    assert_eq!(risk("git commit -m \"$(cat <<'EOF'\nnever run rm -rf /\nEOF\n)\""), Risk::Medium);
+    assert_eq!(risk("git commit -m \"$(cat <<'EOF'\nx\nEOF\nrm -rf /)\""), Risk::Critical);
     for text in [
         "bash <<'EOF'\nrm -rf /\nEOF",
         "cat <<'EOF' | sh\nrm -rf /\nEOF",

@@ -69,6 +69,20 @@ pub(crate) struct RememberBody {
     /// How often; 20 times unless told.
     #[schema(minimum = 1)]
     uses: Option<u32>,
+    /// template: where it counts; it has to be said.
+    #[schema(inline)]
+    within: Option<RememberedWithin>,
+}
+
+/// Where a remembered command counts.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[expect(dead_code, reason = "describes what the gate reads")]
+pub(crate) enum RememberedWithin {
+    /// In the session of the request.
+    Session,
+    /// In every session, in the same folder of the agent.
+    Project,
 }
 
 /// How far a standing approval reaches.
@@ -82,6 +96,9 @@ pub(crate) enum RememberedScope {
     Pattern,
     /// Any call of this tool in this session.
     Session,
+    /// Commands of this form: the same words and flags, and other files of the agent's folder in the place of those that are
+    /// named. Only for commands that came by the hook program.
+    Template,
 }
 
 /// Keeps an answer of `null` apart from no answer.
@@ -163,6 +180,28 @@ pub(crate) struct PreviewRecord {
     grant: Option<placet_core::Grant>,
     /// What that would cover, in words.
     covers: Option<String>,
+    /// template: what it would have let pass among the newest calls of the agent with this tool.
+    would: Option<WouldHave>,
+}
+
+/// What a standing approval would have let pass.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct WouldHave {
+    /// Calls that were looked at, at most 200.
+    looked_at: u64,
+    /// Those that waited and would have passed.
+    covered: u64,
+    /// Those among them that a person denied.
+    denied: u64,
+    /// Up to three of them, as the agent wrote them.
+    examples: Vec<String>,
+}
+
+impl From<placet_gate::WouldCover> for WouldHave {
+    fn from(would: placet_gate::WouldCover) -> Self {
+        let placet_gate::WouldCover { looked_at, covered, denied, examples } = would;
+        Self { looked_at, covered, denied, examples }
+    }
 }
 
 async fn preview(state: &State, actor: &Actor, decision: Decision) -> Result<Response, Problem> {
@@ -176,6 +215,7 @@ async fn preview(state: &State, actor: &Actor, decision: Decision) -> Result<Res
         voided: preview.voided,
         grant,
         covers,
+        would: preview.would.map(Into::into),
     };
     Ok(json(StatusCode::OK, &record))
 }

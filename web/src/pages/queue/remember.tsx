@@ -1,6 +1,6 @@
 /** "Remember this": a standing yes that comes with an approval, with its scope spelled out by the server. */
 import { useEffect, useMemo, useState } from "react";
-import type { Decide, Json, Remember, RequestRecord } from "@/api/extra";
+import type { Decide, DryRun, Json, JsonObject, Remember, RequestRecord } from "@/api/extra";
 import { dryRun } from "@/api/requests";
 import { strings } from "@/strings";
 import { Banner, Checkbox, Field, Input, Select, Spinner } from "@/ui";
@@ -10,12 +10,22 @@ import css from "./detail.module.css";
 const s = strings.queue;
 const HOURS = [1, 8, 24, 168];
 
+type Answer = { covers: string | null; would: DryRun["would"]; error: string | null };
+
+/** Whether a request carries a command whose form can be remembered: the hook program said what its words lead to. */
+function hasForm(record: RequestRecord): boolean {
+  const { command, cmd } = (record.arguments ?? {}) as JsonObject;
+  const paths = (record.context as JsonObject | null)?.paths;
+  return record.source === "hook-program" && (command ?? cmd) !== undefined && paths !== undefined;
+}
+
 export function useRemember(record: RequestRecord, base: Decide) {
   const [scope, setScope] = useState<"none" | Remember["scope"]>("none");
   const [hours, setHours] = useState(8);
   const [uses, setUses] = useState(10);
   const [at, setAt] = useState<ReadonlySet<string>>(() => new Set());
-  const [answer, setAnswer] = useState<{ covers: string | null; error: string | null } | null>(null);
+  const [within, setWithin] = useState<"session" | "project">("session");
+  const [answer, setAnswer] = useState<Answer | null>(null);
   // Where a code is asked for each time, nothing is remembered.
   const possible =
     record.kind === "action" &&
@@ -26,13 +36,14 @@ export function useRemember(record: RequestRecord, base: Decide) {
   const remember = useMemo<Remember | undefined>(() => {
     if (scope === "none") return undefined;
     const out: Remember = { scope, expires_in: `${hours}h`, uses };
+    if (scope === "template") out.within = within;
     if (scope === "pattern") {
       out.arguments = Object.fromEntries(
         [...at].map((name) => [name, { equals: record.arguments?.[name] ?? null } as Json]),
       );
     }
     return out;
-  }, [scope, hours, uses, at, record.arguments]);
+  }, [scope, hours, uses, at, within, record.arguments]);
 
   const text = JSON.stringify(remember);
   // biome-ignore lint/correctness/useExhaustiveDependencies: asked again when the scope changes, as text
@@ -42,9 +53,9 @@ export function useRemember(record: RequestRecord, base: Decide) {
     const abort = new AbortController();
     const timer = setTimeout(() => {
       dryRun(record.id, { ...base, remember }, abort.signal)
-        .then((dry) => setAnswer({ covers: dry.covers, error: null }))
+        .then((dry) => setAnswer({ covers: dry.covers, would: dry.would ?? null, error: null }))
         .catch((error: unknown) => {
-          if (!abort.signal.aborted) setAnswer({ covers: null, error: refusal(error) });
+          if (!abort.signal.aborted) setAnswer({ covers: null, would: null, error: refusal(error) });
         });
     }, 250);
     return () => {
@@ -68,6 +79,7 @@ export function useRemember(record: RequestRecord, base: Decide) {
       <div className={css.choices}>
         {choice("none", s.rememberNo)}
         {choice("exact", s.rememberExact)}
+        {hasForm(record) ? choice("template", s.rememberTemplate) : null}
         {names.length > 0 ? choice("pattern", s.rememberPattern) : null}
         {choice("session", s.rememberSession(record.tool ?? "", record.session))}
       </div>
@@ -92,6 +104,17 @@ export function useRemember(record: RequestRecord, base: Decide) {
       {scope !== "none" ? (
         <>
           <div className={css.inlineFields}>
+            {scope === "template" ? (
+              <Field label={s.rememberWithin}>
+                <Select
+                  value={within}
+                  onChange={(event) => setWithin(event.target.value === "project" ? "project" : "session")}
+                >
+                  <option value="session">{s.rememberInSession}</option>
+                  <option value="project">{s.rememberInProject}</option>
+                </Select>
+              </Field>
+            ) : null}
             <Field label={s.rememberFor}>
               <Select value={hours} onChange={(event) => setHours(Number(event.target.value))}>
                 {HOURS.map((one) => (
@@ -126,10 +149,26 @@ export function useRemember(record: RequestRecord, base: Decide) {
               )}
             </Banner>
           )}
+          {answer?.would ? <Would would={answer.would} /> : null}
         </>
       ) : null}
     </fieldset>
   ) : null;
   const ready = scope === "none" || (answer !== null && answer.error === null);
   return { fields, remember, ready };
+}
+
+/** What a remembered command would have let pass among the newest calls, as the agent wrote them. */
+function Would({ would }: { would: NonNullable<DryRun["would"]> }) {
+  return (
+    <div className={css.would}>
+      <p className={css.muted}>{s.rememberWould(would.covered, would.looked_at)}</p>
+      {would.denied > 0 ? <Banner tone="bad">{s.rememberDenied(would.denied)}</Banner> : null}
+      {would.examples.map((line) => (
+        <code key={line} className="verbatim">
+          {line}
+        </code>
+      ))}
+    </div>
+  );
 }
