@@ -80,7 +80,7 @@ pub use request::{
     ClaimState, Content, Decision, OutcomeState, Proposal, ProposalContent, Request, Verdict, Vote,
 };
 pub use roots::HOOK_PROGRAM;
-pub use row::{Row, Tally};
+pub use row::{Row, Tally, Together};
 pub use session::{SIGN_IN_LINK, Session};
 pub use time::Time;
 pub use words::{Confine, Covered, DecisionWord, Effect, Kind, Risk, Role, Seen, SessionEnd, State, Via};

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 
 use crate::{
     Auth, Body, Claimed, DecisionWord, Digest, Directory, Display, GrantUsed, InputSpec, Kind, Needs,
-    ReportStatus, Request, RequestId, Risk, State, Step, StepDecision, Time, Verdict, Vote, display, event,
+    ReportStatus, Request, RequestId, Risk, State, Step, StepDecision, Time, Together, Verdict, Vote,
+    display, event,
 };
 
 /// A request as the wire shows it. Every field the agent set is there, null when empty.
@@ -140,6 +141,9 @@ pub struct Record {
     /// The exact text to show; for reviewers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display: Option<Display>,
+    /// What waits together with it, while at least two do; for reviewers who read this one record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<Together>,
     /// The permit, when it was claimed in the same call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permit: Option<String>,
@@ -296,6 +300,9 @@ pub struct RecordView<'a> {
     /// The exact text to show; for reviewers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub display: Option<Display>,
+    /// What waits together with it; for reviewers who read this one record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub together: Option<Together>,
     /// The permit, when it was claimed in the same call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permit: Option<String>,
@@ -405,6 +412,7 @@ impl Request {
             url: format!("/r/{}", self.id).into(),
             same: None,
             display: None,
+            together: None,
             permit: None,
         }
     }
@@ -477,6 +485,7 @@ impl Record {
             url: Cow::Borrowed(&self.url),
             same: self.same.clone(),
             display: self.display.clone(),
+            together: self.together.clone(),
             permit: self.permit.clone(),
         }
     }

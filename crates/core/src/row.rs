@@ -68,6 +68,16 @@ pub struct Row {
     pub source: Option<String>,
 }
 
+/// What waits together with a request: those of its group that the same agent asked for in the same session, by the same door.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Together {
+    /// At most 20 of them, the request itself among them, in the order in which they were asked for.
+    pub items: Vec<Row>,
+    /// How many more there are; counted up to 100.
+    pub more: u32,
+}
+
 /// How far the votes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -31,6 +31,7 @@ mod simulate;
 mod submit;
 mod tickets;
 mod timer;
+mod together;
 mod unknown_keys;
 mod verifying;
 mod waiters;

@@ -63,6 +63,17 @@ impl Call {
     pub fn same(&self) -> String {
         same(&self.tool, &self.input)
     }
+
+    /// The same for calls that can wait at the same time: of one session, one sub-agent and, where it says so, one turn. An
+    /// agent's loop waits for its calls, so those of one group that wait at once were asked for at once.
+    pub fn group(&self) -> String {
+        let subagent = self.context.get("agent_id").and_then(Value::as_str).unwrap_or_default();
+        // Claude Code asks for a deferred call again in a later turn, and that has to be the same request.
+        let turn = self.turn.as_deref().filter(|_| self.event != Event::ClaudePreToolUse);
+        let parts = [self.event.agent().as_str(), &self.session, subagent, turn.unwrap_or_default()];
+        let name: String = hash(&parts.map(str::as_bytes)).chars().take(32).collect();
+        format!("hook-{name}")
+    }
 }
 
 /// The session as requests name it: itself, or its hash when it is too long.
@@ -108,6 +119,7 @@ impl Asking<'_> {
         create.context = Some(self.context());
         create.expires_in.clone_from(&options.expires_in);
         create.on_behalf_of.clone_from(&options.on_behalf_of);
+        create.group = Some(call.group());
         // What the agent cannot take is not offered to reviewers.
         create.allowed = Some(match call.event.edits() {
             Edits::Replace | Edits::Merge => {

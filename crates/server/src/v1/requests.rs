@@ -225,7 +225,7 @@ pub(crate) async fn get(
     let until = params.version.map_or(Until::Decided, Until::NotVersion);
     let Some(wait) = params.wait.as_deref() else {
         let request = state.gate.get(&actor, id).await.map_err(|error| refuse(&state, error))?;
-        return Ok(detail(&state, &actor, &request));
+        return detail(&state, &actor, &request).await;
     };
     let wait = duration(wait, state.settings.wait_max)?;
     match state.gate.park(&actor, id, until, wait).await {
@@ -250,16 +250,19 @@ async fn read(
     waiting: Result<Waiting, GateError>,
 ) -> Result<Response, Problem> {
     let request = waited(state, actor, id, waiting).await.map_err(|error| refuse(state, error))?;
-    Ok(detail(state, actor, &request))
+    detail(state, actor, &request).await
 }
 
-/// The record for whoever looks at this one request: a person's own browser is shown the step-up code as well.
-fn detail(state: &State, actor: &Actor, request: &Request) -> Response {
+/// The record for whoever looks at this one request: a reviewer is shown what waits with it, and a person's own browser the
+/// step-up code as well.
+async fn detail(state: &State, actor: &Actor, request: &Request) -> Result<Response, Problem> {
+    let together = state.gate.together(actor, request).await.map_err(|error| refuse(state, error))?;
     let mut view = view(state, actor, request);
+    view.together = together;
     if let Some(display) = view.display.as_mut() {
         display.code = state.gate.step_up_code(actor, request);
     }
-    json(StatusCode::OK, &view)
+    Ok(json(StatusCode::OK, &view))
 }
 
 /// How much of each request a list or a stream tells.
