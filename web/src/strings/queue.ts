@@ -148,6 +148,7 @@ export const queue = {
     `${via} lost the task: ${why}. That is no report of a tool: the agent could not be told, or forgot before it answered. Look there before anything is asked again.`,
   pause: {
     title: (count: number) => `Asked together: ${count} items`,
+    card: (count: number) => `${count} asked together`,
     here: "this one",
     alone: "High risk, a code or an answer is decided one by one.",
     approve: "Approve all that were asked together",

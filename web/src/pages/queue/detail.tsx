@@ -214,6 +214,7 @@ function Shown({
     <article className={css.detail} aria-label={s.detail} data-id={record.id}>
       <div className={css.scroll} ref={scroller} tabIndex={0} role="region" aria-label={s.detail}>
         <div className={css.inner}>
+          <Together record={record} actions={pause} onDone={() => onDecided?.(record.id)} />
           <div className={css.must} ref={must}>
             <FoldsProvider folds={folds}>
               <Top record={record} onBack={onBack} />
@@ -239,7 +240,6 @@ function Shown({
             </FoldsProvider>
           </div>
           <DecisionPart record={record} />
-          <Together record={record} actions={pause} onDone={() => onDecided?.(record.id)} />
           <Why record={record} />
           <Words record={record} />
           <Lineage record={record} />

@@ -109,6 +109,7 @@ export function QueueList({
             <RowLine
               key={item.key}
               row={item.row}
+              carded={item.carded}
               {...frame}
               checked={checked.has(item.key)}
               sending={waiting.has(item.key)}
@@ -150,11 +151,12 @@ const GroupHead = memo(function GroupHead({
       aria-selected={false}
       aria-setsize={size}
       aria-posinset={position}
-      className={cx(css.group, current && css.current)}
+      className={cx(css.group, group.by === "pause" && css.card, current && css.current)}
       style={{ transform: `translateY(${top}px)` }}
       onClick={() => onFold(group.key)}
     >
       <Icon name={group.folded ? "right" : "down"} size={14} />
+      {group.by === "pause" ? <span>{s.pause.card(group.rows.length)}</span> : null}
       <span className={cx(css.groupName, "verbatim")}>{group.label}</span>
       <RiskMark risk={group.risk} word={false} />
       <span className={css.groupCount}>
@@ -193,6 +195,7 @@ export function outcomeOf(row: Row): string {
 
 const RowLine = memo(function RowLine({
   row,
+  carded,
   id,
   position,
   size,
@@ -206,6 +209,7 @@ const RowLine = memo(function RowLine({
   onCheck,
 }: Frame & {
   row: Row;
+  carded: boolean;
   checked: boolean;
   sending: boolean;
   alike: number;
@@ -226,7 +230,7 @@ const RowLine = memo(function RowLine({
       aria-posinset={position}
       data-id={row.id}
       data-state={row.state}
-      className={cx(css.row, css[row.risk], current && css.current, (!open || sending) && css.dim)}
+      className={cx(css.row, css[row.risk], carded && css.carded, current && css.current, (!open || sending) && css.dim)}
       style={{ transform: `translateY(${top}px)`, height }}
       onClick={(event) => {
         if (event.metaKey || event.ctrlKey || event.shiftKey) onCheck(row.id);

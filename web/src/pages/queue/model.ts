@@ -1,5 +1,6 @@
 /** The order of the queue: what is urgent first, groups, filters. Pure. */
 import type { Risk, Row } from "@/api/extra";
+import { cardsOf } from "./cards";
 
 export const RISKS: readonly Risk[] = ["low", "medium", "high", "critical"];
 
@@ -65,7 +66,8 @@ export interface GroupItem {
   type: "group";
   key: string;
   label: string;
-  by: Exclude<Grouping, "none">;
+  /** `pause`: what was asked at once, a card of its own wherever nothing else groups the list. */
+  by: Exclude<Grouping, "none"> | "pause";
   rows: Row[];
   pending: number;
   risk: Risk;
@@ -75,28 +77,47 @@ export interface RowItem {
   type: "row";
   key: string;
   row: Row;
+  /** It is part of a card. */
+  carded: boolean;
 }
 export type Item = GroupItem | RowItem;
 
-function groupOf(row: Row, by: Grouping): { key: string; label: string } {
+type Head = Pick<GroupItem, "key" | "label" | "by">;
+
+function groupOf(row: Row, by: Exclude<Grouping, "none">): Head {
   if (by === "session")
-    return { key: `session:${row.agent}\n${row.session}`, label: `${row.agent} · ${row.session}` };
+    return { by, key: `session:${row.agent}\n${row.session}`, label: `${row.agent} · ${row.session}` };
   return {
+    by,
     key: `same:${row.kind}\n${row.tool ?? ""}\n${row.shape ?? ""}`,
     label: row.tool ?? row.kind,
   };
 }
 
-/** Rows in order, under group heads where asked; groups in the order of their most urgent row. */
+/**
+ * Rows in order, under group heads where asked; groups in the order of their most urgent row. Where nothing is asked, what
+ * an agent asked for at once stands together.
+ */
 export function arrange(rows: readonly Row[], by: Grouping, folded: ReadonlySet<string>): Item[] {
-  if (by === "none") return rows.map((row) => ({ type: "row", key: row.id, row }));
+  const cards = by === "none" ? cardsOf(rows) : null;
+  const headOf = (row: Row): Head | null => {
+    if (by !== "none") return groupOf(row, by);
+    const key = cards?.get(row.id);
+    return key === undefined ? null : { by: "pause", key, label: row.agent };
+  };
   const groups = new Map<string, GroupItem>();
+  const order: (GroupItem | RowItem)[] = [];
   for (const row of rows) {
-    const { key, label } = groupOf(row, by);
-    let group = groups.get(key);
+    const head = headOf(row);
+    if (!head) {
+      order.push({ type: "row", key: row.id, row, carded: false });
+      continue;
+    }
+    let group = groups.get(head.key);
     if (!group) {
-      group = { type: "group", key, label, by, rows: [], pending: 0, risk: "low", folded: folded.has(key) };
-      groups.set(key, group);
+      group = { type: "group", ...head, rows: [], pending: 0, risk: "low", folded: folded.has(head.key) };
+      groups.set(head.key, group);
+      order.push(group);
     }
     group.rows.push(row);
     if (row.state === "pending") {
@@ -106,9 +127,11 @@ export function arrange(rows: readonly Row[], by: Grouping, folded: ReadonlySet<
   }
   if (by === "same") tellApart([...groups.values()]);
   const out: Item[] = [];
-  for (const group of groups.values()) {
-    out.push(group);
-    if (!group.folded) for (const row of group.rows) out.push({ type: "row", key: row.id, row });
+  for (const item of order) {
+    out.push(item);
+    if (item.type === "row" || item.folded) continue;
+    const carded = item.by === "pause";
+    for (const row of item.rows) out.push({ type: "row", key: row.id, row, carded });
   }
   return out;
 }

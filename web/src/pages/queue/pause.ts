@@ -19,6 +19,11 @@ export function proxied(source: string | null | undefined): boolean {
   return source?.startsWith(PROXIED) ?? false;
 }
 
+/** Whether a call came through a hook: its group is a whole turn, so only what waited at the same time belongs together. */
+export function hooked(source: string | null | undefined): boolean {
+  return source === "hook-program" || source === "hook";
+}
+
 /** The text of a quoted value, without its quotes. */
 export function bare(text: string): string {
   return text.length >= 2 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text;
@@ -94,13 +99,17 @@ export function lostOf(record: RequestRecord): string | null {
 /**
  * The items of one pause, in the order in which they were asked: `listed` is what the server answered for the group, and
  * newer news of the queue take its place. A group is a name that an agent chose, so what another agent, or the same one
- * through another door, put under the same name is no part of it.
+ * through another door, put under the same name is no part of it. Of a hook's group only what waited at the same time is:
+ * an agent waits for its calls, so these were asked for at once.
  */
 export function pauseOf(id: string, listed: readonly Row[], queue: Iterable<Row> = []): Row[] {
   const own = listed.find((row) => row.id === id);
   if (!own || own.group === null) return [];
   const together = (row: Row) =>
-    row.group === own.group && row.agent === own.agent && (row.source ?? null) === (own.source ?? null);
+    row.group === own.group &&
+    row.agent === own.agent &&
+    (row.source ?? null) === (own.source ?? null) &&
+    (!hooked(own.source) || atOnce(row, own));
   const items = new Map<string, Row>();
   for (const row of [...listed, ...queue]) {
     if (together(row) && row.version > (items.get(row.id)?.version ?? 0)) items.set(row.id, row);
@@ -110,6 +119,25 @@ export function pauseOf(id: string, listed: readonly Row[], queue: Iterable<Row>
 
 /** When it was asked, as text that sorts: of items that were asked in the same millisecond, the ids are in no order. */
 function moment(row: Row): string {
-  const at = row.created_at.replace(/(?:\.(\d+))?Z$/, (_, fraction = "") => `.${fraction.padEnd(9, "0")}`);
-  return `${at} ${row.id}`;
+  return `${sortable(row.created_at)} ${row.id}`;
+}
+
+/** A time as text that sorts. */
+export function sortable(time: string): string {
+  return time.replace(/(?:\.(\d+))?Z$/, (_, fraction = "") => `.${fraction.padEnd(9, "0")}`);
+}
+
+/** After every time. */
+const OPEN = "~";
+
+/** Until when it waited, as text that sorts. */
+export function waitedUntil(row: Row): string {
+  if (row.state === "pending") return OPEN;
+  if (row.decided_at) return sortable(row.decided_at);
+  // Of what was withdrawn nothing says when.
+  return sortable(row.state === "expired" ? row.expires_at : row.created_at);
+}
+
+function atOnce(a: Row, b: Row): boolean {
+  return sortable(a.created_at) <= waitedUntil(b) && sortable(b.created_at) <= waitedUntil(a);
 }

@@ -1,11 +1,11 @@
-/** What was asked in the same pause: every item with a link, and both decisions for all that still wait. */
+/** What was asked at once: every item with a link, and both decisions for all that still wait. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { lazy, type Ref, Suspense, useImperativeHandle, useMemo, useState } from "react";
 import type { RequestRecord, Row } from "@/api/extra";
 import { keys } from "@/api/keys";
 import { useLive } from "@/api/live";
-import type { QueueData } from "@/api/queue";
+import { type QueueData, toRow } from "@/api/queue";
 import { groupQuery } from "@/api/requests";
 import { useMe } from "@/api/session";
 import { cx } from "@/lib/cx";
@@ -14,7 +14,7 @@ import { Button, RiskMark } from "@/ui";
 import { StateBadge } from "../shared/bits";
 import css from "./detail.module.css";
 import { splitBatch } from "./model";
-import { pauseOf } from "./pause";
+import { hooked, pauseOf } from "./pause";
 import { Section } from "./section";
 import { useWaiting } from "./undo";
 
@@ -43,12 +43,16 @@ export function Together({
   const me = useMe();
   const live = useLive();
   const waiting = useWaiting();
-  const { data: listed } = useQuery({ ...groupQuery(record), enabled: record.group !== null });
+  // The group of a hook is a whole turn, and the server says what of it waits.
+  const turn = hooked(record.source);
+  const { data: group } = useQuery({ ...groupQuery(record), enabled: record.group !== null && !turn });
   const { data: queue } = useQuery<QueueData>({ queryKey: keys.queue, enabled: false });
-  const items = useMemo(
-    () => pauseOf(record.id, listed ?? [], queue?.rows.values()),
-    [record.id, listed, queue],
-  );
+  const items = useMemo(() => {
+    // A complete queue is newer than what the record said when it was read.
+    const beside = queue?.complete ? [] : (record.together?.items ?? []);
+    const listed = turn ? [toRow(record), ...beside] : (group ?? []);
+    return pauseOf(record.id, listed, queue?.rows.values());
+  }, [record, turn, group, queue]);
   const [batch, setBatch] = useState<{ word: "approve" | "deny"; rows: Row[] } | null>(null);
 
   const open = items.filter((row) => row.state === "pending");
@@ -66,7 +70,7 @@ export function Together({
 
   if (items.length < 2) return null;
   return (
-    <Section title={s.title(items.length)}>
+    <Section title={s.title(items.length)} className={css.together}>
       <ol className={css.items}>
         {items.map((row, index) => (
           <li key={row.id} aria-current={row.id === record.id ? "true" : undefined} className={css.item}>
