@@ -16,6 +16,7 @@ mod progress;
 pub(crate) mod sample;
 mod table;
 mod text;
+pub(crate) mod together;
 
 pub(crate) use describe::{Line, Tone, describe, effect, headline, literal, needs};
 pub(crate) use lineage::who;

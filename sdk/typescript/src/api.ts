@@ -2102,6 +2102,7 @@ export interface components {
             summary: string | null;
             /** @description plan: what it is about. */
             title?: string | null;
+            together?: components["schemas"]["Together"] | null;
             /** @description action: the tool. */
             tool: string | null;
             /** @description The page of this request. */
@@ -2477,6 +2478,16 @@ export interface components {
             by_reviewer: components["schemas"]["SpeedRecord"][];
             by_tool: components["schemas"]["SpeedRecord"][];
             overall: components["schemas"]["OverallRecord"];
+        };
+        /** @description What waits together with a request: those of its group that the same agent asked for in the same session, by the same door. */
+        Together: {
+            /** @description At most 20 of them, the request itself among them, in the order in which they were asked for. */
+            items: components["schemas"]["Row"][];
+            /**
+             * Format: int32
+             * @description How many more there are; counted up to 100.
+             */
+            more: number;
         };
         /** @description What policy said, at once and without a person. */
         Verdict: {

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::{
     lineage,
     text::{compact, safe, span, until},
+    together,
 };
 
 /// How a line is meant; terminals and screens have their own colours for it.
@@ -105,6 +106,7 @@ pub(crate) fn describe(record: &Record, now: Time) -> Vec<Line> {
     proposal(&mut out, record);
     outcome(&mut out, record);
     why(&mut out, record, now);
+    out.0.extend(together::listed(record));
     if let Some(step_up) = record.needs.step_up.as_deref().filter(|_| record.state == State::Pending) {
         let said = format!("{}: approved in a browser only, at {}", show(step_up), record.url);
         out.add("step-up", said, Tone::Warn);

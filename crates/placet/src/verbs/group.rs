@@ -1,7 +1,7 @@
 //! `placet approve --group` and `deny --group`: the items of one pause, each shown, each decided on exactly what was shown.
 
 use placet_client::{BatchItem, BatchResult, Decide, ListQuery};
-use placet_core::{Kind, Record, State, show};
+use placet_core::{Kind, Record, Risk, State, show};
 use serde_json::{Value, json};
 
 use super::{Context, ask, said, sheet, somebody_there};
@@ -99,6 +99,12 @@ fn alone(record: &Record) -> Option<String> {
     let id = record.id;
     if record.kind == Kind::Input && record.proposal.is_none() {
         return Some(format!("{id} is a question: answer it first, with `placet answer {id}`"));
+    }
+    if record.risk >= Risk::High {
+        return Some(format!(
+            "{id} is of {} risk: decide it first, by itself, with `placet approve {id}` or `placet deny {id}`",
+            record.risk
+        ));
     }
     let step_up = record.needs.step_up.as_deref()?;
     Some(format!("{id} needs the step-up `{}`: approve it first, in the dashboard", show(step_up)))

@@ -9,7 +9,7 @@ use placet_core::{Record, State, Time, show};
 use super::Context;
 use crate::{
     cli::{Filters, InboxArgs, StateFilter},
-    output::{self, oneline, paint, risk_style, short, span, state_style, table, until},
+    output::{self, oneline, paint, risk_style, short, span, state_style, table, together, until},
 };
 
 /// Lists one page.
@@ -67,6 +67,7 @@ fn lines(page: &Page, state: Option<State>, now: Time, columns: usize) -> Vec<St
         lines.push(paint(output::DIM, &format!("There is more: add --cursor {}", show(cursor))));
     }
     if pending {
+        lines.extend(together::hints(&page.items).iter().map(|hint| paint(output::DIM, hint)));
         lines.push(String::new());
         lines.push(paint(
             output::DIM,

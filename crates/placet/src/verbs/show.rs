@@ -5,7 +5,7 @@ use placet_core::State;
 use super::{Context, find, sheet};
 use crate::{
     cli::ShowArgs,
-    output::{self, describe, paint, short},
+    output::{self, describe, paint, short, together},
 };
 
 /// Shows it.
@@ -24,11 +24,7 @@ pub(crate) async fn run(context: &Context, args: ShowArgs) -> anyhow::Result<u8>
         } else {
             format!("placet approve {short} · placet deny {short} --reason …")
         };
-        let plain = |group: &&String| {
-            group.len() <= 100
-                && group.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte))
-        };
-        let group = record.group.as_ref().filter(plain);
+        let group = record.together.as_ref().and_then(|_| together::named(&record));
         let group = group.map(|group| format!(" · placet approve --group {group}")).unwrap_or_default();
         let hint = format!("{hint}{group}");
         output::line(&format!("\n{}", paint(output::DIM, &hint)))?;

@@ -230,7 +230,13 @@ const RowLine = memo(function RowLine({
       aria-posinset={position}
       data-id={row.id}
       data-state={row.state}
-      className={cx(css.row, css[row.risk], carded && css.carded, current && css.current, (!open || sending) && css.dim)}
+      className={cx(
+        css.row,
+        css[row.risk],
+        carded && css.carded,
+        current && css.current,
+        (!open || sending) && css.dim,
+      )}
       style={{ transform: `translateY(${top}px)`, height }}
       onClick={(event) => {
         if (event.metaKey || event.ctrlKey || event.shiftKey) onCheck(row.id);
