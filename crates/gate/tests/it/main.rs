@@ -24,6 +24,7 @@ mod sessions;
 mod standing;
 mod stolen;
 mod templates;
+mod together;
 mod twins;
 mod upgrading;
 mod waiting;

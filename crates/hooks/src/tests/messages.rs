@@ -259,3 +259,37 @@ proptest! {
         prop_assert!(read(event.agent(), None, &text.as_bytes()[..cut]).is_err());
     }
 }
+
+#[test]
+fn calls_of_one_session_sub_agent_and_turn_share_a_group_and_no_others_do() {
+    let group = |event: Event, changes: Value| {
+        let mut message = message(event);
+        for (key, value) in changes.as_object().unwrap() {
+            message[key] = value.clone();
+        }
+        let call = called(event.agent(), &message);
+        call.asking(&Options::default()).create().group.unwrap()
+    };
+    let codex = |changes| group(Event::CodexPreToolUse, changes);
+    let one = codex(json!({}));
+    let same = json!({"tool_use_id": "call_2", "tool_name": "apply_patch", "tool_input": {"patch": "x"}});
+    assert_eq!(codex(same), one, "another call of the same message");
+    for other in [json!({"session_id": "t-2"}), json!({"turn_id": "u-2"}), json!({"agent_id": "sub-1"})] {
+        assert_ne!(codex(other.clone()), one, "{other}");
+    }
+    assert_ne!(
+        codex(json!({"agent_id": "u-1", "turn_id": ""})),
+        one,
+        "a name in another place is another name"
+    );
+    // What is deferred is asked for again in a later turn, under the same key: so the body has to be the same.
+    let claude = |changes| group(Event::ClaudePreToolUse, changes);
+    assert_eq!(claude(json!({"prompt_id": "p-2"})), claude(json!({})));
+    assert_ne!(claude(json!({"session_id": "s-2"})), claude(json!({})));
+    // A group is short, whatever a session is called, and can be typed.
+    let long = claude(json!({"session_id": "s".repeat(5_000)}));
+    assert!(
+        long.len() == 37 && long.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'),
+        "{long}"
+    );
+}

@@ -112,6 +112,7 @@ describe("the items of a pause", () => {
       item("req_3", { source: null }),
       item("req_4", { source: "a2a/demo/other" }),
       item("req_5", { group: "h" }),
+      item("req_7", { session: "s2" }),
       item("req_6"),
     ];
     expect(pauseOf("req_1", listed).map((one) => one.id)).toEqual(["req_1", "req_6"]);
@@ -135,5 +136,27 @@ describe("the items of a pause", () => {
   it("are none without a group, or before the list is there", () => {
     expect(pauseOf("req_1", [row("req_1")], [row("req_2")])).toEqual([]);
     expect(pauseOf("req_1", [], [item("req_1")])).toEqual([]);
+  });
+
+  it("of a hook are what waited at the same time, not all of the turn", () => {
+    const hook = (id: string, from: number, to: number | null, more = {}) =>
+      item(id, {
+        source: "hook-program",
+        created_at: `2026-11-15T10:00:0${from}Z`,
+        ...(to === null ? {} : { state: "approved", decided_at: `2026-11-15T10:00:0${to}Z` }),
+        ...more,
+      });
+    const listed = [
+      hook("req_1", 0, 1),
+      hook("req_2", 2, 5),
+      hook("req_3", 3, null),
+      hook("req_4", 4, null),
+      hook("req_5", 6, null),
+      hook("req_6", 2, null, { state: "cancelled" }),
+    ];
+    const together = (id: string) => pauseOf(id, listed).map((one) => one.id);
+    expect(together("req_3")).toEqual(["req_2", "req_3", "req_4", "req_5"]);
+    expect(together("req_2")).toEqual(["req_2", "req_6", "req_3", "req_4"]);
+    expect(together("req_1")).toEqual(["req_1"]);
   });
 });

@@ -99,7 +99,7 @@ export function lostOf(record: RequestRecord): string | null {
 /**
  * The items of one pause, in the order in which they were asked: `listed` is what the server answered for the group, and
  * newer news of the queue take its place. A group is a name that an agent chose, so what another agent, or the same one
- * through another door, put under the same name is no part of it. Of a hook's group only what waited at the same time is:
+ * in another session or through another door, put under the same name is no part of it. Of a hook's group only what waited at the same time is:
  * an agent waits for its calls, so these were asked for at once.
  */
 export function pauseOf(id: string, listed: readonly Row[], queue: Iterable<Row> = []): Row[] {
@@ -108,6 +108,7 @@ export function pauseOf(id: string, listed: readonly Row[], queue: Iterable<Row>
   const together = (row: Row) =>
     row.group === own.group &&
     row.agent === own.agent &&
+    row.session === own.session &&
     (row.source ?? null) === (own.source ?? null) &&
     (!hooked(own.source) || atOnce(row, own));
   const items = new Map<string, Row>();
