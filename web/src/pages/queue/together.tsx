@@ -108,7 +108,8 @@ export function Together({
           <BatchDialog
             word={batch.word}
             rows={batch.rows}
-            whole
+            // A pause is answered as a whole; calls of a turn run one by one.
+            whole={!turn}
             onDone={() => {
               setBatch(null);
               onDone?.();
