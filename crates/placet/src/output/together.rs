@@ -64,7 +64,7 @@ fn beside(one: &Record, other: &Record) -> bool {
 /// The group's name, where it can be put on a command line as it is.
 pub(crate) fn named(record: &Record) -> Option<String> {
     let plain = |group: &&String| {
-        group.len() <= 100
+        (1..=100).contains(&group.len())
             && !group.starts_with('-')
             && group.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte))
     };
@@ -111,7 +111,10 @@ mod tests {
             grouped(5, |record| record.group = None),
             grouped(6, |record| record.state = State::Denied),
         ];
-        insta::assert_snapshot!(hints(&records).join("\n"), @"");
+        assert_eq!(
+            hints(&records),
+            ["asked together: g60o30c, g60o31c · placet approve --group turn-1 · deny --group turn-1"]
+        );
         assert!(hints(&[one]).is_empty(), "one alone is not together with anything");
     }
 
@@ -132,7 +135,12 @@ mod tests {
         let record = grouped(0, |record| record.together = Some(Together { items: items.clone(), more: 3 }));
         let lines: Vec<String> =
             listed(&record).iter().map(|line| format!("{}|{}", line.label, line.text)).collect();
-        insta::assert_snapshot!(lines.join("\n"), @"");
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        |Asked together: 5 requests
+        g60o30c|medium · Delete 1 file: a (this one)
+        g60o31c|medium · Delete 1 file: b\u{1b}[2J
+        |and 3 more
+        ");
         assert!(listed(&one).is_empty());
     }
 }

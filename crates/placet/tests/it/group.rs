@@ -188,6 +188,45 @@ fn a_question_in_the_group_is_answered_first() {
 }
 
 #[test]
+fn what_waits_together_is_named_in_the_inbox_and_listed_by_show() {
+    let server = Server::start();
+    let (group, ids) = server.ask_desk(&["alpha", "beta"]);
+    let short = |id: &str| id[id.len() - 7..].to_owned();
+    let named: Vec<String> = ids.iter().map(|id| short(id)).collect();
+    let inbox = text(&server.reviewer(&["inbox"]).stdout);
+    let line = inbox.lines().find(|line| line.starts_with("asked together: ")).expect("it is named");
+    assert!(named.iter().all(|id| line.contains(id)), "{line}");
+    assert!(line.ends_with(&format!("placet approve --group {group} · deny --group {group}")), "{line}");
+    let shown = text(&server.reviewer(&["show", &ids[0]]).stdout);
+    assert!(shown.contains("Asked together: 2 requests") && shown.contains("(this one)"), "{shown}");
+    assert!(shown.contains("alpha") && shown.contains("beta"), "each with its own effect: {shown}");
+    server.json(&["deny", &ids[1], "--reason", "no"]);
+    let alone = text(&server.reviewer(&["show", &ids[0]]).stdout);
+    assert!(!alone.contains("Asked together") && !alone.contains("--group"), "{alone}");
+    assert!(!text(&server.reviewer(&["inbox"]).stdout).contains("asked together"));
+}
+
+#[test]
+fn what_is_of_high_risk_is_decided_alone_before_its_group() {
+    let server = Server::start();
+    for risk in ["high", "low"] {
+        let asked = ["request", "--tool", "pay", "--args", "{}", "--wait", "0s", "--session", "s", "--group", "g"];
+        let asked = [asked.as_slice(), &["--risk", risk]].concat();
+        assert_eq!(server.program.command(&server.agent, &asked).status().expect("it runs").code(), Some(6));
+    }
+    let refused = server.reviewer(&["approve", "--group", "g", "--yes"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = text(&refused.stderr);
+    assert!(said.contains("is of high risk: decide it first, by itself"), "{said}");
+    let waits = server.json(&["inbox", "--group", "g"]);
+    let waits = waits["items"].as_array().expect("a list");
+    assert_eq!(waits.len(), 2, "nothing was decided");
+    let high = waits.iter().find(|item| item["risk"] == "high").expect("it waits");
+    server.json(&["approve", high["id"].as_str().expect("an id"), "--yes"]);
+    assert_eq!(server.json(&["approve", "--group", "g", "--yes"]).as_array().map(Vec::len), Some(1));
+}
+
+#[test]
 fn an_id_and_a_group_are_not_given_together_and_one_is_needed() {
     let server = Server::start();
     for args in [
