@@ -210,7 +210,8 @@ fn what_waits_together_is_named_in_the_inbox_and_listed_by_show() {
 fn what_is_of_high_risk_is_decided_alone_before_its_group() {
     let server = Server::start();
     for risk in ["high", "low"] {
-        let asked = ["request", "--tool", "pay", "--args", "{}", "--wait", "0s", "--session", "s", "--group", "g"];
+        let asked =
+            ["request", "--tool", "pay", "--args", "{}", "--wait", "0s", "--session", "s", "--group", "g"];
         let asked = [asked.as_slice(), &["--risk", risk]].concat();
         assert_eq!(server.program.command(&server.agent, &asked).status().expect("it runs").code(), Some(6));
     }

@@ -37,6 +37,7 @@ mod slow_readers;
 mod sockets;
 mod streams;
 mod support;
+mod together;
 mod twins;
 mod unread;
 mod vectors;
