@@ -11,6 +11,8 @@ mod words;
 #[cfg(target_os = "linux")]
 mod git;
 #[cfg(target_os = "linux")]
+mod kept;
+#[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
 mod plan;
@@ -21,6 +23,8 @@ pub use profile::{Limits, Profile, VERSION};
 pub use seatbelt::seatbelt;
 pub use words::Problem;
 
+#[cfg(target_os = "linux")]
+pub use kept::{remove_kept, tidy_kept};
 #[cfg(target_os = "linux")]
 pub use linux::{Probe, STAGE, failed, probe, run, stage};
 

@@ -10,6 +10,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    kept::Kept,
     names::{From, Pattern, glob, lower, split},
     profile::Profile,
     scan::{Found, Guard, Kind, Lists, Place, Scan},
@@ -79,6 +80,8 @@ pub(crate) enum Part {
     Writable,
     /// An empty folder in memory, gone after the run.
     Private,
+    /// A folder of Placet's own, which the next run of the session sees again.
+    Kept { source: PathBuf, device: u64, inode: u64 },
     /// A symbolic link of the machine, as it is.
     Link(PathBuf),
 }
@@ -108,7 +111,7 @@ pub(crate) struct Planned {
 }
 
 /// Makes the plan.
-pub(crate) fn plan(profile: &Profile, lists: &Lists) -> Result<Planned, Problem> {
+pub(crate) fn plan(profile: &Profile, lists: &Lists, kept: Option<&Kept>) -> Result<Planned, Problem> {
     let mut roots: Vec<(PathBuf, Place)> = Vec::new();
     for root in &profile.workspace {
         is_real(root)?;
@@ -130,14 +133,19 @@ pub(crate) fn plan(profile: &Profile, lists: &Lists) -> Result<Planned, Problem>
         scan.other_names(root)?;
     }
     let writable: Vec<PathBuf> = roots.iter().map(|(root, _)| root.clone()).collect();
-    let parts = parts(profile, lists, &writable)?;
+    let mut parts = parts(profile, lists, &writable)?;
+    if let Some(kept) = kept {
+        keep(profile, lists, kept, &mut parts)?;
+    }
     let mut guards: Vec<Found> = scan.found.clone();
     outside(profile, &parts, &mut guards)?;
     sockets(&parts, &mut guards)?;
     let guards = resolved(guards, &parts)?;
     let pins = pins(&writable, &scan, &guards)?;
     let mut may_write = writable;
-    let private = parts.iter().filter(|(path, part)| *part == Part::Private && *path != profile.home);
+    let private = parts
+        .iter()
+        .filter(|(path, part)| matches!(part, Part::Private | Part::Kept { .. }) && *path != profile.home);
     may_write.extend(private.map(|(path, _)| path.clone()));
     let home_folders = home_folders(profile, &parts);
     may_write.extend(home_folders.iter().cloned());
@@ -191,6 +199,35 @@ fn parts(profile: &Profile, lists: &Lists, writable: &[PathBuf]) -> Result<Vec<(
     parts.extend(writable.iter().map(|root| (root.clone(), Part::Writable)));
     parts.sort_by_key(|(path, _)| (path.components().count(), path.clone()));
     Ok(parts)
+}
+
+/// Puts kept folders in the place of private ones.
+fn keep(
+    profile: &Profile,
+    lists: &Lists,
+    kept: &Kept,
+    parts: &mut Vec<(PathBuf, Part)>,
+) -> Result<(), Problem> {
+    for place in &kept.folders {
+        if is_seen(parts, &place.source) && !is_hidden(lists, &place.source) {
+            let sentence =
+                format!("`{}` is kept, and the command would see it there", place.source.display());
+            return Err(Problem::Profile(sentence));
+        }
+        // What lies below would be made in a folder that an earlier command could have put a link into.
+        let private = parts.iter().any(|(path, part)| {
+            *part == Part::Private
+                && (*path == place.at || (*path == profile.home && place.at.starts_with(path)))
+        });
+        let alone = !parts.iter().any(|(path, _)| *path != place.at && path.starts_with(&place.at));
+        if private && alone {
+            parts.retain(|(path, _)| *path != place.at);
+            let (source, device, inode) = (place.source.clone(), place.device, place.inode);
+            parts.push((place.at.clone(), Part::Kept { source, device, inode }));
+        }
+    }
+    parts.sort_by_key(|(path, _)| (path.components().count(), path.clone()));
+    Ok(())
 }
 
 /// Writable folders of the private home: those with nothing of the machine in, at or above them.

@@ -46,6 +46,9 @@ pub struct Profile {
     /// What the run may use up.
     #[serde(default)]
     pub limits: Limits,
+    /// A folder of Placet's own in which `/tmp` and `~/.cache` are kept for the next run. Without it they are empty, and gone afterwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<PathBuf>,
     /// The request that was claimed for this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
@@ -118,7 +121,7 @@ impl Profile {
         if self.workspace.is_empty() {
             return refuse("`workspace` names no folder".into());
         }
-        for path in self.workspace.iter().chain([&self.cwd, &self.home]) {
+        for path in self.workspace.iter().chain([&self.cwd, &self.home]).chain(&self.kept) {
             if !is_plain(path) {
                 return refuse(format!("`{}` is not a plain absolute path", path.display()));
             }
@@ -128,6 +131,11 @@ impl Profile {
         }
         if is_system(&self.home) {
             return refuse(format!("`{}` cannot be a home folder", self.home.display()));
+        }
+        if let Some(kept) = &self.kept
+            && (is_system(kept) || self.workspace.iter().any(|root| root.starts_with(kept)))
+        {
+            return refuse(format!("`{}` cannot be kept for temporary files", kept.display()));
         }
         if !self.workspace.iter().any(|root| self.cwd.starts_with(root)) {
             return refuse(format!("`{}` is outside the workspace", self.cwd.display()));
@@ -224,6 +232,14 @@ mod tests {
         }
         assert!(with("cwd", "/elsewhere".into()).is_err());
         assert!(with("workspace", serde_json::json!([])).is_err());
+    }
+
+    #[test]
+    fn what_is_kept_is_a_folder_of_its_own() {
+        for folder in ["/", "tmp", "/tmp", "/run/x", "/w", "/w/p", "/x/../y"] {
+            assert!(with("kept", folder.into()).is_err(), "{folder}");
+        }
+        assert!(with("kept", "/home/ada/.local/state/placet/tmp/x".into()).is_ok());
     }
 
     #[test]

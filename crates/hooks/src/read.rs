@@ -64,6 +64,8 @@ pub enum Incoming {
     Stopped {
         /// Which session.
         session: String,
+        /// Whether the whole session is over, not only a turn.
+        ended: bool,
     },
 }
 
@@ -184,7 +186,7 @@ fn claude(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
         "PermissionRequest" => Ok(asks(call(Event::ClaudePermissionRequest)?)),
         "PostToolUse" => ran(fields, true),
         "PostToolUseFailure" => ran(fields, false),
-        "Stop" | "StopFailure" | "SessionEnd" | "UserPromptSubmit" => stopped(fields, "session_id"),
+        "Stop" | "StopFailure" | "SessionEnd" | "UserPromptSubmit" => stopped(fields, "session_id", event),
         _ => Err(unknown(Agent::ClaudeCode, event)),
     }
 }
@@ -198,7 +200,7 @@ fn codex(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
         }
         "PermissionRequest" => Ok(asks(call(Event::CodexPermissionRequest)?)),
         "PostToolUse" => ran(fields, !failed(fields.0.get("tool_response"))),
-        "Stop" | "SessionEnd" | "UserPromptSubmit" => stopped(fields, "session_id"),
+        "Stop" | "SessionEnd" | "UserPromptSubmit" => stopped(fields, "session_id", event),
         _ => Err(unknown(Agent::Codex, event)),
     }
 }
@@ -216,7 +218,7 @@ fn gemini(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
             context: origin(fields)?,
         })),
         "AfterTool" => ran(fields, !failed(fields.0.get("tool_response"))),
-        "AfterAgent" | "SessionEnd" => stopped(fields, "session_id"),
+        "AfterAgent" | "SessionEnd" => stopped(fields, "session_id", event),
         _ => Err(unknown(Agent::Gemini, event)),
     }
 }
@@ -282,7 +284,7 @@ fn cursor(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
             call_id: None,
             worked: true,
         }))),
-        "stop" | "sessionEnd" => stopped(fields, "conversation_id"),
+        "stop" | "sessionEnd" => stopped(fields, "conversation_id", event),
         _ => Err(unknown(Agent::Cursor, event)),
     }
 }
@@ -337,7 +339,7 @@ fn copilot(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
         }
         "postToolUse" | "PostToolUse" => ran(true),
         "postToolUseFailure" | "PostToolUseFailure" => ran(false),
-        "agentStop" | "Stop" | "sessionEnd" | "SessionEnd" => stopped(fields, session),
+        "agentStop" | "Stop" | "sessionEnd" | "SessionEnd" => stopped(fields, session, event),
         _ => Err(unknown(Agent::Copilot, event)),
     }
 }
@@ -361,7 +363,7 @@ fn opencode(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
             call_id: fields.text("call_id")?,
             worked: true,
         }))),
-        "session.idle" => stopped(fields, "session_id"),
+        "session.idle" => stopped(fields, "session_id", event),
         _ => Err(unknown(Agent::OpenCode, event)),
     }
 }
@@ -376,8 +378,9 @@ fn ran(fields: &Fields<'_>, worked: bool) -> Result<Incoming, Fault> {
     })))
 }
 
-fn stopped(fields: &Fields<'_>, session: &'static str) -> Result<Incoming, Fault> {
-    Ok(Incoming::Stopped { session: fields.needed(session)? })
+fn stopped(fields: &Fields<'_>, session: &'static str, event: &str) -> Result<Incoming, Fault> {
+    let ended = matches!(event, "SessionEnd" | "sessionEnd");
+    Ok(Incoming::Stopped { session: fields.needed(session)?, ended })
 }
 
 /// Whether a result says of itself that it failed.

@@ -135,7 +135,7 @@ impl Hook {
                 None => self.asks(&call, false).await,
             },
             Incoming::Ran(ran) => self.ran(&ran).await,
-            Incoming::Stopped { session } => self.stopped(&session).await,
+            Incoming::Stopped { session, ended } => self.stopped(&session, ended).await,
         }
     }
 
@@ -218,8 +218,11 @@ impl Hook {
         }
     }
 
-    async fn stopped(&self, session: &str) -> Output {
+    async fn stopped(&self, session: &str, ended: bool) -> Output {
         let memory = Memory::of(self.agent, session);
+        if ended {
+            memory.forget_kept();
+        }
         match self.client() {
             Ok(client) => withdraw::stopped(&client, &memory).await,
             Err(error) => noted(&format!("Placet: {error:#}")),

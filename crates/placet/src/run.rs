@@ -234,6 +234,7 @@ fn preset_profile(root: PathBuf, cwd: PathBuf, home: &Path) -> anyhow::Result<Pr
         hosts: Vec::new(),
         drop_env: owned(&DROP),
         limits: Limits::default(),
+        kept: None,
         request: None,
         mark: None,
     })

@@ -4,7 +4,9 @@ use std::{
     fs::File,
     io::{ErrorKind, Read as _},
     os::{fd::AsFd as _, unix::process::CommandExt as _},
+    path::PathBuf,
     process::Command,
+    time::{Duration, Instant},
 };
 
 use nix::{
@@ -23,10 +25,17 @@ use super::{
     job::{Job, Report},
     watch,
 };
-use crate::words::{Doing as _, Problem};
+use crate::{
+    kept,
+    plan::Part,
+    words::{Doing as _, Problem},
+};
 
 /// Between two looks at the limits.
 const WATCH: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
+/// Between two looks at folders that are kept.
+const LOOK_AT_KEPT: Duration = Duration::from_secs(2);
 
 /// Runs the command to its end.
 pub(crate) fn run(job: &Job, mut life: &File) -> Result<Report, Problem> {
@@ -50,12 +59,13 @@ pub(crate) fn run(job: &Job, mut life: &File) -> Result<Report, Problem> {
     set.thread_block().doing("signals cannot be blocked")?;
     let signals = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
         .doing("signals cannot be read")?;
+    let mut kept = KeptWatch::of(job);
     loop {
         // First, for a command that ended before its signal was blocked.
         if let Some(status) = reap(id)? {
             return Ok(Report::Ended { code: code(status), network: watch::wanted_network() });
         }
-        if let Some(sentence) = watch::over(&job.limits) {
+        if let Some(sentence) = watch::over(&job.limits).or_else(|| kept.look(job)) {
             return Ok(Report::Limit(sentence));
         }
         let mut ready =
@@ -80,6 +90,30 @@ pub(crate) fn run(job: &Job, mut life: &File) -> Result<Report, Problem> {
         if !from_children.is_empty() {
             while signals.read_signal().is_ok_and(|signal| signal.is_some()) {}
         }
+    }
+}
+
+/// Looks at kept folders from time to time: they lie on a disk, which is no bound of its own.
+struct KeptWatch {
+    places: Vec<PathBuf>,
+    last: Instant,
+}
+
+impl KeptWatch {
+    #[expect(clippy::disallowed_methods, reason = "between two looks at real files")]
+    fn of(job: &Job) -> Self {
+        let kept = job.plan.parts.iter().filter(|(_, part)| matches!(part, Part::Kept { .. }));
+        Self { places: kept.map(|(path, _)| path.clone()).collect(), last: Instant::now() }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "between two looks at real files")]
+    fn look(&mut self, job: &Job) -> Option<String> {
+        if self.places.is_empty() || self.last.elapsed() < LOOK_AT_KEPT {
+            return None;
+        }
+        let sentence = kept::over(&self.places, job.limits.temp);
+        self.last = Instant::now();
+        sentence
     }
 }
 

@@ -32,6 +32,7 @@ use super::{
 };
 use crate::{
     FAILED, LIMIT,
+    kept::Kept,
     plan::plan,
     profile::Profile,
     scan::Lists,
@@ -63,7 +64,9 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
     profile.check()?;
     let piped = input::must_be_piped()?;
     let lists = Lists::new(profile)?;
-    let planned = plan(profile, &lists)?;
+    let kept = Kept::open(profile)?;
+    kept.iter().flat_map(|kept| &kept.notes).for_each(|sentence| note(sentence));
+    let planned = plan(profile, &lists, kept.as_ref())?;
     let job = Job {
         plan: planned.plan,
         cwd: profile.cwd.clone(),
@@ -85,6 +88,8 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
         cleanup::clean(&planned.roots, &lists, &planned.before)?;
     }
     heir.dismiss();
+    // No process of the run is left that could use them.
+    drop(kept);
     let report = report?;
     let code = match report {
         Report::Failed(sentence) => return Err(Problem::Stage(sentence)),

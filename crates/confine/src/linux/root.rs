@@ -129,6 +129,11 @@ fn place(job: &Job, path: &Path, part: &Part, at: &Path) -> Result<(), Problem> 
                 CString::new(format!("mode={mode},size={}", job.limits.temp)).doing("no options")?;
             mount("tmpfs", at, "tmpfs", PLAIN, options.as_c_str()).doing("no private folder")
         }
+        Part::Kept { source, device, inode } => {
+            make_folder(at)?;
+            let held = Held::open(OLD, source, *device, *inode)?;
+            mount_bind(held.path(), at).doing("it cannot be mounted")
+        }
         Part::Link(target) => {
             make_folder(at.parent().unwrap_or(Path::new(NEW)))?;
             symlink(target, at).doing("the link cannot be made")
@@ -157,7 +162,7 @@ fn settle_parts(job: &Job) -> Result<(), Problem> {
         .iter()
         .filter_map(|(path, part)| match part {
             Part::Shown(_) => Some((inside(path), Some(shown))),
-            Part::Writable => Some((inside(path), Some(PLAIN))),
+            Part::Writable | Part::Kept { .. } => Some((inside(path), Some(PLAIN))),
             // It was mounted with its flags.
             Part::Private => Some((inside(path), None)),
             Part::Link(_) => None,
@@ -225,15 +230,15 @@ fn unescape(text: &str) -> PathBuf {
     PathBuf::from(std::ffi::OsString::from_vec(bytes))
 }
 
-/// A path in the new root without any link in it, which is still the file that was planned with.
+/// A path below a root without any link in it, which is still the file that was planned with.
 struct Held {
     fd: OwnedFd,
 }
 
 impl Held {
-    fn open(path: &Path, device: u64, inode: u64) -> Result<Self, Problem> {
-        let new = open(NEW, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-            .doing("the new root cannot be opened")?;
+    fn open(root: &str, path: &Path, device: u64, inode: u64) -> Result<Self, Problem> {
+        let new = open(root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+            .doing("the root cannot be opened")?;
         let relative = path.strip_prefix("/").unwrap_or(path);
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         let changed = || Problem::Workspace(format!("{} changed meanwhile; run it again", path.display()));
@@ -252,7 +257,7 @@ impl Held {
 fn guards(job: &Job) -> Result<(), Problem> {
     if !job.leaves_out("pins") {
         for (path, device, inode) in &job.plan.pins {
-            let held = Held::open(path, *device, *inode)?;
+            let held = Held::open(NEW, path, *device, *inode)?;
             mount_bind_recursive(held.path(), held.path())
                 .doing(format_args!("{} cannot be pinned", path.display()))?;
         }
@@ -261,7 +266,7 @@ fn guards(job: &Job) -> Result<(), Problem> {
         return Ok(());
     }
     for found in &job.plan.guards {
-        let held = Held::open(&found.path, found.device, found.inode)?;
+        let held = Held::open(NEW, &found.path, found.device, found.inode)?;
         let what = format!("{} cannot be protected", found.path.display());
         match (found.guard, &found.kind) {
             (Guard::Hidden, Kind::Folder) => mount_bind(EMPTY_FOLDER, held.path()).doing(&what)?,

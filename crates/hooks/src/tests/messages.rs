@@ -153,9 +153,11 @@ fn what_follows_a_call_is_recognised() {
     let copilot = json!({"sessionId": "k-1", "toolName": "bash", "toolArgs": {}, "toolResult": {"resultType": "success"}});
     assert!(ran(Agent::Copilot, copilot).3);
     let stop = json!({"hook_event_name": "Stop", "session_id": "s-1"}).to_string();
-    let stopped = Ok(Incoming::Stopped { session: "s-1".to_owned() });
-    assert_eq!(read(Agent::ClaudeCode, None, stop.as_bytes()), stopped);
-    assert_eq!(read(Agent::Codex, None, stop.as_bytes()), stopped);
+    let stopped = |ended| Ok(Incoming::Stopped { session: "s-1".to_owned(), ended });
+    assert_eq!(read(Agent::ClaudeCode, None, stop.as_bytes()), stopped(false));
+    assert_eq!(read(Agent::Codex, None, stop.as_bytes()), stopped(false));
+    let end = stop.replace("Stop", "SessionEnd");
+    assert_eq!(read(Agent::ClaudeCode, None, end.as_bytes()), stopped(true));
 }
 
 #[test]

@@ -8,13 +8,14 @@ use std::{
     time::Duration,
 };
 
+use placet_confine::Profile;
 use placet_hooks::{Agent, Call};
 use placet_policy::shell;
 use serde_json::{Map, Value};
 
 mod own;
 
-use super::memory::{self, Mark};
+use super::memory::{self, Mark, Memory};
 use crate::run::{marks::Marks, profile_for};
 
 /// Programs between an agent and its hook.
@@ -63,6 +64,8 @@ pub(super) struct Confiner {
     says: String,
     /// The folder of the agent's shell.
     here: PathBuf,
+    /// What is remembered of the session, its temporary files among it.
+    memory: Memory,
 }
 
 impl Confiner {
@@ -88,7 +91,8 @@ impl Confiner {
         let name = name.trim_start_matches("sha256:").to_owned();
         let program = program.split('|').next().unwrap_or_default();
         let says = format!("{} in mode {mode}: {program}", agent.as_str());
-        Some(Self { marks: Marks::in_folder(&state), proof: state.join(PROOFS).join(name), says, here })
+        let (marks, memory) = (Marks::in_folder(&state), Memory::of(agent, &call.session));
+        Some(Self { marks, proof: state.join(PROOFS).join(name), says, here, memory })
     }
 
     /// Whether this agent was seen to run what it was handed.
@@ -121,6 +125,7 @@ impl Confiner {
         let part = Part::of(text, &self.here, workspace);
         let mark = self.marks.make(request).map_err(|error| format!("no mark can be left: {error}"))?;
         let profile = profile_for(workspace, &part.folder, request, &mark, seconds(call))
+            .map(|profile| Profile { kept: self.memory.kept(), ..profile })
             .and_then(|profile| Ok(profile.to_argument()?))
             .map_err(|error| format!("{error:#}"))?;
         let run = format!("{} --profile {profile} -- bash -c {}", self.runner()?, quoted(part.text));

@@ -17,6 +17,9 @@ use serde::{Deserialize, Serialize};
 
 /// Sessions that nobody touched for this long are forgotten.
 const KEPT: Duration = Duration::from_hours(7 * 24);
+/// Temporary files of a session are removed once it ran nothing for this long.
+#[cfg(target_os = "linux")]
+const TEMPORARY: Duration = Duration::from_hours(24);
 /// Most notes of one session that are looked at.
 const NOTES: usize = 1_000;
 
@@ -68,6 +71,27 @@ impl Memory {
             placet_ledger::hash("placet/hook/session", &[agent.as_str().as_bytes(), session.as_bytes()]);
         let name: String = hash.to_string().trim_start_matches("sha256:").chars().take(32).collect();
         Self { folder: root().map(|root| root.join("hooks").join(name)) }
+    }
+
+    /// Where confined commands of this session keep their `/tmp`. Nothing if there is no place for it: then each has its own.
+    pub(super) fn kept(&self) -> Option<PathBuf> {
+        let name = self.folder.as_ref()?.file_name()?;
+        let all = temporary(&root()?);
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&all).ok()?;
+        #[cfg(target_os = "linux")]
+        placet_confine::tidy_kept(&all, TEMPORARY);
+        // The runner takes no path with a link in it.
+        Some(fs::canonicalize(&all).ok()?.join(name))
+    }
+
+    /// The session is over: its temporary files are removed. Those that a command still uses are removed a day later.
+    pub(super) fn forget_kept(&self) {
+        #[cfg(target_os = "linux")]
+        if let Some(name) = self.folder.as_ref().and_then(|folder| folder.file_name())
+            && let Some(root) = root()
+        {
+            let _ = placet_confine::remove_kept(&temporary(&root).join(name));
+        }
     }
 
     /// Writes a note, or writes it anew. Whether it worked changes nothing for the call at hand.
@@ -155,6 +179,11 @@ pub(crate) fn root() -> Option<PathBuf> {
     folder("PLACET_STATE_DIR")
         .or_else(|| folder("XDG_STATE_HOME").map(|state| state.join("placet")))
         .or_else(|| folder("HOME").map(|home| home.join(".local/state/placet")))
+}
+
+/// The folder of temporary files of all sessions.
+fn temporary(root: &Path) -> PathBuf {
+    root.join("tmp")
 }
 
 /// Whether the folder is the one in the home folder, whose name is protected wherever it lies.

@@ -89,7 +89,7 @@ async fn claude_code(AxumState(state): AxumState<State>, request: Request<Body>)
             reported(&state, &actor, &ran).await;
             said(&Output::default())
         }
-        Ok(Incoming::Stopped { session }) => {
+        Ok(Incoming::Stopped { session, .. }) => {
             state.hooks.answered(&actor, &session, None);
             said(&Output::default())
         }
