@@ -296,6 +296,9 @@ pub enum AdminEvent {
         agent: String,
         /// All of them.
         roots: Vec<String>,
+        /// The question whose yes opened one more, where that is why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<RequestId>,
     },
     /// An agent's hook program may be told to run calls confined, or not any more.
     #[serde(rename = "agent.confine_put")]
@@ -653,7 +656,8 @@ impl Directory {
                 if !self.agents.contains_key(agent) {
                     return Err(AdminRefusal::NoAgent);
                 }
-                Ok(AdminEvent::RootsPut { agent: agent.clone(), roots: roots::checked(roots)? })
+                let roots = roots::checked(roots)?;
+                Ok(AdminEvent::RootsPut { agent: agent.clone(), roots, request: None })
             }
             AdminCommand::PutConfine { agent, confine } => {
                 if !self.agents.contains_key(agent) {
@@ -846,7 +850,7 @@ impl Directory {
                 self.grants.insert(grant.id, Arc::new((**grant).clone()));
             }
             AdminEvent::GrantRevoked { id, .. } => self.keep_grants(|grant| grant.id != *id),
-            AdminEvent::RootsPut { agent, roots } => {
+            AdminEvent::RootsPut { agent, roots, .. } => {
                 self.agents.entry(agent.clone()).or_default().roots.clone_from(roots);
             }
             AdminEvent::ConfinePut { agent, confine, .. } => {

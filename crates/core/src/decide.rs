@@ -10,6 +10,7 @@ use crate::{
     apply::{may, passed, too_late},
     event::is_open_door,
     names::{alike, skeleton},
+    opening::{is_yes, opened},
     plan::check_steps,
 };
 
@@ -26,10 +27,27 @@ pub(crate) fn decide(request: &Request, decide: &Decide, actor: &Actor, cx: &Con
         let late = request.state_at(cx.now) == State::Expired;
         return Applied::overdue(event, if late { Refusal::Expired } else { Refusal::StaleVersion });
     }
-    match check(request, decide, actor, cx).and_then(|()| remembered(request, decide, actor, cx)) {
-        Ok(grant) => Applied { grant, ..Applied::done(count(request, decide, actor, cx), written(decide)) },
+    match check(request, decide, actor, cx).and_then(|()| with_it(request, decide, actor, cx)) {
+        Ok((grant, opened)) => {
+            let event = count(request, decide, actor, cx);
+            let opened = opened.filter(|_| is_yes(&event));
+            Applied { grant: grant.or(opened), ..Applied::done(event, written(decide)) }
+        }
         Err(refusal) => Applied::refused(refusal),
     }
+}
+
+type Entry = Option<Box<AdminEvent>>;
+
+/// What comes with this vote: a standing yes, and the folder that is opened if the vote is the last one needed.
+fn with_it(
+    request: &Request,
+    decide: &Decide,
+    actor: &Actor,
+    cx: &Context<'_>,
+) -> Result<(Entry, Entry), Refusal> {
+    let opened = if decide.word == DecisionWord::Deny { None } else { opened(request, actor, cx)? };
+    Ok((remembered(request, decide, actor, cx)?, opened))
 }
 
 /// The standing yes that comes with this vote, which by itself is enough.

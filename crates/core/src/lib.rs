@@ -32,6 +32,7 @@ mod grant;
 mod id;
 mod names;
 mod needs;
+mod opening;
 mod plan;
 mod preview;
 mod record;
@@ -70,6 +71,7 @@ pub use grant::{Grant, GrantEnd, GrantKey, GrantUsed, NewGrant, Scope, TrustOffe
 pub use id::{FreezeId, GrantId, IdError, KeyId, OutboxId, RequestId, SessionId};
 pub use names::{alike, skeleton, valid_name, valid_tool};
 pub use needs::{AllOf, Escalation, Needs, Seat};
+pub use opening::{OPEN_FOLDER, check_opening, opening};
 pub use plan::{StepDecision, check_steps};
 pub use preview::{DiffLine, PlanStep, Preview, ShellCommand, ShellRedirect, Warning, WarningCode};
 pub use record::{

@@ -58,6 +58,11 @@ pub enum Refusal {
     /// Not one of the people whose vote counts here.
     #[error("this person's vote does not count here: the request asks for other people or teams")]
     NotEligible,
+    /// A yes would open a folder to this agent, which is for its owner and for admins.
+    #[error(
+        "a yes would open a folder to `{0}`, and this person neither owns that agent nor is an admin: nothing was opened"
+    )]
+    NotOwner(String),
     /// Somebody else holds the permit.
     #[error("the permit is already claimed")]
     AlreadyClaimed,
@@ -142,6 +147,7 @@ impl Refusal {
             Self::SelfApproval => "self_approval",
             Self::StepUpRequired(_) => "step_up_required",
             Self::NotEligible => "not_eligible",
+            Self::NotOwner(_) => "not_owner",
             Self::AlreadyClaimed => "already_claimed",
             Self::NotApproved => "not_approved",
             Self::Lapsed => "lapsed",

@@ -17,6 +17,7 @@ mod hub;
 mod judge;
 mod keys;
 mod notes;
+mod opening;
 mod outgrown;
 mod passwords;
 mod permit;

@@ -76,6 +76,7 @@ impl Gate {
         let actor = &*self.acting(actor, &[Role::Agent])?;
         let asked_time = create.expires_in.is_some();
         let spec = create.check(&self.settings.limits)?;
+        let (spec, weak) = self.worded(source, &actor.name, spec, weak)?;
         let asked_time = asked_time.then_some(spec.expires_in);
         if let Body::Action(action) = &spec.body {
             check_schema(action.arguments_schema.as_ref())?;

@@ -22,6 +22,7 @@ use crate::{
 
 mod ask;
 pub(crate) mod confine;
+mod folder;
 mod git;
 mod gone;
 pub(crate) mod install;
@@ -181,7 +182,7 @@ impl Hook {
             call.context.insert("confines".to_owned(), json!(Confine::Workspace));
         }
         let call = &call;
-        let asker = Asker {
+        let mut asker = Asker {
             client,
             call,
             options: &options,
@@ -192,6 +193,14 @@ impl Hook {
             confiner: confiner.as_ref(),
             free,
         };
+        // A relay leaves it to the person at the terminal, and a call that is put off is asked for again.
+        let asks = self.args.ask_folder && self.mode == Mode::Gate && !self.args.defer;
+        let folder = asks.then(|| folder::unknown(call, &self.url)).flatten();
+        if let Some(folder) = folder
+            && let Err(reason) = asker.ask_folder(&folder).await
+        {
+            return render(call, self.mode, &self.failed(call, &reason));
+        }
         let answer = asker.answer().await.unwrap_or_else(|reason| self.failed(call, &reason));
         let output = render(call, self.mode, &answer);
         if matches!(answer, Answer::Allow(_)) && effect(call.event, &output) == Effect::Blocked {

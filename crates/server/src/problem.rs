@@ -150,6 +150,7 @@ impl Problem {
             | Refusal::PolicyDenied { .. }
             | Refusal::StepUpRequired(_)
             | Refusal::NotEligible
+            | Refusal::NotOwner(_)
             | Refusal::WrongPermit => StatusCode::FORBIDDEN,
             Refusal::PendingCap(_) => StatusCode::TOO_MANY_REQUESTS,
             Refusal::Frozen { .. } => StatusCode::LOCKED,

@@ -112,7 +112,7 @@ fn every_event_has_its_name_on_the_wire() {
         (AdminEvent::PolicyPut { hash: "h".to_owned(), source: "s".to_owned() }, "policy.put"),
         (AdminEvent::GrantCreated { grant: Box::new(grant) }, "grant.created"),
         (AdminEvent::GrantRevoked { id: GrantId::new(1, [1; 10]), why: None }, "grant.revoked"),
-        (AdminEvent::RootsPut { agent: name(), roots: Vec::new() }, "agent.roots_put"),
+        (AdminEvent::RootsPut { agent: name(), roots: Vec::new(), request: None }, "agent.roots_put"),
         (AdminEvent::ConfinePut { agent: name(), confine: true, request: None }, "agent.confine_put"),
         (AdminEvent::CoveragePut { agent: name(), report: Box::new(report) }, "agent.coverage_put"),
         (AdminEvent::CoverageForgotten { agent: name() }, "agent.coverage_forgotten"),

@@ -14,6 +14,7 @@ mod histories;
 mod kinds;
 mod notes;
 mod open;
+mod opening;
 mod outage;
 mod policy;
 mod races;

@@ -85,6 +85,9 @@ pub(crate) struct HookArgs {
     /// Run calls confined where policy says so, once this agent was seen to run what it is handed (claude-code, codex)
     #[arg(long, conflicts_with = "defer")]
     pub(crate) confine: bool,
+    /// In a folder that is not open to the agent, ask first whether it may work there
+    #[arg(long)]
+    pub(crate) ask_folder: bool,
     /// Give an unreachable server up sooner than after 10 s; never later
     #[arg(long, value_parser = duration, value_name = "DURATION", hide = true)]
     pub(crate) give_up: Option<Duration>,

@@ -54,7 +54,7 @@ pub(super) struct Asker<'a> {
 }
 
 /// How a request came to its end for us.
-enum Ended {
+pub(super) enum Ended {
     /// It is no longer pending.
     Decided(Box<Record>),
     /// Time is up.
@@ -238,7 +238,7 @@ impl Asker<'_> {
     }
 
     /// Waits until it is no longer pending.
-    async fn wait(&self, id: RequestId, deadline: Instant) -> Result<Ended, String> {
+    pub(super) async fn wait(&self, id: RequestId, deadline: Instant) -> Result<Ended, String> {
         let client = self.impatient();
         let gone = gone();
         tokio::pin!(gone);
@@ -309,12 +309,12 @@ impl Asker<'_> {
         answered(self.call, &answers).map(Answer::Answered)
     }
 
-    fn impatient(&self) -> Client {
+    pub(super) fn impatient(&self) -> Client {
         self.client.clone().with_outage_budget(self.patience.give_up)
     }
 
     /// A call to a server that must answer soon.
-    async fn soon_raw<T>(&self, call: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    pub(super) async fn soon_raw<T>(&self, call: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let budget = self.patience.give_up;
         timeout(budget, call).await.unwrap_or_else(|_| {
             Err(Error::Unreachable {
@@ -371,7 +371,7 @@ impl Asker<'_> {
 }
 
 /// An error as a sentence that says what to do.
-fn explained(error: &Error) -> String {
+pub(super) fn explained(error: &Error) -> String {
     match error {
         Error::Unreachable { url, reason, .. } => {
             format!("cannot reach the server at {url}: {reason}. {}", bring_back(url))

@@ -63,6 +63,7 @@ pub(crate) async fn run(args: &InstallArgs, global: &Global) -> anyhow::Result<E
         wait: args.wait,
         defer: args.defer,
         confine: confines(args),
+        ask_folder: scope == Scope::User && mode == Mode::Gate && !args.defer,
         token_file: args.token_file.as_deref().map(std::path::absolute).transpose()?,
     };
     let after = changed(before.as_deref(), &wanted, args.uninstall)
@@ -313,6 +314,13 @@ fn notes(args: &InstallArgs) -> Vec<String> {
     } else if args.token_file.is_none() {
         notes.push(
             "The agent's environment needs PLACET_TOKEN with an agent's key, and PLACET_URL if the server is elsewhere."
+                .to_owned(),
+        );
+    }
+    if Scope::of(args) == Scope::User && Mode::from(args.mode) == Mode::Gate && !args.defer {
+        notes.push(
+            "In a folder that is not open to the agent, the first call asks whether the agent may work there. The yes of its owner \
+             opens the folder."
                 .to_owned(),
         );
     }

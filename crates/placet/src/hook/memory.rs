@@ -194,7 +194,7 @@ pub(super) fn is_usual() -> bool {
 
 /// Forgets sessions, marks and proofs that nobody touched for long.
 fn tidy(sessions: &Path) {
-    let beside = ["marks", "proofs"].map(|name| sessions.with_file_name(name));
+    let beside = ["marks", "proofs", "folders"].map(|name| sessions.with_file_name(name));
     for all in std::iter::once(sessions.to_path_buf()).chain(beside) {
         let Ok(entries) = fs::read_dir(all) else { continue };
         for entry in entries.filter_map(Result::ok).take(NOTES) {

@@ -8,14 +8,16 @@ use super::Batch;
 use crate::{Idempotency, rows::AnswerRow};
 
 impl Batch {
-    /// The open request under a weak key, if it asks for the same.
+    /// The open request under a weak key, if it asks for the same. A folder that a person did not open is not asked about again
+    /// for a day.
     ///
     /// INVARIANT: nothing gets looser by this. It is the agent's own request, which it could read, await and claim by
     /// its id; every word that weighs in its judgement is the same; and a permit is claimed once, however many found it.
     pub(super) fn open_under(&self, weak: WeakKey, actor: &Actor) -> Option<Arc<Request>> {
         let known = self.answers.get(&weak.scope).filter(|known| known.body == weak.same)?;
         let request = &self.slots.get(&known.request?.1)?.request;
-        (request.agent == actor.name && request.is_open(self.now)).then(|| request.clone())
+        let counts = request.is_open(self.now) || request.is_no_for_today(self.now);
+        (request.agent == actor.name && counts).then(|| request.clone())
     }
 
     /// From here on these keys answer with this request.

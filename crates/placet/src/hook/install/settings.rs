@@ -18,6 +18,8 @@ pub(crate) struct Wanted {
     pub(crate) defer: bool,
     /// Calls may run confined.
     pub(crate) confine: bool,
+    /// In a folder that is not open, whether the agent may work there is asked first.
+    pub(crate) ask_folder: bool,
     pub(crate) token_file: Option<PathBuf>,
 }
 
@@ -57,6 +59,9 @@ impl Wanted {
         }
         if self.confine {
             words.push("--confine".to_owned());
+        }
+        if self.ask_folder {
+            words.push("--ask-folder".to_owned());
         }
         words
     }

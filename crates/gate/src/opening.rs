@@ -1,0 +1,49 @@
+//! Questions of the hook program whether its agent may work in a folder: the gate writes their words itself.
+
+use placet_core::{
+    Body, DecisionWord, HOOK_PROGRAM, Invalid, OPEN_FOLDER, Spec, WeakKey, check_opening, opening,
+};
+use placet_ledger::hash;
+use serde_json::{Map, Value, json};
+
+use crate::{Gate, GateError};
+
+impl Gate {
+    /// The same, or, if the hook program asks for a folder, the question about it: in words that no agent chose, about a folder
+    /// that can be opened and is not open yet.
+    /// Its weak key is the folder's, so that there is one question about it at a time.
+    pub(crate) fn worded(
+        &self,
+        source: &str,
+        agent: &str,
+        spec: Spec,
+        weak: Option<WeakKey>,
+    ) -> Result<(Spec, Option<WeakKey>), GateError> {
+        let (Body::Confirmation(_), Some(folder)) = (&spec.body, spec.context.get(OPEN_FOLDER)) else {
+            return Ok((spec, weak));
+        };
+        if source != HOOK_PROGRAM {
+            return Ok((spec, weak));
+        }
+        let Value::String(folder) = folder else {
+            return Err(Invalid::new(format!("/context/{OPEN_FOLDER}"), "expected a path").into());
+        };
+        check_opening(&self.store.directory(), agent, folder)?;
+        let key = |domain| *hash(domain, &[agent.as_bytes(), b"\0", folder.as_bytes()]).as_bytes();
+        let weak = WeakKey { scope: key("placet/opening/scope/v1"), same: key("placet/opening/v1") };
+        let spec = Spec {
+            body: opening(agent, folder),
+            // Nothing that an agent could say beside it.
+            summary: None,
+            group: None,
+            context: Map::from_iter([
+                ("cwd".to_owned(), json!(folder)),
+                (OPEN_FOLDER.to_owned(), json!(folder)),
+            ]),
+            allowed: vec![DecisionWord::Approve, DecisionWord::Deny],
+            permit: false,
+            ..spec
+        };
+        Ok((spec, Some(weak)))
+    }
+}
