@@ -28,6 +28,7 @@
 
 mod admin;
 mod agent;
+mod attention;
 mod checked;
 mod client;
 mod error;
@@ -46,6 +47,9 @@ mod wait;
 
 pub use admin::{AgentInfo, CoverageReport, Health, KeyInfo, LedgerItem, LedgerPage, NewKey, SignInLink};
 pub use agent::{Claimed, CreateOptions, Report};
+pub use attention::{
+    Attention, Pace, SessionSummary, Stats, Suggestion, Suggestions, SummaryGrant, SummaryLine,
+};
 pub use client::{Client, DEFAULT_URL};
 pub use error::{Error, Problem};
 pub use gated::{Gated, RunError};

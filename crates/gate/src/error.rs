@@ -26,6 +26,12 @@ pub enum GateError {
     /// The caller's role does not include this.
     #[error("the role `{0}` cannot do this")]
     Forbidden(placet_core::Role),
+    /// Figures about one person are for that person.
+    #[error(
+        "what one person decided is listed for that person and for auditors alone: leave `by` out, name yourself, or let \
+         the operator set `insights.people`"
+    )]
+    AboutAnother,
     /// The key was revoked while it was waiting.
     #[error("the key was revoked")]
     KeyRevoked,

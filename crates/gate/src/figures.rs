@@ -1,15 +1,19 @@
 //! Figures for the plots: how much waits and for how long, who decides what, and how fast.
 
+mod attention;
 mod groups;
 mod waits;
 
 use std::{sync::Arc, time::Duration};
 
+pub(crate) use attention::Activity;
+pub use attention::Attention;
+use attention::Tally;
 use groups::Groups;
 pub use groups::{Decisions, ReviewerFigures, Speed, Speeds};
 use placet_core::{Actor, DecisionWord, Effect, Risk, Role, State, Time};
 use placet_store::{Figure, StoreError};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub use waits::Depth;
 use waits::Waits;
 
@@ -38,6 +42,8 @@ pub struct Figures {
     pub heat: Vec<[u64; 24]>,
     /// What each reviewer did.
     pub reviewers: Vec<ReviewerFigures>,
+    /// How often people were asked.
+    pub attention: Attention,
 }
 
 /// What waits now.
@@ -83,11 +89,16 @@ impl Default for FiguresTurn {
 }
 
 impl Gate {
+    /// One look over much of history at a time.
+    pub(crate) async fn figures_turn(&self) -> Result<OwnedSemaphorePermit, GateError> {
+        let turn = tokio::time::timeout(PATIENCE, self.figures_turn.0.clone().acquire_owned());
+        Ok(turn.await.ok().and_then(Result::ok).ok_or(StoreError::Busy)?)
+    }
+
     /// Figures about the last so many days.
     pub async fn figures(&self, actor: &Actor, days: u32) -> Result<Figures, GateError> {
-        self.acting(actor, &[Role::Reviewer, Role::Auditor])?;
-        let turn = tokio::time::timeout(PATIENCE, self.figures_turn.0.clone().acquire_owned());
-        let _turn = turn.await.ok().and_then(Result::ok).ok_or(StoreError::Busy)?;
+        let actor = &*self.acting(actor, &[Role::Reviewer, Role::Auditor])?;
+        let _turn = self.figures_turn().await?;
         let to = self.now();
         let span = Duration::from_hours(24).saturating_mul(days);
         let asked = Time::from_micros(to.micros().saturating_sub(micros(span)));
@@ -95,7 +106,8 @@ impl Gate {
         let (_, head) = self.store.head().await?;
         let mut before = head.saturating_add(1);
         let mut looked_at = 0;
-        let mut counted = Counting::new(asked, to);
+        let only = (!self.settings.people_figures).then(|| actor.name.clone());
+        let mut counted = Counting::new(asked, to, only);
         loop {
             let page = self.store.figures(first, before, PAGE).await?;
             let Some(last) = page.last().map(|figure| figure.seq) else { break };
@@ -146,17 +158,19 @@ struct Counting {
     groups: Groups,
     deciders: Deciders,
     heat: Vec<[u64; 24]>,
+    attention: Tally,
 }
 
 impl Counting {
-    fn new(from: Time, to: Time) -> Self {
+    fn new(from: Time, to: Time, only: Option<String>) -> Self {
         Self {
             from,
             to,
             waits: Waits::default(),
-            groups: Groups::default(),
+            groups: Groups::of(only),
             deciders: Deciders::default(),
             heat: vec![[0; 24]; 7],
+            attention: Tally::default(),
         }
     }
 
@@ -170,6 +184,7 @@ impl Counting {
         if request.created_at < self.from {
             return;
         }
+        self.attention.add(request);
         if let Some(count) = hour(request.created_at, &mut self.heat) {
             *count += 1;
         }
@@ -196,6 +211,7 @@ impl Counting {
             by_tool,
             deciders: self.deciders,
             heat: self.heat,
+            attention: self.attention.finish(),
             now,
             from: self.from,
             to: self.to,

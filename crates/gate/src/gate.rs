@@ -9,8 +9,8 @@ use tokio::sync::broadcast;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Entropy, EventRetention, Feed, GateError, coming, figures::FiguresTurn, hub, passwords::Passwords,
-    permit, policies::Policies, preview, simulate::ShadowSlot, timer, timer::Timer,
+    Entropy, EventRetention, Feed, GateError, coming, figures::FiguresTurn, hub, pace::Paces,
+    passwords::Passwords, permit, policies::Policies, preview, simulate::ShadowSlot, timer, timer::Timer,
     unknown_keys::UnknownKeys, verifying::Verifying, waiters::Waiters, warnings::Warnings,
 };
 
@@ -41,6 +41,8 @@ pub struct Settings {
     pub session_idle: Duration,
     /// How long a session lives at most.
     pub session_absolute: Duration,
+    /// Whether figures about one person are for all who may see figures, not for that person alone.
+    pub people_figures: bool,
 }
 
 impl Default for Settings {
@@ -58,6 +60,7 @@ impl Default for Settings {
             notes_per_owner: 10_000,
             session_idle: Duration::from_hours(12),
             session_absolute: Duration::from_hours(7 * 24),
+            people_figures: false,
         }
     }
 }
@@ -83,6 +86,7 @@ pub struct Inner {
     pub(crate) passwords: Passwords,
     pub(crate) verifying: Verifying,
     pub(crate) figures_turn: FiguresTurn,
+    pub(crate) paces: Paces,
     pub(crate) warnings: Warnings,
     pub(crate) unknown_keys: UnknownKeys,
     // Every entry once, for the streams. Bounded: a stream that lags reads the database instead.
@@ -126,6 +130,7 @@ impl Gate {
             passwords: Passwords::default(),
             verifying: Verifying::default(),
             figures_turn: FiguresTurn::default(),
+            paces: Paces::default(),
             warnings: Warnings::default(),
             unknown_keys: UnknownKeys::default(),
             settings,
@@ -196,8 +201,19 @@ impl Gate {
 
     /// A page of requests.
     pub async fn list(&self, actor: &Actor, filter: &Filter, limit: u32) -> Result<Listed, GateError> {
-        self.acting(actor, &[Role::Reviewer, Role::Auditor])?;
+        let actor = &*self.acting(actor, &[Role::Reviewer, Role::Auditor])?;
+        self.may_pick_out(actor, filter.by.as_deref())?;
         Ok(self.store.list(filter, limit, self.now()).await?)
+    }
+
+    /// What one person decided, picked out of everything, is a figure about that person. Auditors need it to verify.
+    fn may_pick_out(&self, actor: &Actor, by: Option<&str>) -> Result<(), GateError> {
+        match by {
+            Some(by) if by != actor.name && actor.role != Role::Auditor && !self.settings.people_figures => {
+                Err(GateError::AboutAnother)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Requests of a group that this caller may see and that came through this door, the newest first. A group is named by

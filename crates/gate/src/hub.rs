@@ -31,6 +31,7 @@ async fn tell(inner: &Inner, news: News) {
     metrics::counter!("placet_events_total", "type" => news.name).increment(1);
     if let Some(request) = &news.request {
         inner.waiters.wake(request);
+        inner.paces.heard(news.name, request, news.at);
         if let Some(deadline) = request.deadline() {
             inner.timer.expect(deadline);
         }

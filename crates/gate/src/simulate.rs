@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use placet_core::{Actor, Directory, Effect, Request, Role, Time};
-use placet_policy::{Comparison, Recorded, Report};
+use placet_policy::{Comparison, Outcome, Recorded, Report};
 
 use crate::{
     Gate, GateError,
@@ -50,14 +50,24 @@ pub(crate) type ShadowSlot = Mutex<Option<Shadowing>>;
 /// Requests read at a time.
 const PAGE: u32 = 500;
 
-/// What is on record about a request, compared with what a candidate says of it. Erased ones cannot be judged.
-fn compare(comparison: &mut Comparison, version: &Version, directory: &Directory, request: &Request) {
-    let Some(content) = &request.content else { return };
+/// What a policy would say now of a request on record. Erased ones cannot be judged.
+pub(crate) fn judged(version: &Version, directory: &Directory, request: &Request) -> Option<Outcome> {
+    let content = request.content.as_ref()?;
     let place = place(&request.source, &request.agent, &content.context, directory);
     let call = call_of(request, content, &content.body, request.created_at)
         .at(place)
         .covered(directory.covered(&request.agent));
-    let outcome = confined(version.evaluate(&call), &call, directory);
+    Some(confined(version.evaluate(&call), &call, directory))
+}
+
+/// What is on record about a request, compared with what a candidate says of it, which is given back.
+pub(crate) fn compare(
+    comparison: &mut Comparison,
+    version: &Version,
+    directory: &Directory,
+    request: &Request,
+) -> Option<Outcome> {
+    let outcome = judged(version, directory, request)?;
     let decided = request.decision.as_ref().filter(|decision| !decision.by.is_empty());
     // What was let through by a standing yes or by trust, policy would have held.
     let stood =
@@ -77,6 +87,7 @@ fn compare(comparison: &mut Comparison, version: &Version, directory: &Directory
         seconds: decided.map(|decision| decision.at.since(request.created_at).as_secs_f64()),
     };
     comparison.add(&recorded, &outcome);
+    Some(outcome)
 }
 
 impl Gate {

@@ -7,12 +7,14 @@ use placet_core::{Kind, Role};
 use placet_server::ListenAddress;
 
 mod agent;
+mod attention;
 mod hook;
 mod policy;
 mod reviewer;
 mod run;
 
 pub(crate) use agent::{CancelArgs, RequestArgs};
+pub(crate) use attention::{SessionCommand, StatsArgs, SuggestArgs, SummaryArgs};
 pub(crate) use hook::{DoctorArgs, HookArgs, HookCommand, InstallArgs};
 pub(crate) use policy::{
     CheckArgs, ExplainArgs, FailOn, GrantCommand, ImportArgs, PolicyCommand, PutArgs, ShadowArgs,
@@ -116,6 +118,11 @@ pub(crate) enum Command {
     Reassign(ReassignArgs),
     /// Settle an outcome that nobody reported
     Resolve(ResolveArgs),
+    /// Show how often people were asked, and what passed without them
+    Stats(StatsArgs),
+    /// Show what happened in one session of an agent
+    #[command(subcommand)]
+    Session(SessionCommand),
     /// Stop an agent, a tool or everything: no approval and no permit any more
     Freeze(FreezeArgs),
     /// Let what was frozen go on (needs an admin key)

@@ -24,6 +24,7 @@ pub(crate) struct Config {
     pub(crate) hold: Hold,
     pub(crate) sessions: Sessions,
     pub(crate) doors: Doors,
+    pub(crate) insights: Insights,
     pub(crate) log: Log,
 }
 
@@ -207,6 +208,13 @@ pub(crate) struct Events {
     pub(crate) body_max: usize,
 }
 
+/// What figures tell.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Insights {
+    pub(crate) people: bool,
+}
+
 /// Logs.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -327,6 +335,7 @@ impl Config {
             waits: self.limits.waits,
             session_idle: self.sessions.idle,
             session_absolute: self.sessions.absolute,
+            people_figures: self.insights.people,
             ..placet_gate::Settings::default()
         }
     }

@@ -23,6 +23,7 @@ use crate::{
 mod ask;
 pub(crate) mod confine;
 mod folder;
+mod ended;
 mod git;
 mod gone;
 pub(crate) mod install;
@@ -233,7 +234,10 @@ impl Hook {
             memory.forget_kept();
         }
         match self.client() {
-            Ok(client) => withdraw::stopped(&client, &memory).await,
+            Ok(client) => {
+                let output = withdraw::stopped(&client, &memory).await;
+                if ended { ended::told(&client, session, output).await } else { output }
+            }
             Err(error) => noted(&format!("Placet: {error:#}")),
         }
     }

@@ -23,6 +23,7 @@ mod watch;
 
 use cli::{
     AgentCommand, Cli, Colour, Command, Global, GrantCommand, KeyCommand, LedgerCommand, PersonCommand,
+    SessionCommand,
 };
 use verbs::Context;
 
@@ -133,6 +134,8 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Revoke(args) => verbs::later::revoke(&context, args).await?,
         Command::Reassign(args) => verbs::later::reassign(&context, args).await?,
         Command::Resolve(args) => verbs::later::resolve(&context, args).await?,
+        Command::Stats(args) => verbs::attention::stats(&context, &args).await?,
+        Command::Session(SessionCommand::Summary(args)) => verbs::attention::summary(&context, &args).await?,
         Command::Freeze(args) => verbs::freeze::run(&context, &args).await?,
         Command::Unfreeze { id } => verbs::freeze::lift(&context, id.as_deref()).await?,
         Command::Key(KeyCommand::List) => verbs::keys::list(&context).await?,

@@ -6,6 +6,7 @@ mod explain;
 mod import;
 mod simulate;
 mod source;
+mod suggest;
 mod versions;
 
 pub(crate) use changes::changes;
@@ -26,6 +27,7 @@ pub(crate) async fn run(command: PolicyCommand, global: &Global) -> anyhow::Resu
         PolicyCommand::Put(args) => versions::put(&Context::new(global)?, &args).await,
         PolicyCommand::List => versions::list(&Context::new(global)?).await,
         PolicyCommand::Shadow(args) => versions::shadow(&Context::new(global)?, &args).await,
+        PolicyCommand::Suggest(args) => suggest::run(&Context::new(global)?, &args).await,
         PolicyCommand::Simulate(args) => simulate::run(global, args).await,
         PolicyCommand::Explain(args) => explain::run(global, *args).await,
         PolicyCommand::Import(args) => import::run(global.json, &args),

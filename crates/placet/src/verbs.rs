@@ -18,6 +18,7 @@ use crate::{
 
 pub(crate) mod agents;
 pub(crate) mod answer;
+pub(crate) mod attention;
 pub(crate) mod decide;
 pub(crate) mod edit;
 pub(crate) mod find;

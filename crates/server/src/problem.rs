@@ -174,6 +174,7 @@ impl Problem {
                 ..Self::unprocessable("bad_policy", "/policy", error.to_string())
             },
             GateError::Forbidden(_) => Self::new(StatusCode::FORBIDDEN, "forbidden", error.to_string()),
+            GateError::AboutAnother => Self::new(StatusCode::FORBIDDEN, "about_another", error.to_string()),
             GateError::KeyRevoked => Self::unauthorized("the key was revoked, or the session is over"),
             GateError::TooManyWaits => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_waits", error.to_string()).retry_after(1)

@@ -9,6 +9,7 @@ pub(crate) mod grants;
 pub(crate) mod history;
 pub(crate) mod keys;
 pub(crate) mod ledger;
+pub(crate) mod me;
 pub(crate) mod people;
 pub(crate) mod permits;
 pub(crate) mod policy;
@@ -18,6 +19,8 @@ pub(crate) mod session;
 pub(crate) mod stats;
 pub(crate) mod stream;
 mod streams;
+pub(crate) mod suggest;
+pub(crate) mod summary;
 pub(crate) mod ws;
 
 use axum::response::{IntoResponse, Response};

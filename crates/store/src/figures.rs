@@ -1,7 +1,7 @@
 //! What the figures are made from: of every request the little that they count, without what was written.
 
-use placet_core::{DecisionWord, Effect, GrantId, Kind, Risk, State, Time};
-use serde::Deserialize;
+use placet_core::{Confine, DecisionWord, Effect, GrantId, Kind, Risk, State, Time};
+use serde::{Deserialize, de::IgnoredAny};
 
 use crate::{Store, StoreError, read::earlier, rows::uint};
 
@@ -25,6 +25,8 @@ pub struct Counted {
     pub kind: Kind,
     /// Who asks.
     pub agent: String,
+    /// The agent's session.
+    pub session: String,
     /// The tool of an action.
     pub tool: Option<String>,
     /// Computed risk.
@@ -36,6 +38,9 @@ pub struct Counted {
     /// The standing yes that let it through.
     #[serde(default)]
     pub grant: Option<GrantId>,
+    /// What its approval teaches; of a call that passed, that trust let it through.
+    #[serde(default)]
+    pub trust: Option<IgnoredAny>,
     /// When it was made.
     pub created_at: Time,
     /// Deciding must happen before this.
@@ -47,6 +52,9 @@ pub struct Counted {
 pub struct Said {
     /// Allow, hold or deny.
     pub effect: Effect,
+    /// Of a call that is allowed: it may run only so confined.
+    #[serde(default)]
+    pub confine: Option<Confine>,
 }
 
 /// The outcome, without what was written.

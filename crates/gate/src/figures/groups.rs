@@ -82,9 +82,16 @@ pub(super) struct Groups {
     agent_times: Times,
     reviewer_times: Times,
     denied: HashMap<String, u64>,
+    /// The one person that figures are made about; all of them without it.
+    only: Option<String>,
 }
 
 impl Groups {
+    /// Figures about this person alone, or about everybody.
+    pub(super) fn of(only: Option<String>) -> Self {
+        Self { only, ..Self::default() }
+    }
+
     /// Adds a request that was held.
     pub(super) fn add(&mut self, request: &Counted) {
         let count = |decisions: &mut Decisions| {
@@ -114,7 +121,8 @@ impl Groups {
             slot(&mut self.tool_times, tool).push(seconds);
         }
         slot(&mut self.agent_times, &request.agent).push(seconds);
-        for name in &decision.by {
+        let told = |name: &&String| self.only.as_ref().is_none_or(|only| only == *name);
+        for name in decision.by.iter().filter(told) {
             slot(&mut self.reviewer_times, name).push(seconds);
             if is_no(decision.word) {
                 *slot(&mut self.denied, name) += 1;

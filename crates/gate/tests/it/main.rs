@@ -1,6 +1,7 @@
 //! What the gate promises, on both databases.
 
 mod anything;
+mod attention;
 mod clocks;
 mod confine;
 mod coverage;

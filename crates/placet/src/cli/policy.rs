@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use placet_core::Risk;
 
+use super::SuggestArgs;
+
 /// Policies.
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
@@ -33,6 +35,8 @@ pub(crate) enum PolicyCommand {
     Import(ImportArgs),
     /// Try a policy live beside the one in force, without effect
     Shadow(ShadowArgs),
+    /// Suggest rules for what was approved again and again; nothing is put in force
+    Suggest(SuggestArgs),
     /// List the policies that come with the program, or print one
     Presets {
         /// Print the text of this one

@@ -6,7 +6,7 @@ use anstyle::Style;
 use placet_client::{ListQuery, Page};
 use placet_core::{Record, State, Time, show};
 
-use super::Context;
+use super::{Context, attention};
 use crate::{
     cli::{Filters, InboxArgs, StateFilter},
     output::{self, oneline, paint, risk_style, short, span, state_style, table, together, until},
@@ -24,6 +24,10 @@ pub(crate) async fn run(context: &Context, args: InboxArgs) -> anyhow::Result<u8
         let columns = terminal.map_or(usize::MAX, |(columns, _)| usize::from(columns));
         for line in lines(&page, query.state, output::now(), columns.max(60)) {
             output::line(&line)?;
+        }
+        if let Some(warning) = attention::pace(context).await {
+            output::line("")?;
+            output::line(&warning)?;
         }
     }
     Ok(0)

@@ -16,7 +16,8 @@ use super::headers;
 struct Dist;
 
 /// First segments of the addresses that the dashboard draws itself.
-const PAGES: [&str; 8] = ["", "queue", "history", "ledger", "policy", "insights", "people", "settings"];
+const PAGES: [&str; 9] =
+    ["", "queue", "history", "ledger", "policy", "insights", "session", "people", "settings"];
 
 /// Whether the dashboard draws this address.
 pub(super) fn is_page(path: &str) -> bool {

@@ -256,6 +256,7 @@ async fn read(
 /// The record for whoever looks at this one request: a reviewer is shown what waits with it, and a person's own browser the
 /// step-up code as well.
 async fn detail(state: &State, actor: &Actor, request: &Request) -> Result<Response, Problem> {
+    state.gate.opened(actor, request);
     let together = state.gate.together(actor, request).await.map_err(|error| refuse(state, error))?;
     let mut view = view(state, actor, request);
     view.together = together;

@@ -3,7 +3,7 @@
 use axum::{extract::State as AxumState, response::Response};
 use http::StatusCode;
 use placet_core::Time;
-use placet_gate::{Decisions, Depth, Figures, ReviewerFigures, Speed};
+use placet_gate::{Attention, Decisions, Depth, Figures, ReviewerFigures, Speed};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -41,8 +41,50 @@ pub(crate) struct StatsRecord {
     /// Arrivals: seven days, Monday first, of 24 hours each, UTC.
     #[schema(value_type = Vec<Vec<u64>>)]
     heat: Vec<[u64; 24]>,
-    /// What each reviewer did, the busiest first.
+    /// What each reviewer did, the busiest first: only the caller, unless the operator set `insights.people`.
     reviewers: Vec<ReviewerRecord>,
+    attention: AttentionRecord,
+}
+
+/// How often people were asked. `passed`, `confined`, `remembered`, `refused` and `asked` together are `calls`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AttentionRecord {
+    /// All requests: calls, plans, questions and confirmations.
+    calls: u64,
+    /// Passed by policy, free.
+    passed: u64,
+    /// Passed by policy, to run confined.
+    confined: u64,
+    /// Passed by a standing approval or by trust.
+    remembered: u64,
+    /// Refused by policy.
+    refused: u64,
+    /// Prompts: requests that waited for a person.
+    asked: u64,
+    /// `asked` of a hundred `calls`; null without a call.
+    #[schema(required = true)]
+    asked_percent: Option<f64>,
+    /// How long agents were at work: the gaps between calls of one session, of each at most ten minutes.
+    active_seconds: f64,
+    /// `asked` for each hour of that; null where no session had two calls.
+    #[schema(required = true)]
+    prompts_per_active_hour: Option<f64>,
+}
+
+impl From<Attention> for AttentionRecord {
+    fn from(attention: Attention) -> Self {
+        Self {
+            asked_percent: attention.asked_percent(),
+            prompts_per_active_hour: attention.prompts_per_active_hour(),
+            calls: attention.calls,
+            passed: attention.passed,
+            confined: attention.confined,
+            remembered: attention.remembered,
+            refused: attention.refused,
+            asked: attention.asked,
+            active_seconds: attention.active_seconds,
+        }
+    }
 }
 
 /// What waits now.
@@ -77,6 +119,7 @@ pub(crate) struct TimesRecord {
     overall: OverallRecord,
     by_tool: Vec<SpeedRecord>,
     by_agent: Vec<SpeedRecord>,
+    /// Only the caller, unless the operator set `insights.people`.
     by_reviewer: Vec<SpeedRecord>,
 }
 
@@ -190,6 +233,7 @@ impl From<Figures> for StatsRecord {
             },
             heat: figures.heat,
             reviewers: figures.reviewers.into_iter().map(reviewer).collect(),
+            attention: figures.attention.into(),
         }
     }
 }

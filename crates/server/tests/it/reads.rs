@@ -344,7 +344,7 @@ both! {
         ask(&bot).await;
         let stats = ann.get("/v1/stats").await.expect(200);
         let keys = |value: &Value| value.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
-        assert_eq!(keys(&stats), ["decided_by", "decisions", "depth", "from", "heat", "now", "reviewers", "time_to_decision", "to"]);
+        assert_eq!(keys(&stats), ["attention", "decided_by", "decisions", "depth", "from", "heat", "now", "reviewers", "time_to_decision", "to"]);
         assert_eq!(keys(&stats["now"]), ["by_risk", "oldest_age_seconds", "pending"]);
         assert_eq!(keys(&stats["now"]["by_risk"]), ["critical", "high", "low", "medium"]);
         assert_eq!(keys(&stats["time_to_decision"]), ["by_agent", "by_reviewer", "by_tool", "overall"]);

@@ -31,6 +31,10 @@ fn rule(operation: &Operation) -> (&'static str, Value, u16) {
         | "GET /v1/ledger/status"
         | "POST /v1/ledger/verify"
         | "GET /v1/stats" => ("ru", json!(null), 200),
+        "GET /v1/me/pace" => ("r", json!(null), 200),
+        // There is one request by then.
+        "GET /v1/summary" => ("aru", json!(null), 200),
+        "GET /v1/policy/suggestions" => ("rd", json!(null), 200),
         "GET /v1/requests/{id}/history" => ("ru", json!(null), 404),
         // Whoever sees no request at all gets what everybody gets for a request they cannot see.
         "GET /v1/requests/{id}" => ("arud", json!(null), 404),

@@ -101,16 +101,12 @@ impl Wanted {
             entry
         };
         match (self.agent, self.mode) {
-            (Agent::ClaudeCode, Mode::Gate) => {
-                let mut entries = vec![
-                    ("PreToolUse", nested(self.deciding(None), long, false)),
-                    ("PostToolUse", nested(self.following(None), short, false)),
-                    ("PostToolUseFailure", nested(self.following(None), short, false)),
-                ];
-                // The temporary files of confined commands go with the session.
-                entries.extend(self.confine.then(|| ("SessionEnd", bare(self.following(None), short))));
-                entries
-            }
+            (Agent::ClaudeCode, Mode::Gate) => vec![
+                ("PreToolUse", nested(self.deciding(None), long, false)),
+                ("PostToolUse", nested(self.following(None), short, false)),
+                ("PostToolUseFailure", nested(self.following(None), short, false)),
+                ("SessionEnd", bare(self.following(None), short)),
+            ],
             (Agent::ClaudeCode, Mode::Relay) => vec![
                 ("PermissionRequest", nested(self.deciding(None), long, false)),
                 ("PostToolUse", nested(self.following(None), short, false)),

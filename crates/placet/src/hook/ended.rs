@@ -1,0 +1,104 @@
+//! At the end of a session: one short text that says what passed without a person, what was confined, and what was asked.
+
+use std::time::Duration;
+
+use placet_client::{Client, SessionSummary};
+use placet_core::show;
+use placet_hooks::Output;
+use serde_json::json;
+
+/// Nobody should wait long for this.
+const OUTAGE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Adds the text to what the hook has to say. Where it cannot be had, nothing is said: the session is over either way.
+pub(super) async fn told(client: &Client, session: &str, output: Output) -> Output {
+    let client = client.clone().with_outage_budget(OUTAGE);
+    let asked = tokio::time::timeout(PATIENCE, client.session_summary(Some(session), None)).await;
+    match asked {
+        Ok(Ok(summary)) => {
+            Output { stdout: json!({ "systemMessage": text(&summary) }).to_string(), ..output }
+        }
+        Ok(Err(_)) | Err(_) => output,
+    }
+}
+
+fn text(summary: &SessionSummary) -> String {
+    let counts = &summary.attention;
+    let mut parts = vec![format!("{} passed without a person", counts.passed)];
+    for (count, what) in [
+        (counts.confined, "ran confined"),
+        (counts.remembered, "passed by a remembered approval"),
+        (counts.refused, "were refused"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{count} {what}"));
+        }
+    }
+    parts.push(format!("{} were asked", counts.asked));
+    let calls = if counts.calls == 1 { "1 call".to_owned() } else { format!("{} calls", counts.calls) };
+    let mut text = format!("Placet: of {calls}, {}.", parts.join(", "));
+    let repeated =
+        summary.lines.iter().any(|line| line.part == "asked" && line.approved > 1 && line.denied == 0);
+    if repeated {
+        text.push_str("\nMake rules of what was approved again and again: placet policy suggest");
+    }
+    for grant in summary.grants.iter().filter(|grant| grant.stands).take(3) {
+        text.push_str(&format!(
+            "\nTake the remembered approval for {} back: placet grant revoke {}",
+            show(&grant.tool),
+            grant.id
+        ));
+    }
+    text.push_str("\nAll of it: placet session summary");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use placet_client::{Attention, SummaryGrant, SummaryLine};
+
+    use super::*;
+
+    #[test]
+    fn the_text_counts_each_part_and_names_the_commands_that_change_it() {
+        let line = SummaryLine {
+            part: "asked".to_owned(),
+            tool: "Bash".to_owned(),
+            effect: None,
+            count: 3,
+            approved: 3,
+            denied: 0,
+            request: "req_0698d3r3kvtg0i8s0c1g60o30c".parse().unwrap(),
+        };
+        let grant = SummaryGrant {
+            id: "grt_0698d3r3kvtg0i8s0c1g60o30c".parse().unwrap(),
+            by: None,
+            tool: "Edit\u{1b}".to_owned(),
+            count: 2,
+            stands: true,
+        };
+        let mut summary = SessionSummary {
+            agent: "claude".to_owned(),
+            session: "s".to_owned(),
+            from: "2026-11-19T00:00:00Z".parse().unwrap(),
+            to: "2026-11-19T01:00:00Z".parse().unwrap(),
+            whole: true,
+            attention: Attention {
+                calls: 12,
+                passed: 5,
+                confined: 2,
+                remembered: 2,
+                asked: 3,
+                ..Attention::default()
+            },
+            lines: vec![line],
+            grants: vec![grant],
+        };
+        insta::assert_snapshot!(text(&summary), @"");
+        summary.lines[0].denied = 1;
+        summary.grants[0].stands = false;
+        let quiet = text(&summary);
+        assert!(!quiet.contains("suggest") && !quiet.contains("revoke"), "{quiet}");
+    }
+}
