@@ -22,8 +22,8 @@ use crate::{
 
 mod ask;
 pub(crate) mod confine;
-mod folder;
 mod ended;
+mod folder;
 mod git;
 mod gone;
 pub(crate) mod install;

@@ -157,6 +157,7 @@ mod tests {
     fn args(scope: RememberScope, matching: &[&str]) -> RememberArgs {
         RememberArgs {
             remember: Some(scope),
+            within: None,
             uses: Some(3),
             lasts: Some(Duration::from_mins(90)),
             matching: matching.iter().map(|text| (*text).to_owned()).collect(),
@@ -181,6 +182,7 @@ mod tests {
         let refused = |scope, matching: &[&str]| remember(&args(scope, matching)).unwrap_err().to_string();
         assert!(refused(RememberScope::Pattern, &[]).contains("--match PATH=JSON"));
         assert!(refused(RememberScope::Exact, &["a=1"]).contains("--remember pattern"));
+        assert!(refused(RememberScope::Template, &[]).contains("--within session"));
         assert!(refused(RememberScope::Pattern, &["a"]).contains("PATH=JSON"));
         assert!(refused(RememberScope::Pattern, &["a=acme"]).contains("--match a"));
         assert!(refused(RememberScope::Pattern, &["a=1", "a=2"]).contains("twice"));
