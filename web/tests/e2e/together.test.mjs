@@ -129,3 +129,49 @@ test("of a turn only what waits at the same time is a card, and all of it is den
   clean(seen);
   await context.close();
 });
+
+test("a command is remembered by its form, after the dialog said what it would have let pass", async () => {
+  await server.admin.ok("PUT", "/v1/agents/bot/roots", { roots: ["/srv/app"] });
+  const command = (text, files) =>
+    bot.ok(
+      "POST",
+      "/v1/requests",
+      action(
+        "medium.bash",
+        { command: text },
+        {
+          session: "forms",
+          context: {
+            cwd: "/srv/app",
+            paths: Object.fromEntries(files.map((file) => [file, `/srv/app/${file}`])),
+            files,
+          },
+        },
+      ),
+      { "placet-door": "hook-program" },
+    );
+  const { context, page, seen } = await signedIn(browser, server, "ann");
+  const denied = await command("rustfmt --check old.rs", ["old.rs"]);
+  await decide(denied, "deny");
+  const first = await command("rustfmt --check a.rs", ["a.rs"]);
+  await openByAddress(page, server, first.id);
+  await settle(page);
+  await page.keyboard.press("a");
+  await dialog(page).waitFor();
+  await dialog(page)
+    .getByLabel(/Commands like this one/)
+    .check();
+  await dialog(page)
+    .getByText(/like `rustfmt --check FILES`/)
+    .waitFor();
+  const said = await dialog(page).textContent();
+  for (const text of ["it would have let 1 pass", "A person denied one of them", "rustfmt --check old.rs"])
+    assert.ok(said.includes(text), `${text} is not in ${said}`);
+  if (process.env.PLACET_SHOTS) await page.screenshot({ path: `${process.env.PLACET_SHOTS}/form.png` });
+  await page.keyboard.press("Control+Enter");
+  await until(rita, first.id, ({ state }) => state === "approved");
+  assert.equal((await command("rustfmt --check b.rs", ["b.rs"])).state, "approved");
+  assert.equal((await command("rustfmt b.rs", ["b.rs"])).state, "pending");
+  clean(seen);
+  await context.close();
+});
