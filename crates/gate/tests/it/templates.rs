@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use placet_core::{Actor, Create, DecisionWord, Effect, HOOK_PROGRAM, Kind, Request, State};
 use placet_gate::{Decision, GateError, Remember};
-use placet_testkit::{Backend, Kit, both};
+use placet_testkit::{Kit, both};
 use serde_json::{Map, Value, json};
 
 const POLICY: &str = r#"

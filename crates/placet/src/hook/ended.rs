@@ -44,11 +44,11 @@ fn text(summary: &SessionSummary) -> String {
         text.push_str("\nMake rules of what was approved again and again: placet policy suggest");
     }
     for grant in summary.grants.iter().filter(|grant| grant.stands).take(3) {
-        text.push_str(&format!(
-            "\nTake the remembered approval for {} back: placet grant revoke {}",
-            show(&grant.tool),
-            grant.id
-        ));
+        let tool = show(&grant.tool);
+        text.push_str("\nTake the remembered approval for ");
+        text.push_str(&tool);
+        text.push_str(" back: placet grant revoke ");
+        text.push_str(&grant.id.to_string());
     }
     text.push_str("\nAll of it: placet session summary");
     text
