@@ -7,6 +7,8 @@ import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { claudeCode } from "./agents/claude-code.mjs";
 import { codex } from "./agents/codex.mjs";
+import { gemini } from "./agents/gemini.mjs";
+import { opencode } from "./agents/opencode.mjs";
 import { facts, finished, held } from "./lib/scenarios.mjs";
 import { installHook } from "./lib/scene.mjs";
 
@@ -26,13 +28,17 @@ async function marked(scene, ...options) {
 }
 
 /**
- * An agent that drops what it is handed and runs the original, seen from its hook: to both agents silence is consent here. A shell,
- * because the hook looks past shells for the program that it belongs to.
+ * An agent that drops what it is handed and runs the original, seen from its hook: to Claude Code and Codex silence is consent here,
+ * to the others a plain yes. A shell, because the hook looks past shells for the program that it belongs to.
  */
 const DROPS = `#!/bin/sh
 said=$("PROGRAM" "$@")
 code=$?
-case "$said" in *updatedInput*) ;; *) printf '%s' "$said" ;; esac
+case "$said" in
+  *'"updatedInput"'*) ;;
+  *'"tool_input"'* | *'"args"'*) echo '{"decision":"allow"}' ;;
+  *) printf '%s' "$said" ;;
+esac
 exit $code
 `;
 
@@ -88,8 +94,8 @@ const FACTS = {
       assert.ok(told[1].includes(`placet run --ask -- ./effect x && touch ${OUTSIDE}`), told[1]);
       assert.ok(!existsSync(OUTSIDE), "it was not confined");
       assert.deepEqual(await scene.effects(), ["free", "x", "tried"]);
-      // Codex never says that a command failed.
-      const failure = scene.agent.name === "codex" ? "succeeded" : "failed";
+      // Only Claude Code says that a command failed.
+      const failure = scene.agent.name === "claude-code" ? "failed" : "succeeded";
       assert.deepEqual(await scene.states(), ["succeeded", failure, failure, "succeeded"]);
     },
   },
@@ -183,6 +189,49 @@ facts(codex, {
       const rules = join(scene.home, ".codex/rules");
       mkdirSync(rules);
       writeFileSync(join(rules, "mine.rules"), 'prefix_rule(pattern=["rm"], decision="forbidden")\n');
+    },
+    async act(scene) {
+      scene.start();
+      await scene.decide(await held(scene), "deny", { reason: "no" });
+      await finished(scene, 2);
+      assert.deepEqual(await scene.effects(), ["free"]);
+    },
+  },
+});
+
+facts(gemini, {
+  ...FACTS,
+
+  "where the user has rules of their own about commands, nothing is handed over": {
+    plan: ({ call }) => ({ calls: ["./effect free", "./effect confined"].map(call) }),
+    async install(scene) {
+      await marked(scene);
+      const policies = join(scene.home, ".gemini/policies");
+      mkdirSync(policies);
+      writeFileSync(
+        join(policies, "mine.toml"),
+        '[[rule]]\ntoolName = "run_shell_command"\ncommandPrefix = "rm"\ndecision = "deny"\npriority = 100\n',
+      );
+    },
+    async act(scene) {
+      scene.start();
+      await scene.decide(await held(scene), "deny", { reason: "no" });
+      await finished(scene, 2);
+      assert.deepEqual(await scene.effects(), ["free"]);
+    },
+  },
+});
+
+facts(opencode, {
+  ...FACTS,
+
+  "where the user has rules of their own about commands, nothing is handed over": {
+    plan: ({ call }) => ({ calls: ["./effect free", "./effect confined"].map(call) }),
+    async install(scene) {
+      await marked(scene);
+      await scene.change(".config/opencode/opencode.json", (text) =>
+        text.replace('"permission":"allow"', '"permission":{"*":"allow","bash":{"rm *":"deny"}}'),
+      );
     },
     async act(scene) {
       scene.start();

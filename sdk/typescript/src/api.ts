@@ -6600,7 +6600,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description self_approval, step_up_required, not_eligible, or not a reviewer */
+            /** @description self_approval, step_up_required, not_eligible, not_owner, or not a reviewer */
             403: {
                 headers: {
                     [name: string]: unknown;

@@ -82,7 +82,8 @@ pub(crate) struct HookArgs {
     /// File with the agent's key, instead of PLACET_TOKEN
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Run calls confined where policy says so, once this agent was seen to run what it is handed (claude-code, codex)
+    /// Run calls confined where policy says so, once this agent was seen to run what it is handed (claude-code, codex,
+    /// gemini, opencode)
     #[arg(long, conflicts_with = "defer")]
     pub(crate) confine: bool,
     /// In a folder that is not open to the agent, ask first whether it may work there
@@ -138,7 +139,7 @@ pub(crate) struct InstallArgs {
     /// For `claude -p`: end when nobody decided in time, and ask again when resumed
     #[arg(long)]
     pub(crate) defer: bool,
-    /// Do not let commands run confined where policy allows that (claude-code and codex in gate mode)
+    /// Do not let commands run confined where policy allows that (claude-code, codex, gemini and opencode in gate mode)
     #[arg(long)]
     pub(crate) no_confine: bool,
     /// File with the agent's key, instead of PLACET_TOKEN

@@ -358,11 +358,13 @@ impl Asker<'_> {
     }
 
     fn remember_run(&self, request: RequestId, permit: Option<String>, same: String, mark: Option<Mark>) {
+        let (marked, original) = (mark.is_some(), self.call.same());
         self.memory.note(&Note {
             mark,
             request,
             permit,
             call_id: self.call.call_id.clone(),
+            asked: (marked && original != same).then_some(original),
             same,
             relay: self.mode == Mode::Relay,
             subagent: self.call.context.contains_key("agent_id"),

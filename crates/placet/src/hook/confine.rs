@@ -78,11 +78,7 @@ impl Confiner {
         if own::may_restrict(agent, call, &words) {
             return None;
         }
-        let here = call
-            .context
-            .get("cwd")
-            .and_then(Value::as_str)
-            .and_then(|folder| fs::canonicalize(folder).ok())?;
+        let here = shell_folder(call)?;
         let mode = call.permission_mode.as_deref().unwrap_or("default");
         // One session: what an agent is started with may change how it treats its hooks.
         let line = words.join("\0");
@@ -249,7 +245,23 @@ fn in_vain(proof: &Path) -> PathBuf {
 
 /// Whether the agent waits for the call: of one in the background it is told before it began.
 fn waits_for_it(call: &Call) -> bool {
-    call.input.get("run_in_background").is_none_or(is_off)
+    ["run_in_background", "is_background", "background"]
+        .iter()
+        .all(|name| call.input.get(*name).is_none_or(is_off))
+}
+
+/// The folder that the agent starts its shell in. Some have an argument for it.
+fn shell_folder(call: &Call) -> Option<PathBuf> {
+    let names: &[&str] = match call.event.agent() {
+        Agent::Gemini => &["dir_path", "directory"],
+        Agent::OpenCode => &["workdir"],
+        _ => &[],
+    };
+    let mut folder = PathBuf::from(call.context.get("cwd").and_then(Value::as_str)?);
+    for argument in names.iter().filter_map(|name| call.input.get(*name)) {
+        folder.push(argument.as_str()?);
+    }
+    fs::canonicalize(folder).ok()
 }
 
 fn is_off(value: &Value) -> bool {
@@ -265,7 +277,12 @@ fn seconds(call: &Call) -> u64 {
 /// The argument that holds the command, and its text: of the agents' own shell alone. What other tools do with a command, and
 /// whether they run what they are handed, is not known.
 fn command(call: &Call) -> Option<(&'static str, &str)> {
-    if call.tool != "Bash" {
+    let shell = match call.event.agent() {
+        Agent::Gemini => "run_shell_command",
+        Agent::OpenCode => "bash",
+        _ => "Bash",
+    };
+    if call.tool != shell {
         return None;
     }
     let text = call.input.get("command")?.as_str()?;

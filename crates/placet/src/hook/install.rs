@@ -111,7 +111,7 @@ fn is_here(url: &str) -> bool {
 
 /// Whether calls may run confined: where the agent runs what its hook hands it, and calls are not asked for again later.
 fn confines(args: &InstallArgs) -> bool {
-    let agent = matches!(args.agent, Agent::ClaudeCode | Agent::Codex);
+    let agent = matches!(args.agent, Agent::ClaudeCode | Agent::Codex | Agent::Gemini | Agent::OpenCode);
     agent && Mode::from(args.mode) == Mode::Gate && !args.no_confine && !args.defer
 }
 

@@ -38,6 +38,10 @@ pub(super) struct Note {
     pub(super) call_id: Option<String>,
     /// Equal for calls of one tool with one set of arguments.
     pub(super) same: String,
+    /// The same of the call as the agent made it, if it was handed another one: an agent that drops what it is handed tells of
+    /// this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) asked: Option<String>,
     /// Asked beside the person at the terminal: withdrawn when that person answers.
     pub(super) relay: bool,
     /// Asked by a sub-agent: the end of the main agent's turn says nothing about it.

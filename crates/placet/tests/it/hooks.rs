@@ -4,6 +4,7 @@
 mod blocking;
 mod confined;
 mod doctor;
+mod folder;
 mod install;
 mod lives;
 mod workspace;

@@ -138,7 +138,7 @@ pub(crate) struct DecideParams {
 /// Vote on a held request.
 #[utoipa::path(post, path = "/v1/requests/{id}/decision", operation_id = "decide_request", tag = "decisions", params(("id" = inline(RequestId), Path), DecideParams), request_body = Decide, responses(
     (status = 200, description = "the record after the vote; with `dry_run`, what would happen", body = Record),
-    (status = 403, description = "self_approval, step_up_required, not_eligible, or not a reviewer", body = ProblemDocument),
+    (status = 403, description = "self_approval, step_up_required, not_eligible, not_owner, or not a reviewer", body = ProblemDocument),
     (status = 404, description = "unknown or malformed", body = ProblemDocument),
     (status = 409, description = "already_decided, expired, cancelled, stale_digest or stale_version, with the record", body = ProblemDocument),
     (status = 423, description = "frozen: somebody stopped this agent or this tool", body = ProblemDocument),

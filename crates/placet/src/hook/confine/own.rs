@@ -1,8 +1,12 @@
 //! The agent's own rules. They are matched against what the agent runs, which is not what it asked for once it is handed a run of
 //! `placet run`. So where the person has any rule that refuses or asks about commands, nothing is handed over.
 
+mod gemini;
+mod opencode;
+
 use std::{
     env, fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -31,7 +35,50 @@ pub(super) fn may_restrict(agent: Agent, call: &Call, line: &[String]) -> bool {
                 || codex_files(call).iter().any(|file| codex_restricts(file))
         }
         // Where their rules are is not known here.
-        Agent::Gemini | Agent::Cursor | Agent::Copilot | Agent::OpenCode => true,
+        Agent::Cursor | Agent::Copilot => true,
+        Agent::Gemini => gemini::may_restrict(call, line),
+        Agent::OpenCode => opencode::may_restrict(call),
+    }
+}
+
+/// What a variable names.
+fn folder(name: &str) -> Option<PathBuf> {
+    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// The folder of the call and those above it.
+fn above(call: &Call) -> impl Iterator<Item = PathBuf> {
+    let said = call.context.get("cwd").and_then(Value::as_str).map(PathBuf::from);
+    said.into_iter().flat_map(|said| said.ancestors().map(Path::to_path_buf).collect::<Vec<_>>())
+}
+
+/// A file that may hold rules.
+enum Found {
+    Nothing,
+    Text(String),
+    Unreadable,
+}
+
+fn small(file: &Path) -> Found {
+    match fs::metadata(file) {
+        // A link to nothing is not known.
+        Err(_) if file.symlink_metadata().is_ok() => Found::Unreadable,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Found::Nothing
+        }
+        Err(_) => Found::Unreadable,
+        Ok(data) if data.len() > LARGEST => Found::Unreadable,
+        Ok(_) => fs::read_to_string(file).map_or(Found::Unreadable, Found::Text),
+    }
+}
+
+/// What is in a folder; nothing if it is not there.
+fn listed(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    match fs::read_dir(folder) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(Vec::new())
+        }
+        entries => entries?.map(|entry| Ok(entry?.path())).collect(),
     }
 }
 
