@@ -107,6 +107,8 @@ fn nothing_is_asked_without_the_option_or_about_the_home_folder_or_one_with_data
     let quick = ["--ask-folder", "--wait", "100ms"];
     assert!(!runs(project.call(&project.app, "t-1", &["--wait", "100ms"])));
     for (id, folder) in [("t-2", "home"), ("t-3", "data"), ("t-4", "")] {
+        // Each a repository, so that none is passed over for the one above.
+        fs::create_dir_all(project.top.join(folder).join(".git")).expect("made");
         assert!(!runs(project.call(&project.top.join(folder), id, &quick)), "{folder}");
     }
     assert!(!runs(project.call(Path::new("/tmp"), "t-5", &quick)));

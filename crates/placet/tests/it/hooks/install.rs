@@ -358,6 +358,36 @@ fn the_file_of_the_machine_is_for_the_agent_that_has_one() {
 }
 
 #[test]
+fn a_hook_for_every_project_asks_about_folders_and_one_for_this_project_does_not() {
+    for (more, file, wanted) in [
+        (&["--user"][..], "home/.claude/settings.json", true),
+        (&["--user", "--mode", "relay"], "home/.claude/settings.json", false),
+        (&["--user", "--defer"], "home/.claude/settings.json", false),
+        (&[], ".claude/settings.local.json", false),
+    ] {
+        let project = Project::new();
+        let said = project.installed(&[&["claude-code"], more].concat());
+        assert_eq!(project.read(file).contains(" --ask-folder"), wanted, "{more:?}");
+        assert_eq!(said.contains("asks whether the agent may work there"), wanted, "{more:?}: {said}");
+    }
+}
+
+#[test]
+fn agents_that_were_never_seen_to_run_what_they_are_handed_confine_nothing() {
+    for (agent, file, wanted) in [
+        ("codex", ".codex/hooks.json", true),
+        ("gemini", ".gemini/settings.json", true),
+        ("opencode", ".opencode/plugin/placet.js", true),
+        ("cursor", ".cursor/hooks.json", false),
+        ("copilot", ".github/hooks/placet.json", false),
+    ] {
+        let project = Project::new();
+        project.installed(&[agent]);
+        assert_eq!(project.read(file).contains("--confine"), wanted, "{agent}");
+    }
+}
+
+#[test]
 fn calls_may_run_confined_unless_they_are_asked_for_again_later_or_somebody_says_no() {
     for (more, wanted) in
         [(&[][..], true), (&["--no-confine"], false), (&["--defer"], false), (&["--mode", "relay"], false)]
