@@ -27,6 +27,46 @@ pub(crate) fn common(root: &Path) -> Option<PathBuf> {
     (worktrees.file_name()? == "worktrees" && is_git).then(|| common.to_path_buf())
 }
 
+/// Longest configuration that is read here.
+const LONGEST_CONFIG: u64 = 256 * 1024;
+/// Words in the lines that hold secrets: of a proxy, of a header, of a helper.
+const SECRET_WORDS: [&str; 14] = [
+    "extraheader",
+    "authorization",
+    "password",
+    "passwd",
+    "token",
+    "secret",
+    "credential",
+    "askpass",
+    "cookie",
+    "oauth",
+    "bearer",
+    "private",
+    "apikey",
+    "api-key",
+];
+
+/// Whether a configuration of git holds no secret, as far as its text tells. When in doubt, it does.
+pub(crate) fn is_without_secrets(path: &Path) -> bool {
+    let about = fs::symlink_metadata(path);
+    if !about.is_ok_and(|about| about.is_file() && about.len() <= LONGEST_CONFIG) {
+        return false;
+    }
+    fs::read_to_string(path).is_ok_and(|text| {
+        // A line that goes on in the next one could split a word.
+        let text = text.replace("\\\n", "").to_lowercase();
+        !SECRET_WORDS.iter().any(|word| text.contains(word)) && !text.split("://").skip(1).any(names_a_user)
+    })
+}
+
+/// Whether an address, from behind `://`, has a user in it: many are tokens. `git@` is nobody's name.
+fn names_a_user(rest: &str) -> bool {
+    let end = rest.find(|sign: char| sign == '/' || sign == '"' || sign.is_whitespace());
+    let authority = end.and_then(|end| rest.get(..end)).unwrap_or(rest);
+    authority.contains('@') && !authority.strip_prefix("git@").is_some_and(|host| !host.contains('@'))
+}
+
 fn read(path: &Path) -> Option<String> {
     let about = fs::symlink_metadata(path).ok()?;
     (about.is_file() && about.len() <= LONGEST).then(|| fs::read_to_string(path).ok()).flatten()
@@ -55,6 +95,41 @@ mod tests {
     fn a_linked_worktree_has_its_repositorys_folder() {
         let (base, found) = linked(true);
         assert_eq!(found, Some(fs::canonicalize(base.path().join("main/.git")).unwrap()));
+    }
+
+    #[test]
+    fn a_configuration_with_a_token_is_a_secret_and_a_usual_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config");
+        let is_open = |text: &str| {
+            fs::write(&path, text).unwrap();
+            is_without_secrets(&path)
+        };
+        for open in [
+            "",
+            "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://example.com/ada/x.git\n",
+            "[remote \"origin\"]\n\turl = git@example.com:ada/x.git\n",
+            "[remote \"origin\"]\n\turl = ssh://git@example.com/ada/x.git\n[user]\n\temail = ada@example.com\n",
+        ] {
+            assert!(is_open(open), "{open}");
+        }
+        for secret in [
+            "[remote \"origin\"]\n\turl = https://ghp_abc@example.com/ada/x.git\n",
+            "[remote \"origin\"]\n\turl = https://ada:abc@example.com\n",
+            "[remote \"o\"]\n\turl = https://git@abc@example.com/x\n",
+            "[http \"https://example.com/\"]\n\tExtraHeader = AUTHORIZATION: basic abc\n",
+            "[http]\n\textra\\\nheader = abc\n",
+            "[x]\n\ttoken = abc\n",
+            "[url \"https://ada:abc@example.com/\"]\n\tinsteadOf = https://example.com/\n",
+        ] {
+            assert!(!is_open(secret), "{secret}");
+        }
+        std::fs::write(folder.path().join("other"), "").unwrap();
+        std::os::unix::fs::symlink(folder.path().join("other"), folder.path().join("link")).unwrap();
+        assert!(
+            !is_without_secrets(&folder.path().join("link")),
+            "a link could lead elsewhere a moment later"
+        );
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::{
     kept::Kept,
     names::{From, Pattern, glob, lower, split},
     profile::Profile,
-    scan::{Found, Guard, Kind, Lists, Place, Scan},
+    scan::{Found, GIT_CONFIG, Guard, Kind, Lists, Place, Scan},
     words::Problem,
 };
 
@@ -128,6 +128,11 @@ pub(crate) fn plan(profile: &Profile, lists: &Lists, kept: Option<&Kept>) -> Res
     let mut scan = Scan::default();
     for (root, place) in &roots {
         scan.folder(lists, root, *place)?;
+    }
+    for found in &mut scan.found {
+        if found.guard == Guard::ReadOnly && is_secret_of_git(lists, &found.path) {
+            found.guard = Guard::Hidden;
+        }
     }
     for (root, _) in &roots {
         scan.other_names(root)?;
@@ -254,6 +259,15 @@ fn is_hidden(lists: &Lists, path: &Path) -> bool {
         }
     }
     false
+}
+
+/// Whether a configuration of git is on the list of secrets, and holds or may hold one.
+fn is_secret_of_git(lists: &Lists, path: &Path) -> bool {
+    let mut above = split(path);
+    let Some(name) = above.pop() else { return false };
+    GIT_CONFIG.contains(&name.as_slice())
+        && lists.hidden.has(&mut above, &name)
+        && !crate::git::is_without_secrets(path)
 }
 
 /// Whether the command can see this path.

@@ -25,6 +25,9 @@ const DEEPEST: usize = 128;
 /// What git obeys in one of its folders. `commondir` and `gitdir` lead it to other configuration.
 const GIT_FIXED: [&[u8]; 6] = [b"config", b"config.worktree", b"hooks", b"info", b"commondir", b"gitdir"];
 
+/// Files that git must read to work at all.
+pub(crate) const GIT_CONFIG: [&[u8]; 2] = [b"config", b"config.worktree"];
+
 /// How a file is protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -209,6 +212,11 @@ impl Walk<'_> {
         let is_folder = kind == FileType::Directory;
         let mut guard = self.lists.guard(&mut self.above, &low);
         let inside = match place {
+            // Git does nothing without them, so whether they are hidden depends on what is in them: see the plan.
+            Place::Git if GIT_CONFIG.contains(&low.as_slice()) && !is_folder => {
+                guard = Some(Guard::ReadOnly);
+                None
+            }
             Place::Git if GIT_FIXED.contains(&low.as_slice()) => {
                 guard = guard.max(Some(Guard::ReadOnly));
                 None

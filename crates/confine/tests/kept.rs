@@ -152,15 +152,17 @@ fn a_folder_of_somebody_else_is_not_used() {
 fn a_workspace_below_tmp_gets_a_tmp_of_its_own_each_time() {
     let Some(space) = Space::new() else { return };
     let inside = tempfile::tempdir_in("/tmp").unwrap();
-    let ws = fs::canonicalize(inside.path()).unwrap();
-    if !ws.starts_with("/tmp") {
+    let above = fs::canonicalize(inside.path()).unwrap();
+    if !above.starts_with("/tmp") {
         return;
     }
+    let ws = above.join("ws");
+    fs::create_dir(&ws).unwrap();
     // A link in kept files where the next run would make the folders above its workspace.
-    let name = ws.file_name().unwrap().to_str().unwrap();
+    let name = above.file_name().unwrap().to_str().unwrap();
     space.says("one", &format!("ln -s {} /tmp/{name}; touch /tmp/f", space.at("outside").display()));
     let more = json!({"workspace": [ws], "cwd": ws});
-    let output = space.run("one", &more, "echo x > y; ls /tmp");
+    let output = space.run("one", &more, "echo x > y; ls -A /tmp");
     assert_eq!(text(&output.stdout).trim(), name, "{}", text(&output.stderr));
     assert!(ws.join("y").exists());
     space.outside_is_untouched();

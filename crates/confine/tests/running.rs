@@ -176,6 +176,31 @@ fn local_git_works_and_its_hooks_run_inside() {
 }
 
 #[test]
+fn git_works_where_its_configuration_is_on_the_list_of_secrets_and_holds_none() {
+    let Some(space) = Space::new() else { return };
+    let ws = space.ws();
+    assert!(Command::new("git").args(["init", "-q"]).current_dir(&ws).status().unwrap().success());
+    let hidden = json!({"hidden": [".git/config*"]});
+    let run = |script: &str| space.command(&hidden, &["sh", "-c", script]).output().unwrap();
+    let commit = "git -c user.name=x -c user.email=x@x commit -qm one --allow-empty && git status --short";
+    let output = run(commit);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(!run("git config core.fsmonitor evil").status.success());
+    // A configuration that appears is still removed.
+    assert!(run("mkdir new && git init -q new").status.success());
+    assert!(!ws.join("new/.git/config").exists());
+    let mut file = fs::OpenOptions::new().append(true).open(ws.join(".git/config")).unwrap();
+    file.write_all(b"[remote \"o\"]\n\turl = https://ghp_TELLTALE@example.com/x\n").unwrap();
+    fs::hard_link(ws.join(".git/config"), ws.join("other-name")).unwrap();
+    let output = run("cat .git/config other-name; git status");
+    assert!(
+        !output.status.success() && !text(&output.stdout).contains("TELLTALE"),
+        "{}",
+        text(&output.stdout)
+    );
+}
+
+#[test]
 fn a_linked_worktree_can_be_committed_to() {
     let Some(space) = Space::new() else { return };
     let main = space.ws().with_file_name("main");

@@ -38,8 +38,9 @@ class Bait:
         for path in (f"{self.ws}/.env", f"{self.ws}/sub/deep/.env", f"{self.ws}/sub2/.env", f"{self.ws}/sub/server.pem",
                      f"{self.ws}/.vault/token", f"{self.home}/.ssh/id_rsa", f"{self.home}/.config/placet/token",
                      f"{self.home}/.local/share/placet/placet.db", f"{self.shown}/credentials", f"{self.outside}/project/.env",
-                     f"{self.outside}/secret"):
+                     f"{self.outside}/secret", f"{self.base}/sessions/other/tmp/secret"):
             put(path, TOKEN)
+        os.makedirs(f"{self.base}/sessions/own")
         os.link(f"{self.ws}/.env", f"{self.ws}/innocent")
         os.symlink(".env", f"{self.ws}/link-to-env")
         os.makedirs(f"{self.ws}/beats")
@@ -172,7 +173,7 @@ class Bait:
     def words(self):
         names = ("home", "shown", "outside", "repositories", "address", "abstract", "fifo", "shm", "temp", "setuid", "ipc", "fd_file", "fd_folder")
         words = {name: getattr(self, name) for name in names}
-        words.update(fixed=f"{self.ws}/.agent", tcp=self.tcp.getsockname()[1], udp=self.udp.getsockname()[1], victim=self.victim.pid,
+        words.update(sessions=f"{self.base}/sessions", fixed=f"{self.ws}/.agent", tcp=self.tcp.getsockname()[1], udp=self.udp.getsockname()[1], victim=self.victim.pid,
                      docker=f"{self.base}/run/docker.sock", data=f"{self.base}/run/placet-data", ssh=f"{self.base}/run/ssh.sock", placet=f"{self.base}/run/placet.sock",
                      datagram=f"{self.shown}/datagram.sock", fd_socket=self.theirs.fileno())
         return words
@@ -250,7 +251,7 @@ def round_of(confined, needs):
         repositories = {name: seen(f"{bait.repositories}/{name}", PROTECTED) for name in os.listdir(bait.repositories)}
         command = [os.path.realpath(sys.executable), f"{HERE}/attempts.py"]
         if confined:
-            command = [RUNNER, "run", "--profile", profile(bait), "--", *command]
+            command = [RUNNER, "run", "--profile", profile(bait, kept=f"{bait.base}/sessions/own"), "--", *command]
         done = subprocess.run(command, cwd=bait.ws, env=environment(bait, needs), stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               pass_fds=[bait.fd_file, bait.fd_folder, bait.theirs.fileno()])
         if done.returncode:
@@ -347,6 +348,34 @@ BOMBS = [
 ]
 
 
+def planted(confined):
+    """Leaves links in `/tmp` for the next run, which empties it because it is too full."""
+    with Room() as room:
+        sessions, outside = f"{room.base}/sessions", f"{room.base}/outside"
+        for folder in (sessions, outside):
+            os.mkdir(folder)
+        put(f"{outside}/file")
+        temp = "/tmp" if confined else f"{room.base}/tmp"
+        script = f"""
+import os, shutil
+os.makedirs({temp!r}, exist_ok=True)
+os.symlink({outside!r}, {temp!r} + "/link")
+os.makedirs({temp!r} + "/deep/er")
+os.symlink({outside!r}, {temp!r} + "/deep/er/link")
+open({temp!r} + "/big", "wb").write(b"x" * (3 << 20))
+open({temp!r} + "/link/new", "w")
+"""
+        before = seen(outside)
+        for each in (script, "pass"):
+            command = [os.path.realpath(sys.executable), "-c", each]
+            if confined:
+                given = profile(room, workspace=[room.ws], kept=f"{sessions}/own", limits={"temp": 1 << 20})
+                command = [RUNNER, "run", "--profile", given, "--", *command]
+            subprocess.run(command, cwd=room.ws, capture_output=True)
+        left = os.listdir(f"{sessions}/own/tmp") if confined else []
+        return seen(outside) != before or bool(left)
+
+
 def terminal(confined):
     """Types a line into the terminal that the run was started from."""
     script = "import fcntl\nfor c in b'PLACET-TYPED':\n  fcntl.ioctl(0, 0x5412, bytes([c]))\nprint('TYPED-ALL')"
@@ -384,6 +413,7 @@ def main():
     if ONLY != "table":
         with concurrent.futures.ThreadPoolExecutor(len(BOMBS)) as pool:
             results.update(zip([each[0] for each in BOMBS], pool.map(lambda each: bomb(*each), BOMBS)))
+        results["links-left-for-the-next-run"] = {"kind": "kept", "confined": planted(True), "free": planted(False), "said": ""}
         if os.path.exists("/proc/sys/dev/tty/legacy_tiocsti") and open("/proc/sys/dev/tty/legacy_tiocsti").read().strip() == "1":
             results["type-into-terminal"] = {"kind": "terminal", "confined": terminal(True), "free": terminal(False), "said": ""}
     print(json.dumps({"results": results, "notes": notes, "skipped": sorted(n for n, _, need, _ in attempts.TABLE if need not in needs)}))

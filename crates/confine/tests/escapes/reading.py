@@ -52,6 +52,8 @@ reading("swapped-path", lambda b: swapped(".env"))
 reading("map-files", lambda b: "SECRET" if os.listdir(f"/proc/{b['victim']}/map_files") else "")
 reading("shared-memory-file", lambda b: read(b["shm"]))
 reading("temporary-file", lambda b: read(b["temp"]))
+reading("other-session", lambda b: read(b["sessions"] + "/other/tmp/secret"))
+reading("other-session-above", lambda b: read("/tmp/../../other/tmp/secret") if os.path.exists("/tmp/../../other") else read(b["sessions"] + "/own/../other/tmp/secret"))
 reading("kcore", lambda b: "SECRET" if with_fd("/proc/kcore", os.O_RDONLY, lambda fd: os.read(fd, 4)) == b"\x7fELF" else "", "exists:/proc/kcore")
 reading("keys", lambda b: "SECRET" if "\n" in read("/proc/keys") or read("/proc/key-users") else "")
 

@@ -270,3 +270,26 @@ fn asking_for_more_becomes_a_request_for_the_command_itself() {
         blocks(CLAUDE, held, &output);
     }
 }
+
+#[test]
+fn what_a_command_leaves_in_tmp_is_there_for_the_next_one_until_the_session_ends() {
+    let Some(project) = Project::new() else { return };
+    project.proven();
+    let run = |id: &str, command: &str| {
+        let handed = project.handed(id, command).expect("a run of `placet run`");
+        let done = project.sh(&handed, &[]);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        project.ran(id, command, true);
+        String::from_utf8_lossy(&done.stdout).into_owned()
+    };
+    run("toolu_1", "mkdir /tmp/of-one && echo kept > /tmp/of-one/file");
+    assert_eq!(run("toolu_2", "make --version > /dev/null; cat /tmp/of-one/file"), "kept\n");
+    let sessions = project.world.folder.path().join("state/tmp");
+    let count = || fs::read_dir(&sessions).expect("a folder").count();
+    assert_eq!(count(), 1);
+    let over = |event: &str| json!({"hook_event_name": event, "session_id": "s-1", "cwd": project.app});
+    assert_eq!(project.hook(&over("Stop")).code, 0);
+    assert_eq!(count(), 1, "the turn is over, not the session");
+    assert_eq!(project.hook(&over("SessionEnd")).code, 0);
+    assert_eq!(count(), 0);
+}
