@@ -30,7 +30,7 @@ pub(crate) fn common(root: &Path) -> Option<PathBuf> {
 /// Longest configuration that is read here.
 const LONGEST_CONFIG: u64 = 256 * 1024;
 /// Words in the lines that hold secrets: of a proxy, of a header, of a helper.
-const SECRET_WORDS: [&str; 14] = [
+const SECRET_WORDS: [&str; 13] = [
     "extraheader",
     "authorization",
     "password",
@@ -42,7 +42,6 @@ const SECRET_WORDS: [&str; 14] = [
     "cookie",
     "oauth",
     "bearer",
-    "private",
     "apikey",
     "api-key",
 ];
@@ -56,8 +55,19 @@ pub(crate) fn is_without_secrets(path: &Path) -> bool {
     fs::read_to_string(path).is_ok_and(|text| {
         // A line that goes on in the next one could split a word.
         let text = text.replace("\\\n", "").to_lowercase();
-        !SECRET_WORDS.iter().any(|word| text.contains(word)) && !text.split("://").skip(1).any(names_a_user)
+        !text.lines().any(has_a_secret_word) && !text.split("://").skip(1).any(names_a_user)
     })
+}
+
+/// Names of branches and repositories are no secrets, whatever words are in them.
+fn has_a_secret_word(line: &str) -> bool {
+    const NAMES: [&str; 6] = ["url", "pushurl", "fetch", "remote", "merge", "path"];
+    let line = line.trim();
+    let names = match line.split_once('=') {
+        Some((key, _)) => NAMES.contains(&key.trim()),
+        None => line.starts_with('['),
+    };
+    !names && SECRET_WORDS.iter().any(|word| line.contains(word))
 }
 
 /// Whether an address, from behind `://`, has a user in it: many are tokens. `git@` is nobody's name.
@@ -109,6 +119,7 @@ mod tests {
             "",
             "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://example.com/ada/x.git\n",
             "[remote \"origin\"]\n\turl = git@example.com:ada/x.git\n",
+            "[branch \"fix/token\"]\n\tremote = origin\n\tmerge = refs/heads/fix/token\n",
             "[remote \"origin\"]\n\turl = ssh://git@example.com/ada/x.git\n[user]\n\temail = ada@example.com\n",
         ] {
             assert!(is_open(open), "{open}");
@@ -120,6 +131,8 @@ mod tests {
             "[http \"https://example.com/\"]\n\tExtraHeader = AUTHORIZATION: basic abc\n",
             "[http]\n\textra\\\nheader = abc\n",
             "[x]\n\ttoken = abc\n",
+            "[x] token = abc\n",
+            "[x]\n\thelper = \"!echo password=abc\"\n",
             "[url \"https://ada:abc@example.com/\"]\n\tinsteadOf = https://example.com/\n",
         ] {
             assert!(!is_open(secret), "{secret}");
