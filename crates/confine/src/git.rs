@@ -74,7 +74,7 @@ fn has_a_secret_word(line: &str) -> bool {
 fn names_a_user(rest: &str) -> bool {
     let end = rest.find(|sign: char| sign == '/' || sign == '"' || sign.is_whitespace());
     let authority = end.and_then(|end| rest.get(..end)).unwrap_or(rest);
-    authority.contains('@') && !authority.strip_prefix("git@").is_some_and(|host| !host.contains('@'))
+    authority.contains('@') && authority.strip_prefix("git@").is_none_or(|host| host.contains('@'))
 }
 
 fn read(path: &Path) -> Option<String> {
