@@ -1,7 +1,7 @@
 //! `placet approve --group` and `deny --group`: the items of one pause, each shown, each decided on exactly what was shown.
 
 use placet_client::{BatchItem, BatchResult, Decide, ListQuery};
-use placet_core::{Kind, Record, Risk, State, show};
+use placet_core::{HOOK_PROGRAM, Kind, Record, Risk, State, show};
 use serde_json::{Value, json};
 
 use super::{Context, ask, said, sheet, somebody_there};
@@ -13,7 +13,7 @@ use crate::{
 /// Most that one batch takes.
 const MOST: u32 = 200;
 
-/// Yes to all that wait, or to none.
+/// Yes to all that wait; to a pause or to none of it.
 pub(super) async fn approve(
     context: &Context,
     group: &str,
@@ -45,7 +45,8 @@ pub(super) async fn approve(
         let decide = if yes { decide } else { decide.as_shown(record) };
         reason.clone().map_or(decide.clone(), |reason| decide.with_reason(reason))
     };
-    send(context, &records, decide, true).await
+    // A pause is answered as a whole; calls of a coding agent run one by one.
+    send(context, &records, decide, !records.iter().any(hooked)).await
 }
 
 /// No to all that wait. One that was just decided keeps none of the others from being denied.
@@ -92,6 +93,11 @@ async fn pending(context: &Context, group: &str) -> anyhow::Result<Vec<Record>> 
         )));
     }
     Ok(records)
+}
+
+/// Whether it came through the hook of a coding agent.
+fn hooked(record: &Record) -> bool {
+    matches!(record.source.as_deref(), Some(HOOK_PROGRAM | "hook"))
 }
 
 /// Why a request cannot be approved with others.
