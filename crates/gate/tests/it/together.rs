@@ -65,6 +65,7 @@ both! {
             assert_eq!(listed(kit, &ann, request.id).await, None, "{}", request.source);
         }
         // The door of REST has no name in a filter, so what came by another one must not slip in.
+        kit.clock().advance(Duration::from_millis(1));
         let rest = wants(kit, "rest", &bot, "i", ("s", Some("turn"))).await;
         assert_eq!(listed(kit, &ann, rest.id).await, Some((vec![others[2].id, rest.id], 0)));
     }
@@ -100,6 +101,7 @@ both! {
     async fn one_action_decides_what_was_listed_item_by_item_and_nothing_that_came_later(kit) {
         let (bot, ann, bob) = (kit.agent("bot").await, kit.reviewer("ann").await, kit.reviewer("bob").await);
         let first = call(kit, &bot, "a").await;
+        kit.clock().advance(Duration::from_millis(1));
         call(kit, &bot, "b").await;
         let card = kit.gate().together(&ann, &first).await.unwrap().unwrap();
         let late = call(kit, &bot, "c").await;

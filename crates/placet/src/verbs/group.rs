@@ -13,7 +13,7 @@ use crate::{
 /// Most that one batch takes.
 const MOST: u32 = 200;
 
-/// Yes to all that wait; to a pause or to none of it.
+/// Yes to all that wait. A pause is approved whole or not at all.
 pub(super) async fn approve(
     context: &Context,
     group: &str,
@@ -106,7 +106,7 @@ fn alone(record: &Record) -> Option<String> {
     if record.kind == Kind::Input && record.proposal.is_none() {
         return Some(format!("{id} is a question: answer it first, with `placet answer {id}`"));
     }
-    if record.risk >= Risk::High {
+    if hooked(record) && record.risk >= Risk::High {
         return Some(format!(
             "{id} is of {} risk: decide it first, by itself, with `placet approve {id}` or `placet deny {id}`",
             record.risk
