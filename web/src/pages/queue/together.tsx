@@ -15,7 +15,6 @@ import { StateBadge } from "../shared/bits";
 import css from "./detail.module.css";
 import { splitBatch } from "./model";
 import { hooked, pauseOf } from "./pause";
-import { Section } from "./section";
 import { useWaiting } from "./undo";
 
 const BatchDialog = lazy(() => import("./batch"));
@@ -70,7 +69,8 @@ export function Together({
 
   if (items.length < 2) return null;
   return (
-    <Section title={s.title(items.length)} className={css.together}>
+    <section className={cx(css.section, css.together)}>
+      <h2>{s.title(items.length)}</h2>
       <ol className={css.items}>
         {items.map((row, index) => (
           <li key={row.id} aria-current={row.id === record.id ? "true" : undefined} className={css.item}>
@@ -118,6 +118,6 @@ export function Together({
           />
         </Suspense>
       ) : null}
-    </Section>
+    </section>
   );
 }
