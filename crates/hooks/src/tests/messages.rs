@@ -32,6 +32,7 @@ fn a_call_of_claude_code_becomes_an_action_with_its_tool_arguments_and_origin() 
         "transcript": "/home/ann/.claude/projects/p/s-1.jsonl"
       },
       "expires_in": "540s",
+      "group": "hook-af94a1d13659c098f6926993ab0015f9",
       "kind": "action",
       "session": "s-1",
       "tool": "Bash"
