@@ -24,10 +24,17 @@ pub(super) async fn approve(
     if let Some(refused) = records.iter().find_map(alone) {
         return Err(usage(refused));
     }
-    let looks = somebody_there();
-    if !yes && !looks {
+    let hooked = records.iter().any(hooked);
+    if yes && hooked {
+        return Err(usage(
+            "a coding agent can have asked for more since you looked: leave out `--yes` and look at each call, or approve by id"
+                .to_owned(),
+        ));
+    }
+    if !yes && !somebody_there() {
+        let instead = if hooked { "then approve by id" } else { "then add `--yes`" };
         return Err(usage(format!(
-            "`--group` shows every item and asks, and there is no terminal: look with `placet inbox --group {}`, then add `--yes`",
+            "`--group` shows every item and asks, and there is no terminal: look with `placet inbox --group {}`, {instead}",
             show(group)
         )));
     }
@@ -46,7 +53,7 @@ pub(super) async fn approve(
         reason.clone().map_or(decide.clone(), |reason| decide.with_reason(reason))
     };
     // A pause is answered as a whole; calls of a coding agent run one by one.
-    send(context, &records, decide, !records.iter().any(hooked)).await
+    send(context, &records, decide, !hooked).await
 }
 
 /// No to all that wait. One that was just decided keeps none of the others from being denied.

@@ -22,8 +22,15 @@ struct Server {
 
 impl Server {
     fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// … that is started with these as well.
+    fn with(more: &[&str]) -> Self {
         let data = tempfile::tempdir().expect("a folder");
-        let program = Program::serve(binary(), data.path(), |_| {});
+        let program = Program::serve(binary(), data.path(), |command| {
+            command.args(more);
+        });
         let (agent, reviewer) = (program.key("agent", "planner"), program.key("reviewer", "ann"));
         Self { program, agent, reviewer, _data: data }
     }
@@ -67,6 +74,37 @@ impl Server {
             serde_json::from_str(answer.split_once("\r\n\r\n").expect("a head").1).expect("JSON");
         let group = answer["result"]["task"]["id"].as_str().expect("a task").to_owned();
         (group.clone(), self.ids(&group))
+    }
+
+    /// Asks for calls of these tools as the hook program does, all in one group.
+    fn ask_hook(&self, group: &str, tools: &[&str]) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let agent = Client::new(&self.program.url, &self.agent).expect("an address");
+        for tool in tools {
+            let body =
+                json!({"kind": "action", "session": "s", "group": group, "tool": tool, "arguments": {}});
+            let create = serde_json::from_value(body).expect("a request");
+            let hook = placet_client::CreateOptions { resolved: true, ..Default::default() };
+            let record = runtime.block_on(agent.create(&create, hook)).expect("asked");
+            assert_eq!(record.source.as_deref(), Some("hook-program"));
+        }
+    }
+
+    /// Approves a group on a terminal, as `script` makes one: what was typed, the exit code and all that was shown.
+    #[cfg(target_os = "linux")]
+    fn typed(&self, group: &str, answer: &str) -> (Option<i32>, String) {
+        let line = format!("'{}' approve --group {group}", binary());
+        let mut command = Command::new("script");
+        command.args(["-qec", &line, "/dev/null"]).env("PLACET_URL", &self.program.url);
+        let mut child = command
+            .env("PLACET_TOKEN", &self.reviewer)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("`script`, of util-linux, runs");
+        child.stdin.take().expect("a pipe").write_all(answer.as_bytes()).expect("typed");
+        let output = child.wait_with_output().expect("it ends");
+        (output.status.code(), text(&output.stdout))
     }
 
     /// What is pending in a group, in the order asked.
@@ -209,22 +247,36 @@ fn what_waits_together_is_named_in_the_inbox_and_listed_by_show() {
 #[test]
 fn calls_of_a_hook_of_high_risk_are_approved_one_by_one_and_denied_together() {
     let server = Server::start();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let agent = Client::new(&server.program.url, &server.agent).expect("an address");
-    for tool in ["pay", "push"] {
-        let body = json!({"kind": "action", "session": "s", "group": "g", "tool": tool, "arguments": {}, "risk": "high"});
-        let create = serde_json::from_value(body).expect("a request");
-        let hook = placet_client::CreateOptions { resolved: true, ..Default::default() };
-        let record = runtime.block_on(agent.create(&create, hook)).expect("asked");
-        assert_eq!(record.source.as_deref(), Some("hook-program"));
-    }
-    let refused = server.reviewer(&["approve", "--group", "g", "--yes"]);
+    server.ask_hook("g", &["pay", "push"]);
+    let refused = server.reviewer(&["approve", "--group", "g"]);
     assert_eq!(refused.status.code(), Some(2));
     let said = text(&refused.stderr);
     assert!(said.contains("is of high risk: decide it first, by itself"), "{said}");
     assert_eq!(server.ids("g").len(), 2, "nothing was decided");
     let denied = server.json(&["deny", "--group", "g", "--reason", "no"]);
     assert_eq!(denied.as_array().map(Vec::len), Some(2));
+}
+
+/// More calls can have come since the inbox was read.
+#[cfg(target_os = "linux")]
+#[test]
+fn calls_of_a_hook_are_approved_together_only_after_each_was_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let policy = folder.path().join("policy.toml");
+    std::fs::write(&policy, "version = 1\n[defaults]\neffect = \"hold\"\nrisk = \"low\"\n")
+        .expect("a policy");
+    let server = Server::with(&["--policy", policy.to_str().expect("text")]);
+    server.ask_hook("g", &["first", "second"]);
+    let blind = server.reviewer(&["approve", "--group", "g", "--yes"]);
+    assert_eq!(blind.status.code(), Some(2));
+    assert!(text(&blind.stderr).contains("leave out `--yes`"), "{}", text(&blind.stderr));
+    let ids = server.ids("g");
+    assert_eq!(ids.len(), 2, "nothing was decided");
+    let (code, shown) = server.typed("g", "y\n");
+    assert_eq!(code, Some(0), "{shown}");
+    let (before, _) = shown.split_once("Approve exactly these 2?").expect("the question");
+    assert!(before.contains("first") && before.contains("second"), "{shown}");
+    assert!(ids.iter().all(|id| server.state(id) == json!("approved")));
 }
 
 #[test]
@@ -249,22 +301,8 @@ fn an_id_and_a_group_are_not_given_together_and_one_is_needed() {
 fn on_a_terminal_every_item_is_shown_before_the_question_and_only_yes_is_yes() {
     let server = Server::start();
     let (group, ids) = server.ask_desk(&["alpha.txt", "beta.txt", "gamma.txt"]);
-    let typed = |answer: &str| {
-        let line = format!("'{}' approve --group {group}", binary());
-        let mut command = Command::new("script");
-        command.args(["-qec", &line, "/dev/null"]).env("PLACET_URL", &server.program.url);
-        let mut child = command
-            .env("PLACET_TOKEN", &server.reviewer)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("`script`, of util-linux, runs");
-        child.stdin.take().expect("a pipe").write_all(answer.as_bytes()).expect("typed");
-        let output = child.wait_with_output().expect("it ends");
-        (output.status.code(), text(&output.stdout))
-    };
     for answer in ["\n", "n\n", "sure\n"] {
-        let (code, shown) = typed(answer);
+        let (code, shown) = server.typed(&group, answer);
         assert_eq!(code, Some(1), "{shown}");
         let (before, _) = shown.split_once("Approve exactly these 3?").expect("the question");
         for file in ["alpha.txt", "beta.txt", "gamma.txt"] {
@@ -273,7 +311,7 @@ fn on_a_terminal_every_item_is_shown_before_the_question_and_only_yes_is_yes() {
         assert!(shown.contains("Nothing was sent."), "{shown}");
     }
     assert_eq!(server.ids(&group), ids);
-    let (code, shown) = typed("y\n");
+    let (code, shown) = server.typed(&group, "y\n");
     assert_eq!(code, Some(0), "{shown}");
     assert!(ids.iter().all(|id| server.state(id) == json!("approved")));
 }
