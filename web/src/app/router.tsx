@@ -74,6 +74,12 @@ const insights = createRoute({
   validateSearch: open,
   component: lazyRouteComponent(() => import("@/pages/insights")),
 });
+const session = createRoute({
+  getParentRoute: () => root,
+  path: "/session",
+  validateSearch: open,
+  component: lazyRouteComponent(() => import("@/pages/session")),
+});
 const people = createRoute({
   getParentRoute: () => root,
   path: "/people",
@@ -94,7 +100,18 @@ const signIn = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, queue, history, ledger, policy, insights, people, settings, signIn]),
+  routeTree: root.addChildren([
+    home,
+    queue,
+    history,
+    ledger,
+    policy,
+    insights,
+    session,
+    people,
+    settings,
+    signIn,
+  ]),
   defaultPreload: "intent",
   defaultPendingComponent: () => <Loading />,
   defaultErrorComponent: ({ error, reset }) => <ErrorState error={error} retry={reset} />,

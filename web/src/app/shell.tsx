@@ -16,6 +16,7 @@ import { useCommands } from "./commands";
 import { FreezeDialog, Frozen } from "./freeze";
 import { Help } from "./help";
 import { modKey, useKeys } from "./keys";
+import { PaceWarning } from "./pace";
 import { Palette } from "./palette";
 import css from "./shell.module.css";
 import { type Theme, useTheme } from "./theme";
@@ -119,6 +120,12 @@ function Frame() {
         run: () => setTheme(one),
       })),
     {
+      id: "session",
+      label: strings.attention.open,
+      group: strings.palette.go,
+      run: () => void navigate({ to: "/session" }),
+    },
+    {
       id: "keys",
       label: strings.palette.keys,
       group: strings.keys.title,
@@ -157,6 +164,7 @@ function Frame() {
       <div className={css.main}>
         <Connection />
         <Frozen />
+        {reviewer ? <PaceWarning /> : null}
         <main id="main" className={css.content} tabIndex={-1}>
           <Outlet />
         </main>

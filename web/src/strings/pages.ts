@@ -239,8 +239,9 @@ export const pages = {
     weekdays: ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
     hour: (hour: number) => `${String(hour).padStart(2, "0")}:00`,
     arrivals: (count: number) => `${count.toLocaleString()} ${count === 1 ? "request" : "requests"}`,
-    reviewers: "Reviewers",
-    reviewersText: "Somebody who never denies, or decides within seconds, may not be reading.",
+    reviewers: "Your decisions",
+    reviewersText:
+      "Figures about one person are for that person alone, unless the operator shows them to all.",
     reviewer: "Reviewer",
     count: "Decisions",
     denied: "Denied",

@@ -1,6 +1,6 @@
 /** Plots of everything the server counts. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
 import { call } from "@/api/client";
 import type { Risk, Stats } from "@/api/extra";
@@ -8,7 +8,8 @@ import { keys } from "@/api/keys";
 import { moment, span } from "@/lib/time";
 import { strings } from "@/strings";
 import { EmptyState, ErrorState, Loading, Page, RiskMark, Tabs } from "@/ui";
-import { Figure, Figures } from "../shared/bits";
+import { Headline } from "../shared/attention";
+import { Figure } from "../shared/bits";
 import css from "./insights.module.css";
 
 const text = strings.insights;
@@ -20,7 +21,7 @@ function Now({ stats }: { stats: Stats }) {
   const all = by.policy + by.grant + by.person + by.expiry + by.cancelled;
   const alone = all > 0 ? Math.round((100 * (by.policy + by.grant)) / all) : null;
   return (
-    <Figures>
+    <Headline attention={stats.attention}>
       <Figure value={stats.now.pending.toLocaleString()} label={text.pending} />
       <Figure
         value={stats.now.oldest_age_seconds === null ? "–" : span(stats.now.oldest_age_seconds)}
@@ -30,7 +31,7 @@ function Now({ stats }: { stats: Stats }) {
       <Figure value={time.overall.count > 0 ? span(time.overall.p50) : "–"} label={text.median} />
       <Figure value={time.overall.count > 0 ? span(time.overall.p90) : "–"} label={text.p90} />
       <Figure value={alone === null ? "–" : `${alone} %`} label={text.auto} />
-    </Figures>
+    </Headline>
   );
 }
 
@@ -99,6 +100,9 @@ export default function InsightsPage() {
       ) : (
         <>
           <Now stats={stats} />
+          <p>
+            <Link to="/session">{strings.attention.open}</Link>
+          </p>
           <ByRisk stats={stats} />
           <Suspense fallback={<Loading />}>
             <Plots stats={stats} days={days} />

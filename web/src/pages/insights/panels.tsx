@@ -4,6 +4,7 @@ import type { Stats } from "@/api/extra";
 import { exact, span } from "@/lib/time";
 import { strings } from "@/strings";
 import { Table } from "@/ui";
+import { Parts } from "../shared/attention";
 import { visible } from "../shared/visible";
 import Plot from "./chart";
 import css from "./insights.module.css";
@@ -203,6 +204,9 @@ function Heat({ stats }: { stats: Stats }) {
 export default function Panels({ stats, days }: { stats: Stats; days: number }) {
   return (
     <div className={css.grid}>
+      <Panel title={strings.attention.title} about={strings.attention.about} wide>
+        <Parts attention={stats.attention} />
+      </Panel>
       <Depth stats={stats} days={days} />
       <Times stats={stats} />
       <Decisions stats={stats} />

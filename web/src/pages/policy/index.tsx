@@ -14,10 +14,11 @@ import { Grants } from "./grants";
 import { Notes } from "./notes";
 import css from "./policy.module.css";
 import { ShadowTab } from "./shadow";
+import { Suggest } from "./suggest";
 import { Versions } from "./versions";
 
 const text = strings.policy;
-const TABS = ["view", "edit", "versions", "shadow", "grants"] as const;
+const TABS = ["view", "edit", "versions", "shadow", "grants", "suggest"] as const;
 type Tab = (typeof TABS)[number];
 
 function useTab(): [Tab, (tab: Tab) => void] {
@@ -98,6 +99,7 @@ export default function PolicyPage() {
           { id: "versions", label: text.tabVersions },
           { id: "shadow", label: text.tabShadow },
           { id: "grants", label: text.tabGrants },
+          { id: "suggest", label: strings.attention.suggest },
         ]}
       />
       {query.isPending ? (
@@ -116,6 +118,14 @@ export default function PolicyPage() {
         />
       ) : tab === "shadow" ? (
         <ShadowTab />
+      ) : tab === "suggest" ? (
+        <Suggest
+          policy={policy.text}
+          edit={(next) => {
+            setDraft({ text: next, base: policy.hash });
+            setTab("edit");
+          }}
+        />
       ) : tab === "grants" ? (
         <Grants policy={policy.hash} />
       ) : (

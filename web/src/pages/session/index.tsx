@@ -1,0 +1,168 @@
+/** One session of an agent: what passed without a person, what was confined, what was asked, and what makes that less. */
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { PARTS, type Summary, summaryQuery } from "@/api/attention";
+import { call } from "@/api/client";
+import { keys } from "@/api/keys";
+import { useMe } from "@/api/session";
+import { useKeys } from "@/app/keys";
+import { moment } from "@/lib/time";
+import { strings } from "@/strings";
+import { Button, EmptyState, ErrorState, Loading, Page, Table, useToast, Verbatim } from "@/ui";
+import { Headline, Parts } from "../shared/attention";
+import { Section } from "../shared/bits";
+
+const text = strings.attention;
+
+function useTakeBack() {
+  const client = useQueryClient();
+  const toast = useToast();
+  return useMutation({
+    mutationFn: (id: string) => call(`/v1/grants/${encodeURIComponent(id)}`, { method: "DELETE" }),
+    onSuccess: () => toast({ text: text.takenBack, tone: "good" }),
+    onError: (error) => toast({ text: error.message, tone: "bad" }),
+    onSettled: () => {
+      void client.invalidateQueries({ queryKey: keys.grants });
+      void client.invalidateQueries({ queryKey: ["summary"] });
+    },
+  });
+}
+
+function Lines({ summary, part }: { summary: Summary; part: (typeof PARTS)[number] }) {
+  const items = summary.lines.filter((line) => line.part === part);
+  if (items.length === 0) return null;
+  const asked = part === "asked";
+  return (
+    <Section title={text.parts[part]}>
+      <Table
+        label={text.parts[part]}
+        cards
+        items={items}
+        rowKey={(line) => line.request}
+        columns={[
+          { key: "tool", head: text.tool, cell: (line) => line.tool },
+          {
+            key: "effect",
+            head: text.effect,
+            cell: (line) => (line.effect === null ? "–" : <Verbatim>{line.effect}</Verbatim>),
+          },
+          { key: "count", head: text.count, number: true, cell: (line) => line.count.toLocaleString() },
+          {
+            key: "outcome",
+            head: text.outcome,
+            cell: (line) =>
+              asked
+                ? [
+                    line.approved > 0 ? text.approved(line.approved) : null,
+                    line.denied > 0 ? text.denied(line.denied) : null,
+                  ]
+                    .filter(Boolean)
+                    .join(", ") || "–"
+                : "–",
+          },
+          {
+            key: "request",
+            head: text.request,
+            cell: (line) => (
+              <Link to="/history" search={{ id: line.request }}>
+                {text.request}
+              </Link>
+            ),
+          },
+        ]}
+      />
+    </Section>
+  );
+}
+
+function Shown({ summary }: { summary: Summary }) {
+  const me = useMe();
+  const navigate = useNavigate();
+  const takeBack = useTakeBack();
+  const mine = (by: string | null) => me.roles.includes("admin") || by === me.name;
+  const first = summary.grants.find((grant) => grant.stands && mine(grant.by));
+  const makeRule = () => void navigate({ to: "/policy", search: { tab: "suggest" } as never });
+  useKeys({
+    m: makeRule,
+    t: () => {
+      if (first && !takeBack.isPending) takeBack.mutate(first.id);
+    },
+  });
+  return (
+    <>
+      <Headline attention={summary.attention} />
+      <Parts attention={summary.attention} />
+      <p>
+        <Button look="primary" hotkey="m" onClick={makeRule}>
+          {text.makeRule}
+        </Button>
+      </p>
+      {PARTS.filter((part) => part !== "passed").map((part) => (
+        <Lines key={part} summary={summary} part={part} />
+      ))}
+      {summary.grants.length > 0 ? (
+        <Section title={text.grants}>
+          <Table
+            label={text.grants}
+            cards
+            items={summary.grants}
+            rowKey={(grant) => grant.id}
+            columns={[
+              { key: "tool", head: text.tool, cell: (grant) => grant.tool },
+              { key: "by", head: strings.policy.grantBy, cell: (grant) => grant.by ?? "–" },
+              { key: "count", head: text.count, cell: (grant) => text.grantCount(grant.count) },
+              {
+                key: "revoke",
+                head: <span className="visually-hidden">{text.takeBack}</span>,
+                number: true,
+                cell: (grant) =>
+                  !grant.stands ? (
+                    text.over
+                  ) : mine(grant.by) ? (
+                    <Button
+                      size="small"
+                      look="bad"
+                      hotkey={grant === first ? "t" : undefined}
+                      disabled={takeBack.isPending}
+                      onClick={() => takeBack.mutate(grant.id)}
+                    >
+                      {text.takeBack}
+                    </Button>
+                  ) : null,
+              },
+            ]}
+          />
+        </Section>
+      ) : null}
+    </>
+  );
+}
+
+export default function SessionPage() {
+  const search = useSearch({ strict: false }) as { session?: unknown; agent?: unknown };
+  const name = (value: unknown) => (typeof value === "string" && value ? value : undefined);
+  const [session, agent] = [name(search.session), name(search.agent)];
+  const query = useQuery(summaryQuery(session, agent));
+  const summary = query.data;
+  const about = summary
+    ? `${text.sessionAbout} ${moment(summary.from)} – ${moment(summary.to)}.${summary.whole ? "" : ` ${text.notWhole}`}`
+    : `${text.sessionAbout} ${session ? "" : text.newest}`;
+  return (
+    <Page
+      title={summary ? `${text.session} ${text.sessionOf(summary.session, summary.agent)}` : text.session}
+      about={about}
+    >
+      {query.isPending ? (
+        <Loading />
+      ) : summary === null ? (
+        <EmptyState icon="search" title={text.none}>
+          {text.noneText}
+        </EmptyState>
+      ) : !summary ? (
+        <ErrorState error={query.error} retry={() => void query.refetch()} />
+      ) : (
+        <Shown summary={summary} />
+      )}
+    </Page>
+  );
+}
