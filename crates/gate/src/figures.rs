@@ -88,17 +88,19 @@ impl Default for FiguresTurn {
     }
 }
 
-impl Gate {
-    /// One look over much of history at a time.
-    pub(crate) async fn figures_turn(&self) -> Result<OwnedSemaphorePermit, GateError> {
-        let turn = tokio::time::timeout(PATIENCE, self.figures_turn.0.clone().acquire_owned());
+impl FiguresTurn {
+    /// Waits for one's turn, for a while.
+    pub(crate) async fn take(&self) -> Result<OwnedSemaphorePermit, GateError> {
+        let turn = tokio::time::timeout(PATIENCE, self.0.clone().acquire_owned());
         Ok(turn.await.ok().and_then(Result::ok).ok_or(StoreError::Busy)?)
     }
+}
 
+impl Gate {
     /// Figures about the last so many days.
     pub async fn figures(&self, actor: &Actor, days: u32) -> Result<Figures, GateError> {
         let actor = &*self.acting(actor, &[Role::Reviewer, Role::Auditor])?;
-        let _turn = self.figures_turn().await?;
+        let _turn = self.figures_turn.take().await?;
         let to = self.now();
         let span = Duration::from_hours(24).saturating_mul(days);
         let asked = Time::from_micros(to.micros().saturating_sub(micros(span)));

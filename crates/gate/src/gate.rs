@@ -86,6 +86,8 @@ pub struct Inner {
     pub(crate) passwords: Passwords,
     pub(crate) verifying: Verifying,
     pub(crate) figures_turn: FiguresTurn,
+    // Apart from the figures: it may take longer.
+    pub(crate) suggest_turn: FiguresTurn,
     pub(crate) paces: Paces,
     pub(crate) warnings: Warnings,
     pub(crate) unknown_keys: UnknownKeys,
@@ -130,6 +132,7 @@ impl Gate {
             passwords: Passwords::default(),
             verifying: Verifying::default(),
             figures_turn: FiguresTurn::default(),
+            suggest_turn: FiguresTurn::default(),
             paces: Paces::default(),
             warnings: Warnings::default(),
             unknown_keys: UnknownKeys::default(),

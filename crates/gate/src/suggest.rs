@@ -308,7 +308,7 @@ impl Gate {
         agent: Option<&str>,
     ) -> Result<Suggestions, GateError> {
         self.acting(actor, &[Role::Reviewer, Role::Admin])?;
-        let _turn = self.figures_turn().await?;
+        let _turn = self.suggest_turn.take().await?;
         let version = self.in_force().await?;
         let unusable =
             || Invalid::new("", "the policy in force cannot be used, so no rule can be added to it");

@@ -27,7 +27,7 @@ pub struct LiteralCall<'a> {
 }
 
 /// An allow rule, as TOML, for this call and no other. None where a rule would say more than the call did, or cannot say it: a
-/// command that is not one literal line, a name with wildcards, a value that TOML does not have.
+/// command that is not one literal line, a name with wildcards, a value that TOML does not have, a sign that nobody sees.
 pub fn literal_rule(name: &str, reason: &str, call: &LiteralCall<'_>) -> Option<String> {
     let wild = |text: &str| text.contains(['*', '?']);
     if wild(call.agent) || wild(call.tool) {
@@ -43,7 +43,7 @@ pub fn literal_rule(name: &str, reason: &str, call: &LiteralCall<'_>) -> Option<
             return None;
         }
         let path = format!("/{}", key.replace('~', "~0").replace('/', "~1"));
-        let value = toml::Value::try_from(value).ok()?;
+        let value = line(&toml::Value::try_from(value).ok()?)?;
         args.push(format!("{} = {{ equals = {value} }}\n", text(&path)?));
     }
     // Arguments that do not act may differ, and may be missing.
@@ -61,12 +61,18 @@ pub fn literal_rule(name: &str, reason: &str, call: &LiteralCall<'_>) -> Option<
         only.join(", ")
     );
     let rule = if args.is_empty() { head } else { format!("{head}[rule.args]\n{}", args.concat()) };
-    (rule.len() <= LENGTH).then_some(rule)
+    let readable = rule.chars().all(|c| c == '\n' || placet_core::visible(c));
+    (readable && rule.len() <= LENGTH).then_some(rule)
 }
 
 /// A text on one line of TOML.
 fn text(text: &str) -> Option<String> {
-    let written = toml::Value::String(text.to_owned()).to_string();
+    line(&toml::Value::String(text.to_owned()))
+}
+
+/// A value on one line of TOML: over several, text could look like rules.
+fn line(value: &toml::Value) -> Option<String> {
+    let written = value.to_string();
     (!written.contains('\n')).then_some(written)
 }
 
@@ -122,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_literal_rule_lets_this_call_pass_and_no_other() {
-        let call = json!({"to": "a\"b\nc", "a/b~c": [1, 2.5, true, {"x": "y"}], "n": 5, "title": "whatever"});
+        let call = json!({"to": "a\"b'c", "a/b~c": [1, 2.5, true, {"x": "y"}], "n": 5, "title": "whatever"});
         let rule = rule("mail/send", &call, &["title"], false).unwrap();
         assert!(allows(&rule, "bot", "mail/send", &call), "{rule}");
         let with = |key: &str, value: Value| {
@@ -175,6 +181,8 @@ mod tests {
     fn what_a_rule_cannot_say_exactly_is_not_suggested() {
         assert!(rule("t", &json!({"x": null}), &[], false).is_none());
         assert!(rule("t", &json!({"x": "y".repeat(5_000)}), &[], false).is_none());
+        assert!(rule("t", &json!({"x": "a\u{202e}b"}), &[], false).is_none());
+        assert!(rule("t", &json!({"x": "a\nb"}), &[], false).is_none());
         assert!(rule("t*", &json!({"x": 1}), &[], false).is_none());
         let many: Map<String, Value> = (0..33).map(|n| (format!("a{n}"), Value::from(n))).collect();
         assert!(rule("t", &Value::Object(many), &[], false).is_none());

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use placet_client::{Client, SessionSummary};
-use placet_core::show;
 use placet_hooks::Output;
 use serde_json::json;
+
+use crate::output::safe;
 
 /// Nobody should wait long for this.
 const OUTAGE: Duration = Duration::from_secs(1);
@@ -37,21 +38,18 @@ fn text(summary: &SessionSummary) -> String {
     }
     parts.push(format!("{} were asked", counts.asked));
     let calls = if counts.calls == 1 { "1 call".to_owned() } else { format!("{} calls", counts.calls) };
-    let mut text = format!("Placet: of {calls}, {}.", parts.join(", "));
+    let mut lines = vec![format!("Placet: of {calls}, {}.", parts.join(", "))];
     let repeated =
         summary.lines.iter().any(|line| line.part == "asked" && line.approved > 1 && line.denied == 0);
     if repeated {
-        text.push_str("\nMake rules of what was approved again and again: placet policy suggest");
+        lines.push("Make rules of what was approved again and again: placet policy suggest".to_owned());
     }
-    for grant in summary.grants.iter().filter(|grant| grant.stands).take(3) {
-        let tool = show(&grant.tool);
-        text.push_str("\nTake the remembered approval for ");
-        text.push_str(&tool);
-        text.push_str(" back: placet grant revoke ");
-        text.push_str(&grant.id.to_string());
-    }
-    text.push_str("\nAll of it: placet session summary");
-    text
+    lines.extend(summary.grants.iter().filter(|grant| grant.stands).take(3).map(|grant| {
+        let tool = safe(&grant.tool);
+        format!("Take the remembered approval for {tool} back: placet grant revoke {}", grant.id)
+    }));
+    lines.push("All of it: placet session summary".to_owned());
+    lines.join("\n")
 }
 
 #[cfg(test)]
@@ -95,7 +93,12 @@ mod tests {
             lines: vec![line],
             grants: vec![grant],
         };
-        insta::assert_snapshot!(text(&summary), @"");
+        insta::assert_snapshot!(text(&summary), @r"
+        Placet: of 12 calls, 5 passed without a person, 2 ran confined, 2 passed by a remembered approval, 3 were asked.
+        Make rules of what was approved again and again: placet policy suggest
+        Take the remembered approval for Edit\u{001b} back: placet grant revoke grt_0698d3r3kvtg0i8s0c1g60o30c
+        All of it: placet session summary
+        ");
         summary.lines[0].denied = 1;
         summary.grants[0].stands = false;
         let quiet = text(&summary);

@@ -158,9 +158,20 @@ mod tests {
             attention: counted(),
             rest: serde_json::Map::new(),
         };
-        insta::assert_snapshot!(text(&figures(&stats)), @"");
+        insta::assert_snapshot!(text(&figures(&stats)), @"
+        2026-11-12T00:00:00Z to 2026-11-19T00:00:00Z
+          calls             120
+          asked             20, 16.7 % of the calls
+          prompts per hour  20.0 in 1h00m of activity
+          passed            60
+          confined          30
+          remembered        8
+          refused           2
+        ");
         let stats = Stats { attention: Attention::default(), ..stats };
-        insta::assert_snapshot!(text(&figures(&stats)), @"");
+        let nothing = text(&figures(&stats));
+        assert!(nothing.contains("asked             0\n"), "{nothing}");
+        assert!(nothing.contains("prompts per hour  not known: no session had two calls"), "{nothing}");
     }
 
     #[test]
@@ -197,7 +208,31 @@ mod tests {
             ],
             grants: vec![grant(true)],
         };
-        insta::assert_snapshot!(text(&told(&summary)), @"");
+        insta::assert_snapshot!(text(&told(&summary)), @r"
+        session s\u{001b}[1m of claude
+          calls             120
+          asked             20, 16.7 % of the calls
+          prompts per hour  20.0 in 1h00m of activity
+          passed            60
+          confined          30
+          remembered        8
+          refused           2
+
+        Asked
+          4×                Bash  Run npm run lint (4 approved)
+          2×                Bash  Run git push (1 approved, 1 denied)
+          1×                Bash  Run x\u{202e} (not decided)
+
+        Confined
+          30×               Bash  Run cargo test
+
+        Passed
+          60×               Bash
+
+        To change that
+          placet policy suggest: rules for what was approved again and again
+          placet grant revoke grt_0698d3r3kvtg0i8s0c1g60o30c: Edit was let through 8 times
+        ");
         summary.lines.truncate(0);
         summary.grants = vec![grant(false)];
         assert!(!told(&summary).contains("To change that"));

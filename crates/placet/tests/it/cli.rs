@@ -52,6 +52,8 @@ fn help_shows_every_command_and_the_exit_codes() {
       revoke       Take back an approval that is not yet claimed
       reassign     Ask other people; what is needed stays the same
       resolve      Settle an outcome that nobody reported
+      stats        Show how often people were asked, and what passed without them
+      session      Show what happened in one session of an agent
       freeze       Stop an agent, a tool or everything: no approval and no permit any more
       unfreeze     Let what was frozen go on (needs an admin key)
       policy       Write, check, try and put policies: what passes, what waits and for whom
@@ -185,7 +187,9 @@ fn every_command_has_help() {
     for name in names {
         assert!(placet(&[name, "--help"]).status.success(), "{name}");
     }
-    for name in ["check", "show", "put", "list", "simulate", "explain", "import", "shadow", "presets"] {
+    for name in
+        ["check", "show", "put", "list", "simulate", "explain", "import", "shadow", "suggest", "presets"]
+    {
         let help = placet(&["policy", name, "--help"]);
         assert!(help.status.success(), "{name}");
         let plain = ["list", "presets"].contains(&name);

@@ -150,6 +150,7 @@ fn page(
     status: StatusCode,
     notice: Option<&Notice>,
 ) -> Response {
+    state.gate.opened(who, request);
     let display = state.gate.display(request);
     let sight = Sight { request, display: display.as_ref(), now: state.gate.now() };
     let reviewer = state.gate.store().directory().person(&who.name, Role::Reviewer).is_some();

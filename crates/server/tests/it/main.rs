@@ -5,6 +5,7 @@
 mod a2a;
 mod a2a_proxy;
 mod again;
+mod attention;
 mod availability;
 mod bad_calls;
 mod bad_json;

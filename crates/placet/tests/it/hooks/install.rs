@@ -202,6 +202,7 @@ fn a_relay_is_installed_where_the_agent_asks_at_the_terminal_and_nowhere_else() 
     project.installed(&["claude-code"]);
     let hooks = project.json(".claude/settings.local.json")["hooks"].clone();
     assert!(hooks.get("PermissionRequest").is_none() && hooks.get("Stop").is_none(), "{hooks}");
+    assert!(hooks.get("SessionEnd").is_some(), "the summary of a session: {hooks}");
 }
 
 #[test]

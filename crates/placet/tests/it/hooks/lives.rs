@@ -134,6 +134,22 @@ fn a_call_that_outlives_claude_code_is_put_off_and_taken_up_again_once() {
 }
 
 #[test]
+fn the_end_of_a_session_is_summed_up_in_one_text() {
+    let world = World::new();
+    let call = message(CLAUDE, "toolu_1", "allowed");
+    runs(CLAUDE, &world.hook(CLAUDE, &[], &call));
+    let output = world.hook(CLAUDE, &[], &after("SessionEnd", call.clone()));
+    let said: Value = serde_json::from_str(&output.stdout).expect("JSON for the agent");
+    let text = said["systemMessage"].as_str().expect("a text for the person");
+    assert!(text.starts_with("Placet: of 1 call, 1 passed without a person, 0 were asked."), "{text}");
+    // The end of a turn says nothing, nor does a session without calls.
+    assert_eq!(world.hook(CLAUDE, &[], &after("Stop", call.clone())), Output::default());
+    let mut other = after("SessionEnd", call);
+    other["session_id"] = json!("another");
+    assert_eq!(world.hook(CLAUDE, &[], &other), Output::default());
+}
+
+#[test]
 fn a_call_is_not_put_off_where_claude_code_would_run_it_instead() {
     let world = World::new();
     let cases = [
