@@ -236,7 +236,8 @@ impl Hook {
         match self.client() {
             Ok(client) => {
                 let output = withdraw::stopped(&client, &memory).await;
-                if ended { ended::told(&client, session, output).await } else { output }
+                let shows = ended && self.agent == Agent::ClaudeCode;
+                if shows { ended::told(&client, session, output).await } else { output }
             }
             Err(error) => noted(&format!("Placet: {error:#}")),
         }
