@@ -131,14 +131,14 @@ mod tests {
     fn each_item_is_listed_with_its_own_effect_and_the_rest_is_counted() {
         let one = grouped(0, |_| {});
         let items =
-            vec![row(&one, "Delete 1 file: a"), row(&grouped(1, |_| {}), "Delete 1 file: b\u{1b}[2J")];
+            vec![row(&one, "Delete 1 file: a"), row(&grouped(1, |_| {}), "Delete 1 file: b\u{001b}[2J")];
         let record = grouped(0, |record| record.together = Some(Together { items: items.clone(), more: 3 }));
         let lines: Vec<String> =
             listed(&record).iter().map(|line| format!("{}|{}", line.label, line.text)).collect();
         insta::assert_snapshot!(lines.join("\n"), @r"
         |Asked together: 5 requests
         g60o30c|medium · Delete 1 file: a (this one)
-        g60o31c|medium · Delete 1 file: b\u{1b}[2J
+        g60o31c|medium · Delete 1 file: b\u{001b}[2J
         |and 3 more
         ");
         assert!(listed(&one).is_empty());

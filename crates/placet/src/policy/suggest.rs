@@ -101,7 +101,7 @@ mod tests {
         };
         insta::assert_snapshot!(rules(&[item]), @r#"
         # bot Bash: Run x\n[[rule]]\u{001b}
-        # approved 4 times, last at 2026-11-19T00:00:00Z: placet show req_0698d3r3kvtg0i8s0c1g60o30c
+        # approved 4 times, last at 2026-11-19T00:00:00.000000Z: placet show req_0698d3r3kvtg0i8s0c1g60o30c
         [[rule]]
         name = "suggested-1"
         "#);

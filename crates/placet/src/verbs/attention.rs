@@ -159,7 +159,7 @@ mod tests {
             rest: serde_json::Map::new(),
         };
         insta::assert_snapshot!(text(&figures(&stats)), @"
-        2026-11-12T00:00:00Z to 2026-11-19T00:00:00Z
+        2026-11-12T00:00:00.000000Z to 2026-11-19T00:00:00.000000Z
           calls             120
           asked             20, 16.7 % of the calls
           prompts per hour  20.0 in 1h00m of activity
