@@ -335,6 +335,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me/pace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How fast the caller decided of late: for that person alone. */
+        get: operations["get_pace"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/people": {
         parameters: {
             query?: never;
@@ -470,6 +487,23 @@ export interface paths {
         put?: never;
         /** What a candidate would have done with everything on record. Nothing changes. */
         post: operations["simulate_policy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/policy/suggestions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Rules for calls that people approved again and again, tried against everything on record. Nothing is put in force. */
+        get: operations["suggest_policy"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -842,6 +876,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What happened in one session: what passed without a person, what was confined, what was asked. An agent reads its own. */
+        get: operations["get_session_summary"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/ws": {
         parameters: {
             query?: never;
@@ -908,6 +959,54 @@ export interface components {
         };
         /** @description A reviewer's name, or `team:` and the name of a team. */
         Asked: string;
+        /** @description How often people were asked. `passed`, `confined`, `remembered`, `refused` and `asked` together are `calls`. */
+        AttentionRecord: {
+            /**
+             * Format: double
+             * @description How long agents were at work: the gaps between calls of one session, of each at most ten minutes.
+             */
+            active_seconds: number;
+            /**
+             * Format: int64
+             * @description Prompts: requests that waited for a person.
+             */
+            asked: number;
+            /**
+             * Format: double
+             * @description `asked` of a hundred `calls`; null without a call.
+             */
+            asked_percent: number | null;
+            /**
+             * Format: int64
+             * @description All requests: calls, plans, questions and confirmations.
+             */
+            calls: number;
+            /**
+             * Format: int64
+             * @description Passed by policy, to run confined.
+             */
+            confined: number;
+            /**
+             * Format: int64
+             * @description Passed by policy, free.
+             */
+            passed: number;
+            /**
+             * Format: double
+             * @description `asked` for each hour of that; null where no session had two calls.
+             */
+            prompts_per_active_hour: number | null;
+            /**
+             * Format: int64
+             * @description Refused by policy.
+             */
+            refused: number;
+            /**
+             * Format: int64
+             * @description Passed by a standing approval or by trust.
+             */
+            remembered: number;
+        };
         /**
          * @description How a principal proved who it is; ordered by strength.
          * @enum {string}
@@ -1650,6 +1749,56 @@ export interface components {
             head: components["schemas"]["Digest"];
             verified: components["schemas"]["VerifiedRecord"] | null;
         };
+        /** @description Kinds of calls that were approved as often, for which nothing is suggested. */
+        LeftOutRecord: {
+            /**
+             * Format: int64
+             * @description The policy holds them all the same, by a rule that says so, or lets them pass by now.
+             */
+            held: number;
+            /**
+             * Format: int64
+             * @description No rule can say exactly this, such as a command that is not one literal line.
+             */
+            not_literal: number;
+            /**
+             * Format: int64
+             * @description Commands that ran outside of the agent's workspace.
+             */
+            outside: number;
+            /**
+             * Format: int64
+             * @description Refused once, by a person or by policy, or an approval was taken back; or they run confined by now.
+             */
+            refused: number;
+            /**
+             * Format: int64
+             * @description Of high or critical risk once.
+             */
+            risky: number;
+        };
+        /** @description Requests of one kind. */
+        LineRecord: {
+            /**
+             * Format: int64
+             * @description How many of them people approved.
+             */
+            approved: number;
+            /** Format: int64 */
+            count: number;
+            /**
+             * Format: int64
+             * @description How many they denied.
+             */
+            denied: number;
+            /** @description What one of them does, in a sentence; null of what passed free. */
+            effect: string | null;
+            part: components["schemas"]["SummaryPart"];
+            /** @description The newest of them. */
+            request: components["schemas"]["RequestId"];
+            /** @description The tool, or the kind of what has none. */
+            tool: string;
+        };
         /** @description A link with which a person signs in once. Shown this once. */
         LinkRecord: {
             /** Format: date-time */
@@ -1739,6 +1888,38 @@ export interface components {
              * @description Nine of ten took at most this long.
              */
             p90: number;
+        };
+        /** @description How fast the caller decided of late, as this server heard of it. Nobody else is told, and nothing is blocked. */
+        PaceRecord: {
+            /**
+             * Format: int64
+             * @description Yeses in the window.
+             */
+            approvals: number;
+            /**
+             * Format: int64
+             * @description Noes in the window.
+             */
+            denials: number;
+            /** Format: int64 */
+            limit: number;
+            /**
+             * Format: int64
+             * @description Of them those that came within `quick_seconds` after the request was opened or, where that is not known, after the
+             *     caller's decision before.
+             */
+            quick: number;
+            /** Format: int64 */
+            quick_seconds: number;
+            /** @description With a warning: what was seen and what to do, in two sentences. */
+            text: string | null;
+            /** @description Whether it is faster than anybody reads: `limit` quick yeses in the window, and not one no. */
+            warned: boolean;
+            /**
+             * Format: int64
+             * @description How far back it looks.
+             */
+            window_seconds: number;
         };
         /** @description A page of records. */
         Page: {
@@ -2132,12 +2313,14 @@ export interface components {
              * @description How far a standing approval reaches.
              * @enum {string}
              */
-            scope: "exact" | "pattern" | "session";
+            scope: "exact" | "pattern" | "session" | "template";
             /**
              * Format: int32
              * @description How often; 20 times unless told.
              */
             uses?: number | null;
+            /** @description template: where it counts; it has to be said. */
+            within?: ("session" | "project") | null;
         };
         /**
          * @description What became of an executed action.
@@ -2272,6 +2455,11 @@ export interface components {
             session: string;
             /** @enum {string} */
             type: "session";
+        } | {
+            /** @description Only in this session. */
+            session?: string | null;
+            /** @enum {string} */
+            type: "template";
         };
         /** @description So many people, of one team or of any. */
         Seat: {
@@ -2389,6 +2577,7 @@ export interface components {
         State: "pending" | "approved" | "denied" | "answered" | "expired" | "cancelled" | "claimed" | "lapsed" | "revoked" | "succeeded" | "failed" | "unknown";
         /** @description Figures about requests that were made in a stretch of time. All names in it can be shown as they are. */
         StatsRecord: {
+            attention: components["schemas"]["AttentionRecord"];
             decided_by: components["schemas"]["DecidedByRecord"];
             decisions: components["schemas"]["DecisionsRecord"];
             /** @description What waited, at up to 200 moments. */
@@ -2401,7 +2590,7 @@ export interface components {
             /** @description Arrivals: seven days, Monday first, of 24 hours each, UTC. */
             heat: number[][];
             now: components["schemas"]["NowRecord"];
-            /** @description What each reviewer did, the busiest first. */
+            /** @description What each reviewer did, the busiest first: only the caller, unless the operator set `insights.people`. */
             reviewers: components["schemas"]["ReviewerRecord"][];
             time_to_decision: components["schemas"]["TimesRecord"];
             /** Format: date-time */
@@ -2452,6 +2641,64 @@ export interface components {
             /** @description `request.created`, `request.decided` and so on. */
             type: string;
         };
+        /** @description One rule: it lets one exact call of one agent pass. */
+        SuggestionRecord: {
+            agent: string;
+            /**
+             * Format: int64
+             * @description How often people approved it.
+             */
+            approvals: number;
+            /** @description What the call does, in a sentence. */
+            effect: string;
+            /** Format: date-time */
+            last_at: string;
+            /** @description The request that was approved last. */
+            request: components["schemas"]["RequestId"];
+            /** @description Its name. */
+            rule: string;
+            /**
+             * Format: int64
+             * @description How many prompts the rule would have saved.
+             */
+            saved: number;
+            /** @description The rule, TOML. */
+            text: string;
+            tool: string;
+        };
+        /** @description Rules that history suggests, for the policy in force. None of them covers anything that was ever refused or risky. */
+        SuggestionsRecord: {
+            /** @description At most 50, those that save most first. */
+            items: components["schemas"]["SuggestionRecord"][];
+            left_out: components["schemas"]["LeftOutRecord"];
+            /** @description The hash of the policy in force, to which the rules would be added. */
+            policy: string;
+            /** @description What the policy with these rules would have done with everything on record, as `POST /v1/policy/simulate` says it. */
+            report: Record<string, never>;
+            /** @description All of them as TOML, to be added at the end of the policy. */
+            text: string;
+        };
+        /**
+         * @description Which part of `attention` a line is of.
+         * @enum {string}
+         */
+        SummaryPart: "passed" | "confined" | "remembered" | "asked" | "refused";
+        /** @description What happened in one session. All texts in it can be shown as they are. */
+        SummaryRecord: {
+            agent: string;
+            attention: components["schemas"]["AttentionRecord"];
+            /** Format: date-time */
+            from: string;
+            /** @description Standing approvals that let requests of the session through. */
+            grants: components["schemas"]["UsedRecord"][];
+            /** @description What was asked, remembered, confined, refused and passed, in this order; of each what came most often, up to 20 lines. */
+            lines: components["schemas"]["LineRecord"][];
+            session: string;
+            /** Format: date-time */
+            to: string;
+            /** @description Whether all requests were looked at; otherwise the newest 5000. */
+            whole: boolean;
+        };
         /** @description How far the votes are. */
         Tally: {
             /**
@@ -2475,6 +2722,7 @@ export interface components {
         /** @description How long people took, in seconds; the twenty with most decisions. */
         TimesRecord: {
             by_agent: components["schemas"]["SpeedRecord"][];
+            /** @description Only the caller, unless the operator set `insights.people`. */
             by_reviewer: components["schemas"]["SpeedRecord"][];
             by_tool: components["schemas"]["SpeedRecord"][];
             overall: components["schemas"]["OverallRecord"];
@@ -2488,6 +2736,16 @@ export interface components {
              * @description How many more there are; counted up to 100.
              */
             more: number;
+        };
+        /** @description A standing approval that let requests of the session through. */
+        UsedRecord: {
+            by: string | null;
+            /** Format: int64 */
+            count: number;
+            id: components["schemas"]["GrantId"];
+            /** @description Whether it still stands, so that it can be taken back. */
+            stands: boolean;
+            tool: string;
         };
         /** @description What policy said, at once and without a person. */
         Verdict: {
@@ -4317,6 +4575,71 @@ export interface operations {
             };
         };
     };
+    get_pace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the last ten minutes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PaceRecord"];
+                };
+            };
+            /** @description no key or session, or one that is unknown, revoked or over */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description for reviewers */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description too many calls, waits or streams of this principal */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description busy, closing, or the database is away: try again after `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     list_people: {
         parameters: {
             query?: never;
@@ -5655,6 +5978,85 @@ export interface operations {
             };
             /** @description the disk is full: nothing was written */
             507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    suggest_policy: {
+        parameters: {
+            query?: {
+                /** @description How often people must have approved a call; 3 unless told. */
+                least?: number;
+                /** @description Calls of this agent alone. */
+                agent?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description reviewers and admins; it may take a while */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SuggestionsRecord"];
+                };
+            };
+            /** @description no key or session, or one that is unknown, revoked or over */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the role cannot do this; a foreign host or page; or, in a session, `csrf` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the policy in force cannot be added to */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description too many calls, waits or streams of this principal */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description another look over history is going on */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8171,6 +8573,93 @@ export interface operations {
             };
             /** @description the role cannot do this; a foreign host or page; or, in a session, `csrf` */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the query does not fit */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description too many calls, waits or streams of this principal */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the server failed; nothing was approved */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description busy, closing, or the database is away: try again after `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    get_session_summary: {
+        parameters: {
+            query?: {
+                session?: string;
+                /** @description Two agents may give their sessions the same name; without this the one that asked last is meant. */
+                agent?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description counted over the requests of the session */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SummaryRecord"];
+                };
+            };
+            /** @description no key or session, or one that is unknown, revoked or over */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description the role cannot do this; a foreign host or page; or, in a session, `csrf` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description no request of such a session */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
