@@ -6,7 +6,6 @@ use crate::{
     Request, Resolve, Revoke, Role, State, Submit, Time, Verdict, Written,
     decide::decide,
     grant::{granted, may_stand},
-    opening::opens,
 };
 
 /// What a command is checked against, read inside the transaction that will hold its result.
@@ -187,12 +186,6 @@ fn submit(submit: &Submit, actor: &Actor, cx: &Context<'_>) -> Applied {
         None if cx.behind && verdict.effect == Effect::Allow => (held_by_clock(verdict), None),
         _ => (verdict, grant),
     };
-    // A folder is opened by a person, whatever policy says of questions.
-    let (agent, context) = (&actor.name, &spec.context);
-    let verdict = match opens(&submit.source, agent, &spec.body, context) {
-        Some(_) if verdict.effect == Effect::Allow => held_for_a_person(verdict),
-        _ => verdict,
-    };
     let state = match (verdict.effect, kind) {
         (Effect::Deny, _) => State::Denied,
         // A question is for a person; policy cannot answer it.
@@ -247,16 +240,6 @@ fn held_by_clock(verdict: Verdict) -> Verdict {
         rule: "clock_behind".to_owned(),
         policy: verdict.policy,
         reasons: std::iter::once(reason).chain(verdict.reasons).collect(),
-    }
-}
-
-fn held_for_a_person(verdict: Verdict) -> Verdict {
-    let reason = "a folder is opened to an agent by a person".to_owned();
-    Verdict {
-        effect: Effect::Hold,
-        confine: None,
-        reasons: std::iter::once(reason).chain(verdict.reasons).collect(),
-        ..verdict
     }
 }
 

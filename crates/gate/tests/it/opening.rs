@@ -117,16 +117,6 @@ both! {
         }
     }
 
-    async fn policy_that_allows_every_question_opens_no_folder(kit) {
-        kit.put_policy("version = 1\n[[rule]]\nname = \"all\"\neffect = \"allow\"\nkind = \"confirmation\"\n").await;
-        let bot = kit.agent_of("bot", "ann").await;
-        assert_eq!(asked(kit, "rest", &bot, APP).await.state, State::Approved, "the rule counts");
-        let request = asked(kit, HOOK_PROGRAM, &bot, APP).await;
-        assert_eq!(request.state, State::Pending);
-        assert!(request.verdict.reasons.iter().any(|reason| reason.contains("by a person")));
-        assert!(roots(kit, "bot").await.is_empty());
-    }
-
     async fn there_is_one_question_about_a_folder_and_none_for_a_day_after_a_no(kit) {
         let (bot, imp) = (kit.agent_of("bot", "ann").await, kit.agent_of("imp", "ann").await);
         let ann = kit.reviewer("ann").await;

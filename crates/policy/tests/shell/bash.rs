@@ -445,6 +445,7 @@ fn a_message_that_cat_prints_is_the_word_that_bash_and_dash_give_the_program() {
         "see (this [one](two)) and $(rm -rf x) ${y}\n\n",
         "don't \"do\" #3",
         "don't (really)",
+        "Use `x` (not \"y\") and it's \\ done (#3)",
         "",
         "  indented\n\ttab\n\nCo-Authored-By: A <a@b.test>",
         "E\nEO\nEOFX",

@@ -35,39 +35,51 @@ pub(super) fn printed(rest: &str) -> Option<(&str, usize)> {
             let closing = body.get(length.checked_add(line.len())?..)?;
             let closed = closing.trim_start_matches([' ', '\t']).strip_prefix(")\"")?;
             let text = text.trim_end_matches('\n');
-            return is_plain(text, closed).then_some((text, rest.len().checked_sub(closed.len())?));
+            // The last sign but one is the parenthesis.
+            let end = body.len().checked_sub(closed.len())?.checked_sub(2)?;
+            return ends_there(body, end).then_some((text, rest.len().checked_sub(closed.len())?));
         }
         length = length.checked_add(line.len())?;
     }
     None
 }
 
-/// Old shells (bash 3.2) look for the closing parenthesis without knowing of here-documents. They find the same one if
-/// parentheses come in pairs and no quote stands between; with a quote they find none, if nothing comes after.
-fn is_plain(text: &str, after: &str) -> bool {
-    let mut open = 0_usize;
-    for c in text.chars() {
-        match c {
-            '(' => open = open.saturating_add(1),
-            ')' => match open.checked_sub(1) {
-                Some(left) => open = left,
-                None => return false,
-            },
-            '`' | '\\' => return false,
-            _ => {}
-        }
-    }
-    let quotes = text.contains(['\'', '"', '#']);
-    open == 0
-        && (!quotes
-            || (after.trim().is_empty() && !text.contains(['(', ')']))
-            || is_one_pair_apart(text, after))
+/// Old shells (bash 3.2) look for the closing parenthesis without knowing of here-documents. In whatever way one of them skips
+/// quotes, comments and escaped signs on its way, it must end at the same place, or find no end, and then nothing runs.
+fn ends_there(rest: &str, end: usize) -> bool {
+    const WAYS: u8 = 1 << 5;
+    (0..WAYS).all(|way| end_by(rest, way).is_none_or(|found| found == end))
 }
 
-/// Words such as `don't` beside a link in parentheses: an odd number of quotes of one kind before nothing else is an error to
-/// those shells, and nothing runs.
-fn is_one_pair_apart(text: &str, after: &str) -> bool {
-    after.trim().is_empty() && !text.contains(['"', '#']) && text.matches('\'').count() == 1
+/// Where the parenthesis is closed, if only those signs mean anything whose bit is set.
+fn end_by(text: &str, way: u8) -> Option<usize> {
+    let means = |bit: u8| way & (1 << bit) != 0;
+    let mut open = 1_usize;
+    let mut until = None;
+    let mut before = '\n';
+    let mut signs = text.char_indices();
+    while let Some((at, c)) = signs.next() {
+        if c == '\\' && means(0) && !matches!(until, Some('\'' | '\n')) {
+            signs.next();
+        } else if until.is_some() {
+            until = until.filter(|closing| *closing != c);
+        } else {
+            match c {
+                '\'' if means(1) => until = Some(c),
+                '"' if means(2) => until = Some(c),
+                '`' if means(3) => until = Some(c),
+                '#' if means(4) && before.is_whitespace() => until = Some('\n'),
+                '(' => open = open.saturating_add(1),
+                ')' => open = open.saturating_sub(1),
+                _ => {}
+            }
+        }
+        if open == 0 {
+            return Some(at);
+        }
+        before = c;
+    }
+    None
 }
 
 #[cfg(test)]
@@ -82,6 +94,9 @@ mod tests {
             ("$(cat <<'E_x'\nsee (this [one](two))\nEOF\nE_x\n)\" && git push", "see (this [one](two))\nEOF"),
             ("$(cat <<'EOF'\ndon't \"do\" #3\nEOF\n)\"  ", "don't \"do\" #3"),
             ("$(cat <<'EOF'\ndon't (really)\nEOF\n)\"", "don't (really)"),
+            ("$(cat <<'EOF'\nUse `x` (not \"y\")\nEOF\n)\" && git push", "Use `x` (not \"y\")"),
+            ("$(cat <<'EOF'\nit's, isn't (#3)\nEOF\n)\" && git push", "it's, isn't (#3)"),
+            ("$(cat <<'EOF'\na\\\nEOF\n)\"", "a\\"),
             ("$(cat <<'EOF'\nEOF\n)\"", ""),
             ("$(cat <<'EOF'\n$(rm -rf /) ${x} $y\nEOF\n)\"", "$(rm -rf /) ${x} $y"),
         ] {
@@ -112,10 +127,11 @@ mod tests {
             "$(cat <<'EOF'\n)\" ; id ; \"(\nEOF\n)\"",
             "$(cat <<'EOF'\n')\" ; id ; echo \"$('\nEOF\n)\"",
             "$(cat <<'EOF'\ndon't\nEOF\n)\" && git push ')\" ; id ; \"'",
-            "$(cat <<'EOF'\na' (b) 'c\nEOF\n)\"",
+            "$(cat <<'EOF'\na' ( 'c )\" ; id ; \"\nEOF\n)\"",
             "$(cat <<'EOF'\n# (\n)\nEOF\n)\"",
-            "$(cat <<'EOF'\n`id`\nEOF\n)\"",
-            "$(cat <<'EOF'\na\\\nEOF\n)\"",
+            "$(cat <<'EOF'\n` ( ` )\" ; id ; \"\nEOF\n)\"",
+            "$(cat <<'EOF'\n\\( )\" ; id ; \"\nEOF\n)\"",
+            "$(cat <<'EOF'\n1) first\nEOF\n)\"",
         ] {
             assert_eq!(printed(rest), None, "{rest}");
         }
