@@ -123,7 +123,7 @@ mod tests {
         let mut directory = Directory::default();
         directory.agents.entry("bot".to_owned()).or_default().roots = vec!["/srv/open".to_owned()];
         let check = |folder: &str| check_opening(&directory, "bot", folder).map_err(|no| no.message);
-        for folder in ["/srv/app", "/home/ann/app", "/srv/opener", "/work/tmp/x"] {
+        for folder in ["/srv/app", "/home/ann/app", "/srv/opener", "/projects/tmp/x"] {
             assert_eq!(check(folder), Ok(()), "{folder}");
         }
         for folder in ["/", "/home/ann", "/root", "/srv/app/", "/srv//app", "app", "/etc/x", "/srv/../x"] {
