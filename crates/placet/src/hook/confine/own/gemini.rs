@@ -61,7 +61,7 @@ fn restricts(file: &Path) -> bool {
         }
         Some(_) => true,
     };
-    RESTRICTING.iter().any(|name| there(name)) || ALLOWING.iter().any(|name| narrow(name))
+    RESTRICTING.iter().any(there) || ALLOWING.iter().any(narrow)
 }
 
 fn is_empty(value: &Value) -> bool {
