@@ -103,6 +103,22 @@ export function useRemember(record: RequestRecord, base: Decide) {
       ) : null}
       {scope !== "none" ? (
         <>
+          {answer === null ? (
+            scope === "pattern" && at.size === 0 ? null : (
+              <p className={css.muted}>
+                <Spinner label={s.rememberChecking} /> {s.rememberChecking}
+              </p>
+            )
+          ) : (
+            <Banner tone={answer.error ? "bad" : "accent"} role="status">
+              {answer.error ?? (
+                <span>
+                  {s.rememberCovers}: <span className="verbatim">{answer.covers ?? ""}</span>
+                </span>
+              )}
+            </Banner>
+          )}
+          {answer?.would ? <Would would={answer.would} /> : null}
           <div className={css.inlineFields}>
             {scope === "template" ? (
               <Field label={s.rememberWithin}>
@@ -134,22 +150,6 @@ export function useRemember(record: RequestRecord, base: Decide) {
               />
             </Field>
           </div>
-          {answer === null ? (
-            scope === "pattern" && at.size === 0 ? null : (
-              <p className={css.muted}>
-                <Spinner label={s.rememberChecking} /> {s.rememberChecking}
-              </p>
-            )
-          ) : (
-            <Banner tone={answer.error ? "bad" : "accent"} role="status">
-              {answer.error ?? (
-                <span>
-                  {s.rememberCovers}: <span className="verbatim">{answer.covers ?? ""}</span>
-                </span>
-              )}
-            </Banner>
-          )}
-          {answer?.would ? <Would would={answer.would} /> : null}
         </>
       ) : null}
     </fieldset>
