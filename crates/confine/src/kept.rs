@@ -185,7 +185,11 @@ pub(crate) fn over(places: &[PathBuf], most: u64) -> Option<String> {
         let mut left = Left { bytes: most, files: MOST_FILES, closed: false };
         open_folder(CWD, place.as_os_str()).is_ok_and(|folder| !left.has_room_for(&folder, 0))
     })?;
-    Some(format!("it kept more than {} MiB or {MOST_FILES} files in {}", most >> 20, place.display()))
+    Some(format!(
+        "it kept more than {} MiB, {MOST_FILES} files or {DEEPEST} folders in each other in {}",
+        most >> 20,
+        place.display()
+    ))
 }
 
 /// What may still be there.
