@@ -29,22 +29,36 @@ pub(crate) fn common(root: &Path) -> Option<PathBuf> {
 
 /// Longest configuration that is read here.
 const LONGEST_CONFIG: u64 = 256 * 1024;
-/// Words in the lines that hold secrets: of a proxy, of a header, of a helper.
-const SECRET_WORDS: [&str; 13] = [
-    "extraheader",
-    "authorization",
-    "password",
-    "passwd",
-    "token",
-    "secret",
-    "credential",
-    "askpass",
-    "cookie",
-    "oauth",
-    "bearer",
-    "apikey",
-    "api-key",
+/// Sections that hold no secrets. In any other one, such as of mail, proxies or aliases, anything may stand.
+const OPEN_SECTIONS: [&str; 22] = [
+    "branch",
+    "color",
+    "commit",
+    "core",
+    "diff",
+    "extensions",
+    "fetch",
+    "gc",
+    "index",
+    "init",
+    "log",
+    "maintenance",
+    "merge",
+    "pack",
+    "pull",
+    "push",
+    "rebase",
+    "remote",
+    "status",
+    "submodule",
+    "tag",
+    "user",
 ];
+/// Keys whose values name a repository, a branch, a file or a person, whatever words are in them.
+const NAMES: [&str; 8] = ["url", "pushurl", "fetch", "remote", "merge", "path", "email", "name"];
+/// Parts of the names and values of secrets.
+const SECRET_WORDS: [&str; 10] =
+    ["auth", "bearer", "cookie", "credential", "header", "key", "pass", "proxy", "secret", "token"];
 
 /// Whether a configuration of git holds no secret, as far as its text tells. When in doubt, it does.
 pub(crate) fn is_without_secrets(path: &Path) -> bool {
@@ -52,29 +66,39 @@ pub(crate) fn is_without_secrets(path: &Path) -> bool {
     if !about.is_ok_and(|about| about.is_file() && about.len() <= LONGEST_CONFIG) {
         return false;
     }
-    fs::read_to_string(path).is_ok_and(|text| {
-        // A line that goes on in the next one could split a word.
-        let text = text.replace("\\\n", "").to_lowercase();
-        !text.lines().any(has_a_secret_word) && !text.split("://").skip(1).any(names_a_user)
+    // A line that goes on in the next one could split a word.
+    fs::read_to_string(path)
+        .is_ok_and(|text| text.replace("\\\n", "").to_lowercase().lines().all(|line| is_open(line.trim())))
+}
+
+/// Whether a line is of a kind that holds no secret.
+fn is_open(line: &str) -> bool {
+    if let Some(header) = line.strip_prefix('[') {
+        // What stands behind the header in its line would be read as a name.
+        let Some(header) = header.strip_suffix(']') else { return false };
+        let section = header.split([' ', '\t', '"', '.']).next().unwrap_or_default();
+        return OPEN_SECTIONS.contains(&section) && !holds_a_user(header);
+    }
+    // Anything may stand in a comment.
+    if line.starts_with(['#', ';']) {
+        return false;
+    }
+    let (key, value) = line.split_once('=').unwrap_or((line, ""));
+    match key.trim() {
+        "email" | "name" => true,
+        key if NAMES.contains(&key) => !holds_a_user(value),
+        _ => !line.contains('@') && !SECRET_WORDS.iter().any(|word| line.contains(word)),
+    }
+}
+
+/// Whether an address in a text has a user in it: many are tokens. `git@` is nobody's name.
+fn holds_a_user(text: &str) -> bool {
+    let addresses = text.match_indices("://").filter_map(|(at, sign)| text.get(at + sign.len()..));
+    addresses.into_iter().any(|rest| {
+        let end = rest.find(|sign: char| sign == '/' || sign == '"' || sign.is_whitespace());
+        let authority = end.and_then(|end| rest.get(..end)).unwrap_or(rest);
+        authority.contains('@') && authority.strip_prefix("git@").is_none_or(|host| host.contains('@'))
     })
-}
-
-/// Names of branches and repositories are no secrets, whatever words are in them.
-fn has_a_secret_word(line: &str) -> bool {
-    const NAMES: [&str; 6] = ["url", "pushurl", "fetch", "remote", "merge", "path"];
-    let line = line.trim();
-    let names = match line.split_once('=') {
-        Some((key, _)) => NAMES.contains(&key.trim()),
-        None => line.starts_with('['),
-    };
-    !names && SECRET_WORDS.iter().any(|word| line.contains(word))
-}
-
-/// Whether an address, from behind `://`, has a user in it: many are tokens. `git@` is nobody's name.
-fn names_a_user(rest: &str) -> bool {
-    let end = rest.find(|sign: char| sign == '/' || sign == '"' || sign.is_whitespace());
-    let authority = end.and_then(|end| rest.get(..end)).unwrap_or(rest);
-    authority.contains('@') && authority.strip_prefix("git@").is_none_or(|host| host.contains('@'))
 }
 
 fn read(path: &Path) -> Option<String> {
@@ -132,6 +156,13 @@ mod tests {
             "[http]\n\textra\\\nheader = abc\n",
             "[x]\n\ttoken = abc\n",
             "[x] token = abc\n",
+            "[core] token = abc\n",
+            "[sendemail]\n\tsmtpPass = abc\n",
+            "[core]\n\tsshCommand = sshpass -p abc ssh\n",
+            "[remote \"o\"]\n\tproxy = ada:abc@example.com:3128\n",
+            "[alias]\n\td = !curl -u ada:abc example.com\n",
+            "[something]\n\tnew = abc\n",
+            "[core]\n\t# ghp_abc\n",
             "[x]\n\thelper = \"!echo password=abc\"\n",
             "[url \"https://ada:abc@example.com/\"]\n\tinsteadOf = https://example.com/\n",
         ] {
