@@ -8,7 +8,8 @@ use std::{
 
 use placet_core::{
     Action, Actor, AdminCommand, Body, Content, Decision as Decided, DecisionWord, Directory, Effect, Grant,
-    GrantId, GrantKey, HOOK_PROGRAM, Invalid, Kind, NewGrant, Request, Role, Scope, duration, folder,
+    GrantId, GrantKey, HOOK_PROGRAM, Invalid, Kind, NewGrant, Request, RequestId, Role, Scope, duration,
+    folder,
 };
 use placet_policy::{Call, CompiledScope, Folder, GrantScope, NotLike, Outcome, Policy, Template, describe};
 use placet_store::{Filter, grant_key, unbound_grant_key};
@@ -18,7 +19,7 @@ use serde_json::Value;
 use crate::{
     Gate, GateError,
     judge::{call_of, confined, place},
-    policies::{Policies, Version},
+    policies::{Policies, Version, off_thread},
 };
 
 /// What a person wants remembered with their yes.
@@ -379,11 +380,23 @@ impl Gate {
             ..Filter::default()
         };
         let newest = self.store.list(&filter, LOOKED_AT, self.now()).await?.items;
+        let (gate, this) = (self.clone(), grant.request);
+        off_thread(move || gate.covered_by(&template, &version, &newest, this)).await.map(Some)
+    }
+
+    /// Counts what a form covers among these requests, this one left out.
+    fn covered_by(
+        &self,
+        template: &Template,
+        version: &Version,
+        newest: &[Arc<Request>],
+        this: RequestId,
+    ) -> WouldCover {
         let mut would = WouldCover::default();
-        let others = newest.iter().filter(|request| request.id != grant.request);
+        let others = newest.iter().filter(|request| request.id != this);
         for (request, content) in others.filter_map(|request| Some((request, request.content.as_ref()?))) {
             would.looked_at += 1;
-            let form = self.template(&version, request, content);
+            let form = self.template(version, request, content);
             if !form.is_ok_and(|form| request.risk <= Grant::RISK && template.covers(&form)) {
                 continue;
             }
@@ -399,7 +412,7 @@ impl Gate {
                 would.examples.push(line);
             }
         }
-        Ok(Some(would))
+        would
     }
 
     /// The scope of this very call, under the policy it came under.
