@@ -3,27 +3,30 @@
 //! The files are read where they are and never copied. Where a call happened is taken from the session itself: the
 //! folder of its first call is the workspace, and paths are resolved as text, because the files are not here.
 
+mod folders;
 mod place;
 mod read;
 mod shape;
+mod specstory;
 mod sum;
 
-use std::{collections::HashSet, fs, path::PathBuf};
+use std::{collections::HashSet, fs, path::PathBuf, slice};
 
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, ValueEnum};
-use placet_core::{Covered, HOOK_PROGRAM, Kind, Time};
-use placet_policy::{Call, Claims, Outcome, Place, Policy};
+use placet_core::{Covered, Effect, HOOK_PROGRAM, Kind, Risk, Time};
+use placet_policy::{Call, Claims, Outcome, Place, Policy, Template};
 use sha2::{Digest, Sha256};
 
 use crate::node::say;
+use folders::Folders;
 use read::Made;
 use sum::Sum;
 
 /// Count how often a policy asks a person, in public sessions of coding agents
 ///
-/// Reads every `*.jsonl` below the folder: sessions of Claude Code, and rollouts of Codex. Calls that stand in several
-/// files count once.
+/// Reads every `*.jsonl` below the folder: sessions of Claude Code, and rollouts of Codex; and the sessions of Claude Code that
+/// SpecStory keeps in `.specstory/history`. Calls that stand in several files count once.
 #[derive(Parser)]
 #[command(name = "traces")]
 pub struct Command {
@@ -33,6 +36,15 @@ pub struct Command {
     /// The policy; `preset:coding-agent` unless given
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
+    /// Turn this on in the preset, as an operator can (may be given several times)
+    #[arg(long, value_name = "NAME", conflicts_with = "policy")]
+    switch: Vec<String>,
+    /// As with `placet hook install --user`: no folder is open, and the first call in each repository asks once
+    #[arg(long)]
+    ask_folder: bool,
+    /// As if the person remembered every command of medium risk by its form, for the project, when it is first asked about
+    #[arg(long)]
+    grants: bool,
     /// As for an agent that nobody marked: nothing runs confined
     #[arg(long)]
     free: bool,
@@ -67,11 +79,16 @@ enum List {
 pub fn main(command: &Command) -> Result<()> {
     let text = match &command.policy {
         Some(file) => fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?,
-        None => placet_policy::preset("coding-agent").context("there is no such preset")?.to_owned(),
+        None => {
+            let name = [&["coding-agent".to_owned()], command.switch.as_slice()].concat().join("+");
+            placet_policy::preset_as_named(&name).map_err(anyhow::Error::msg)?
+        }
     };
     let policy = Policy::parse(&text).map_err(|problems| anyhow::anyhow!("{problems}"))?;
     let mut seen = HashSet::new();
     let mut sum = Sum::default();
+    let mut remembered = Vec::new();
+    let mut folders = if command.ask_folder { Some(Folders::of(&command.checkout)?) } else { None };
     for folder in &command.checkout {
         ensure!(folder.is_dir(), "{} is no folder", folder.display());
         read::sessions(folder, &mut |session| {
@@ -82,7 +99,25 @@ pub fn main(command: &Command) -> Result<()> {
                 session.calls.iter().filter(|made| seen.insert(made.id.clone())).collect();
             calls.sort_by_key(|made| made.at);
             for made in calls {
-                let outcome = judged(&policy, &session.root, made, !command.free);
+                let root = slice::from_ref(&session.root);
+                let roots = if let Some(folders) = &mut folders {
+                    if folders.asks(made) {
+                        sum.add_question();
+                    }
+                    folders.open.as_slice()
+                } else {
+                    root
+                };
+                let (outcome, form) = judged(&policy, roots, made, !command.free);
+                if command.grants
+                    && let Some(form) = form
+                {
+                    if remembered.iter().any(|other: &Template| other.covers(&form)) {
+                        sum.add_covered(&session.id, made);
+                        continue;
+                    }
+                    remembered.push(form);
+                }
                 if let Some(list) = command.list {
                     sum.list(list, made, &outcome);
                 }
@@ -95,10 +130,10 @@ pub fn main(command: &Command) -> Result<()> {
     Ok(())
 }
 
-fn judged(policy: &Policy, root: &str, made: &Made, confines: bool) -> Outcome {
-    let context = place::context(&made.tool, &made.input, &made.folder, root);
-    let roots = [root.to_owned()];
-    policy.evaluate(&Call {
+/// What the policy says of a call, and the form by which a person could remember it.
+fn judged(policy: &Policy, roots: &[String], made: &Made, confines: bool) -> (Outcome, Option<Template>) {
+    let context = place::context(&made.tool, &made.input, &made.folder, roots);
+    let call = Call {
         kind: Kind::Action,
         tool: Some(&made.tool),
         arguments: Some(&made.input),
@@ -107,13 +142,13 @@ fn judged(policy: &Policy, root: &str, made: &Made, confines: bool) -> Outcome {
         source: HOOK_PROGRAM,
         time: Time::from_micros(0),
         claims: Claims { session: "s", context: &context, risk: None, on_behalf_of: None, group: None },
-        place: Some(Place {
-            roots: &roots,
-            context: &context,
-            confines: confines && can_confine(&made.input),
-        }),
+        place: Some(Place { roots, context: &context, confines: confines && can_confine(&made.input) }),
         covered: Covered::Unknown,
-    })
+    };
+    let outcome = policy.evaluate(&call);
+    let may = outcome.effect == Effect::Hold && outcome.risk < Risk::High;
+    let form = if may { Template::of(policy, &call, &outcome).ok() } else { None };
+    (outcome, form)
 }
 
 /// Whether the hook could hand such a call to the runner.

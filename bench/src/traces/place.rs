@@ -8,7 +8,7 @@ pub(super) fn context(
     tool: &str,
     input: &Map<String, Value>,
     folder: &str,
-    root: &str,
+    roots: &[String],
 ) -> Map<String, Value> {
     let mut context = Map::new();
     context.insert("cwd".to_owned(), json!(folder));
@@ -28,10 +28,19 @@ pub(super) fn context(
         context.insert("moved".to_owned(), json!(named.folder));
     }
     context.insert("paths".to_owned(), Value::Object(paths));
-    if named.programs.contains("git") {
+    if named.asks_git() {
+        let root = context.get("cwd").and_then(Value::as_str).and_then(|cwd| holding(roots, cwd));
         context.insert("git".to_owned(), json!({"repository": root, "runs": []}));
     }
     context
+}
+
+/// The nearest of these folders that holds this one.
+fn holding<'r>(roots: &'r [String], folder: &str) -> Option<&'r str> {
+    let holds = |root: &&String| {
+        folder.strip_prefix(root.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    roots.iter().filter(holds).max_by_key(|root| root.len()).map(String::as_str)
 }
 
 /// As the hook does it, less what only the files could tell.
@@ -69,7 +78,7 @@ mod tests {
     #[test]
     fn paths_are_resolved_from_the_folder_of_the_call() {
         let input = json!({"command": "cat ../x /etc/hosts ./a/./b", "workdir": "sub"});
-        let made = context("bash", input.as_object().unwrap(), "/w", "/w");
+        let made = context("bash", input.as_object().unwrap(), "/w", &["/w".to_owned()]);
         assert_eq!(made["cwd"], json!("/w/sub"));
         assert_eq!(
             made["paths"],

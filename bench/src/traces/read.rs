@@ -2,13 +2,15 @@
 
 use std::{
     collections::BTreeMap,
-    fs::File,
+    fs::{self, File},
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
+
+use super::specstory;
 
 /// One session, or as much of it as one file holds.
 pub(super) struct Session {
@@ -35,7 +37,12 @@ pub(super) fn sessions(folder: &Path, see: &mut impl FnMut(Session)) -> Result<(
     list(folder, &mut files)?;
     files.sort();
     for file in files {
-        one_file(&file)?.into_iter().for_each(&mut *see);
+        if file.extension().is_some_and(|end| end == "md") {
+            let text = fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+            specstory::session(&file, &String::from_utf8_lossy(&text)).into_iter().for_each(&mut *see);
+        } else {
+            one_file(&file)?.into_iter().for_each(&mut *see);
+        }
     }
     Ok(())
 }
@@ -47,11 +54,18 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
         let (kind, path) = (entry.file_type()?, entry.path());
         if kind.is_dir() && entry.file_name() != ".git" {
             list(&path, files)?;
-        } else if kind.is_file() && path.extension().is_some_and(|end| end == "jsonl") {
+        } else if kind.is_file() && (path.extension().is_some_and(|end| end == "jsonl") || is_history(&path))
+        {
             files.push(path);
         }
     }
     Ok(())
+}
+
+/// A file of `.specstory/history`.
+fn is_history(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "md")
+        && path.parent().is_some_and(|folder| folder.ends_with(".specstory/history"))
 }
 
 /// The sessions of one file. Lines that are no JSON are skipped: some files are cut.
@@ -132,7 +146,7 @@ fn text<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
 }
 
 /// `2026-02-12T15:09:12.987Z` in seconds. Only differences within a day or so matter.
-fn seconds(stamp: &str) -> Option<u64> {
+pub(super) fn seconds(stamp: &str) -> Option<u64> {
     let number = |from: usize, to: usize| stamp.get(from..to)?.parse::<u64>().ok();
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
     let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);

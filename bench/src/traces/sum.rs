@@ -21,6 +21,8 @@ const SHELLS: [&str; 5] = ["Bash", "shell", "shell_command", "exec_command", "lo
 pub(super) struct Sum {
     calls: usize,
     asked: usize,
+    questions: usize,
+    covered: usize,
     loud: usize,
     commands: usize,
     commands_asked: usize,
@@ -51,6 +53,27 @@ impl Sum {
         self.calls
     }
 
+    /// A folder was asked about.
+    pub(super) const fn add_question(&mut self) {
+        self.questions += 1;
+    }
+
+    /// A call that a remembered form let pass.
+    pub(super) fn add_covered(&mut self, session: &str, made: &Made) {
+        self.covered += 1;
+        self.calls += 1;
+        self.commands += usize::from(SHELLS.contains(&made.tool.as_str()));
+        self.clock(session, made.at);
+    }
+
+    fn clock(&mut self, session: &str, at: u64) {
+        let clock = self.sessions.entry(session.to_owned()).or_default();
+        if clock.last > 0 && at > clock.last {
+            clock.active += (at - clock.last).min(IDLE);
+        }
+        clock.last = clock.last.max(at);
+    }
+
     pub(super) fn add(&mut self, session: &str, made: &Made, outcome: &Outcome) {
         let asks = outcome.effect != Effect::Allow;
         self.calls += 1;
@@ -62,11 +85,7 @@ impl Sum {
             self.commands_loud += usize::from(asks && outcome.risk >= Risk::High);
             self.confined += usize::from(outcome.confine.is_some());
         }
-        let clock = self.sessions.entry(session.to_owned()).or_default();
-        if clock.last > 0 && made.at > clock.last {
-            clock.active += (made.at - clock.last).min(IDLE);
-        }
-        clock.last = clock.last.max(made.at);
+        self.clock(session, made.at);
         let tool = self.tools.entry(made.tool.clone()).or_default();
         tool.0 += 1;
         tool.1 += usize::from(asks);
@@ -107,16 +126,27 @@ impl Sum {
         line(&mut out, "calls", self.calls.to_string());
         line(&mut out, "sessions", self.sessions.len().to_string());
         line(&mut out, "calls that ask a person", share(self.asked, self.calls));
+        if self.questions > 0 {
+            line(&mut out, "questions about a folder", self.questions.to_string());
+            line(&mut out, "  with them", share(self.asked + self.questions, self.calls));
+        }
         if hours > 0.0 {
             line(&mut out, "active hours", format!("{hours:.1}"));
-            line(&mut out, "prompts per active hour", format!("{:.1}", self.asked as f64 / hours));
+            line(
+                &mut out,
+                "prompts per active hour",
+                format!("{:.1}", (self.asked + self.questions) as f64 / hours),
+            );
         }
         line(&mut out, "calls that ask as high or critical", share(self.loud, self.calls));
         line(&mut out, "commands", self.commands.to_string());
         let pass = self.commands - self.commands_asked;
         line(&mut out, "commands without a person", share(pass, self.commands));
         line(&mut out, "  of them confined", share(self.confined, self.commands));
-        line(&mut out, "  of them free", share(pass - self.confined, self.commands));
+        line(&mut out, "  of them free", share(pass - self.confined - self.covered, self.commands));
+        if self.covered > 0 {
+            line(&mut out, "  of them by a remembered form", share(self.covered, self.commands));
+        }
         line(&mut out, "commands that ask as high or critical", share(self.commands_loud, self.commands));
         let _ = writeln!(out, "\ntool: calls, of which ask");
         for (tool, (calls, asked)) in by_count(&self.tools, |(_, asked)| *asked).into_iter().take(12) {

@@ -40,7 +40,7 @@ fn presets(json: bool, name: Option<&str>) -> anyhow::Result<u8> {
     let text = |name: &str| placet_policy::preset(name).unwrap_or_default();
     if let Some(name) = name {
         let name = name.strip_prefix("preset:").unwrap_or(name);
-        let text = placet_policy::preset(name).ok_or_else(|| usage(source::no_preset(name)))?;
+        let text = placet_policy::preset_as_named(name).map_err(usage)?;
         if json {
             output::json(&serde_json::json!({ "name": name, "text": text }))?;
         } else {
@@ -64,7 +64,7 @@ fn presets(json: bool, name: Option<&str>) -> anyhow::Result<u8> {
     output::line("")?;
     output::line(&paint(
         output::DIM,
-        "placet serve --policy preset:NAME · placet policy presets NAME > policy.toml · extends = [\"preset:NAME\"] in a file of yours",
+        "placet serve --policy preset:NAME · with reading from GitHub: preset:coding-agent+network-reads · placet policy presets NAME > policy.toml · extends = [\"preset:NAME\"] in a file of yours",
     ))?;
     Ok(0)
 }

@@ -1,7 +1,7 @@
 //! Evaluation: the rules that apply, the effect that wins, and everything they ask for put together.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, HashMap},
     sync::{Arc, LazyLock},
     time::Duration,
 };
@@ -62,6 +62,8 @@ pub(crate) struct Rules {
     reads_only: bool,
     /// Whether any rule lets trust be earned.
     pub(crate) offers_trust: bool,
+    /// Hold rules that give way, each with the allow rule that it gives way to.
+    gives_way: HashMap<u32, u32>,
 }
 
 /// Names and globs of hold and deny rules, for telling look-alikes: names that differ from them in case only.
@@ -113,7 +115,14 @@ impl Rules {
             guarded_servers: Guarded::default(),
             reads_only: list.iter().any(|rule| rule.reads_only),
             offers_trust: list.iter().any(|rule| rule.trust.is_some()),
+            gives_way: HashMap::new(),
         };
+        let named: HashMap<&str, u32> =
+            (0..).zip(&list).map(|(number, rule)| (&*rule.name, number)).collect();
+        for (number, rule) in (0_u32..).zip(&list) {
+            let other = rule.unless_allowed.as_deref().and_then(|name| named.get(name));
+            rules.gives_way.extend(other.map(|other| (number, *other)));
+        }
         for (number, rule) in (0_u32..).zip(&list) {
             rules.index_mut(rule.effect).file(rule, number);
             if rule.effect != Effect::Allow {
@@ -172,7 +181,8 @@ impl Rules {
     fn one<'a>(&'a self, subject: &Subject<'a>, work: &Work<'a>) -> Outcome {
         let (plain, claimed) = self.applying(Effect::Deny, subject, work);
         let mut outcome = if plain.is_empty() {
-            let (held, held_by_claims) = self.applying(Effect::Hold, subject, work);
+            let (mut held, held_by_claims) = self.applying(Effect::Hold, subject, work);
+            held.retain(|(number, _)| !self.gives_way(*number, subject, work));
             let yields = |number: u32| self.rule(number).is_some_and(|rule| rule.unless_confined);
             let confined =
                 if can_confine(work) && !held.is_empty() && held.iter().all(|(number, _)| yields(*number)) {
@@ -235,6 +245,14 @@ impl Rules {
             list.push((number, why));
         }
         (plain, claimed)
+    }
+
+    /// Whether the rule that a hold rule gives way to lets the call pass.
+    fn gives_way<'a>(&'a self, number: u32, subject: &Subject<'a>, work: &Work<'a>) -> bool {
+        let other = self.gives_way.get(&number).and_then(|other| self.rule(*other));
+        other.is_some_and(|rule| {
+            rule.effect == Effect::Allow && rule.confine.is_none() && rule.says(subject, work) == Word::Yes
+        })
     }
 
     fn allowed_or_default<'a>(&'a self, subject: &Subject<'a>, work: &Work<'a>) -> Outcome {

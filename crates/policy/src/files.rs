@@ -119,9 +119,15 @@ impl Files {
     ) -> Result<bool, Trouble> {
         let paths = context.get("paths").and_then(Value::as_object);
         let mut found = false;
+        // A line names the same words again and again, and a reading of it that is not certain has each word several times.
+        let mut seen: HashSet<(String, bool)> = HashSet::new();
         let mut look = |text: &str, reads: bool| -> Result<(), Trouble> {
+            work.spend(text.len() / 16)?;
+            if found || !seen.insert((text.to_owned(), reads)) {
+                return Ok(());
+            }
             work.spend(text.len().saturating_add(self.entries.len().saturating_mul(4)))?;
-            found = found || self.has(asks, text, reads, work)?;
+            found = self.has(asks, text, reads, work)?;
             Ok(())
         };
         place::each_text(tool, arguments, work, asks == Asks::Touches, &mut |text, reads| {

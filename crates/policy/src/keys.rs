@@ -12,6 +12,11 @@ pub(crate) const TOP: &[Key] = &[
         "list of `\"preset:NAME\"`",
         "The rules of these presets come along, their names prefixed with `NAME/`. Only rules and what they use: a preset's `[defaults]` do not.",
     ),
+    (
+        "switches",
+        "list of names",
+        "What the operator turns on: entries of `shell = { allow = […] }` with that `switch`, in this file and in the presets it extends. On the command line: `preset:coding-agent+network-reads`.",
+    ),
     ("defaults", "table", "What holds where no rule says otherwise."),
     (
         "paths",
@@ -175,6 +180,11 @@ pub(crate) const RULE_EFFECT: &[Key] = &[
         "boolean",
         "hold: the rule does not hold a call that another rule lets pass confined.",
     ),
+    (
+        "unless_allowed",
+        "name of an allow rule",
+        "hold: the rule does not hold a call that this rule of the same file lets pass, without confinement. Every other hold and deny rule still counts.",
+    ),
     ("needs", "name or table", "hold: whose yes is needed."),
     ("expires_in", "duration", "hold: time for deciding."),
     (
@@ -262,6 +272,7 @@ pub(crate) const SHELL_ALLOW: &[Key] = &[
     ),
     ("max_operands", "number", "How many of them at most."),
     ("text", "boolean", "Every word is text, whatever it looks like, as for `echo`. Default `false`."),
+    ("switch", "name", "The entry counts only where the policy has this name in `switches`."),
 ];
 
 /// In an entry of `shell = { mention = […] }`.

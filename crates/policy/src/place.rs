@@ -222,6 +222,11 @@ pub(crate) fn each_text<'a>(
 }
 
 impl Named {
+    /// Whether git runs, which obeys the configuration of the folder it is in. `gh` runs it to find the repository.
+    pub fn asks_git(&self) -> bool {
+        ["git", "gh"].iter().any(|program| self.programs.contains(*program))
+    }
+
     /// A text that names a file, or all files that fit it.
     fn file(&mut self, text: &str) -> Result<(), Trouble> {
         for one in wild::alternatives(text).ok_or(UNREADABLE)? {
@@ -253,10 +258,11 @@ impl Named {
             let argv = shell::without_folder(&command.argv);
             let Some((program, words)) = argv.split_first() else { continue };
             self.programs.insert(program.clone());
-            let files = !shell::WORDS_ONLY.contains(&program.as_str());
-            let pattern = shell::pattern_at(argv.iter().map(String::as_str));
+            // Numbers, branches and addresses of an interface are no files.
+            let files = !shell::WORDS_ONLY.contains(&program.as_str()) && program != "gh";
+            let patterns = shell::patterns_at(argv.iter().map(String::as_str));
             for (at, word) in (1..).zip(words).filter(|_| files) {
-                if Some(at) != pattern {
+                if !patterns.contains(&at) {
                     self.word(program, word)?;
                 }
             }
@@ -345,7 +351,7 @@ impl<'a> Place<'a> {
                 return Ok(false);
             }
         }
-        if named.programs.contains("git") { self.is_quiet(root) } else { Ok(true) }
+        if named.asks_git() { self.is_quiet(root) } else { Ok(true) }
     }
 
     /// The folder of the agent in which the whole call happens; nothing if some of it happens elsewhere.
@@ -425,7 +431,7 @@ mod tests {
         assert_eq!(texts("read_many_files", &json!({"paths": ["a", "b"]})), some(&["a", "b"]));
         let bash = |command: &str| texts("Bash", &json!({"command": command}));
         assert_eq!(bash("cat a.txt < /etc/hosts 2>/dev/null"), some(&["/etc/hosts", "a.txt"]));
-        assert_eq!(bash("grep -n --include=../x 'a b' src | head -5"), some(&["../x", "a b", "src"]));
+        assert_eq!(bash("grep -n --include=../x 'a b' src | head -5"), some(&["../x", "src"]));
         assert_eq!(bash("grep -n '/x/' src; rg @a"), some(&["src"]));
         assert_eq!(bash("echo /etc; tr / -"), some(&[]));
         assert_eq!(bash("cut -d/ -f1 x"), some(&["x"]));

@@ -86,6 +86,7 @@ fn top(doc: &mut Doc<'_>, file: &Field<'_>) -> Read {
         }
         None => {}
     }
+    switches(doc, file);
     let named = needs::named(doc, file);
     let defaults = defaults(doc, file, &named);
     let steps = needs::escalations(doc, file, &named);
@@ -96,12 +97,15 @@ fn top(doc: &mut Doc<'_>, file: &Field<'_>) -> Read {
         defaults: &defaults,
         files: &files,
         used: HashSet::new(),
+        gives_way: Vec::new(),
     };
     let (mut rules, spans) = own_rules(doc, file, &mut context);
-    let used = context.used;
+    let (used, gives_way) = (context.used, context.gives_way);
+    yields_to_a_rule(doc, &rules, &gives_way);
     let own = cosmetic::read(doc, file);
     let mut cosmetic = extend(doc, file, &mut rules, &defaults);
     cosmetic::check(doc, &own, &rules);
+    known_switches(doc, file);
     cosmetic.extend(own.into_iter().map(|(list, _)| list));
     let cosmetic = without_looked_at(cosmetic, &rules);
     if rules.len() > RULES {
@@ -116,6 +120,43 @@ fn top(doc: &mut Doc<'_>, file: &Field<'_>) -> Read {
         needs::unused(doc, file, &used);
     }
     Read { name, rules, cosmetic, defaults, warnings: doc.take_warnings() }
+}
+
+/// What the file turns on.
+fn switches(doc: &mut Doc<'_>, file: &Field<'_>) {
+    let names: Vec<String> = doc.texts(file, "switches", false).into_iter().map(|(name, _)| name).collect();
+    doc.switches.on.extend(names);
+}
+
+/// A switch that nothing has is a slip of the pen.
+fn known_switches(doc: &mut Doc<'_>, file: &Field<'_>) {
+    for (name, span) in doc.texts(file, "switches", false) {
+        if doc.switches.known.contains(&name) {
+            continue;
+        }
+        let mut known: Vec<String> = doc.switches.known.iter().map(|name| format!("`{name}`")).collect();
+        known.sort();
+        let fix = if known.is_empty() {
+            "remove it: nothing in this file or its presets can be turned on".to_owned()
+        } else {
+            format!("use one of {}", known.join(", "))
+        };
+        doc.problem(span, format!("there is no switch `{}`", shown(&name)), fix);
+    }
+}
+
+/// A hold rule gives way to an allow rule of the same file, and to none that confines.
+fn yields_to_a_rule(doc: &mut Doc<'_>, rules: &[Rule], gives_way: &[(String, Range<usize>)]) {
+    for (name, span) in gives_way {
+        let is = |rule: &&Rule| rule.name == *name && rule.effect == Effect::Allow && rule.confine.is_none();
+        if !rules.iter().any(|rule| is(&rule)) {
+            doc.problem(
+                span.clone(),
+                format!("there is no rule `{}` that lets calls pass without confinement", shown(name)),
+                "name an allow rule of this file, or remove `unless_allowed`",
+            );
+        }
+    }
 }
 
 fn defaults(doc: &mut Doc<'_>, file: &Field<'_>, named: &needs::Named) -> Defaults {
@@ -248,9 +289,14 @@ fn extend(doc: &mut Doc<'_>, file: &Field<'_>, rules: &mut Vec<Rule>, defaults: 
             continue;
         }
         seen.push(name.to_owned());
-        match read_preset(preset, defaults) {
+        match read_preset(preset, defaults, &mut doc.switches) {
             Ok((more, lists)) => {
-                let named = |rule: Rule| Rule { name: format!("{name}/{}", rule.name), ..rule };
+                let prefixed = |own: String| format!("{name}/{own}");
+                let named = |rule: Rule| Rule {
+                    name: prefixed(rule.name),
+                    unless_allowed: rule.unless_allowed.map(prefixed),
+                    ..rule
+                };
                 rules.extend(more.into_iter().map(named));
                 cosmetic.extend(lists);
             }
@@ -266,16 +312,30 @@ fn extend(doc: &mut Doc<'_>, file: &Field<'_>, rules: &mut Vec<Rule>, defaults: 
     cosmetic
 }
 
-fn read_preset(text: &str, defaults: &Defaults) -> Result<(Vec<Rule>, Vec<Cosmetic>), PolicyErrors> {
+fn read_preset(
+    text: &str,
+    defaults: &Defaults,
+    switches: &mut doc::Switches,
+) -> Result<(Vec<Rule>, Vec<Cosmetic>), PolicyErrors> {
     let mut doc = Doc::new(text);
+    doc.switches.on.clone_from(&switches.on);
     let (table, _) = DeTable::parse_recoverable(text);
     let file = Field::root(&table);
     let named = needs::named(&mut doc, &file);
     let steps = needs::escalations(&mut doc, &file, &named);
     let files = files(&mut doc, &file);
-    let mut context =
-        rule::Context { needs: &named, escalations: &steps, defaults, files: &files, used: HashSet::new() };
+    let mut context = rule::Context {
+        needs: &named,
+        escalations: &steps,
+        defaults,
+        files: &files,
+        used: HashSet::new(),
+        gives_way: Vec::new(),
+    };
     let (rules, _) = own_rules(&mut doc, &file, &mut context);
+    let gives_way = context.gives_way;
+    yields_to_a_rule(&mut doc, &rules, &gives_way);
+    switches.known.extend(doc.switches.known.drain());
     let cosmetic = cosmetic::read(&mut doc, &file).into_iter().map(|(list, _)| list).collect();
     if doc.failed() { Err(doc.into_errors()) } else { Ok((rules, cosmetic)) }
 }

@@ -30,6 +30,8 @@ pub(crate) struct Rule {
     pub(crate) otherwise: bool,
     /// Of a hold rule: it does not hold what a rule lets pass confined.
     pub(crate) unless_confined: bool,
+    /// Of a hold rule: it does not hold what the allow rule of this name lets pass.
+    pub(crate) unless_allowed: Option<String>,
     pub(crate) tool: Vec<Name>,
     /// What the first word of the tool's own name may be, in lower case.
     pub(crate) tool_begins: Vec<Name>,

@@ -9,6 +9,8 @@
 
 mod allow;
 mod folder;
+mod gh;
+mod jq;
 mod lexer;
 mod loose;
 mod mention;
@@ -29,7 +31,7 @@ pub(crate) use paths::Glob;
 pub use paths::PathRule;
 pub use patterns::Patterns;
 pub(crate) use programs::{lower, may_run};
-pub(crate) use search::pattern_at;
+pub(crate) use search::patterns_at;
 
 /// Longest text, in bytes, that can be anything but opaque.
 pub const MAX_LENGTH: usize = 10_000;

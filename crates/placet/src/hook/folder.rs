@@ -30,6 +30,8 @@ const STANDS: &str = "1h";
 const FOLDERS: &str = "folders";
 /// Folders that do not last, or in which everybody can write.
 const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+/// So many files of a call are looked at for the repositories they lie in.
+const PATHS: usize = 20;
 /// So many entries of a folder are looked through for data of Placet.
 const ENTRIES: usize = 2_000;
 
@@ -74,18 +76,35 @@ fn holds_data(folder: &Path) -> bool {
         || entries.filter_map(Result::ok).take(ENTRIES).any(|entry| is_data(&entry.path()))
 }
 
-/// The folder that this call happens in, as the top of its repository, unless it was asked about before. The call's own folder is
-/// resolved already.
+/// The folder that this call happens in, as the top of its repository, or else a repository that it names a file of. Nothing where all
+/// of them were asked about before. The call's own folder and its paths are resolved already.
 pub(super) fn unknown(call: &Call, url: &str) -> Option<Folder> {
-    let cwd = call.context.get("cwd").and_then(Value::as_str)?;
     let never = Never::here()?;
-    let path = top(Path::new(cwd)).filter(|top| !never.has(top))?.into_os_string().into_string().ok()?;
-    let parts = [call.event.agent().as_str(), url, &path].map(str::as_bytes);
-    let name = placet_ledger::hash("placet/hook/folder/v1", &parts).to_string();
-    let note = never.state.join(FOLDERS).join(name.trim_start_matches("sha256:"));
-    let asked = fs::metadata(&note).and_then(|data| data.modified()).ok();
-    let settled = asked.and_then(|at| at.elapsed().ok()).is_some_and(|age| age < SETTLED);
-    (!settled).then_some(Folder { path, note })
+    let cwd = call.context.get("cwd").and_then(Value::as_str).map(Path::new);
+    let paths = call.context.get("paths").and_then(Value::as_object);
+    let named = paths.into_iter().flat_map(|paths| paths.values().filter_map(Value::as_str).take(PATHS));
+    let mut tops: Vec<PathBuf> = cwd.and_then(top).into_iter().collect();
+    for path in named {
+        // What lies in none may be anything, such as a folder of libraries or of settings.
+        if let Some(top) = repository(Path::new(path)).filter(|top| !tops.contains(top)) {
+            tops.push(top);
+        }
+    }
+    tops.into_iter().filter(|top| !never.has(top)).find_map(|top| {
+        let path = top.into_os_string().into_string().ok()?;
+        let parts = [call.event.agent().as_str(), url, &path].map(str::as_bytes);
+        let name = placet_ledger::hash("placet/hook/folder/v1", &parts).to_string();
+        let note = never.state.join(FOLDERS).join(name.trim_start_matches("sha256:"));
+        let asked = fs::metadata(&note).and_then(|data| data.modified()).ok();
+        let settled = asked.and_then(|at| at.elapsed().ok()).is_some_and(|age| age < SETTLED);
+        (!settled).then_some(Folder { path, note })
+    })
+}
+
+/// The top of the repository that a file lies in, without links. The file itself need not be there yet.
+fn repository(file: &Path) -> Option<PathBuf> {
+    let top = file.ancestors().find(|above| above.join(".git").exists())?;
+    fs::canonicalize(top).ok()
 }
 
 /// The top of the repository, without links; outside of one the folder itself.
@@ -200,5 +219,8 @@ mod tests {
         assert_eq!(top(&root.join("link/deep")), Some(root.join("app")));
         assert_eq!(top(&root.join("plain/sub")), Some(root.join("plain/sub")));
         assert_eq!(top(&root.join("none")), None);
+        assert_eq!(repository(&root.join("app/src/new.rs")), Some(root.join("app")));
+        assert_eq!(repository(&root.join("link/a.rs")), Some(root.join("app")));
+        assert_eq!(repository(&root.join("plain/sub/a.rs")), None);
     }
 }

@@ -95,7 +95,7 @@ pub(crate) fn context(
     if !files.is_empty() {
         context.insert("files".to_owned(), Value::Array(files));
     }
-    if named.programs.contains("git") {
+    if named.asks_git() {
         let git = git::look(&folder, &|name| std::env::var_os(name));
         context.insert("git".to_owned(), json!(git));
     }

@@ -23,11 +23,11 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Reads what is named: `preset:NAME`, `-`, or a file.
+    /// Reads what is named: `preset:NAME`, `preset:NAME+SWITCH`, `-`, or a file.
     pub(crate) fn read(name: &str) -> anyhow::Result<Self> {
         if let Some(preset) = name.strip_prefix("preset:") {
-            let text = placet_policy::preset(preset).ok_or_else(|| usage(no_preset(preset)))?;
-            return Ok(Self { label: name.to_owned(), text: text.to_owned() });
+            let text = placet_policy::preset_as_named(preset).map_err(usage)?;
+            return Ok(Self { label: name.to_owned(), text });
         }
         let (label, read) = match name {
             "-" => ("standard input", bounded(io::stdin().lock())),
@@ -47,10 +47,6 @@ impl Source {
             BadPolicy { label: self.label.clone(), problems }.into()
         })
     }
-}
-
-pub(super) fn no_preset(name: &str) -> String {
-    format!("there is no preset `{name}`: there are {}", placet_policy::names().join(", "))
 }
 
 fn bounded(from: impl io::Read) -> io::Result<Vec<u8>> {

@@ -1,6 +1,6 @@
 //! Typed access to a TOML document, with every mismatch reported at its place.
 
-use std::{ops::Range, str::FromStr, time::Duration};
+use std::{collections::HashSet, ops::Range, str::FromStr, time::Duration};
 
 use toml::{
     Spanned,
@@ -26,6 +26,15 @@ pub(super) struct Doc<'t> {
     pub(super) rule: Option<String>,
     /// Memory of all patterns so far.
     pub(super) patterns: usize,
+    /// What the file turns on, and what its rules and presets can turn on.
+    pub(super) switches: Switches,
+}
+
+/// Names of switches.
+#[derive(Default)]
+pub(super) struct Switches {
+    pub(super) on: HashSet<String>,
+    pub(super) known: HashSet<String>,
 }
 
 /// A table of the document and where it stands.
@@ -71,7 +80,15 @@ impl<'t> Doc<'t> {
                     .map(|(at, _)| at.saturating_add(1)),
             )
             .collect();
-        Self { text, lines, problems: Vec::new(), warnings: Vec::new(), rule: None, patterns: 0 }
+        Self {
+            text,
+            lines,
+            problems: Vec::new(),
+            warnings: Vec::new(),
+            rule: None,
+            patterns: 0,
+            switches: Switches::default(),
+        }
     }
 
     /// Line and column of a byte, both counted from 1.

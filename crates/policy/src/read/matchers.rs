@@ -274,7 +274,14 @@ pub(super) fn budget(doc: &mut Doc<'_>, size: usize, span: Range<usize>) {
 
 fn shell(doc: &mut Doc<'_>, value: &Spanned<DeValue<'_>>, permits: bool, depth: usize) -> Option<Test> {
     let patterns = match Patterns::deserialize(ValueDeserializer::from(value.clone())) {
-        Ok(patterns) => Box::new(patterns),
+        Ok(mut patterns) => {
+            let switches = &mut doc.switches;
+            patterns.turn_on(|name| {
+                switches.known.insert(name.to_owned());
+                switches.on.contains(name)
+            });
+            Box::new(patterns)
+        }
         Err(error) => {
             let span = error.span().unwrap_or_else(|| value.span());
             // Their messages carry the fix after a semicolon.

@@ -39,6 +39,8 @@ pub(super) struct Context<'c> {
     pub(super) files: &'c HashMap<String, Arc<Files>>,
     /// `needs.NAME` and `escalation.NAME` that some rule uses.
     pub(super) used: HashSet<String>,
+    /// The rules that others give way to, and where they say so.
+    pub(super) gives_way: Vec<(String, Range<usize>)>,
 }
 
 /// Reads a rule; `None` when it has no effect to speak of. Problems go to the document.
@@ -70,6 +72,7 @@ pub(super) fn read(
         confine: doc.word::<Confine>(table, "confine").map(|(word, _)| word),
         otherwise: flag(doc, table, "otherwise"),
         unless_confined: flag(doc, table, "unless_confined"),
+        unless_allowed: unless_allowed(doc, table, context),
         tool_begins: words(doc, table, "tool_begins"),
         tool_has: words(doc, table, "tool_has"),
         server: names(doc, table, "server"),
@@ -105,6 +108,14 @@ pub(super) fn read(
             "add `confine = \"workspace\"` to the rule, or leave `otherwise` out",
         );
     }
+    if rule.unless_allowed.is_some() && rule.claims() {
+        let span = table.get("unless_allowed").map(toml::Spanned::span);
+        doc.problem(
+            span.unwrap_or_default(),
+            "`unless_allowed` has no meaning in a rule that looks at what an agent claims",
+            "remove it: such a rule holds, whatever else lets the call pass",
+        );
+    }
     if rule.unless_confined && rule.claims() {
         let span = table.get("unless_confined").map(toml::Spanned::span);
         doc.problem(
@@ -129,7 +140,7 @@ pub(super) fn read(
 
 /// Keys that say something only of a certain effect.
 fn only_where_they_mean_something(doc: &mut Doc<'_>, table: &Field<'_>, effect: Effect) {
-    const HOLD: [&str; 8] = [
+    const HOLD: [&str; 9] = [
         "needs",
         "expires_in",
         "on_expiry",
@@ -138,6 +149,7 @@ fn only_where_they_mean_something(doc: &mut Doc<'_>, table: &Field<'_>, effect: 
         "trust_after",
         "template",
         "unless_confined",
+        "unless_allowed",
     ];
     const ALLOW: [&str; 4] = ["only", "under", "confine", "otherwise"];
     const RESTRICT: [&str; 2] = ["touches", "above"];
@@ -168,6 +180,13 @@ fn only_where_they_mean_something(doc: &mut Doc<'_>, table: &Field<'_>, effect: 
             );
         }
     }
+}
+
+/// The rule whose yes this one gives way to. Whether there is one is known when all have been read.
+fn unless_allowed(doc: &mut Doc<'_>, table: &Field<'_>, context: &mut Context<'_>) -> Option<String> {
+    let (name, span) = doc.text_at(table, "unless_allowed")?;
+    context.gives_way.push((name.clone(), span));
+    Some(name)
 }
 
 /// The names of the arguments that a call may have; none of them is a list of none.

@@ -7,7 +7,7 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::paths::PathRule;
-use super::programs;
+use super::{gh, jq, programs};
 
 /// A pattern of an allow rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +55,8 @@ pub(super) struct RawAllow {
     max_operands: Option<usize>,
     #[serde(default)]
     text: bool,
+    /// The entry counts only where the policy turns this on.
+    pub(super) switch: Option<String>,
 }
 
 /// A word, or a list of words.
@@ -249,6 +251,8 @@ pub(super) enum Miss<'a> {
     TooMany,
     /// A script that may do more than print lines.
     Script,
+    /// A filter that may read more than its input.
+    Filter,
     /// A word that is not accepted beside the flags.
     Operand(&'a str),
     /// A flag that is not listed, or one that lacks its value.
@@ -275,6 +279,7 @@ impl Miss<'_> {
             Self::Subcommand(word) => format!("`{program} {}` is not in the list", shown(word)),
             Self::TooMany => format!("`{program}` has more operands than the list says"),
             Self::Script => format!("`{program}` may only print lines by their number"),
+            Self::Filter => format!("`{program}`: this filter may read variables or other files"),
             Self::Operand(word) => format!("`{program}`: operand `{}` is not in the list", shown(word)),
             Self::Flag(word) => format!("`{program}`: flag `{}` is not in the list", shown(word)),
             Self::Runs(word) => format!("`{program}`: `{}` can run or overwrite something", shown(word)),
@@ -292,6 +297,14 @@ impl Shape {
         let rest = rest.strip_prefix(self.subcommand.as_slice()).ok_or(Miss::Subcommand(first))?;
         if program == "sed" && !programs::is_printing_sed(rest) {
             return Err(Miss::Script);
+        }
+        if program == "jq" && !jq::only_reads_input(rest) {
+            return Err(Miss::Filter);
+        }
+        if program == "gh"
+            && let Some(word) = gh::reaches_further(argv.get(1..).unwrap_or_default())
+        {
+            return Err(Miss::Operand(word));
         }
         let runs = |word: &String| programs::is_forbidden_word(program, word);
         if self.text {

@@ -35,13 +35,21 @@ use super::{Analysis, Mode, Redirect, Simple, moved, without_folder};
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "RawPatterns")]
 pub struct Patterns {
-    allow: Vec<Allow>,
+    allow: Vec<Listed>,
     mention: Mentions,
     opaque: bool,
     writes: PathRule,
     reads: PathRule,
     /// A folder that the line itself goes to is where it runs.
     moves: bool,
+}
+
+/// One entry of `allow`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Listed {
+    allow: Allow,
+    /// The switch that this entry needs, while that is off.
+    off: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -94,8 +102,11 @@ impl TryFrom<RawPatterns> for Patterns {
         }
         Ok(Self {
             allow: allow
-                .map(|(index, pattern)| {
-                    Allow::try_from(pattern).map_err(|message| numbered("allow", index, message))
+                .map(|(index, mut pattern)| {
+                    let off = pattern.switch.take();
+                    let allow =
+                        Allow::try_from(pattern).map_err(|message| numbered("allow", index, message))?;
+                    Ok::<_, String>(Listed { allow, off })
                 })
                 .collect::<Result<_, _>>()?,
             mention,
@@ -118,6 +129,13 @@ impl Patterns {
         !self.mention.is_empty() || self.opaque
     }
 
+    /// Turns on the entries whose switch is on. All others stay off.
+    pub(crate) fn turn_on(&mut self, mut is_on: impl FnMut(&str) -> bool) {
+        for listed in &mut self.allow {
+            listed.off = listed.off.take().filter(|switch| !is_on(switch));
+        }
+    }
+
     /// For allow rules: the text is a flat list of literal commands, each of them matches a pattern, and each file the
     /// shell itself would open is accepted. Opaque or empty text is never allowed.
     pub fn allows(&self, analysis: &Analysis) -> bool {
@@ -133,7 +151,7 @@ impl Patterns {
     }
 
     fn allows_one(&self, argv: &[String], command: &Simple) -> bool {
-        self.allow.iter().any(|pattern| pattern.miss(argv).is_none())
+        self.allow.iter().any(|listed| listed.off.is_none() && listed.allow.miss(argv).is_none())
             && command.redirects.iter().all(|redirect| self.accepts(redirect))
     }
 
@@ -163,7 +181,18 @@ impl Patterns {
         commands.iter().find_map(|command| {
             let argv = if self.moves { without_folder(&command.argv) } else { Cow::Borrowed(&*command.argv) };
             let program = argv.first()?;
-            let misses: Option<Vec<_>> = self.allow.iter().map(|pattern| pattern.miss(&argv)).collect();
+            let on = self.allow.iter().filter(|listed| listed.off.is_none());
+            let misses: Option<Vec<_>> = on.map(|listed| listed.allow.miss(&argv)).collect();
+            let switched =
+                |listed: &Listed| listed.off.clone().filter(|_| listed.allow.miss(&argv).is_none());
+            if misses.is_some()
+                && let Some(switch) = self.allow.iter().find_map(switched)
+            {
+                return Some(format!(
+                    "`{}` so needs the policy's switch `{switch}`, which is off",
+                    super::escaped(program)
+                ));
+            }
             if let Some(nearest) = misses.and_then(|misses| misses.into_iter().max()) {
                 return Some(nearest.says(program));
             }

@@ -83,9 +83,9 @@ impl Command {
     /// `certain`: the line is read as the shell would, so that it is known which word is which.
     pub(super) fn texts(&self, certain: bool) -> impl Iterator<Item = (&str, bool)> {
         let words = || self.raw.words.iter().map(|token| token.text.as_str());
-        let pattern = if certain && self.primary { search::pattern_at(words()) } else { None };
+        let patterns = if certain && self.primary { search::patterns_at(words()) } else { Vec::new() };
         let reads = certain && self.names.iter().any(|(_, name)| search::reads_below(name, words().nth(1)));
-        let kept = words().enumerate().filter(move |(at, _)| Some(*at) != pattern);
+        let kept = words().enumerate().filter(move |(at, _)| !patterns.contains(at));
         // A message to a commit is no pattern for files.
         let prose = |word: &str| word.len() > 200 && word.contains(char::is_whitespace);
         let kept = kept.map(move |(_, word)| (word, reads && !word.starts_with('-') && !prose(word)));

@@ -11,7 +11,8 @@ pub(super) fn reads_below(program: &str, command: Option<&str>) -> bool {
 }
 
 /// Letters of flags that stand alone, of the programs whose words are known.
-const GREP: &str = "nilLcvwxEFPGoqshHabI";
+const JQ: &str = "rcsSjenMCa";
+const GREP: &str = "nilLcvwxEFPGoqshHabIrR";
 const RG: &str = "nNiSslcvwxFPoqHIUap0";
 const GIT: &str = "nilLcvwEFPGohHqWp";
 const LONG: &[&str] = &[
@@ -21,27 +22,49 @@ const LONG: &[&str] = &[
     "--count",
     "--word-regexp",
     "--fixed-strings",
+    "--extended-regexp",
     "--only-matching",
+    "--recursive",
+    "--no-messages",
     "--smart-case",
     "--no-heading",
     "--heading",
     "--multiline",
-    "--color=never",
 ];
+/// Long flags with their value in the same word.
+const VALUED: &[&str] = &["--include=", "--exclude=", "--exclude-dir=", "--color=", "--glob=", "--type="];
 
-/// Where in the words of a search its pattern stands. Nothing where that is not certain.
-pub(crate) fn pattern_at<'w>(words: impl Iterator<Item = &'w str>) -> Option<usize> {
-    let mut words = words.enumerate();
-    let (letters, types) = match words.next()?.1 {
-        "grep" | "egrep" | "fgrep" => (GREP, ""),
-        "rg" => (RG, "tT"),
-        "git" if words.next()?.1 == "grep" => (GIT, ""),
-        _ => return None,
-    };
-    let mut pattern = None;
+/// Which words of a search say what it looks for, by their place. None where that is not certain.
+pub(crate) fn patterns_at<'w>(words: impl Iterator<Item = &'w str>) -> Vec<usize> {
+    let mut words = words.enumerate().peekable();
+    if words.next_if(|(_, word)| *word == "xargs").is_some() {
+        let harmless = |word: &str| matches!(word, "-0" | "-r" | "-0r" | "-r0");
+        while words.next_if(|(_, word)| harmless(word)).is_some() {}
+    }
+    match words.next() {
+        Some((_, "jq")) => filter_of_jq(words),
+        Some((_, "gh")) => filter_of_gh(words),
+        Some((_, "grep" | "egrep" | "fgrep")) => searched(words, GREP, "", ""),
+        Some((_, "rg")) => searched(words, RG, "tT", "g"),
+        Some((_, "git")) if words.next().is_some_and(|(_, word)| word == "grep") => {
+            searched(words, GIT, "", "")
+        }
+        _ => None,
+    }
+    .unwrap_or_default()
+}
+
+/// The same for the words after the program. `types` and `globs` are letters of flags that take the next word.
+fn searched<'w>(
+    mut words: impl Iterator<Item = (usize, &'w str)>,
+    letters: &str,
+    types: &str,
+    globs: &str,
+) -> Option<Vec<usize>> {
+    let (mut first, mut by_flag) = (None, Vec::new());
     while let Some((at, word)) = words.next() {
         let Some(flag) = word.strip_prefix('-') else {
-            pattern = pattern.or(Some(at));
+            first = first.or(Some(at));
             continue;
         };
         let mut flags = flag.trim_start_matches(|letter| letters.contains(letter)).chars();
@@ -51,15 +74,40 @@ pub(crate) fn pattern_at<'w>(words: impl Iterator<Item = &'w str>) -> Option<usi
             Some('A' | 'B' | 'C' | 'm') if flags.as_str().is_empty() => {
                 words.next().filter(|(_, value)| is_number(value))?;
             }
+            Some('e') if flags.as_str().is_empty() => by_flag.push(words.next()?.0),
             Some(letter) if types.contains(letter) && flags.as_str().is_empty() => {
                 words.next().filter(|(_, value)| value.bytes().all(|sign| sign.is_ascii_alphanumeric()))?;
             }
-            _ if LONG.contains(&word) => {}
+            Some(letter) if globs.contains(letter) && flags.as_str().is_empty() => {
+                words.next()?;
+            }
+            _ if LONG.contains(&word) || VALUED.iter().any(|flag| word.starts_with(flag)) => {}
             // It may say what to look for, or take the next word.
             _ => return None,
         }
     }
-    pattern
+    Some(if by_flag.is_empty() { first.into_iter().collect() } else { by_flag })
+}
+
+/// The filter of `jq`: the first word that is no flag. Nothing where a flag may take it, or brings a filter along.
+fn filter_of_jq<'w>(mut words: impl Iterator<Item = (usize, &'w str)>) -> Option<Vec<usize>> {
+    let (at, word) = words.find(|(_, word)| {
+        let known = word.strip_prefix('-').is_some_and(|flags| flags.chars().all(|flag| JQ.contains(flag)));
+        !known || *word == "-"
+    })?;
+    (!word.starts_with('-')).then(|| vec![at])
+}
+
+/// The filter that `gh` hands to its own `jq`.
+fn filter_of_gh<'w>(words: impl Iterator<Item = (usize, &'w str)>) -> Option<Vec<usize>> {
+    let mut before = "";
+    for (at, word) in words {
+        if matches!(before, "-q" | "--jq") || word.starts_with("--jq=") {
+            return Some(vec![at]);
+        }
+        before = word;
+    }
+    None
 }
 
 fn is_number(text: &str) -> bool {
@@ -72,7 +120,7 @@ mod tests {
 
     #[test]
     fn what_is_searched_for_is_found_only_where_it_is_certain() {
-        let at = |line: &str| pattern_at(line.split(' '));
+        let at = |line: &str| patterns_at(line.split(' '));
         for (line, place) in [
             ("grep -n x a", 2),
             ("grep -A 3 x a", 3),
@@ -81,16 +129,27 @@ mod tests {
             ("rg -t rust -n x src", 4),
             ("rg x src -n --color=never", 1),
             ("git grep -n x", 3),
+            ("rg x -e y", 3),
+            ("rg -g *.rs x", 3),
+            ("grep -rne y x", 2),
+            ("grep -rn x src --include=*.go", 2),
+            ("xargs grep -l x", 3),
+            ("xargs -0 grep x", 3),
+            ("jq .a x.json", 1),
+            ("jq -r -c .a", 3),
+            ("gh pr view 1 -q .a", 5),
+            ("gh api repos/o/n --jq=.a", 3),
         ] {
-            assert_eq!(at(line), Some(place), "{line}");
+            assert_eq!(at(line), [place], "{line}");
         }
         for line in [
             "cat x",
             "rg --files x",
-            "rg -e y x",
-            "rg x -e y",
             "grep -ney x",
             "grep -f x a",
+            "grep -e",
+            "xargs -I{} grep x {}",
+            "xargs sh -c grep",
             "grep -- x a",
             "grep - a",
             "grep -A x a",
@@ -100,8 +159,13 @@ mod tests {
             "git log x",
             "grep",
             "git",
+            "jq",
+            "jq -f x",
+            "jq --arg a b .a",
+            "jq -L x .a",
+            "gh pr view 1",
         ] {
-            assert_eq!(at(line), None, "{line}");
+            assert!(at(line).is_empty(), "{line}");
         }
     }
 }

@@ -15,6 +15,7 @@ mod hostile;
 mod import_edges;
 mod imports;
 mod limits;
+mod network_reads;
 mod outcomes;
 mod people;
 #[path = "../common/place.rs"]

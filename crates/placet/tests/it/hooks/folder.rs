@@ -38,8 +38,12 @@ impl Project {
     }
 
     fn call(&self, folder: &Path, id: &str, options: &[&str]) -> Child {
+        self.read(&self.app.join("src/a.rs"), folder, id, options)
+    }
+
+    fn read(&self, file: &Path, folder: &Path, id: &str, options: &[&str]) -> Child {
         let message = json!({"hook_event_name": "PreToolUse", "session_id": "s-1", "permission_mode": "default",
-            "tool_name": "Read", "tool_input": {"file_path": self.app.join("src/a.rs")}, "tool_use_id": id, "cwd": folder});
+            "tool_name": "Read", "tool_input": {"file_path": file}, "tool_use_id": id, "cwd": folder});
         let mut hook = self.world.command(CLAUDE, options);
         hook.env("HOME", self.top.join("home"));
         start(hook, message.to_string().as_bytes())
@@ -109,10 +113,37 @@ fn nothing_is_asked_without_the_option_or_about_the_home_folder_or_one_with_data
     for (id, folder) in [("t-2", "home"), ("t-3", "data"), ("t-4", "")] {
         // Each a repository, so that none is passed over for the one above.
         fs::create_dir_all(project.top.join(folder).join(".git")).expect("made");
-        assert!(!runs(project.call(&project.top.join(folder), id, &quick)), "{folder}");
+        let folder = project.top.join(folder);
+        assert!(!runs(project.read(&folder.join("a.rs"), &folder, id, &quick)), "{}", folder.display());
     }
-    assert!(!runs(project.call(Path::new("/tmp"), "t-5", &quick)));
+    assert!(!runs(project.read(Path::new("/tmp/a.rs"), Path::new("/tmp"), "t-5", &quick)));
     assert!(project.asked().is_empty(), "{:?}", project.asked());
     assert!(!runs(project.call(&project.app, "t-6", &quick)), "nobody answers");
     assert_eq!(project.asked().len(), 1, "and this one asks");
+}
+
+#[test]
+fn a_file_of_another_repository_asks_about_that_one_and_a_file_of_none_waits_for_itself() {
+    let project = Project::new();
+    project.crown();
+    let other = project.top.join("other");
+    fs::create_dir_all(other.join(".git")).expect("made");
+    fs::create_dir_all(project.top.join("loose")).expect("made");
+    for file in ["other/b.rs", "loose/c.rs"] {
+        fs::write(project.top.join(file), "fn main() {}\n").expect("written");
+    }
+    let first = project.call(&project.app, "t-1", &ASKS);
+    project.world.approve(&project.world.pending());
+    assert!(runs(first));
+    let hook = project.read(&other.join("b.rs"), &project.app, "t-2", &ASKS);
+    let question = project.world.pending();
+    assert_eq!(question.message, Some(format!("Let coder work in {}?", other.display())));
+    project.world.approve(&question);
+    assert!(runs(hook));
+    let hook = project.read(&project.top.join("loose/c.rs"), &project.app, "t-3", &ASKS);
+    let call = project.world.pending();
+    assert_eq!((call.kind, call.tool.as_deref()), (Kind::Action, Some("Read")));
+    project.world.approve(&call);
+    assert!(runs(hook));
+    assert_eq!(project.asked().len(), 2);
 }
