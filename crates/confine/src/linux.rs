@@ -3,6 +3,7 @@
 mod calls;
 mod child;
 mod cleanup;
+mod deadline;
 mod doctor;
 mod files;
 mod heir;
@@ -12,6 +13,7 @@ mod loopback;
 mod outer;
 mod rights;
 mod root;
+mod sealed;
 mod stage;
 mod watch;
 

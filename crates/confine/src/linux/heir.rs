@@ -4,12 +4,9 @@
 use std::{
     fs::File,
     io::{Read as _, Write as _},
-    os::{
-        fd::{AsFd as _, AsRawFd as _},
-        unix::process::CommandExt as _,
-    },
+    os::fd::{AsFd as _, AsRawFd as _},
     path::PathBuf,
-    process::{Command, ExitCode, Stdio},
+    process::{Child, Command, ExitCode, Stdio},
     time::Duration,
 };
 
@@ -20,7 +17,7 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{cleanup, outer, stage::STAGE};
+use super::{cleanup, sealed, stage::next};
 use crate::{
     FAILED,
     profile::Profile,
@@ -44,65 +41,98 @@ struct Estate {
     before: Vec<Found>,
 }
 
-/// The process that waits. Dropped without [`Heir::dismiss`], it does its work.
-pub(crate) struct Heir(File);
+/// What it hears: the run begins; the runner has cleaned up itself. Nothing at all: no run began.
+const BEGUN: &[u8] = b"b";
+const DISMISSED: &[u8] = b"d";
+
+/// The process that waits. Dropped without [`Heir::dismiss`] after the run began, it does its work.
+pub(crate) struct Heir {
+    /// The process that starts it.
+    bearer: Child,
+    estate: File,
+    life: File,
+}
 
 impl Heir {
-    pub(crate) fn start(
+    /// Starts it, and waits for nothing: there is much to do meanwhile.
+    pub(crate) fn start() -> Result<Self, Problem> {
+        let estate = sealed::empty()?;
+        let (watch, life) = pipe_with(PipeFlags::CLOEXEC).doing("no pipe")?;
+        fcntl_setfd(watch.as_fd(), FdFlags::empty()).doing("a descriptor cannot be handed on")?;
+        let bearer = quiet(BEAR, estate.as_raw_fd(), watch.as_raw_fd()).spawn().doing(NOBODY)?;
+        fcntl_setfd(estate.as_fd(), FdFlags::CLOEXEC).doing("a descriptor cannot be kept")?;
+        Ok(Self { bearer, estate, life: life.into() })
+    }
+
+    /// Comes back once it waits, out of reach of whoever ends the runner. Nothing may run before.
+    pub(crate) fn hand_over(
+        &mut self,
         profile: &Profile,
         roots: &[(PathBuf, Place)],
         before: &[Found],
-    ) -> Result<Self, Problem> {
+    ) -> Result<(), Problem> {
         let estate = Estate { profile: profile.clone(), roots: roots.to_vec(), before: before.to_vec() };
-        let file =
-            outer::in_memory(&serde_json::to_vec(&estate).doing("the protected files cannot be noted")?)?;
-        let (watch, life) = pipe_with(PipeFlags::CLOEXEC).doing("no pipe")?;
-        fcntl_setfd(watch.as_fd(), FdFlags::empty()).doing("a descriptor cannot be handed on")?;
-        let status = stage(BEAR, file.as_raw_fd(), watch.as_raw_fd()).status();
-        if !status.is_ok_and(|status| status.success()) {
-            return Err(Problem::Layer("nothing can clean up after a run that is killed".into()));
+        sealed::write(&self.estate, &estate)?;
+        if !self.bearer.wait().is_ok_and(|status| status.success()) {
+            return Err(Problem::Layer(NOBODY.into()));
         }
-        Ok(Self(life.into()))
+        self.life.write_all(BEGUN).doing(NOBODY)
     }
 
-    /// The runner has cleaned up itself.
+    /// The runner has cleaned up itself, or nothing ran.
     pub(crate) fn dismiss(mut self) {
-        let _ = self.0.write_all(b"d");
+        let _ = self.life.write_all(DISMISSED);
     }
 }
 
-fn stage(step: i32, job: i32, watch: i32) -> Command {
-    let mut command = Command::new("/proc/self/exe");
-    command.arg0("placet").arg(STAGE).args([step, job, watch, watch].map(|number| number.to_string()));
-    command.env_clear().current_dir("/");
+const NOBODY: &str = "nothing can clean up after a run that is killed";
+
+fn quiet(step: i32, estate: i32, watch: i32) -> Command {
+    let mut command = next(step, [estate, watch, watch]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
 
 /// Starts the waiting process.
-pub(crate) fn bear(job: i32, watch: i32) -> Result<ExitCode, Problem> {
-    stage(WAIT, job, watch).spawn().doing("no process can wait")?;
+pub(crate) fn bear(estate: i32, watch: i32) -> Result<ExitCode, Problem> {
+    // Whoever ends the runner's group ends neither. Here and not there: when this process is gone, it is true.
+    setsid().doing("no new session")?;
+    quiet(WAIT, estate, watch).spawn().doing("no process can wait")?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// Whether the runner ended after the run began, and without a word.
+fn is_left_alone(heard: &[u8]) -> bool {
+    heard == BEGUN
+}
+
 /// The waiting process.
-pub(crate) fn wait(job: i32, watch: i32) -> Result<ExitCode, Problem> {
-    // Whoever ends the runner's group does not end this.
-    setsid().doing("no new session")?;
-    let mut text = Vec::new();
-    File::open(format!("/proc/self/fd/{job}"))
-        .and_then(|mut file| file.read_to_end(&mut text))
-        .doing("the note cannot be read")?;
-    let estate: Estate = serde_json::from_slice(&text).doing("the note cannot be read")?;
-    let mut watch = File::open(format!("/proc/self/fd/{watch}")).doing("no pipe to the runner")?;
-    let mut word = [0; 1];
-    if watch.read(&mut word).doing("the runner cannot be watched")? > 0 {
+pub(crate) fn wait(estate: i32, watch: i32) -> Result<ExitCode, Problem> {
+    let mut heard = Vec::new();
+    File::open(format!("/proc/self/fd/{watch}"))
+        .and_then(|mut watch| watch.read_to_end(&mut heard))
+        .doing("the runner cannot be watched")?;
+    if !is_left_alone(&heard) {
         return Ok(ExitCode::SUCCESS);
     }
+    let estate: Estate = sealed::read(estate)?;
     let lists = Lists::new(&estate.profile)?;
     for pause in LOOKS {
         std::thread::sleep(pause);
         cleanup::clean(&estate.roots, &lists, &estate.before)?;
     }
     Ok(ExitCode::from(FAILED))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_work_only_after_a_run_that_began_and_was_not_dismissed() {
+        assert!(is_left_alone(BEGUN));
+        for heard in [&b""[..], DISMISSED, &[BEGUN, DISMISSED].concat()] {
+            assert!(!is_left_alone(heard), "{heard:?}");
+        }
+    }
 }

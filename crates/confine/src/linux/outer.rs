@@ -8,34 +8,35 @@ use std::{
         fd::{AsFd as _, AsRawFd as _, OwnedFd},
         unix::process::CommandExt as _,
     },
-    process::{Child, Command, Stdio},
-    time::Duration,
+    path::PathBuf,
+    process::{Child, Stdio},
 };
 
 use nix::sys::{
-    signal::{SigSet, Signal},
+    signal::{SigSet, SigmaskHow, Signal},
     signalfd::{SfdFlags, SignalFd},
 };
 use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create},
+    event::{PollFd, PollFlags, poll},
     io::{FdFlags, fcntl_setfd},
     pipe::{PipeFlags, pipe_with},
 };
 
 use super::{
     cleanup,
+    deadline::Deadline,
     heir::Heir,
     input,
-    job::{Job, Report},
-    stage::STAGE,
+    job::{Job, Report, leaves_out},
+    sealed,
+    stage::{GO, next},
 };
 use crate::{
     FAILED, LIMIT,
     kept::Kept,
-    plan::plan,
+    plan::{Planned, plan},
     profile::Profile,
-    scan::Lists,
+    scan::{Found, Lists, Place},
     words::{Doing as _, Problem},
 };
 
@@ -51,8 +52,6 @@ const PASSED: [Signal; 9] = [
     Signal::SIGWINCH,
     Signal::SIGTSTP,
 ];
-/// After the time is over, the command has this long to end by itself.
-const GRACE: Duration = Duration::from_secs(2);
 /// What programs say when a file system or a call refused them.
 const REFUSALS: [&[u8]; 3] = [b"Read-only file system", b"Permission denied", b"Operation not permitted"];
 
@@ -63,29 +62,27 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
     }
     profile.check()?;
     let piped = input::must_be_piped()?;
-    let lists = Lists::new(profile)?;
-    let kept = Kept::open(profile)?;
-    kept.iter().flat_map(|kept| &kept.notes).for_each(|sentence| note(sentence));
-    let planned = plan(profile, &lists, kept.as_ref())?;
-    let job = Job {
-        plan: planned.plan,
-        cwd: profile.cwd.clone(),
-        limits: profile.limits,
-        argv: argv.to_vec(),
-        env: environment(profile),
-        umask: umask(),
-        #[cfg(feature = "sabotage")]
-        without: std::env::var("PLACET_SABOTAGE")
-            .into_iter()
-            .filter_map(|name| name.strip_prefix("confine-without-").map(str::to_owned))
-            .collect(),
+    // Three programs start while the workspace is listed: each start costs as much as the list of a small one.
+    let mut run = Run::start(piped)?;
+    let begun = Heir::start().and_then(|mut heir| match begin(profile, argv, &mut run, &mut heir) {
+        Ok(prepared) => Ok((prepared, heir)),
+        Err(problem) => {
+            heir.dismiss();
+            Err(problem)
+        }
+    });
+    let (prepared, heir) = match begun {
+        Ok(begun) => begun,
+        Err(problem) => {
+            run.end();
+            return Err(problem);
+        }
     };
-    let heir = Heir::start(profile, &planned.roots, &planned.before)?;
-    let mut run = Run::start(&job, piped)?;
     let report = run.follow(profile);
     run.end();
-    if !job.leaves_out("cleanup") {
-        cleanup::clean(&planned.roots, &lists, &planned.before)?;
+    let Prepared { lists, roots, before, kept } = prepared;
+    if !leaves_out("cleanup") {
+        cleanup::clean(&roots, &lists, &before)?;
     }
     heir.dismiss();
     // No process of the run is left that could use them.
@@ -116,14 +113,31 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
     Ok(code)
 }
 
-/// A sealed file in memory, which the next process inherits.
-pub(crate) fn in_memory(text: &[u8]) -> Result<File, Problem> {
-    let memory = memfd_create("placet-job", MemfdFlags::ALLOW_SEALING).doing("no memory for the job")?;
-    let mut file = File::from(memory);
-    file.write_all(text).doing("the job cannot be written")?;
-    let seals = SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE;
-    fcntl_add_seals(&file, seals).doing("the job cannot be sealed")?;
-    Ok(file)
+/// What is needed after the run.
+struct Prepared {
+    lists: Lists,
+    roots: Vec<(PathBuf, Place)>,
+    before: Vec<Found>,
+    kept: Option<Kept>,
+}
+
+/// Makes the plan, and lets the command run. On an error nothing runs.
+fn begin(profile: &Profile, argv: &[OsString], run: &mut Run, heir: &mut Heir) -> Result<Prepared, Problem> {
+    let lists = Lists::new(profile)?;
+    let kept = Kept::open(profile)?;
+    kept.iter().flat_map(|kept| &kept.notes).for_each(|sentence| note(sentence));
+    let Planned { plan, roots, before } = plan(profile, &lists, kept.as_ref())?;
+    let job = Job {
+        plan,
+        cwd: profile.cwd.clone(),
+        limits: profile.limits,
+        argv: argv.to_vec(),
+        env: environment(profile),
+        umask: umask(),
+    };
+    heir.hand_over(profile, &roots, &before)?;
+    run.begin(&job)?;
+    Ok(Prepared { lists, roots, before, kept })
 }
 
 /// One sentence on standard error.
@@ -175,11 +189,18 @@ fn umask() -> u32 {
     now.as_raw_mode()
 }
 
+/// Signals that are read from a descriptor while the command runs.
+fn passed() -> SigSet {
+    PASSED.into_iter().chain([Signal::SIGCHLD]).collect()
+}
+
 /// A run that was started.
 struct Run {
     stage: Child,
+    /// Empty at first.
+    job: File,
     report: File,
-    /// Bytes are signals for the command; its end is the end of the run.
+    /// After [`GO`], bytes are signals for the command; its end is the end of the run.
     life: Option<File>,
     signals: SignalFd,
     /// The command's output, where it goes through us to be counted, and to which descriptor.
@@ -190,28 +211,15 @@ struct Run {
 }
 
 impl Run {
-    fn start(job: &Job, piped: bool) -> Result<Self, Problem> {
-        // If a stage is killed, its children become ours, and can be waited for.
-        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
-            .doing("children cannot be kept")?;
-        let text = serde_json::to_vec(job).doing("the job cannot be written")?;
-        let file = in_memory(&text)?;
+    /// Starts the stages, which wait for [`Run::begin`].
+    fn start(piped: bool) -> Result<Self, Problem> {
+        let job = sealed::empty()?;
         let (report, report_in) = pipe_with(PipeFlags::CLOEXEC).doing("no pipe")?;
         let (life_out, life) = pipe_with(PipeFlags::CLOEXEC).doing("no pipe")?;
         for fd in [report_in.as_fd(), life_out.as_fd()] {
             fcntl_setfd(fd, FdFlags::empty()).doing("a descriptor cannot be handed on")?;
         }
-        let mut set = SigSet::empty();
-        PASSED.into_iter().chain([Signal::SIGCHLD]).for_each(|signal| set.add(signal));
-        set.thread_block().doing("signals cannot be blocked")?;
-        let signals = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
-            .doing("signals cannot be read")?;
-
-        let mut command = Command::new("/proc/self/exe");
-        command.arg0("placet").arg(STAGE).arg("1");
-        command
-            .args([file.as_raw_fd(), report_in.as_raw_fd(), life_out.as_raw_fd()].map(|fd| fd.to_string()));
-        command.env_clear().current_dir("/");
+        let mut command = next(1, [job.as_raw_fd(), report_in.as_raw_fd(), life_out.as_raw_fd()]);
         // In a group of its own: Ctrl-C reaches us alone, and is passed on once.
         command.process_group(0);
         let (out, err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
@@ -224,15 +232,22 @@ impl Run {
         if !err {
             command.stderr(Stdio::piped());
         }
-        let mut stage = command.spawn().doing("the first stage cannot be started")?;
-        if let Some(pipe) = stage.stdin.take() {
-            input::copy_to(pipe)?;
-        }
+        let passed = passed();
+        let signals = SignalFd::with_flags(&passed, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
+            .doing("signals cannot be read")?;
+        // Stages inherit that they are blocked. Here they stay as they are until the command runs: what ends us, ends all.
+        let blocked = "signals cannot be blocked";
+        let mask = passed.thread_swap_mask(SigmaskHow::SIG_BLOCK).doing(blocked)?;
+        let stage = command.spawn();
+        mask.thread_set_mask().doing(blocked)?;
+        let mut stage = stage.doing("the first stage cannot be started")?;
+        fcntl_setfd(job.as_fd(), FdFlags::CLOEXEC).doing("a descriptor cannot be kept")?;
         let mut streams = Vec::new();
         streams.extend(stage.stdout.take().map(|pipe| (File::from(OwnedFd::from(pipe)), false)));
         streams.extend(stage.stderr.take().map(|pipe| (File::from(OwnedFd::from(pipe)), true)));
         Ok(Self {
             stage,
+            job,
             report: report.into(),
             life: Some(life.into()),
             signals,
@@ -240,6 +255,24 @@ impl Run {
             written: 0,
             refused: false,
         })
+    }
+
+    /// Lets the command run. On an error it does not.
+    fn begin(&mut self, job: &Job) -> Result<(), Problem> {
+        sealed::write(&self.job, job)?;
+        // If a stage is killed, its children become ours, and can be waited for. The process that starts the heir is gone by now:
+        // the heir is nobody's child, and must not become ours.
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+            .doing("children cannot be kept")?;
+        passed().thread_block().doing("signals cannot be blocked")?;
+        if let Some(pipe) = self.stage.stdin.take() {
+            input::copy_to(pipe)?;
+        }
+        // A stage that failed has said why, and does not read any more.
+        if let Some(life) = &mut self.life {
+            let _ = life.write_all(&[GO]);
+        }
+        Ok(())
     }
 
     /// Passes signals and output on until the report is there and the output ended, or the time is over.
@@ -371,34 +404,6 @@ impl Run {
         // Only a killed stage leaves something behind: process 1, which the kernel ends with it.
         let any = rustix::process::WaitOptions::empty();
         while let Ok(_) | Err(rustix::io::Errno::INTR) = rustix::process::wait(any) {}
-    }
-}
-
-/// The end of the time, then two more: for a process that does not heed the signal, and for one that cannot be ended.
-struct Deadline {
-    start: std::time::Instant,
-    seconds: u64,
-}
-
-impl Deadline {
-    #[expect(clippy::disallowed_methods, reason = "a real time limit of a real process")]
-    fn new(seconds: u64) -> Self {
-        Self { start: std::time::Instant::now(), seconds }
-    }
-
-    /// How many of the three ends are over.
-    fn passed(&self) -> Option<u64> {
-        let over = self.start.elapsed().checked_sub(Duration::from_secs(self.seconds))?;
-        Some(over.as_secs() / GRACE.as_secs())
-    }
-
-    fn left(&self) -> Timespec {
-        let mut end = Duration::from_secs(self.seconds);
-        let gone = self.start.elapsed();
-        while end <= gone {
-            end += GRACE;
-        }
-        Timespec::try_from(end.saturating_sub(gone)).unwrap_or(Timespec { tv_sec: 3600, tv_nsec: 0 })
     }
 }
 

@@ -20,7 +20,7 @@ use rustix::{
     process::{chdir, pivot_root},
 };
 
-use super::job::Job;
+use super::job::{Job, leaves_out};
 use crate::{
     plan::Part,
     scan::{Guard, Kind, identity},
@@ -155,7 +155,7 @@ fn bind(source: &Path, at: &Path) -> Result<(), Problem> {
 
 /// Sets the flags of everything that comes from the machine, mounts inside it included.
 fn settle_parts(job: &Job) -> Result<(), Problem> {
-    let shown = if job.leaves_out("read-only") { PLAIN } else { PLAIN | MountFlags::RDONLY };
+    let shown = if leaves_out("read-only") { PLAIN } else { PLAIN | MountFlags::RDONLY };
     let parts: HashMap<PathBuf, Option<MountFlags>> = job
         .plan
         .parts
@@ -255,14 +255,14 @@ impl Held {
 
 /// Pins folders, covers what is hidden, and fixes what is read-only.
 fn guards(job: &Job) -> Result<(), Problem> {
-    if !job.leaves_out("pins") {
+    if !leaves_out("pins") {
         for (path, device, inode) in &job.plan.pins {
             let held = Held::open(NEW, path, *device, *inode)?;
             mount_bind_recursive(held.path(), held.path())
                 .doing(format_args!("{} cannot be pinned", path.display()))?;
         }
     }
-    if job.leaves_out("guards") {
+    if leaves_out("guards") {
         return Ok(());
     }
     for found in &job.plan.guards {

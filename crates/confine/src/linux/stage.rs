@@ -16,8 +16,8 @@ use rustix::process::{
 
 use super::{
     calls, child, files, heir,
-    job::{Job, Report},
-    loopback, rights, root,
+    job::{Job, Report, leaves_out},
+    loopback, rights, root, sealed,
 };
 use crate::{
     FAILED,
@@ -26,6 +26,9 @@ use crate::{
 
 /// First argument of the hidden stages.
 pub const STAGE: &str = "confine-stage";
+
+/// The first byte from the outer process: the job is written, and all is ready. Those that follow are signals.
+pub(crate) const GO: u8 = 0;
 
 /// Descriptors that a stage inherits: the job, where to report, and a pipe whose other end is the outer process's life.
 struct Inherited {
@@ -64,6 +67,17 @@ pub(crate) fn tell(out: &mut File, report: &Report) {
     let _ = out.write_all(format!("{line}\n").as_bytes());
 }
 
+/// A stage to start: this very program, with descriptors that it inherits.
+pub(crate) fn next(step: i32, descriptors: [i32; 3]) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("placet").arg(STAGE).arg(step.to_string());
+    command.args(descriptors.map(|number| number.to_string()));
+    command.env_clear().current_dir("/");
+    #[cfg(feature = "sabotage")]
+    command.envs(std::env::var_os(super::job::SABOTAGE).map(|layer| (super::job::SABOTAGE, layer)));
+    command
+}
+
 fn close_others(keep: &[i32]) -> std::io::Result<()> {
     let numbers: Vec<i32> = fs::read_dir("/proc/self/fd")?
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
@@ -78,7 +92,6 @@ fn close_others(keep: &[i32]) -> std::io::Result<()> {
 /// The first stage: new namespaces, and the next stage as their first process.
 fn namespaces(inherited: &Inherited) -> Result<ExitCode, Problem> {
     set_parent_process_death_signal(Some(Signal::KILL)).doing("the end of the parent cannot be noticed")?;
-    let job = read_job(inherited)?;
     let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     let mut flags = CloneFlags::CLONE_NEWUSER
         | CloneFlags::CLONE_NEWNS
@@ -87,10 +100,10 @@ fn namespaces(inherited: &Inherited) -> Result<ExitCode, Problem> {
         | CloneFlags::CLONE_NEWIPC
         | CloneFlags::CLONE_NEWUTS
         | CloneFlags::CLONE_NEWCGROUP;
-    if job.leaves_out("network") {
+    if leaves_out("network") {
         flags.remove(CloneFlags::CLONE_NEWNET);
     }
-    if job.leaves_out("ipc") {
+    if leaves_out("ipc") {
         flags.remove(CloneFlags::CLONE_NEWIPC);
     }
     unshare(flags).doing("no new namespaces")?;
@@ -98,48 +111,44 @@ fn namespaces(inherited: &Inherited) -> Result<ExitCode, Problem> {
     fs::write("/proc/self/uid_map", format!("{user} {user} 1")).doing("no user in the new namespace")?;
     fs::write("/proc/self/gid_map", format!("{group} {group} 1")).doing("no group in the new namespace")?;
     rights::hand_on()?;
-    let mut first = Command::new("/proc/self/exe");
-    first.arg0("placet").arg(STAGE).arg("2");
-    first.args([inherited.job, inherited.report, inherited.life].map(|number| number.to_string()));
-    first.env_clear().current_dir("/");
-    let mut first = first.spawn().doing("the first process of the namespaces cannot be started")?;
+    let mut first = next(2, [inherited.job, inherited.report, inherited.life])
+        .spawn()
+        .doing("the first process of the namespaces cannot be started")?;
     let status = first.wait().doing("the first process of the namespaces cannot be waited for")?;
     Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(FAILED)))
-}
-
-fn read_job(inherited: &Inherited) -> Result<Job, Problem> {
-    let mut text = Vec::new();
-    File::open(format!("/proc/self/fd/{}", inherited.job))
-        .and_then(|mut file| file.read_to_end(&mut text))
-        .doing("the job cannot be read")?;
-    serde_json::from_slice(&text).doing("the job cannot be read")
 }
 
 /// The second stage, process 1 of the namespaces: the new root, no rights, both locks, then the command.
 fn first(inherited: &Inherited, out: &mut File) -> Result<ExitCode, Problem> {
     set_parent_process_death_signal(Some(Signal::KILL)).doing("the end of the parent cannot be noticed")?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable).doing("memory cannot be kept from others")?;
-    let job = read_job(inherited)?;
-    let life =
+    let mut life =
         File::open(format!("/proc/self/fd/{}", inherited.life)).doing("no pipe to the outer process")?;
+    // It made its plan while this process started.
+    let mut word = [0];
+    let heard = life.read(&mut word).doing("the outer process cannot be heard")?;
+    if heard == 0 || word != [GO] {
+        return Err(Problem::Layer("the run was ended before it began".into()));
+    }
+    let job: Job = sealed::read(inherited.job)?;
     for number in [inherited.job, inherited.report, inherited.life] {
         nix::unistd::close(number).doing("a descriptor cannot be closed")?;
     }
     // Without a controlling terminal, nothing can be typed into it.
-    if !job.leaves_out("session") {
+    if !leaves_out("session") {
         setsid().doing("no new session")?;
     }
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
-    if !job.leaves_out("network") {
+    if !leaves_out("network") {
         loopback::up()?;
     }
     root::enter(&job)?;
     limits(&job)?;
     rights::give_up()?;
-    if !job.leaves_out("landlock") {
+    if !leaves_out("landlock") {
         files::lock(&job.plan.writable)?;
     }
-    if !job.leaves_out("seccomp") {
+    if !leaves_out("seccomp") {
         calls::lock()?;
     }
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(job.umask));
