@@ -68,8 +68,21 @@ pub(crate) fn tell_age(workspace: &Workspace) -> Result<()> {
 
 /// The text between the marks.
 fn table(text: &str) -> Result<&str> {
-    let found = text.split_once(BEGIN).and_then(|(_, rest)| rest.split_once(END));
-    found.map(|(table, _)| table.trim()).context("docs/testing.md has no marks around its table of results")
+    between(text, BEGIN, END)
+}
+
+/// The text between two marks.
+pub(crate) fn between<'t>(text: &'t str, begin: &str, end: &str) -> Result<&'t str> {
+    let found = text.split_once(begin).and_then(|(_, rest)| rest.split_once(end));
+    found.map(|(inside, _)| inside.trim()).with_context(|| format!("the file has no `{begin}` with its end"))
+}
+
+/// The text with something else between two marks.
+pub(crate) fn with_between(text: &str, begin: &str, end: &str, inside: &str) -> Result<String> {
+    between(text, begin, end)?;
+    let (before, rest) = text.split_once(begin).context("the first mark is gone")?;
+    let (_, after) = rest.split_once(end).context("the second mark is gone")?;
+    Ok(format!("{before}{begin}\n\n{inside}\n\n{end}{after}"))
 }
 
 /// The text with this row in the place of the step's last one, or below the others.
@@ -79,13 +92,11 @@ fn with_row(text: &str, step: &str, row: &str) -> Result<String> {
         Some(at) => rows[at] = row,
         None => rows.push(row),
     }
-    let (before, rest) = text.split_once(BEGIN).context("the first mark is gone")?;
-    let (_, after) = rest.split_once(END).context("the second mark is gone")?;
-    Ok(format!("{before}{BEGIN}\n\n{HEAD}{}\n\n{END}{after}", rows.join("\n")))
+    with_between(text, BEGIN, END, &format!("{HEAD}{}", rows.join("\n")))
 }
 
 /// One cell of a row.
-fn cell(row: &str, index: usize) -> &str {
+pub(crate) fn cell(row: &str, index: usize) -> &str {
     row.trim_matches('|').split('|').nth(index).unwrap_or_default().trim()
 }
 

@@ -1,19 +1,19 @@
 //! `cargo xtask soak-tests`: the tests of one commit again and again, some of them on a busy machine.
 //!
-//! A test that fails once in many runs is a bug with a cause. Every result is kept, so that a stop loses none.
+//! A test that fails once in many runs is a bug with a cause. Twenty runs take hours: each result is written into a table at once, and a
+//! later call, on this machine or another one, goes on where the table ends.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use serde_json::{Value, json};
 
 use crate::junit::TestOutcome;
 use crate::process::{Workspace, elapsed, note, say};
-use crate::results::says;
+use crate::results::{between, cell, says, with_between};
 use crate::run::Run;
 use crate::schedule::{self, Finished, Outcome};
 use crate::test::{Step, choose};
@@ -29,26 +29,36 @@ pub(crate) struct SoakArgs {
     /// How many busy loops
     #[arg(long, default_value_t = 4)]
     loops: u32,
+    /// The file with the table of runs, also of another checkout: to go on with an older commit, call this in a clone of it
+    #[arg(long, value_name = "FILE", default_value = "docs/testing.md")]
+    table: PathBuf,
 }
+
+/// What stands before and after the table of runs.
+const BEGIN: &str = "<!-- runs of `cargo xtask soak-tests`: written by it -->";
+const END: &str = "<!-- end of runs -->";
 
 /// What is run again and again.
 const REPEATED: [Step; 3] = [Step::Postgres, Step::Tests, Step::Browser];
 
 pub(crate) fn run(workspace: &Workspace, args: &SoakArgs) -> Result<ExitCode> {
-    let changes = says(workspace, "git", &["status", "--porcelain", "--untracked-files=no"])?;
+    let file = workspace.root.join(&args.table);
+    let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    between(&text, BEGIN, END).with_context(|| format!("{} cannot keep the runs", file.display()))?;
+    let but = ["status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/testing.md"];
+    let changes = says(workspace, "git", &but)?;
     ensure!(
         changes.is_empty(),
         "commit first: the runs are of one commit, and these files differ:\n{changes}"
     );
     ensure!(args.runs > 0 && args.busy_every > 0, "`--runs` and `--busy-every` are at least 1");
-    let commit = says(workspace, "git", &["rev-parse", "--short=10", "HEAD"])?;
+    let commit = tested(workspace)?;
     let folder = workspace.target.join("soak").join(&commit);
-    note(format!("{} runs of {commit}; results are in {}", args.runs, folder.display()));
+    note(format!("{} runs of {commit}; the table is in {}", args.runs, file.display()));
     let prepared = choose(false, &REPEATED, None, &REPEATED);
     ensure!(all_passed(&execute(workspace, &prepared, &folder.join("build"))?), "the build failed");
     for number in 1..=args.runs {
-        let file = folder.join(format!("{number:02}.json"));
-        if file.is_file() {
+        if rows(&fs::read_to_string(&file)?, &commit)?.iter().any(|row| is_run(row, number)) {
             continue;
         }
         let loops = if number % args.busy_every == 0 { args.loops } else { 0 };
@@ -57,20 +67,23 @@ pub(crate) fn run(workspace: &Workspace, args: &SoakArgs) -> Result<ExitCode> {
         let busy = BusyLoops::start(loops)?;
         let finished = execute(workspace, &REPEATED, &folder.join(format!("{number:02}")))?;
         drop(busy);
-        let result = json!({
-            "run": number,
-            "busy_loops": loops,
-            "seconds": begin.elapsed().as_secs(),
-            "tests": finished.iter().map(|step| step.tests.len()).sum::<usize>(),
-            "failed": failures(&finished),
-        });
-        fs::write(&file, format!("{result:#}\n"))
-            .with_context(|| format!("cannot write {}", file.display()))?;
+        let date = says(workspace, "date", &["-u", "+%Y-%m-%d"])?;
+        let tests = finished.iter().map(|step| step.tests.len()).sum();
+        let row = row(number, loops, tests, begin.elapsed(), &failures(&finished), &date);
+        // Read again: hours have passed, and the file may have changed.
+        let text = with_run(&fs::read_to_string(&file)?, &commit, row)?;
+        fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
     }
-    let results = read(&folder, args.runs)?;
-    say(format!("\n{}", table(&commit, &results)));
-    let clean = results.iter().all(|result| result["failed"].as_array().is_some_and(Vec::is_empty));
+    let rows = rows(&fs::read_to_string(&file)?, &commit)?;
+    say(format!("\n{HEAD}{}", rows.join("\n")));
+    let clean = rows.iter().all(|row| cell(row, 4) == "none");
     Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The commit that is run. Later ones that only write the table are the same to the tests.
+fn tested(workspace: &Workspace) -> Result<String> {
+    let but = ["log", "-1", "--format=%h", "--abbrev=10", "--", ".", ":!docs/testing.md"];
+    says(workspace, "git", &but)
 }
 
 fn execute(workspace: &Workspace, steps: &[Step], folder: &Path) -> Result<Vec<Finished>> {
@@ -102,32 +115,39 @@ fn failures(finished: &[Finished]) -> Vec<String> {
     names
 }
 
-fn read(folder: &Path, runs: u32) -> Result<Vec<Value>> {
-    let files = (1..=runs).map(|number| folder.join(format!("{number:02}.json")));
-    let read = |file: PathBuf| Ok(serde_json::from_slice(&fs::read(&file)?)?);
-    files.map(read).collect()
+const HEAD: &str =
+    "| run | busy loops | tests | time | failed | date |\n| ---: | ---: | ---: | ---: | --- | --- |\n";
+
+/// Before the table, so that rows of another commit are not taken for this one's.
+fn heading(commit: &str) -> String {
+    format!("Runs of {commit}:")
 }
 
-/// The runs as a table for `docs/testing.md`.
-fn table(commit: &str, results: &[Value]) -> String {
-    let mut lines = vec![
-        format!("| run of {commit} | busy loops | tests | time | failed |"),
-        "| ---: | ---: | ---: | ---: | --- |".into(),
-    ];
-    for result in results {
-        let seconds = std::time::Duration::from_secs(result["seconds"].as_u64().unwrap_or_default());
-        let failed: Vec<&str> =
-            result["failed"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        let failed = if failed.is_empty() { "none".to_owned() } else { failed.join("; ") };
-        lines.push(format!(
-            "| {} | {} | {} | {} | {failed} |",
-            result["run"],
-            result["busy_loops"],
-            result["tests"],
-            elapsed(seconds)
-        ));
-    }
-    lines.join("\n")
+/// One run as a row of the table.
+fn row(number: u32, loops: u32, tests: usize, time: Duration, failed: &[String], date: &str) -> String {
+    // A sentence may have the sign that ends a cell.
+    let failed =
+        if failed.is_empty() { "none".to_owned() } else { failed.join("; ").replace(['|', '\n'], " ") };
+    format!("| {number} | {loops} | {tests} | {} | {failed} | {date} |", elapsed(time))
+}
+
+fn is_run(row: &str, number: u32) -> bool {
+    cell(row, 0) == number.to_string()
+}
+
+/// The rows of this commit.
+fn rows(text: &str, commit: &str) -> Result<Vec<String>> {
+    let inside = between(text, BEGIN, END)?;
+    let Some(table) = inside.strip_prefix(&heading(commit)) else { return Ok(Vec::new()) };
+    Ok(table.lines().filter(|line| line.starts_with("| ")).skip(2).map(str::to_owned).collect())
+}
+
+/// The text with one more run. Those of another commit make room: only the newest is worth going on with.
+fn with_run(text: &str, commit: &str, row: String) -> Result<String> {
+    let mut rows = rows(text, commit)?;
+    rows.push(row);
+    rows.sort_by_key(|row| cell(row, 0).parse::<u32>().unwrap_or(u32::MAX));
+    with_between(text, BEGIN, END, &format!("{}\n\n{HEAD}{}", heading(commit), rows.join("\n")))
 }
 
 /// Programs that do nothing but use a processor; ended by their process ids when dropped.
@@ -160,14 +180,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_names_what_failed_in_each_run() {
-        let results = [
-            json!({"run": 1, "busy_loops": 0, "seconds": 61, "tests": 9, "failed": []}),
-            json!({"run": 2, "busy_loops": 4, "seconds": 120, "tests": 9, "failed": ["tests: a", "browser: b"]}),
+    fn runs_of_one_commit_are_kept_in_order_and_those_of_another_make_room() {
+        let text = format!("# Testing\n\n{BEGIN}\n{END}\n\nMore.\n");
+        let time = Duration::from_secs(61);
+        let bad = ["tests: a".to_owned(), "browser: b | c".to_owned()];
+        let text = with_run(&text, "abc", row(2, 4, 9, time, &bad, "2026-01-02")).unwrap();
+        let text = with_run(&text, "abc", row(1, 0, 9, time, &[], "2026-01-01")).unwrap();
+        let expected = [
+            "| 1 | 0 | 9 | 1 min 01 s | none | 2026-01-01 |",
+            "| 2 | 4 | 9 | 1 min 01 s | tests: a; browser: b   c | 2026-01-02 |",
         ];
-        let table = table("abc", &results);
-        assert!(table.contains("\n| 1 | 0 | 9 | 1 min 01 s | none |\n"), "{table}");
-        assert!(table.ends_with("| 2 | 4 | 9 | 2 min 00 s | tests: a; browser: b |"), "{table}");
+        assert_eq!(rows(&text, "abc").unwrap(), expected);
+        assert!(is_run(expected[1], 2) && !is_run(expected[1], 1));
+        assert!(text.starts_with("# Testing\n") && text.ends_with("\n\nMore.\n"), "{text}");
+        assert!(rows(&text, "def").unwrap().is_empty());
+        let text = with_run(&text, "def", row(1, 0, 9, time, &[], "2026-01-03")).unwrap();
+        assert_eq!((rows(&text, "abc").unwrap().len(), rows(&text, "def").unwrap().len()), (0, 1));
+        assert!(rows("# Testing", "abc").is_err());
     }
 
     #[test]

@@ -288,5 +288,7 @@ mod tests {
         }
         assert_eq!(said(json!({"command": "ls"})).get("git"), None);
         assert_eq!(said(json!({"command": "git status"}))["git"], json!({"repository": null, "runs": []}));
+        // It runs git to find the repository.
+        assert_eq!(said(json!({"command": "gh pr view 1"}))["git"], json!({"repository": null, "runs": []}));
     }
 }
