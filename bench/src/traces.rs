@@ -77,12 +77,11 @@ enum List {
 
 /// Reads the sessions, asks the policy about each call, and prints what came of it.
 pub fn main(command: &Command) -> Result<()> {
-    let text = match &command.policy {
-        Some(file) => fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?,
-        None => {
-            let name = [&["coding-agent".to_owned()], command.switch.as_slice()].concat().join("+");
-            placet_policy::preset_as_named(&name).map_err(anyhow::Error::msg)?
-        }
+    let text = if let Some(file) = &command.policy {
+        fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?
+    } else {
+        let name = [&["coding-agent".to_owned()], command.switch.as_slice()].concat().join("+");
+        placet_policy::preset_as_named(&name).map_err(anyhow::Error::msg)?
     };
     let policy = Policy::parse(&text).map_err(|problems| anyhow::anyhow!("{problems}"))?;
     let mut seen = HashSet::new();

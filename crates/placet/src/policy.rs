@@ -64,7 +64,7 @@ fn presets(json: bool, name: Option<&str>) -> anyhow::Result<u8> {
     output::line("")?;
     output::line(&paint(
         output::DIM,
-        "placet serve --policy preset:NAME · with reading from GitHub: preset:coding-agent+network-reads · placet policy presets NAME > policy.toml · extends = [\"preset:NAME\"] in a file of yours",
+        "placet serve --policy preset:NAME · with a switch turned on: preset:coding-agent+network-reads · placet policy presets NAME > policy.toml · extends = [\"preset:NAME\"] in a file of yours",
     ))?;
     Ok(0)
 }

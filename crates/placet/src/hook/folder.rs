@@ -220,7 +220,6 @@ mod tests {
         assert_eq!(top(&root.join("plain/sub")), Some(root.join("plain/sub")));
         assert_eq!(top(&root.join("none")), None);
         assert_eq!(repository(&root.join("app/src/new.rs")), Some(root.join("app")));
-        assert_eq!(repository(&root.join("link/a.rs")), Some(root.join("app")));
         assert_eq!(repository(&root.join("plain/sub/a.rs")), None);
     }
 }

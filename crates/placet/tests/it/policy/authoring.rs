@@ -301,6 +301,26 @@ fn show_prints_the_text_alone_so_that_it_can_be_edited_and_put_again() {
         format!("{} was in force already\n", server.in_force())
     );
     let (_, presets, _) = alone(&["policy", "presets"]);
-    assert_eq!(presets.matches("preset:").count(), 5 + 2, "{presets}");
+    assert_eq!(presets.matches("preset:").count(), 5 + 3, "{presets}");
+    let (_, switched, _) = alone(&["policy", "presets", "coding-agent+network-reads"]);
+    assert!(switched.contains("\nswitches = [\"network-reads\"]\n"), "{switched}");
+    let folder = std::path::Path::new(&file).parent().expect("a folder").to_str().expect("a plain path");
+    let github = |file: &str| {
+        let call = ["--tool", "Bash", "--args", r#"{"command":"gh pr view 1"}"#, "--in", folder];
+        alone(&[&["policy", "explain", "--file", file], &call[..]].concat())
+    };
+    assert!(github("preset:coding-agent").1.starts_with("hold by this policy: rule github-commands"));
+    assert!(
+        github("preset:coding-agent+network-reads")
+            .1
+            .starts_with("allow by this policy: rule looking-commands")
+    );
+    let (code, _, err) = github("preset:coding-agent+network-read");
+    assert!(
+        code != Some(0)
+            && err.contains("there is no switch `network-read`")
+            && err.contains("`network-reads`"),
+        "{err}"
+    );
     assert_eq!(alone(&["policy", "presets", "payments"]).1, out);
 }
