@@ -993,7 +993,7 @@ export interface components {
             passed: number;
             /**
              * Format: double
-             * @description `asked` for each hour of that; null where no session had two calls.
+             * @description `asked` for each hour of that; null below a minute of activity.
              */
             prompts_per_active_hour: number | null;
             /**

@@ -30,9 +30,9 @@ impl Attention {
         (self.calls > 0).then(|| 100.0 * self.asked as f64 / self.calls as f64)
     }
 
-    /// Prompts for each active hour. None when no session had two calls close together.
+    /// Prompts for each active hour. None below a minute of activity: one prompt in a second is no rate.
     pub fn prompts_per_active_hour(&self) -> Option<f64> {
-        (self.active_seconds > 0.0).then(|| self.asked as f64 * 3_600.0 / self.active_seconds)
+        (self.active_seconds >= 60.0).then(|| self.asked as f64 * 3_600.0 / self.active_seconds)
     }
 
     /// Counts one request.
@@ -134,6 +134,8 @@ mod tests {
         }
         let parts = [counts.passed, counts.confined, counts.remembered, counts.asked, counts.refused];
         assert_eq!((counts.calls, parts), (5, [1; 5]));
+        counts.active_seconds = 59.9;
+        assert_eq!(counts.prompts_per_active_hour(), None);
         counts.active_seconds = 1_800.0;
         assert_eq!((counts.asked_percent(), counts.prompts_per_active_hour()), (Some(20.0), Some(2.0)));
     }

@@ -43,7 +43,7 @@ fn attention(attention: &Attention) -> Vec<Line> {
     let share =
         attention.asked_percent.map_or_else(String::new, |percent| format!(", {percent:.1} % of the calls"));
     let hour = attention.prompts_per_active_hour.map_or_else(
-        || "not known: no session had two calls".to_owned(),
+        || "not known: less than a minute of activity".to_owned(),
         |prompts| {
             let active = Duration::try_from_secs_f64(attention.active_seconds).unwrap_or_default();
             format!("{prompts:.1} in {} of activity", span(active))
@@ -171,7 +171,7 @@ mod tests {
         let stats = Stats { attention: Attention::default(), ..stats };
         let nothing = text(&figures(&stats));
         assert!(nothing.contains("asked             0\n"), "{nothing}");
-        assert!(nothing.contains("prompts per hour  not known: no session had two calls"), "{nothing}");
+        assert!(nothing.contains("prompts per hour  not known: less than a minute of activity"), "{nothing}");
     }
 
     #[test]

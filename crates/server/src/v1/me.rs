@@ -38,7 +38,7 @@ impl From<Pace> for PaceRecord {
     fn from(pace: Pace) -> Self {
         let text = format!(
             "You approved {} requests in the last {} minutes, each within {} seconds, and denied none. If they are all alike, a \
-             rule or a remembered approval saves you the prompts: see `placet policy suggest`.",
+             rule or a remembered approval saves you the prompts: see placet policy suggest.",
             pace.quick,
             Pace::WINDOW.as_secs() / 60,
             Pace::QUICK.as_secs()

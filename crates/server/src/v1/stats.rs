@@ -66,7 +66,7 @@ pub(crate) struct AttentionRecord {
     asked_percent: Option<f64>,
     /// How long agents were at work: the gaps between calls of one session, of each at most ten minutes.
     active_seconds: f64,
-    /// `asked` for each hour of that; null where no session had two calls.
+    /// `asked` for each hour of that; null below a minute of activity.
     #[schema(required = true)]
     prompts_per_active_hour: Option<f64>,
 }
