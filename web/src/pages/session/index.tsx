@@ -1,6 +1,6 @@
 /** One session of an agent: what passed without a person, what was confined, what was asked, and what makes that less. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useRouter, useSearch } from "@tanstack/react-router";
 import { PARTS, type Summary, summaryQuery } from "@/api/attention";
 import { call } from "@/api/client";
 import { keys } from "@/api/keys";
@@ -40,7 +40,7 @@ function Lines({ summary, part }: { summary: Summary; part: (typeof PARTS)[numbe
         items={items}
         rowKey={(line) => line.request}
         columns={[
-          { key: "tool", head: text.tool, cell: (line) => line.tool },
+          { key: "tool", head: text.tool, cell: (line) => <Verbatim>{line.tool}</Verbatim> },
           {
             key: "effect",
             head: text.effect,
@@ -108,7 +108,7 @@ function Shown({ summary }: { summary: Summary }) {
             items={summary.grants}
             rowKey={(grant) => grant.id}
             columns={[
-              { key: "tool", head: text.tool, cell: (grant) => grant.tool },
+              { key: "tool", head: text.tool, cell: (grant) => <Verbatim>{grant.tool}</Verbatim> },
               { key: "by", head: strings.policy.grantBy, cell: (grant) => grant.by ?? "–" },
               { key: "count", head: text.count, cell: (grant) => text.grantCount(grant.count) },
               {
@@ -138,10 +138,23 @@ function Shown({ summary }: { summary: Summary }) {
   );
 }
 
+/** A name in the address, as it was written: the router reads some as numbers or JSON, and quotes them in its own links. */
+function named(search: string, key: "session" | "agent"): string | undefined {
+  const written = new URLSearchParams(search).get(key);
+  if (!written) return undefined;
+  try {
+    const read: unknown = JSON.parse(written);
+    return typeof read === "string" ? read : written;
+  } catch {
+    return written;
+  }
+}
+
 export default function SessionPage() {
-  const search = useSearch({ strict: false }) as { session?: unknown; agent?: unknown };
-  const name = (value: unknown) => (typeof value === "string" && value ? value : undefined);
-  const [session, agent] = [name(search.session), name(search.agent)];
+  // Drawn again when the address changes.
+  useSearch({ strict: false });
+  const { search } = useRouter().history.location;
+  const [session, agent] = [named(search, "session"), named(search, "agent")];
   const query = useQuery(summaryQuery(session, agent));
   const summary = query.data;
   const about = summary
@@ -149,7 +162,15 @@ export default function SessionPage() {
     : `${text.sessionAbout} ${session ? "" : text.newest}`;
   return (
     <Page
-      title={summary ? `${text.session} ${text.sessionOf(summary.session, summary.agent)}` : text.session}
+      title={
+        summary ? (
+          <>
+            {text.session} <Verbatim>{text.sessionOf(summary.session, summary.agent)}</Verbatim>
+          </>
+        ) : (
+          text.session
+        )
+      }
       about={about}
     >
       {query.isPending ? (
