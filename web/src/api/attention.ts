@@ -2,6 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { components } from "../../../sdk/typescript/src/api";
 import { ApiError, call } from "./client";
+import { keys } from "./keys";
 
 type Schemas = components["schemas"];
 export type Attention = Schemas["AttentionRecord"];
@@ -35,7 +36,7 @@ export function summaryQuery(session: string | undefined, agent: string | undefi
 }
 
 export const suggestQuery = queryOptions({
-  queryKey: ["policy-suggestions"],
+  queryKey: keys.policySuggestions,
   queryFn: ({ signal }) => call<Suggestions>("/v1/policy/suggestions", { signal }),
   // It reads all of history.
   staleTime: 5 * 60_000,

@@ -9,6 +9,7 @@ export const keys = {
   /** Lists of past requests: `[...keys.requests, filters]`. Read again when something happens. */
   requests: ["requests"] as const,
   policy: ["policy"] as const,
+  policySuggestions: ["policy", "suggestions"] as const,
   policyVersion: (hash: string) => ["policy", hash] as const,
   grants: ["grants"] as const,
   freezes: ["freezes"] as const,

@@ -120,9 +120,9 @@ export default function PolicyPage() {
         <ShadowTab />
       ) : tab === "suggest" ? (
         <Suggest
-          policy={policy.text}
+          policy={draft?.text ?? policy.text}
           edit={(next) => {
-            setDraft({ text: next, base: policy.hash });
+            setDraft({ text: next, base: draft?.base ?? policy.hash });
             setTab("edit");
           }}
         />

@@ -11,6 +11,7 @@ import css from "./policy.module.css";
 const text = strings.attention;
 const WHY = ["refused", "risky", "not_literal", "outside", "held"] as const;
 
+/** `policy` is the text that the rules are added to: what is being written, or what is in force. */
 export function Suggest({ policy, edit }: { policy: string; edit(next: string): void }) {
   const query = useQuery(suggestQuery);
   if (query.isPending) return <Loading />;
@@ -48,7 +49,10 @@ export function Suggest({ policy, edit }: { policy: string; edit(next: string): 
         <>
           <CodeView text={rules} label={text.rules} marks={new Map()} />
           <p>
-            <Button look="primary" onClick={() => edit(`${policy.trimEnd()}\n\n${rules}`)}>
+            <Button
+              look="primary"
+              onClick={() => edit(policy.includes(rules) ? policy : `${policy.trimEnd()}\n\n${rules}`)}
+            >
               {text.toEditor}
             </Button>
           </p>
