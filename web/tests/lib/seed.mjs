@@ -3,6 +3,9 @@ import { action, ask, confirmation, editable, low, plan, previews, questions } f
 import { quiet } from "./browser.mjs";
 import { dialog, settle } from "./screen.mjs";
 
+/** The session of a support bot that asked for the same again and again. */
+const PAST = "ticket-4711";
+
 /** Fills a server; says what is pending. */
 export async function seed(server, { past = 60 } = {}) {
   await server.person("ann", ["reviewer", "admin"], ["ops", "finance"]);
@@ -40,6 +43,14 @@ export async function seed(server, { past = 60 } = {}) {
     else if (record.tool === "reports.publish") {
       await decide({ decision: "approve", remember: { scope: "exact", expires_in: "8h", uses: 10 } });
     } else await decide({ decision: "approve" });
+  }
+  for (const tool of ["free.read", "tickets.reply", "tickets.reply", "tickets.reply", "never.format"]) {
+    const { state, id, digest, version } = await ask(
+      support,
+      action(tool, { ticket: 4711 }, { session: PAST }),
+    );
+    if (state === "pending")
+      await rita.post(`/v1/requests/${id}/decision`, { decision: "approve", digest, version });
   }
   const waiting = [
     previews.shell(),
@@ -173,6 +184,7 @@ export function places(pending) {
     "policy-versions": { path: "/policy?tab=versions", act: still },
     "policy-shadow": { path: "/policy?tab=shadow", act: still },
     "policy-grants": { path: "/policy?tab=grants", act: still },
+    "policy-suggest": { path: "/policy?tab=suggest", act: still },
     insights: {
       path: "/insights",
       act: async (page) => {
@@ -180,6 +192,7 @@ export function places(pending) {
         await quiet(page);
       },
     },
+    session: { path: `/session?session=${PAST}`, act: still },
     people: { path: "/people", act: still },
     settings: { path: "/settings", act: still },
   };
