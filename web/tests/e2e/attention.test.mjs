@@ -115,7 +115,8 @@ test("a session: its parts, how what was asked ended and what was remembered are
   await onlyText(page);
   // Beside the two headline figures is the share of each part.
   for (const [figure, label] of [
-    [attention.prompts_per_active_hour.toFixed(1), "prompts per active hour"],
+    // There is no rate for less than a minute of activity.
+    [attention.prompts_per_active_hour?.toFixed(1) ?? "–", "prompts per active hour"],
     [percent(attention.asked_percent), "of the calls ask"],
   ])
     assert.equal(await page.getByText(label).locator("..").textContent(), figure + label);
