@@ -6,6 +6,7 @@
 //! | `agent`, `address` | calling an agent where its card says, and reading its answers |
 //! | `check` | whether an agent can be used at all, when the server starts |
 //! | `kept` | whose a task is, and the pause it is in |
+//! | `life` | how far a pause is: the only file that changes it |
 //! | `hold` | a pause becomes requests |
 //! | `resume` | the one complete answer, from the outbox |
 //! | `snapshot`, `show` | a task as it stands, and as its client sees it |
@@ -22,6 +23,7 @@ mod forward;
 mod hold;
 mod hub;
 mod kept;
+mod life;
 mod pushes;
 mod reader;
 mod resume;

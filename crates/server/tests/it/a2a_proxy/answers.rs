@@ -447,6 +447,40 @@ fn whoever_looked_before_the_answer_left_and_sees_another_pause_replaces_nothing
 }
 
 #[test]
+fn whoever_looked_before_the_answer_left_and_cannot_read_the_pause_gives_nothing_up() {
+    // While the answer is on its way, and when it has arrived.
+    for (manner, ended) in [(Manner::EmptiesStatus, "claimed"), (Manner::LooksPausedAtWork, "succeeded")] {
+        paused("delete a", async |Scene { agent, bot, ann, task, waiting, .. }| {
+            let mut other = agent.task(id(&task));
+            other["status"]["message"]["parts"][0]["data"]["args"] = json!("?");
+            agent.answer_late();
+            let behind = async { Talk::New.get(&bot, id(&task)).await.unwrap() };
+            let meanwhile = async {
+                until_so("a question for the task", async || agent.is_asked()).await;
+                agent.behave(manner);
+                decide(&ann, &waiting[0], json!({"decision": "approve"})).await;
+                until_record(&ann, &waiting[0], ended).await;
+                let at_agent = async || {
+                    manner != Manner::EmptiesStatus
+                        || agent.task(id(&task))["status"].get("message").is_none()
+                };
+                until_so("the answer at the agent", at_agent).await;
+                agent.answer_now(other);
+            };
+            let (shown, ()) = tokio::join!(behind, meanwhile);
+            assert_eq!(state(&shown), "working", "{manner:?}: {shown}");
+            agent.behave(Manner::Well);
+            if ended == "succeeded" {
+                agent.finish(id(&task));
+            }
+            until(Talk::New, &bot, id(&task), "completed").await;
+            until_record(&ann, &waiting[0], "succeeded").await;
+            assert_eq!(agent.answers().len(), 1, "{manner:?}");
+        });
+    }
+}
+
+#[test]
 fn a_look_that_began_before_the_answer_takes_nothing_back_that_was_asked_after_it() {
     placet_testkit::block_on(async {
         let agent = Agent::start().await;

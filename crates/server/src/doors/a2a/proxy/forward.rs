@@ -20,7 +20,8 @@ use super::{
     client::{self, Client},
     hold,
     hub::Then,
-    kept::{self, Conversation, Kept, Meeting, Stage},
+    kept::{self, Conversation, Kept, Meeting},
+    life::Loss,
     pushes,
     reader::{self, Source},
     settings::Mode,
@@ -469,7 +470,7 @@ async fn cancel(state: &State, agent: &Arc<Agent>, asked: Asked<'_>) -> Result<A
             }
         }
         Err(trouble) if trouble.is_missing_task() => {
-            snapshot::lose(state, agent, &mut kept, Stage::UpstreamLost, snapshot::UNKNOWN).await?;
+            snapshot::lose(state, agent, &mut kept, Loss::UpstreamLost, snapshot::UNKNOWN).await?;
         }
         Err(_) => {}
     }

@@ -16,7 +16,8 @@ use super::{
         task::{FIELD, Lineage},
     },
     agent::Agent,
-    kept::{self, Kept, Paused, Stage},
+    kept::{self, Kept},
+    life::{NewPause, PauseTurn, Paused, Withdrawal},
     settings::{Generic, Mode},
 };
 use crate::{State, call::scope};
@@ -47,7 +48,7 @@ pub(super) async fn look(
     let wrong = |error| fault(state, error);
     match seen.state {
         Some(end) if end.is_terminal() => {
-            ended(state, agent, kept).await.map_err(wrong)?;
+            turn(state, agent, kept, &PauseTurn::Ended).await.map_err(wrong)?;
             let refused = kept.facts.refused.clone().filter(|_| end == TaskState::Canceled);
             Ok(refused.map_or(View::AsIs, View::Refused))
         }
@@ -58,22 +59,19 @@ pub(super) async fn look(
     }
 }
 
-/// The task has ended: what still waits for people is withdrawn, because nothing could come of it.
-async fn ended(state: &State, agent: &Agent, kept: &mut Kept) -> Result<(), GateError> {
-    let open = kept.facts.open_pause().is_some_and(|pause| pause.stage == Stage::Held);
-    kept::update(&state.gate, agent, kept, |facts| {
-        let news = !facts.ended;
-        facts.ended = true;
-        if let Some(pause) = facts.pause.as_mut().filter(|pause| pause.stage == Stage::Held) {
-            pause.stage = Stage::Stale;
-        }
-        news
-    })
-    .await?;
-    if open {
-        withdraw(state, kept, "the agent's task ended without this decision").await?;
+/// Takes a turn of the life cycle of a task's pause, and withdraws what people need not decide any more. `false` if the turn
+/// does not apply.
+pub(super) async fn turn(
+    state: &State,
+    agent: &Agent,
+    kept: &mut Kept,
+    turn: &PauseTurn,
+) -> Result<bool, GateError> {
+    let Ok(withdrawal) = kept::turn(&state.gate, agent, kept, turn).await? else { return Ok(false) };
+    if let Some(Withdrawal { source, group, why }) = withdrawal {
+        withdraw_group(state, kept, (&source, &group), &why).await?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Withdraws what is not final yet of the last pause.
@@ -143,127 +141,74 @@ async fn hold(state: &State, agent: &Agent, kept: &mut Kept, status: &Value) -> 
         return Ok(View::AsIs);
     }
     // Before it is judged: what an agent says of a pause whose answer it has, or is about to get, is not what it will wait for.
-    if is_answered(state, agent, kept, status, pause.is_err()) {
+    let (now, resend_after) = (state.gate.now().millis(), agent.settings.resend_after);
+    let known = kept.facts.pause.as_ref();
+    if known.is_some_and(|known| known.is_answered(status, pause.is_err(), now, resend_after)) {
         return Ok(shown);
     }
     let pause = match pause {
         Ok(pause) => pause,
-        Err(why) => return broken(state, agent, kept, why).await,
+        Err(why) => return broken(state, agent, kept, why, shown).await,
     };
     let print = pause.fingerprint();
     // The same pause again after it was given up for past: people are asked again, because what they said then was withdrawn.
     let same = kept.facts.pause.as_ref().filter(|known| known.print == print);
-    let round = same.map_or(0, |known| known.round + u32::from(is_over(state, agent, known)));
+    // Unless the task was given up: then nobody is asked about it again.
+    if let (Some(_), Some(why), None) = (same, &kept.facts.lost, kept.facts.open_pause()) {
+        return Ok(View::Broken(why.clone()));
+    }
+    let round = same.map_or(0, |known| known.round + u32::from(known.is_over(now, resend_after)));
     let digest = scope(&["a2a/pause", &agent.name(), &kept.id, &print, &round.to_string()]);
     let group = format!("a2a-{}", HEXLOWER.encode(digest.get(..16).unwrap_or_default()));
     match kept.facts.pause.as_ref().filter(|known| known.group == group) {
-        Some(known) if known.stage == Stage::Failed => {
-            let why = kept.facts.lost.clone();
-            return Ok(View::Broken(why.unwrap_or_else(|| "its pause cannot be decided here".to_owned())));
-        }
-        Some(known) if known.asked => return Ok(shown),
+        Some(known) if known.is_asked() => return Ok(shown),
         Some(_) => {}
         None => {
-            // Another pause while people decide on the last one: what they were shown is not what waits now.
-            let replaced = kept.facts.open_pause().filter(|pause| pause.stage == Stage::Held);
-            let replaced = replaced.map(|pause| (pause.source.clone(), pause.group.clone()));
-            let secret = state.gate.secret_token();
-            let wanted = |group: &str| Paused {
-                group: group.to_owned(),
+            let pause = NewPause {
+                group: group.clone(),
                 source: agent.settings.source(),
-                print: print.clone(),
+                print,
                 round,
                 status: status.clone(),
-                asked: false,
-                settled_at: 0,
-                stage: Stage::Held,
-                secret: secret.clone(),
+                secret: state.gate.secret_token(),
             };
-            let standing = |pause: &Paused| (pause.group.clone(), pause.stage.clone());
-            let last = kept.facts.pause.as_ref().map(standing);
-            kept::update(&state.gate, agent, kept, |facts| {
-                // Whoever was faster saw this pause too, or a later one, or has answered the last one meanwhile.
-                let first = facts.pause.as_ref().map(standing) == last;
-                if first {
-                    facts.pause = Some(wanted(&group));
-                }
-                first
-            })
-            .await
-            .map_err(|error| fault(state, error))?;
+            let seen = PauseTurn::Seen { known: kept.facts.pause.as_ref().map(Paused::standing), pause };
+            turn(state, agent, kept, &seen).await.map_err(|error| fault(state, error))?;
             if kept.facts.pause.as_ref().is_none_or(|pause| pause.group != group) {
                 return Ok(shown);
-            }
-            if let Some((source, group)) = replaced {
-                let why = "the agent waits for something else now";
-                withdraw_group(state, kept, (&source, &group), why)
-                    .await
-                    .map_err(|error| fault(state, error))?;
             }
         }
     }
     if let Err(error) = ask(state, agent, kept, &pause, &group).await {
         return match error {
             // What does not fit never will; everything else may be better in a moment, and is tried again.
-            Fault::InvalidParams(why) | Fault::Unsupported(why) => broken(state, agent, kept, why).await,
+            Fault::InvalidParams(why) | Fault::Unsupported(why) => {
+                broken(state, agent, kept, why, shown).await
+            }
             other => Err(other),
         };
     }
-    kept::update(&state.gate, agent, kept, |facts| match &mut facts.pause {
-        Some(pause) if pause.group == group && !pause.asked => {
-            pause.asked = true;
-            true
-        }
-        _ => false,
-    })
-    .await
-    .map_err(|error| fault(state, error))?;
+    let asked = PauseTurn::Asked { group };
+    turn(state, agent, kept, &asked).await.map_err(|error| fault(state, error))?;
     Ok(shown)
 }
 
-/// Whether a task only looks paused: its answer is on its way and whoever brings it is not done, or the agent has it and is about
-/// to go on. Some take what they asked out of the status at once and say that they are at work a little later, so a pause
-/// without a word, or one that cannot be read, is no question for as long as that can take.
-fn is_answered(state: &State, agent: &Agent, kept: &Kept, status: &Value, unreadable: bool) -> bool {
-    let Some(known) = &kept.facts.pause else { return false };
-    let says_nothing = |status: &Value| status.get("message").is_none_or(Value::is_null);
-    let emptied = says_nothing(status) && !says_nothing(&known.status);
-    match known.stage {
-        Stage::Resuming { .. } => true,
-        Stage::Held => emptied,
-        Stage::Resumed => (emptied || unreadable) && !is_old(state, agent, known),
-        Stage::Stale | Stage::UpstreamLost | Stage::Failed => false,
-    }
-}
-
-/// Whether the agent had the answer so long ago that it cannot still be about to go on.
-fn is_old(state: &State, agent: &Agent, known: &Paused) -> bool {
-    let age = state.gate.now().millis().saturating_sub(known.settled_at);
-    u128::from(age) > agent.settings.resend_after.as_millis()
-}
-
-/// Whether a pause that is seen again is a new one: the last was given up for past, or its answer is so old that the agent cannot
-/// still be about to go on.
-fn is_over(state: &State, agent: &Agent, known: &Paused) -> bool {
-    known.stage == Stage::Stale || (known.stage == Stage::Resumed && is_old(state, agent, known))
-}
-
-/// A pause that nobody here can put to people: the task is given up, and never gone on with.
-async fn broken(state: &State, agent: &Agent, kept: &mut Kept, why: String) -> Result<View, Fault> {
+/// A pause that nobody here can put to people: the task is given up, and never gone on with. Unless the pause moved on since
+/// the agent was asked: then what it said is not of this moment.
+async fn broken(
+    state: &State,
+    agent: &Agent,
+    kept: &mut Kept,
+    why: String,
+    shown: View,
+) -> Result<View, Fault> {
     let why = format!("its pause cannot be decided here: {why}");
-    tracing::warn!(agent = %agent.name(), task = %kept.id, why, "a task is given up");
-    kept::update(&state.gate, agent, kept, |facts| {
-        let news = facts.lost.is_none();
-        facts.lost = Some(why.clone());
-        if let Some(pause) = &mut facts.pause {
-            pause.stage = Stage::Failed;
-        }
-        news
-    })
-    .await
-    .map_err(|error| fault(state, error))?;
-    withdraw(state, kept, &why).await.map_err(|error| fault(state, error))?;
-    Ok(View::Broken(why))
+    let known = kept.facts.pause.as_ref().map(Paused::standing);
+    let broken = PauseTurn::Broken { known, why: why.clone() };
+    if turn(state, agent, kept, &broken).await.map_err(|error| fault(state, error))? {
+        tracing::warn!(agent = %agent.name(), task = %kept.id, why, "a task is given up");
+    }
+    Ok(kept.facts.lost.clone().map_or(shown, View::Broken))
 }
 
 async fn ask(

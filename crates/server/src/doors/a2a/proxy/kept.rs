@@ -9,9 +9,11 @@ use placet_a2a::{Fault, Version};
 use placet_core::{Actor, Auth, Role};
 use placet_gate::{Gate, GateError, NewNote, Note, NoteChange, NoteExpected, NoteFilter};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::agent::{Agent, Calling, Identity};
+use super::{
+    agent::{Agent, Calling, Identity},
+    life::{self, NotNow, PauseTurn, Paused, Stage, Withdrawal},
+};
 
 /// The kinds of notes that hold tasks, and whose a conversation is.
 pub(super) const TASK: &str = "a2a.task";
@@ -40,7 +42,7 @@ pub(super) struct Facts {
     pub(super) context: String,
     pub(super) identity: Identity,
     pub(super) extensions: Vec<String>,
-    /// Whether nothing comes after it.
+    /// Whether nothing comes after it. Like `pause` and `lost`, changed in `life.rs` only.
     pub(super) ended: bool,
     /// The pause that is being decided, or was last.
     pub(super) pause: Option<Paused>,
@@ -58,62 +60,6 @@ pub(super) struct Facts {
     pub(super) generation: u64,
 }
 
-/// A pause of an agent.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Paused {
-    /// The group of the requests that its items are.
-    pub(super) group: String,
-    /// The source that they have.
-    pub(super) source: String,
-    /// What the pause is known by, and how often it came again after it was given up for past.
-    pub(super) print: String,
-    pub(super) round: u32,
-    /// The status as it came: agents overwrite theirs.
-    pub(super) status: Value,
-    /// Whether every item has its request.
-    pub(super) asked: bool,
-    pub(super) stage: Stage,
-    /// When the agent had the answer, in milliseconds.
-    #[serde(default)]
-    pub(super) settled_at: u64,
-    /// What the permits are claimed with. Nobody else knows it.
-    pub(super) secret: String,
-}
-
-/// How far the answer to a pause is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Stage {
-    /// People decide.
-    Held,
-    /// The answer is on its way.
-    Resuming {
-        /// By whom.
-        by: String,
-        /// Since when, in milliseconds.
-        since: u64,
-        /// Set from the moment it may have left.
-        sent: Option<Sent>,
-    },
-    /// The agent has it.
-    Resumed,
-    /// The agent went on, or was answered, without it.
-    Stale,
-    /// The agent does not know the task any more.
-    UpstreamLost,
-    /// It cannot be answered.
-    Failed,
-}
-
-/// An answer that may have left.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Sent {
-    /// Which items it says yes to.
-    pub(super) used: Vec<usize>,
-    /// When, in milliseconds.
-    pub(super) at: u64,
-}
-
 impl Facts {
     pub(super) fn version(&self) -> Version {
         if self.version == Version::V03.as_str() { Version::V03 } else { Version::V10 }
@@ -121,7 +67,7 @@ impl Facts {
 
     /// The pause that is not answered yet.
     pub(super) fn open_pause(&self) -> Option<&Paused> {
-        self.pause.as_ref().filter(|pause| matches!(pause.stage, Stage::Held | Stage::Resuming { .. }))
+        self.pause.as_ref().filter(|pause| pause.is_open())
     }
 
     /// Whether people decide, or their answer is on its way. A task may have ended before we know that the answer arrived.
@@ -283,7 +229,7 @@ pub(super) async fn open_in(
 }
 
 fn put(gate: &Gate, agent: &Agent, kept: &Kept, expected: NoteExpected) -> NoteChange {
-    let failed = kept.facts.pause.as_ref().is_some_and(|pause| pause.stage == Stage::Failed);
+    let failed = kept.facts.pause.as_ref().is_some_and(|pause| *pause.stage() == Stage::Failed);
     debug_assert!(!failed || kept.facts.lost.is_some(), "whoever sees that a pause failed sees why");
     let body = serde_json::to_string(&kept.facts).unwrap_or_default();
     NoteChange::Put {
@@ -334,4 +280,19 @@ pub(super) async fn update(
         }
     }
     Ok(false)
+}
+
+/// Takes a turn of the life cycle of its pause, until nobody else is faster.
+pub(super) async fn turn(
+    gate: &Gate,
+    agent: &Agent,
+    kept: &mut Kept,
+    turn: &PauseTurn,
+) -> Result<Result<Option<Withdrawal>, NotNow>, GateError> {
+    let mut taken = Err(NotNow);
+    let saved = update(gate, agent, kept, |facts| {
+        taken = life::turn(facts, turn);
+        taken.is_ok()
+    });
+    Ok(if saved.await? { taken } else { Err(NotNow) })
 }

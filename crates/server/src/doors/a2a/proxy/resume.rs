@@ -18,14 +18,13 @@ use super::{
     super::task::Lineage,
     agent::{Agent, QUICK, Trouble},
     hold,
-    kept::{self, Kept, Paused, Sent, Stage},
+    kept::{self, Kept},
+    life::{self, Loss, NotNow, PauseTurn, Sent},
     reader::{self, Source},
     snapshot,
 };
 use crate::State;
 
-/// How long an answer may be on its way before somebody else may look after it, in milliseconds.
-const ON_ITS_WAY: u64 = 60_000;
 /// How often an answer that the agent refuses for its shape is tried again.
 const REFUSED: u32 = 5;
 /// How long the agent may take to say that it has the answer.
@@ -154,68 +153,42 @@ impl Resume<'_> {
         u128::from(age) < self.agent.settings.resend_after.as_millis()
     }
 
+    /// This node, as the pause has it.
+    fn node(&self) -> String {
+        self.state.gate.store().owner().to_owned()
+    }
+
     /// Marks the answer as being on its way, by us; and says whether it may have been sent before.
     async fn take_over(&mut self) -> Result<Option<(Option<Sent>, String)>, GateError> {
         let Some(group) = self.kept.facts.pause.as_ref().map(|pause| pause.group.clone()) else {
             return Ok(None);
         };
-        let now = self.state.gate.now().millis();
-        let by = self.state.gate.store().owner();
-        // An embedded database has one server: whoever had it before is gone.
+        let (by, now) = (self.node(), self.state.gate.now().millis());
         let shared = self.state.gate.store().is_shared();
-        let mut taken = None;
-        let saved = kept::update(&self.state.gate, &self.agent, &mut self.kept, |facts| {
-            taken = None;
-            let Some(pause) = facts.pause.as_mut().filter(|pause| pause.group == group) else { return false };
-            let before = match &pause.stage {
-                Stage::Held => None,
-                Stage::Resuming { by: other, since, .. }
-                    if shared && other != by && now.saturating_sub(*since) < ON_ITS_WAY =>
-                {
-                    return false;
-                }
-                Stage::Resuming { sent, .. } => sent.clone(),
-                _ => return false,
-            };
-            pause.stage = Stage::Resuming { by: by.to_owned(), since: now, sent: before.clone() };
-            taken = Some((before, pause.secret.clone()));
-            true
-        });
-        let saved = saved.await?;
-        Ok(taken.filter(|_| saved))
+        let taken = self.turn(PauseTurn::TakeOver { group, by, now, shared }).await?;
+        let pause = self.kept.facts.pause.as_ref().filter(|_| taken);
+        Ok(pause.map(|pause| (pause.sent().cloned(), pause.secret.clone())))
     }
 
-    /// Writes down that the answer may leave from now on. Before this nothing was sent; after it, nobody sends blindly.
+    /// Writes down that the answer may leave from now on. Before this nothing was sent; after it, nobody sends blindly. Written
+    /// once, over what was read: if anything changed meanwhile, the agent is asked again first.
     async fn leaves(&mut self, used: Vec<usize>) -> Result<bool, GateError> {
-        let now = self.state.gate.now().millis();
-        if let Some(Paused { stage: Stage::Resuming { sent, since, .. }, .. }) = &mut self.kept.facts.pause {
-            *since = now;
-            *sent = Some(Sent { used, at: now });
-            return kept::save(&self.state.gate, &self.agent, &mut self.kept).await;
+        let sent = Sent { used, at: self.state.gate.now().millis() };
+        let leaves = PauseTurn::Leaves { by: self.node(), sent };
+        match life::turn(&mut self.kept.facts, &leaves) {
+            Ok(_) => kept::save(&self.state.gate, &self.agent, &mut self.kept).await,
+            Err(NotNow) => Ok(false),
         }
-        Ok(false)
     }
 
-    /// Writes down that the answer did not leave after all.
-    async fn stays(&mut self) -> Result<(), GateError> {
-        if let Some(Paused { stage: Stage::Resuming { sent, .. }, .. }) = &mut self.kept.facts.pause {
-            *sent = None;
-            kept::save(&self.state.gate, &self.agent, &mut self.kept).await?;
-        }
-        Ok(())
+    async fn turn(&mut self, turn: PauseTurn) -> Result<bool, GateError> {
+        hold::turn(self.state, &self.agent, &mut self.kept, &turn).await
     }
 
-    async fn settle(&mut self, stage: Stage) -> Result<(), GateError> {
-        let now = self.state.gate.now().millis();
-        kept::update(&self.state.gate, &self.agent, &mut self.kept, |facts| match &mut facts.pause {
-            Some(pause) if matches!(pause.stage, Stage::Resuming { .. }) => {
-                pause.stage = stage.clone();
-                pause.settled_at = now;
-                true
-            }
-            _ => false,
-        })
-        .await?;
+    /// Writes down that the agent has the answer.
+    async fn settle(&mut self) -> Result<(), GateError> {
+        let at = self.state.gate.now().millis();
+        self.turn(PauseTurn::Settled { at }).await?;
         Ok(())
     }
 
@@ -335,7 +308,7 @@ impl Resume<'_> {
                 tracing::error!(agent = %self.agent.name(), task = %self.kept.id, %why, "an answer could not be made");
                 self.report(&permits, ReportStatus::Failed, "no answer could be made").await?;
                 let why = format!("its pause cannot be answered: {why}");
-                self.lose(Stage::Failed, &why).await;
+                self.lose(Loss::Failed, &why).await;
                 return Ok(AttemptResult::Refused(why));
             }
         };
@@ -350,20 +323,20 @@ impl Resume<'_> {
                 self.report(&used, status, note).await?;
                 let why = "the agent was told no: it cannot be told yes to this and no to another call of the same pause";
                 self.report(&unused, ReportStatus::Failed, why).await?;
-                self.settle(Stage::Resumed).await?;
+                self.settle().await?;
                 reader::read(self.state, &self.agent, self.kept.clone(), source, false);
                 Ok(AttemptResult::Delivered)
             }
             Err(trouble) => {
                 // What was not sent, or was refused before anybody looked at it, can be sent again at any time.
                 if trouble.is_untaken() {
-                    self.stays().await?;
+                    self.turn(PauseTurn::Stays { by: self.node() }).await?;
                 }
                 let hopeless = trouble.is_untaken() && matches!(trouble, Trouble::Refused(_));
                 if hopeless && self.attempts >= REFUSED {
                     let why = format!("the agent refuses the answer: {trouble}");
                     self.report(&permits, ReportStatus::Failed, &why).await?;
-                    self.lose(Stage::UpstreamLost, &why).await;
+                    self.lose(Loss::UpstreamLost, &why).await;
                     return Ok(AttemptResult::Refused(why));
                 }
                 Ok(AttemptResult::Failed(trouble.to_string()))
@@ -469,7 +442,7 @@ impl Resume<'_> {
             self.report(&of(true), ReportStatus::Succeeded, why).await?;
         }
         self.report(&of(false), ReportStatus::Failed, "the agent was told no").await?;
-        self.settle(Stage::Resumed).await?;
+        self.settle().await?;
         reader::read(self.state, &self.agent, self.kept.clone(), Source::Ask, false);
         Ok(AttemptResult::Delivered)
     }
@@ -481,7 +454,8 @@ impl Resume<'_> {
         hold::withdraw(self.state, &self.kept, why).await?;
         let permits = self.permits().await?;
         self.report(&permits, ReportStatus::Failed, why).await?;
-        self.settle(Stage::Stale).await?;
+        let at = self.state.gate.now().millis();
+        self.turn(PauseTurn::Overtaken { at }).await?;
         reader::read(self.state, &self.agent, self.kept.clone(), Source::Ask, false);
         Ok(AttemptResult::Refused(why.to_owned()))
     }
@@ -494,7 +468,7 @@ impl Resume<'_> {
             let permits = self.permits().await?;
             self.report(&permits, ReportStatus::Failed, &format!("upstream_lost: {why}")).await?;
         }
-        self.lose(Stage::UpstreamLost, why).await;
+        self.lose(Loss::UpstreamLost, why).await;
         Ok(AttemptResult::Refused(format!("upstream_lost: {why}")))
     }
 
@@ -520,7 +494,7 @@ impl Resume<'_> {
                     let why = format!(
                         "its question was not answered ({why}), and the agent cannot withdraw a task"
                     );
-                    self.lose(Stage::Failed, &why).await;
+                    self.lose(Loss::Failed, &why).await;
                     Ok(AttemptResult::Refused(why))
                 }
                 Standing::Unknown(why) => Ok(AttemptResult::Failed(why)),
@@ -532,13 +506,13 @@ impl Resume<'_> {
 
     /// The task does not wait for its answer any more.
     async fn withdrawn(mut self) -> Result<AttemptResult, GateError> {
-        self.settle(Stage::Resumed).await?;
+        self.settle().await?;
         reader::read(self.state, &self.agent, self.kept.clone(), Source::Ask, false);
         Ok(AttemptResult::Delivered)
     }
 
     /// Gives the task up: nobody can go on with it.
-    async fn lose(&mut self, ends: Stage, why: &str) {
-        let _ = snapshot::lose(self.state, &self.agent, &mut self.kept, ends, why).await;
+    async fn lose(&mut self, loss: Loss, why: &str) {
+        let _ = snapshot::lose(self.state, &self.agent, &mut self.kept, loss, why).await;
     }
 }

@@ -6,7 +6,7 @@ use placet_a2a::{Part, SeenTask, Status, TaskState, remark};
 use placet_core::{Request, State as Life, Time};
 use serde_json::{Value, json};
 
-use super::kept::{Kept, Paused};
+use super::{kept::Kept, life::Paused};
 
 /// At work, and why that takes a while.
 pub(super) fn waiting(kept: &Kept, requests: &[Arc<Request>], now: Time) -> Status {

@@ -8,7 +8,8 @@ use super::{
     agent::{Agent, QUICK, Trouble},
     hold::{self, View, look},
     hub::{Then, Told},
-    kept::{self, Kept, Stage, key},
+    kept::{Kept, key},
+    life::{Loss, PauseTurn},
     pushes,
     settings::Mode,
     show,
@@ -49,7 +50,7 @@ async fn ask(state: &State, agent: &Agent, kept: &mut Kept, history: Option<u32>
     let raw = match fetch(agent, kept, history).await {
         Ok(raw) => raw,
         Err(trouble) if trouble.is_missing_task() => {
-            lose(state, agent, kept, Stage::UpstreamLost, UNKNOWN).await?;
+            lose(state, agent, kept, Loss::UpstreamLost, UNKNOWN).await?;
             return Ok(gone(state, kept, UNKNOWN));
         }
         // People decide whether or not the agent is there meanwhile.
@@ -128,29 +129,16 @@ fn bare(kept: &Kept, status: &Status) -> Snapshot {
     Snapshot { task: show::counted(kept, task), raw: None, state: Some(status.state), waits: false }
 }
 
-/// Remembers that nobody can go on with a task, and tells whoever follows it. What was approved and not sent is not used. An
-/// open pause ends in the same write: whoever looks sees both, or neither.
+/// Remembers that nobody can go on with a task, and tells whoever follows it. What was approved and not sent is not used.
 pub(super) async fn lose(
     state: &State,
     agent: &Agent,
     kept: &mut Kept,
-    ends: Stage,
+    loss: Loss,
     why: &str,
 ) -> Result<(), Fault> {
-    let wrong = |error| fault(state, error);
-    kept::update(&state.gate, agent, kept, |facts| {
-        let news = facts.lost.is_none();
-        facts.lost = Some(why.to_owned());
-        if let Some(pause) = &mut facts.pause
-            && matches!(pause.stage, Stage::Held | Stage::Resuming { .. })
-        {
-            pause.stage = ends.clone();
-        }
-        news
-    })
-    .await
-    .map_err(wrong)?;
-    hold::withdraw(state, kept, &format!("nothing can come of it: {why}")).await.map_err(wrong)?;
+    let lost = PauseTurn::Lost { loss, why: why.to_owned() };
+    hold::turn(state, agent, kept, &lost).await.map_err(|error| fault(state, error))?;
     let version = kept.facts.version();
     let status = version.status(&show::broken(kept, why, state.gate.now()));
     let event = version.status_event(&kept.id, &kept.facts.context, status, true);

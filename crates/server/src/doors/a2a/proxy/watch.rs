@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 use super::{
     agent::Agent,
     hold,
-    kept::{self, Kept, Stage},
+    kept::{self, Kept},
+    life::{PauseTurn, Paused, Stage},
     reader::{self, Source},
     resume,
     snapshot::snapshot,
@@ -102,10 +103,10 @@ async fn one(state: &State, agent: Arc<Agent>, mut kept: Kept) {
             _ => return,
         }
     }
-    if read || matches!(kept.facts.open_pause().map(|pause| &pause.stage), Some(Stage::Resuming { .. })) {
+    if read || matches!(kept.facts.open_pause().map(Paused::stage), Some(Stage::Resuming { .. })) {
         return;
     }
-    let before = kept.facts.pause.as_ref().map(|pause| (pause.group.clone(), pause.stage.clone()));
+    let before = kept.facts.pause.as_ref().map(|pause| (pause.group.clone(), pause.stage().clone()));
     let shown = match snapshot(state, &agent, &mut kept, Some(0)).await {
         Ok(shown) => shown,
         Err(why) => {
@@ -118,29 +119,13 @@ async fn one(state: &State, agent: Arc<Agent>, mut kept: Kept) {
         && over
         && kept.facts.lost.is_none()
     {
-        stale(state, &agent, &mut kept, &group).await;
+        // The agent went on without the decision that people were asked for.
+        if let Err(error) = hold::turn(state, &agent, &mut kept, &PauseTurn::WentOn { group }).await {
+            tracing::warn!(%error, agent = %agent.name(), task = %kept.id, "a pause that is over could not be withdrawn");
+        }
     }
     let follows = kept.facts.open_pause().is_none() && !kept.facts.ended && kept.facts.lost.is_none();
     if follows && state.proxy.hub.is_followed(&kept::key(&agent, &kept.id)) {
         reader::read(state, &agent, kept, Source::Ask, false);
-    }
-}
-
-/// The agent went on without the decision that people were asked for.
-async fn stale(state: &State, agent: &Agent, kept: &mut Kept, group: &str) {
-    let marked = kept::update(&state.gate, agent, kept, |facts| match &mut facts.pause {
-        Some(pause) if pause.group == group && pause.stage == Stage::Held => {
-            pause.stage = Stage::Stale;
-            true
-        }
-        _ => false,
-    });
-    let done = match marked.await {
-        Ok(true) => hold::withdraw(state, kept, "the agent's task went on without this decision").await,
-        Ok(false) => Ok(()),
-        Err(error) => Err(error),
-    };
-    if let Err(error) = done {
-        tracing::warn!(%error, agent = %agent.name(), task = %kept.id, "a pause that is over could not be withdrawn");
     }
 }
