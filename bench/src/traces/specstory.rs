@@ -128,7 +128,7 @@ fn root(file: &Path, text: &str) -> Option<String> {
         }
     }
     let most = found.into_iter().max_by_key(|(_, times)| *times).map(|(root, _)| root.to_owned());
-    Some(most.unwrap_or_else(|| format!("/work/{name}")))
+    Some(most.unwrap_or_else(|| format!("/project/{name}")))
 }
 
 #[cfg(test)]
