@@ -2,7 +2,7 @@
 // seen to run what it is handed.
 
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { claudeCode } from "./agents/claude-code.mjs";
@@ -10,7 +10,7 @@ import { codex } from "./agents/codex.mjs";
 import { gemini } from "./agents/gemini.mjs";
 import { opencode } from "./agents/opencode.mjs";
 import { facts, finished, held } from "./lib/scenarios.mjs";
-import { installHook } from "./lib/scene.mjs";
+import { drops, installHook } from "./lib/scene.mjs";
 
 // A workspace cannot lie in a temporary folder, because a confined command has its own.
 process.env.TMPDIR = join(import.meta.dirname, "../../target/tmp");
@@ -25,28 +25,6 @@ async function marked(scene, ...options) {
   const agent = `/v1/agents/${scene.agent.name}`;
   await scene.server.admin.ok("PUT", `${agent}/roots`, { roots: [await realpath(scene.work)] });
   await scene.server.admin.ok("PUT", `${agent}/confine`, { confine: true });
-}
-
-/**
- * An agent that drops what it is handed and runs the original, seen from its hook: to Claude Code and Codex silence is consent here,
- * to the others a plain yes. A shell, because the hook looks past shells for the program that it belongs to.
- */
-const DROPS = `#!/bin/sh
-said=$("PROGRAM" "$@")
-code=$?
-case "$said" in
-  *'"updatedInput"'*) ;;
-  *'"tool_input"'* | *'"args"'*) echo '{"decision":"allow"}' ;;
-  *) printf '%s' "$said" ;;
-esac
-exit $code
-`;
-
-/** From now on the agent runs what it asked for, whatever it is handed. */
-function drops(scene) {
-  const mine = join(scene.root, "bin/placet-itself");
-  renameSync(scene.program, mine);
-  writeFileSync(scene.program, DROPS.replace("PROGRAM", mine), { mode: 0o755 });
 }
 
 const agents = async (scene) => (await scene.server.admin.get("/v1/agents")).items;

@@ -16,6 +16,8 @@ use crate::{
 
 mod hooks;
 mod proof;
+mod prove;
+mod stand_in;
 
 /// How long an unreachable server is tried.
 const OUTAGE: Duration = Duration::from_secs(3);
@@ -56,6 +58,7 @@ fn confinement() -> Check {
     let mut sentences = probe.sentences;
     let proven = crate::hook::confine::proven();
     if !proven.is_empty() {
+        let proven: Vec<String> = proven.into_iter().collect();
         sentences.push(format!("Seen to run what their hook hands them: {}.", proven.join("; ")));
     }
     Check::new("confinement", verdict, sentences.join(" "))
@@ -91,9 +94,16 @@ pub(crate) async fn run(args: &DoctorArgs, global: &Global) -> anyhow::Result<Ex
     if client.sends_key_in_the_clear() {
         checks.push(Check::new("transport", Verdict::Warning, crate::verbs::in_the_clear(client.url())));
     }
-    checks.extend(server(&client, token.trim()).await);
-    checks.extend(hooks::installed(&agents));
+    let server = server(&client, token.trim()).await;
+    let reached = server.iter().all(|check| check.verdict != Verdict::Bad);
+    checks.extend(server);
+    let hooks = hooks::installed(&agents);
+    let prove = prove::wanted(args, &hooks);
+    checks.extend(hooks);
     checks.extend(proof::all(&agents, args.give_up).await?);
+    if let Some(agents) = prove {
+        checks.extend(prove::all(&agents, reached, &client, token.trim()).await?);
+    }
     checks.push(confinement());
 
     let bad = checks.iter().filter(|check| check.verdict == Verdict::Bad).count();

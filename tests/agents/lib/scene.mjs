@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { copyFile, link, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,6 +13,9 @@ import { startModel } from "../model.mjs";
 
 /** The slowest agent starts in six seconds. On a machine that is busy otherwise it takes ten times that. */
 const LIMIT = 120_000;
+
+/** Where the agents are. */
+const BIN = join(import.meta.dirname, "../node_modules/.bin");
 
 /** How the conversation of the agent begins, and that of a subagent. */
 const PROMPT = "Carry out the plan.";
@@ -34,6 +37,13 @@ effect = "allow"
 tool = ${SHELLS}
 [rule.args]
 command = { matches = '^\\./effect free$' }
+
+[[rule]]
+name = "doctor"
+effect = "allow"
+tool = ${SHELLS}
+[rule.args]
+command = { matches = '^echo placet-doc.tor-[a-z0-9]+.$' }
 
 [[rule]]
 name = "confined"
@@ -141,16 +151,22 @@ export class Scene {
 
   /** Starts the agent. The promise is kept when it has ended. */
   start(words = this.agent.words(this.prompt)) {
-    const bin = join(import.meta.dirname, "../node_modules/.bin", this.agent.command);
-    this.running = run(bin, words, { cwd: this.work, env: this.environment() }, LIMIT);
+    this.running = run(join(BIN, this.agent.command), words, { cwd: this.work, env: this.environment() }, LIMIT);
     return this.running;
   }
 
   /** Runs the product's command line as the user of the agent would. */
   async placet(...words) {
-    const ended = await run(this.program, words, { cwd: this.work, env: this.environment() }, LIMIT);
+    const ended = await this.run(this.program, words);
     assert.equal(ended.code, 0, `placet ${words.join(" ")} failed:\n${ended.output}`);
     return ended.output;
+  }
+
+  /** Runs a program as the user of the agent would, who can start the agent by its name. */
+  run(path, words) {
+    const { PATH, ...others } = this.environment();
+    const env = { ...others, PATH: `${BIN}:${PATH}` };
+    return run(path, words, { cwd: this.work, env }, LIMIT);
   }
 
   /** The requests that wait for a person, as soon as there are any; nothing if the agent has ended. */
@@ -290,6 +306,28 @@ export const commands =
 
 /** A subagent runs the command. */
 export const delegated = (line) => (agent) => ({ calls: agent.delegate(ERRAND), errand: [agent.call(line)] });
+
+/**
+ * An agent that drops what it is handed and runs the original, seen from its hook: to Claude Code and Codex silence is consent here,
+ * to the others a plain yes. A shell, because the hook looks past shells for the program that it belongs to.
+ */
+const DROPS = `#!/bin/sh
+said=$("PROGRAM" "$@")
+code=$?
+case "$said" in
+  *'"updatedInput"'*) ;;
+  *'"tool_input"'* | *'"args"'*) echo '{"decision":"allow"}' ;;
+  *) printf '%s' "$said" ;;
+esac
+exit $code
+`;
+
+/** From now on the agent runs what it asked for, whatever it is handed. */
+export function drops(scene) {
+  const mine = join(scene.root, "bin/placet-itself");
+  renameSync(scene.program, mine);
+  writeFileSync(scene.program, DROPS.replace("PROGRAM", mine), { mode: 0o755 });
+}
 
 /** As the documentation says. */
 export async function installHook(scene, ...options) {

@@ -167,6 +167,10 @@ pub(crate) struct DoctorArgs {
     /// Only this agent's hook
     #[arg(long, value_parser = agent, value_name = "AGENT")]
     pub(crate) agent: Option<Agent>,
+    /// Also start each agent whose hook is installed here, once, with a stand-in for its model: does it call its hook, and run what
+    /// that hands it?
+    #[arg(long, conflicts_with = "confirm_restore")]
+    pub(crate) prove: bool,
     /// File with the agent's key, instead of PLACET_TOKEN
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,

@@ -199,7 +199,7 @@ fn bytes(message: &Value) -> Vec<u8> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the credential of a server that is not there yet")]
-fn secret() -> anyhow::Result<String> {
+pub(super) fn secret() -> anyhow::Result<String> {
     let mut bytes = [0_u8; 25];
     getrandom::fill(&mut bytes)
         .map_err(|error| anyhow::anyhow!("the operating system gave no randomness: {error}"))?;

@@ -2,6 +2,7 @@
 //! before that this agent runs what it is handed: some versions drop the replacement and run the original.
 
 use std::{
+    collections::BTreeSet,
     fs,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
@@ -46,14 +47,32 @@ const PROOFS: &str = "proofs";
 /// Most proofs that are told of.
 const TOLD: usize = 20;
 
-/// The agents, programs and modes that were seen to run what they are handed.
-pub(crate) fn proven() -> Vec<String> {
+/// What was learned of one session of an agent: whether it runs what it is handed.
+pub(crate) struct Proof {
+    pub(crate) name: String,
+    /// Of which agent, program and mode.
+    says: String,
+    /// It ran that. Otherwise it dropped it, or could confine nothing.
+    pub(crate) seen: bool,
+}
+
+/// All of them.
+pub(crate) fn proofs() -> Vec<Proof> {
     let Some(Ok(entries)) = memory::root().map(|state| fs::read_dir(state.join(PROOFS))) else {
         return Vec::new();
     };
-    let files =
-        entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| path.extension().is_none());
-    files.take(TOLD).filter_map(|path| fs::read_to_string(path).ok()).collect()
+    let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
+    let proof = |path: PathBuf| {
+        let name = path.file_name()?.to_str()?.to_owned();
+        Some(Proof { name, says: fs::read_to_string(&path).ok()?, seen: path.extension().is_none() })
+    };
+    paths.filter_map(proof).collect()
+}
+
+/// The agents, programs and modes that were seen to run what they are handed.
+pub(crate) fn proven() -> BTreeSet<String> {
+    let seen = proofs().into_iter().filter(|proof| proof.seen).map(|proof| proof.says);
+    seen.collect::<BTreeSet<_>>().into_iter().take(TOLD).collect()
 }
 
 /// An agent as it runs now: the very program, in this permission mode.
@@ -230,7 +249,7 @@ pub(super) fn learn(mark: &Mark, taken: bool) {
         let _ = fs::write(&mark.proof, &mark.says);
     } else {
         let _ = fs::remove_file(&mark.proof);
-        let _ = fs::write(in_vain(&mark.proof), b"");
+        let _ = fs::write(in_vain(&mark.proof), &mark.says);
     }
 }
 

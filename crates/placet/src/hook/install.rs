@@ -348,6 +348,11 @@ fn notes(args: &InstallArgs) -> Vec<String> {
         ),
         Agent::ClaudeCode | Agent::Copilot => {}
     }
-    notes.push(format!("Prove that a no blocks: placet doctor --agent {}", args.agent));
+    let starts = matches!(args.agent, Agent::ClaudeCode | Agent::Codex | Agent::Gemini | Agent::OpenCode);
+    notes.push(if starts {
+        format!("See that {0} calls it, and that a no blocks: placet doctor --agent {0} --prove", args.agent)
+    } else {
+        format!("Prove that a no blocks: placet doctor --agent {}", args.agent)
+    });
     notes
 }
