@@ -2,7 +2,7 @@
 
 use crate::{
     Action, Actor, AdminEvent, Auth, Body, Cancel, Claim, Command, Created, DecisionWord, Directory, Effect,
-    Escalation, Event, Grant, GrantId, HOOK_PROGRAM, Kind, OPEN_REVIEWER, Payload, Reassign, Refusal, Report,
+    Door, Escalation, Event, Grant, GrantId, Kind, OPEN_REVIEWER, Payload, Reassign, Refusal, Report,
     Request, Resolve, Revoke, Role, State, Submit, Time, Verdict, Written,
     decide::decide,
     grant::{granted, may_stand},
@@ -166,7 +166,7 @@ fn submit(submit: &Submit, actor: &Actor, cx: &Context<'_>) -> Applied {
         return Applied::refused(Refusal::PolicyChanged);
     }
     // A folder was opened or closed since policy was asked.
-    if submit.source == HOOK_PROGRAM && submit.roots != cx.directory.roots(&actor.name) {
+    if Door::named(&submit.source).resolves_paths() && submit.roots != cx.directory.roots(&actor.name) {
         return Applied::refused(Refusal::PolicyChanged);
     }
     // The agent reported something else since policy was asked.

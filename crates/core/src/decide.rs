@@ -8,7 +8,6 @@ use crate::{
     State, StepDecision, Tally, Time, Vote, Written,
     answer::check_answer,
     apply::{may, passed, too_late},
-    event::is_open_door,
     names::{alike, skeleton},
     opening::{is_yes, opened},
     plan::check_steps,
@@ -76,7 +75,7 @@ fn check(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
     }
     offered(request, decide)?;
     // An open door decides what came in by doors of its kind, and nothing else.
-    let elsewhere = actor.auth == Auth::Open && !is_open_door(&request.source);
+    let elsewhere = actor.auth == Auth::Open && !request.door().is_keyless();
     let asked = |needs: &Needs| needs.eligible(&actor.name, cx.directory);
     // Whoever was asked first and was too late for a yes is not too late for a no.
     let may_deny = || decide.word == DecisionWord::Deny && request.earlier.iter().any(asked);

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Body, Claimed, Content, DecisionWord, Digest, Escalation, GrantId, Kind, Needs, ProposalContent,
+    Body, Claimed, Content, DecisionWord, Digest, Door, Escalation, GrantId, Kind, Needs, ProposalContent,
     ReportStatus, Risk, State, Time, TrustTerms, Verdict, Vote,
+    door::REST,
 };
 
 /// What happened: metadata and digests only, safe to keep for ever.
@@ -141,7 +142,7 @@ pub struct Created {
     /// Deadline for claiming, when policy approved.
     pub claim_by: Option<Time>,
     /// Through which door it came.
-    #[serde(default = "rest", skip_serializing_if = "is_rest")]
+    #[serde(default = "plain", skip_serializing_if = "is_plain")]
     pub source: String,
     /// What the agent claimed of the risk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -160,18 +161,13 @@ pub struct Created {
     pub granted_by: Option<String>,
 }
 
-/// The door that most requests come through, which therefore is not written down.
-pub(crate) fn rest() -> String {
-    "rest".to_owned()
+/// The door that is not written down.
+pub(crate) fn plain() -> String {
+    REST.to_owned()
 }
 
-pub(crate) fn is_rest(source: &str) -> bool {
-    source == "rest"
-}
-
-/// Whether a request came in by one of the doors whose clients never had keys. A door that is not named here is none.
-pub(crate) fn is_open_door(source: &str) -> bool {
-    matches!(source, "community" | "events")
+pub(crate) fn is_plain(source: &str) -> bool {
+    Door::named(source).is_plain()
 }
 
 /// What policy says of replacement arguments: under the request's own policy and the one in force, joined.

@@ -25,6 +25,7 @@ mod decide;
 mod digest;
 mod directory;
 mod display;
+pub mod door;
 mod event;
 mod evolve;
 mod freeze;
@@ -64,6 +65,7 @@ pub use create::{Create, IDENTITY, Limits, Spec, duration};
 pub use digest::Digest;
 pub use directory::{Agent, Directory, Key, Person, Voided};
 pub use display::{Display, DisplayField, Leaf, Segment, pointer, show, visible};
+pub use door::{AnswerBack, Door, HOOK_PROGRAM, Origin};
 pub use event::{Created, Event, Payload, ProposalMeta, Ruling, Written};
 pub use evolve::{EvolveError, attach, evolve};
 pub use freeze::Freeze;
@@ -81,7 +83,6 @@ pub use refusal::{Invalid, Refusal};
 pub use request::{
     ClaimState, Content, Decision, OutcomeState, Proposal, ProposalContent, Request, Verdict, Vote,
 };
-pub use roots::HOOK_PROGRAM;
 pub use row::{Row, Tally, Together};
 pub use session::{SIGN_IN_LINK, Session};
 pub use time::Time;

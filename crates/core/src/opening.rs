@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    Actor, AdminCommand, AdminEvent, Auth, Body, Confirmation, Context, Directory, Event, HOOK_PROGRAM,
+    Actor, AdminCommand, AdminEvent, Auth, Body, Confirmation, Context, Directory, Door, Event,
     Invalid, Refusal, Request, Role, State, Time, roots,
 };
 
@@ -62,7 +62,7 @@ pub(crate) fn opens<'a>(
     context: &'a serde_json::Map<String, serde_json::Value>,
 ) -> Option<&'a str> {
     let folder = context.get(OPEN_FOLDER)?.as_str()?;
-    (source == HOOK_PROGRAM && *body == opening(agent, folder)).then_some(folder)
+    (Door::named(source).resolves_paths() && *body == opening(agent, folder)).then_some(folder)
 }
 
 impl Request {
@@ -117,6 +117,7 @@ pub(crate) fn is_yes(event: &Event) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::HOOK_PROGRAM;
 
     #[test]
     fn only_one_project_by_its_plain_path_is_asked_about() {

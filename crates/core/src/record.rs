@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use crate::{
     Auth, Body, Claimed, DecisionWord, Digest, Directory, Display, GrantUsed, InputSpec, Kind, Needs,
-    ReportStatus, Request, RequestId, Risk, State, Step, StepDecision, Time, Together, Verdict, Vote,
-    display, event,
+    Origin, ReportStatus, Request, RequestId, Risk, State, Step, StepDecision, Time, Together, Verdict, Vote,
+    display,
 };
 
 /// A request as the wire shows it. Every field the agent set is there, null when empty.
@@ -32,6 +32,9 @@ pub struct Record {
     /// proxy. The server says it, so it is true also where the context is only claimed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// What that door is, where it is more than a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
     /// action: the tool.
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub tool: Option<String>,
@@ -267,6 +270,8 @@ pub struct RecordView<'a> {
     session: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<Cow<'a, Origin>>,
     tool: Option<&'a str>,
     arguments: Option<&'a Map<String, Value>>,
     arguments_schema: Option<&'a Value>,
@@ -347,7 +352,8 @@ impl Request {
             state: self.state_at(now),
             agent: &self.agent,
             session: &self.session,
-            source: self.door(),
+            source: self.door().written(),
+            origin: self.door().origin().map(Cow::Owned),
             tool: self.tool.as_deref(),
             arguments: action.map(|action| &action.arguments),
             arguments_schema: action.and_then(|action| action.arguments_schema.as_ref()),
@@ -422,11 +428,6 @@ impl Request {
         self.grant.map(|id| GrantUsed { id, by: self.granted_by.clone() })
     }
 
-    /// The door it came in by, where that is not REST.
-    pub fn door(&self) -> Option<&str> {
-        Some(self.source.as_str()).filter(|source| !event::is_rest(source))
-    }
-
     /// Every value the agent wrote, safe to show.
     pub fn display_fields(&self) -> Vec<crate::DisplayField> {
         display::fields(self)
@@ -457,6 +458,7 @@ impl Record {
             agent: &self.agent,
             session: &self.session,
             source: self.source.as_deref(),
+            origin: self.origin.as_ref().map(Cow::Borrowed),
             tool: self.tool.as_deref(),
             arguments: self.arguments.as_ref(),
             arguments_schema: self.arguments_schema.as_ref(),

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::{
     Auth, Body, Claimed, Confine, DecisionWord, Digest, Effect, Escalation, GrantId, KeyId, Kind, Needs,
     ReportStatus, RequestId, Risk, SessionId, State, StepDecision, Time, TrustTerms,
-    event::{is_rest, rest},
+    event::{is_plain, plain},
 };
 
 /// A request as it stands. Fields marked `skip` come from the payloads table and may have been erased.
@@ -73,7 +73,7 @@ pub struct Request {
     /// What became of it.
     pub outcome: Option<OutcomeState>,
     /// Through which door it came.
-    #[serde(default = "rest", skip_serializing_if = "is_rest")]
+    #[serde(default = "plain", skip_serializing_if = "is_plain")]
     pub source: String,
     /// What the agent claimed of the risk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -258,11 +258,6 @@ impl Request {
     /// The digest that a vote must carry now: of the proposal if one is on the table, else of the request.
     pub fn current_digest(&self) -> Digest {
         self.proposal.as_ref().map_or(self.digest, |proposal| proposal.digest)
-    }
-
-    /// Whether it was made by a plain call, and not through a door that has something to tell its clients.
-    pub fn is_rest(&self) -> bool {
-        is_rest(&self.source)
     }
 
     /// The next deadline that matters in this state.

@@ -1,9 +1,6 @@
 //! Workspace roots: the folders that a person opened to an agent. Rules name them `@workspace`.
 
-use crate::{AdminRefusal, Directory, visible};
-
-/// The door of the hook program. It resolves links, so only its calls can be known to happen in a workspace.
-pub const HOOK_PROGRAM: &str = "hook-program";
+use crate::{AdminRefusal, Directory, Door, visible};
 
 /// Most folders of one agent.
 const MOST: usize = 32;
@@ -73,7 +70,7 @@ impl Directory {
     /// Whether what this agent asks through this door may be allowed confined: a person marked the agent for it, and the hook
     /// program asks, which hands the call to `placet run`.
     pub fn confines(&self, agent: &str, source: &str) -> bool {
-        source == HOOK_PROGRAM && self.agents.get(agent).is_some_and(|agent| agent.confine)
+        Door::named(source).resolves_paths() && self.agents.get(agent).is_some_and(|agent| agent.confine)
     }
 }
 

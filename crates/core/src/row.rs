@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DecisionWord, Digest, GrantUsed, Kind, RequestId, Risk, State, Time};
+use crate::{DecisionWord, Digest, GrantUsed, Kind, Origin, RequestId, Risk, State, Time};
 
 /// A request as one line of a list. Every text in it is drawn by the rule of [`crate::show`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -66,6 +66,9 @@ pub struct Row {
     /// By which door it came, where that is not REST: `a2a` for the desk, `a2a/NAMESPACE/AGENT` for an agent behind the proxy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// What that door is, where it is more than a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// What waits together with a request: those of its group that the same agent asked for in the same session, by the same door.

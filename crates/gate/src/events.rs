@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use placet_core::{Actor, Auth, Body, Command, Create, DecisionWord, Refusal, Request, Role, State, Time};
+use placet_core::{Actor, Auth, Body, Command, Create, DecisionWord, Refusal, Request, Role, State, Time, door};
 use placet_store::{
-    Done, EVENTS, EventDone, EventTail, EventWords, EventWork, Idempotency, NewEvent, NewTheme, Outcome,
+    Done, EventDone, EventTail, EventWords, EventWork, Idempotency, NewEvent, NewTheme, Outcome,
     RecentEvents, SeenEvent, StoreError, StoredEvent, ThemeDone, Work,
 };
 use serde_json::{Map, Value, json};
@@ -61,7 +61,7 @@ impl Gate {
         idempotency: Option<Idempotency>,
     ) -> Result<Told, GateError> {
         let keys = Keys { idempotency, weak: None };
-        let (submitted, id) = self.submit_with(EVENTS, actor, create, Some(event), keys).await?;
+        let (submitted, id) = self.submit_with(door::EVENTS, actor, create, Some(event), keys).await?;
         let id = match id {
             Some(id) => id,
             // Made before with the same key: the event is there, unless it is so old that it was deleted.

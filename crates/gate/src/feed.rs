@@ -25,7 +25,7 @@ pub struct Feed {
 /// Whether somebody besides the streams has something to do because of this entry: a door, or whoever calls agents back.
 /// Most calls concern none of them, and should not wake them.
 pub(crate) fn concerns_doors(news: &News) -> bool {
-    let of_a_door = news.request.as_ref().is_some_and(|request| !request.is_rest());
+    let of_a_door = news.request.as_ref().is_some_and(|request| !request.door().is_plain());
     of_a_door || news.admin.is_some() || Delivery::of_answer(news).is_some()
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use placet_core::{
-    Action, Body, Confine, Content, DecisionWord, Directory, Effect, Escalation, Grant, HOOK_PROGRAM, Kind,
+    Action, Body, Confine, Content, DecisionWord, Directory, Door, Effect, Escalation, Grant, Kind,
     Limits, Needs, Plan, ProposalContent, Request, Ruling, Spec, Step, Time, TrustOffer, TrustTerms, Verdict,
     folder,
 };
@@ -23,7 +23,7 @@ pub(crate) fn place<'a>(
     directory: &'a Directory,
 ) -> Option<Place<'a>> {
     let roots = directory.roots(agent);
-    let resolved = source == HOOK_PROGRAM || planted("every-door-resolves-paths");
+    let resolved = Door::named(source).resolves_paths() || planted("every-door-resolves-paths");
     let confines = directory.confines(agent, source) && says_confines(context) == Some(Confine::Workspace);
     (resolved && !roots.is_empty()).then_some(Place { roots, context, confines })
 }
@@ -35,7 +35,7 @@ pub(crate) fn confined(outcome: Outcome, call: &Call<'_>, directory: &Directory)
         return outcome;
     }
     let (agent, says) = (call.agent, says_confines(call.claims.context));
-    let why = if call.kind != Kind::Action || call.source != HOOK_PROGRAM {
+    let why = if call.kind != Kind::Action || !Door::named(call.source).resolves_paths() {
         "only the hook program of a coding agent can do that".to_owned()
     } else if !directory.confines(agent, call.source) {
         format!("`{agent}` is not marked for that: `placet agent confine {agent}`")

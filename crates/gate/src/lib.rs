@@ -60,9 +60,9 @@ pub use outgrown::{Outgrown, OutgrownGrant};
 pub use pace::Pace;
 pub use permit::{Claimed, Ran};
 pub use placet_store::{
-    ANSWER_TO, AttemptResult, CALLBACK, Clock, Delivery, Done, EVENTS, EventTail, EventWords, Filter,
+    ANSWER_TO, AttemptResult, Clock, Delivery, Done, EventTail, EventWords, Filter,
     Idempotency, LedgerRow, Listed, NewEvent, NewNote, NewTheme, News, Note, NoteChange, NoteExpected,
-    NoteFilter, Order, Outcome, PROXIED, PolicyVersion, Progress, RESUME, RecentEvents, SeenEvent,
+    NoteFilter, Order, Outcome, PolicyVersion, Progress, RecentEvents, SeenEvent,
     StoreError, StoredEvent, StoredSession, SystemClock, ThemeDone, Work, planted,
 };
 pub use policies::{Checked, PolicyView, Put};

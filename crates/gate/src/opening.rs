@@ -1,7 +1,7 @@
 //! Questions of the hook program whether its agent may work in a folder: the gate writes their words itself.
 
 use placet_core::{
-    Body, DecisionWord, HOOK_PROGRAM, Invalid, OPEN_FOLDER, Spec, WeakKey, check_opening, opening,
+    Body, DecisionWord, Door, Invalid, OPEN_FOLDER, Spec, WeakKey, check_opening, opening,
 };
 use placet_ledger::hash;
 use serde_json::{Map, Value, json};
@@ -22,7 +22,7 @@ impl Gate {
         let (Body::Confirmation(_), Some(folder)) = (&spec.body, spec.context.get(OPEN_FOLDER)) else {
             return Ok((spec, weak));
         };
-        if source != HOOK_PROGRAM {
+        if !Door::named(source).resolves_paths() {
             return Ok((spec, weak));
         }
         let Value::String(folder) = folder else {

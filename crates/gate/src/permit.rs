@@ -5,7 +5,7 @@ use std::sync::Arc;
 use data_encoding::BASE32_DNSSEC;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use placet_core::{
-    Actor, Claim, Command, Digest, HOOK_PROGRAM, Refusal, Report, ReportStatus, Request, RequestId, Role,
+    Actor, Claim, Command, Digest, Door, Refusal, Report, ReportStatus, Request, RequestId, Role, door,
 };
 use placet_ledger::hash;
 use placet_store::Idempotency;
@@ -80,7 +80,7 @@ impl Gate {
         claimant: Option<&str>,
         idempotency: Option<Idempotency>,
     ) -> Result<Claimed, GateError> {
-        self.claim_through("rest", actor, id, claimant, idempotency).await
+        self.claim_through(door::REST, actor, id, claimant, idempotency).await
     }
 
     /// The same through a door of another name. What was allowed confined has a permit only for the hook program.
@@ -105,7 +105,7 @@ impl Gate {
         };
         let held = fingerprint("placet/permit/v1", &permit);
         let claimant = claimant.map(|claimant| fingerprint("placet/claimant/v1", claimant));
-        let confines = source == HOOK_PROGRAM;
+        let confines = Door::named(source).resolves_paths();
         let claim = Claim { id, permit: held, claimant, confines };
         let outcome = self.command(actor, Command::Claim(claim), idempotency).await?;
         let request = outcome.request.ok_or_else(GateError::not_found)?;

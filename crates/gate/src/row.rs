@@ -1,6 +1,6 @@
 //! Requests as lines of a list: what a queue of thousands needs of each, without drawing everything that was written.
 
-use placet_core::{Actor, Directory, GrantUsed, RecordView, Request, Role, Row, Time, show};
+use placet_core::{Actor, Directory, GrantUsed, Origin, RecordView, Request, Role, Row, Time, show};
 
 use crate::{Gate, preview, shape::shape_of};
 
@@ -45,6 +45,7 @@ fn row(request: &Request, same: Option<String>, directory: &Directory, now: Time
         grant: request.granted().map(|used| GrantUsed { by: used.by.as_deref().map(show), ..used }),
         decision: decision.map(|decision| decision.word),
         lineage: preview::lineage(request),
-        source: request.door().map(show),
+        source: request.door().written().map(show),
+        origin: request.door().origin().map(|origin| Origin { agent: origin.agent.as_deref().map(show), ..origin }),
     }
 }

@@ -4,11 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use data_encoding::HEXLOWER;
 use placet_core::{
-    Actor, Body, Cancel, Command, Content, Create, DecisionWord, Digest, HOOK_PROGRAM, Refusal, Request,
-    RequestId, Risk, Role, Spec, Submit, Time, WeakKey,
+    Actor, Body, Cancel, Command, Content, Create, DecisionWord, Digest, Door, Refusal, Request,
+    RequestId, Risk, Role, Spec, Submit, Time, WeakKey, door,
 };
 use placet_ledger::Parts;
-use placet_store::{Idempotency, NewEvent, PROXIED};
+use placet_store::{Idempotency, NewEvent};
 
 use crate::{
     Gate, GateError,
@@ -36,7 +36,7 @@ impl Gate {
         create: Create,
         idempotency: Option<Idempotency>,
     ) -> Result<Submitted, GateError> {
-        self.submit_from("rest", actor, create, idempotency).await
+        self.submit_from(door::REST, actor, create, idempotency).await
     }
 
     /// Asks, or finds an open request again: one of this agent under the same weak key that asks for the same.
@@ -175,7 +175,7 @@ impl Gate {
             claim_window: outcome.claim_window.unwrap_or_else(|| self.claim_window(whole.source)),
             report_window: self.settings.report_window,
             pending_cap: outcome.pending_cap.map_or(cap, |policy| policy.min(cap)),
-            roots: if whole.source == HOOK_PROGRAM {
+            roots: if Door::named(whole.source).resolves_paths() {
                 directory.roots(&actor.name).to_vec()
             } else {
                 Vec::new()
@@ -189,7 +189,8 @@ impl Gate {
     /// has to outlast the time that people may take for the others; whoever sends the answer sees to it that none is used late.
     fn claim_window(&self, source: &str) -> Duration {
         let window = self.settings.claim_window;
-        if source.starts_with(PROXIED) { window + self.settings.limits.expires_in_max } else { window }
+        let pauses = Door::named(source).agent_behind().is_some();
+        if pauses { window + self.settings.limits.expires_in_max } else { window }
     }
 
     /// Withdraws a request, as the agent that made it.

@@ -28,13 +28,13 @@ impl Gate {
             agent: Some(request.agent.clone()),
             session: Some(request.session.clone()),
             group: Some(group),
-            source: request.door().map(str::to_owned),
+            source: request.door().written().map(str::to_owned),
             ..Filter::default()
         };
         let most = u32::try_from(LISTED + COUNTED).unwrap_or(u32::MAX);
         let mut found = self.list(actor, &filter, most).await?.items;
         // A filter cannot name the door of REST.
-        found.retain(|other| other.source == request.source);
+        found.retain(|other| other.door() == request.door());
         // The request itself stays in the list, however many there are.
         found.sort_by_key(|other| (Reverse(other.id == request.id), other.created_at, other.id));
         let more = u32::try_from(found.len().saturating_sub(LISTED)).unwrap_or(u32::MAX);

@@ -2,10 +2,10 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use placet_core::{Request, RequestId};
+use placet_core::{AnswerBack, Request, RequestId};
 use placet_egress::{EgressError, Sockets};
 use placet_gate::{
-    AttemptResult, CALLBACK, Coming, Delivery, Gate, GateError, News, RESUME, Resume, StoreError, StoredEvent,
+    AttemptResult, Coming, Delivery, Gate, GateError, News, Resume, StoreError, StoredEvent,
 };
 use serde_json::Value;
 use tokio::{
@@ -205,10 +205,10 @@ impl Callbacks {
 
     /// One attempt.
     async fn call(&self, due: &Due) -> AttemptResult {
-        if let (RESUME, Some(resume)) = (due.delivery.channel.as_str(), &self.resume) {
+        if let (true, Some(resume)) = (due.delivery.channel == AnswerBack::Resume.channel(), &self.resume) {
             return resume.resume(&due.delivery).await;
         }
-        if due.delivery.channel != CALLBACK {
+        if due.delivery.channel != AnswerBack::Callback.channel() {
             return AttemptResult::Refused(format!("there is no channel `{}`", due.delivery.channel));
         }
         let found = async {

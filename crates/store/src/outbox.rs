@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use placet_core::{OutboxId, Request, RequestId, State, Time};
+use placet_core::{AnswerBack, OutboxId, Request, RequestId, State, Time};
 
 use serde_json::Value;
 
@@ -47,17 +47,8 @@ pub(crate) fn gap(attempts: u32) -> Duration {
 /// How long news about something final is worth telling.
 const FINAL_NEWS: Duration = Duration::from_hours(24);
 
-/// What the sources of requests begin with that agents behind us make: their pauses are answered by whoever delivers them.
-pub const PROXIED: &str = "a2a/";
-/// The channel of those answers.
-pub const RESUME: &str = "a2a";
-
-/// The door whose agents wait for a call back.
-pub const EVENTS: &str = "events";
-/// Where in the context of such a request it says where the answer goes.
+/// Where in the context of a request it says where the answer goes, at doors that call back.
 pub const ANSWER_TO: &str = "answer_to";
-/// The channel of those answers.
-pub const CALLBACK: &str = "callback";
 
 /// How long after the deadline an answer is still worth calling back with: the agent's clock began a little later.
 const LATE: Duration = Duration::from_secs(5);
@@ -78,34 +69,21 @@ impl Delivery {
     /// it from the start, and need not lease it.
     pub fn of_answer(news: &News) -> Option<Self> {
         let request = news.request.as_ref()?;
-        let channel = match request {
-            request if Self::answers(request) => CALLBACK,
-            request if Self::resumes(request) => RESUME,
-            _ => return None,
+        let back = request.door().answers_back()?;
+        let due = match back {
+            AnswerBack::Callback => Self::answers(request),
+            AnswerBack::Resume => is_over_for_its_agent(request),
         };
+        if !due {
+            return None;
+        }
         Some(Self {
             id: outbox_id(news, u16::MAX),
             seq: news.seq,
             request: request.id,
-            channel: channel.to_owned(),
+            channel: back.channel().to_owned(),
             attempts: 0,
         })
-    }
-
-    /// Whether an agent behind us may be waiting for what was just said about this request: it was decided, or can no longer
-    /// be, and nobody has used it.
-    fn resumes(request: &Request) -> bool {
-        let decided = matches!(
-            request.state,
-            State::Approved
-                | State::Denied
-                | State::Answered
-                | State::Expired
-                | State::Cancelled
-                | State::Revoked
-                | State::Lapsed
-        );
-        decided && request.source.starts_with(PROXIED)
     }
 
     /// Whether the last thing that happened to this request was its answer, and its agent waits for a call.
@@ -117,9 +95,25 @@ impl Delivery {
 
     /// Where the agent of this request waits for a call, as it said.
     pub fn address(request: &Request) -> Option<&Value> {
-        let content = request.content.as_ref().filter(|_| request.source == EVENTS)?;
+        let called = request.door().answers_back() == Some(AnswerBack::Callback);
+        let content = request.content.as_ref().filter(|_| called)?;
         content.context.get(ANSWER_TO)
     }
+}
+
+/// Whether an agent that has paused may be waiting for what was just said about its request: it was decided, or can no longer be, and
+/// nobody has used it.
+fn is_over_for_its_agent(request: &Request) -> bool {
+    matches!(
+        request.state,
+        State::Approved
+            | State::Denied
+            | State::Answered
+            | State::Expired
+            | State::Cancelled
+            | State::Revoked
+            | State::Lapsed
+    )
 }
 
 /// Unique without randomness: the entry's number and the channel's place.
@@ -150,7 +144,7 @@ pub(crate) fn deliveries(news: &News, telling: &Telling) -> Vec<OutboxRow> {
     let told = told.map(|(channel, place)| row(outbox_id(news, place), channel.clone(), give_up_at, None));
     let answer = Delivery::of_answer(news).map(|delivery| {
         let lease = Some((telling.owner.clone(), news.at.plus(FIRST_ATTEMPT)));
-        let late = if delivery.channel == RESUME { give_up_at } else { request.expires_at.plus(LATE) };
+        let late = if delivery.channel == AnswerBack::Resume.channel() { give_up_at } else { request.expires_at.plus(LATE) };
         row(delivery.id, delivery.channel, late, lease)
     });
     told.chain(answer).collect()

@@ -39,6 +39,8 @@ export type DecisionRecord = Omit<Schemas["DecisionRecord"], "arguments" | "answ
   Replaced;
 export type Step = Omit<Schemas["Step"], "arguments"> & { arguments?: JsonObject | null };
 
+/** What its door is, where that is more than a name. */
+export type Origin = Schemas["Origin"];
 /** A request, whole. */
 export type RequestRecord = Omit<Schemas["Record"], keyof Whole> & Whole;
 interface Whole {

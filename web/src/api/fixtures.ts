@@ -65,3 +65,13 @@ export function record(more: Partial<RequestRecord> = {}): RequestRecord {
     ...more,
   };
 }
+
+/** What the server says of a door. */
+export function door(source: string | null): Pick<Row, "source" | "origin"> {
+  const nothing = { desk: false, turn: false, paths: false };
+  const behind = /^a2a\/(.*)/.exec(source ?? "");
+  if (behind) return { source, origin: { ...nothing, agent: behind[1] } };
+  if (source === "a2a") return { source, origin: { ...nothing, desk: true } };
+  const hooks = source === "hook" || source === "hook-program";
+  return { source, origin: hooks ? { ...nothing, turn: true, paths: source === "hook-program" } : null };
+}

@@ -136,6 +136,7 @@ export function toRow(item: Row | RequestRecord): Row {
     agent: item.agent,
     session: item.session,
     source: item.source ?? null,
+    origin: item.origin ?? null,
     tool: item.tool,
     risk: item.risk,
     effect: effectOf(item),

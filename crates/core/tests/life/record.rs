@@ -130,7 +130,7 @@ fn a_request_names_its_door_unless_that_is_rest() {
     };
     for (source, door) in [("rest", None), ("mcp", Some("mcp")), ("", Some(""))] {
         let scene = by(source);
-        assert_eq!(scene.request.door(), door);
+        assert_eq!(scene.request.door().written(), door);
         assert_eq!(written(&scene)["source"], json!(door), "{source}");
     }
 }

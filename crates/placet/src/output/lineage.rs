@@ -6,16 +6,11 @@ use placet_core::{Record, State, show};
 
 use super::{describe::fields, text::safe};
 
-/// Doors of agents that run behind the proxy.
-const PROXIED: &str = "a2a/";
-
 /// The agent it came in through, as `namespace/agent`; nothing for any other door. The server names the door: a context
 /// that an agent wrote itself proves nothing.
 pub(super) fn via(record: &Record) -> Option<String> {
-    match record.source.as_deref()? {
-        "a2a" => Some("placet/desk".to_owned()),
-        source => source.strip_prefix(PROXIED).map(show),
-    }
+    let origin = record.origin.as_ref()?;
+    if origin.desk { Some("placet/desk".to_owned()) } else { origin.agent.as_deref().map(show) }
 }
 
 /// Who asks: the agent, and the one behind Placet that it called.
@@ -71,12 +66,12 @@ pub(super) fn lost(record: &Record) -> Option<String> {
         return None;
     }
     let note = record.outcome.as_ref()?.note.as_deref()?;
-    let lead = format!("{}: upstream_lost: ", record.source.as_deref()?.strip_prefix(PROXIED)?);
+    let lead = format!("{}: upstream_lost: ", record.origin.as_ref()?.agent.as_deref()?);
     note.strip_prefix(&lead).map(safe)
 }
 
 fn proxied(record: &Record) -> bool {
-    record.source.as_deref().is_some_and(|source| source.starts_with(PROXIED))
+    record.origin.as_ref().is_some_and(|origin| origin.agent.is_some())
 }
 
 /// The text of a quoted value, without its quotes.
@@ -86,6 +81,7 @@ fn bare(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use placet_core::Door;
     use serde_json::json;
 
     use super::*;
@@ -101,13 +97,13 @@ mod tests {
     #[test]
     fn a_context_that_an_agent_wrote_itself_is_no_lineage() {
         let mut forged = sample::proxied();
-        forged.source = None;
+        forged.origin = None;
         assert_eq!(
             (who(&forged), lineage(&forged), noted(&forged)),
             ("billing-bot".to_owned(), None, vec![])
         );
         assert!(!told(&forged, "a2a/task"), "it is shown as what it is, a part of the context");
-        forged.source = Some("a2a".to_owned());
+        forged.origin = Door::named("a2a").origin();
         assert_eq!((who(&forged), noted(&forged).len()), ("billing-bot via placet/desk".to_owned(), 0));
     }
 
@@ -121,7 +117,7 @@ mod tests {
         record.outcome = serde_json::from_value(outcome("disk full, upstream_lost: no")).unwrap();
         assert_eq!(lost(&record), None);
         record.outcome = serde_json::from_value(outcome("demo/ops: upstream_lost: it is gone")).unwrap();
-        record.source = None;
+        record.origin = None;
         assert_eq!(lost(&record), None, "an agent of its own writes whatever it likes");
     }
 }

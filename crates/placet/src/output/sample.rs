@@ -42,7 +42,7 @@ pub(crate) fn action() -> Record {
 pub(crate) fn proxied() -> Record {
     record(json!({
         "kind": "action", "tool": "delete_files", "arguments": {"arguments_json": "{\"n\":9007199254740993}"},
-        "source": "a2a/demo/ops", "group": "pause-1", "session": "c-1",
+        "source": "a2a/demo/ops", "origin": {"agent": "demo/ops"}, "group": "pause-1", "session": "c-1",
         "context": {
             "a2a": {"namespace": "demo", "agent": "ops", "context": "c-1", "task": "t-1", "message": "m-1",
                 "dialect": "hitl", "item": 1, "items": 3, "id": "call-2"},

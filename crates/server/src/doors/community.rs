@@ -16,7 +16,7 @@ use axum::{
     routing::{any, get, post},
 };
 use http::{HeaderValue, StatusCode, header};
-use placet_core::{Actor, Request, RequestId, Role};
+use placet_core::{Actor, Request, RequestId, Role, door};
 use serde_json::{Value, json};
 
 use crate::{
@@ -33,7 +33,7 @@ use self::{
 };
 
 /// What this door is called in policies and on requests.
-const SOURCE: &str = "community";
+const SOURCE: &str = door::COMMUNITY;
 
 /// Most requests of one client's id that are looked at.
 const OF_ID: u32 = 50;
@@ -115,7 +115,7 @@ async fn find(state: &State, actor: &Actor, id: &str) -> Result<Arc<Request>, Pr
     if let Ok(id) = id.parse::<RequestId>() {
         let request = state.gate.get(actor, id).await.map_err(refuse)?;
         // What came in by another door has nothing that this one could show.
-        return if request.source == SOURCE { Ok(request) } else { Err(Problem::not_found()) };
+        return if request.came_by(SOURCE) { Ok(request) } else { Err(Problem::not_found()) };
     }
     let found = state.gate.group(actor, SOURCE, id, OF_ID).await.map_err(refuse)?;
     let Some(newest) = found.first().cloned() else { return Err(Problem::not_found()) };

@@ -19,7 +19,7 @@ use axum::{
 };
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
-use placet_core::{Actor, Record, ReportStatus, RequestId, State as Life};
+use placet_core::{Actor, Record, ReportStatus, RequestId, State as Life, door};
 use placet_gate::{GateError, Idempotency, Until};
 use placet_hooks::{
     Agent, Answer, Approved, Call, Incoming, LARGEST, Mode, Options, Output, Ran, blocked, read, render,
@@ -166,7 +166,7 @@ impl Asking<'_> {
         let deadline = Instant::now() + self.wait;
         let elsewhere = state.hooks.asking(actor, call);
         let refused = |error: GateError| Problem::gate(error, state.gate.now()).detail().to_owned();
-        let submitted = state.gate.submit_from("hook", actor, create, idempotency).await.map_err(refused)?;
+        let submitted = state.gate.submit_from(door::HOOK, actor, create, idempotency).await.map_err(refused)?;
         let mut request = submitted.request;
         while request.state_at(state.gate.now()) == Life::Pending {
             let left = deadline.saturating_duration_since(Instant::now()).min(state.settings.wait_max);

@@ -103,10 +103,10 @@ fn decided_by(request: &Request, decision: &Decision) -> String {
 
 /// The agent behind Placet that was called, or the desk. The door says so, whatever the context claims.
 fn through(request: &Request) -> Markup {
-    let door = request.door();
+    let origin = request.door().origin();
     html! {
-        @if door == Some("a2a") { " at the approval desk, over A2A" }
-        @if let Some(agent) = door.and_then(|door| door.strip_prefix("a2a/")) {
+        @if origin.as_ref().is_some_and(|origin| origin.desk) { " at the approval desk, over A2A" }
+        @if let Some(agent) = origin.as_ref().and_then(|origin| origin.agent.as_deref()) {
             " through " strong.exact { (show(agent)) } " over A2A"
         }
     }
@@ -114,7 +114,7 @@ fn through(request: &Request) -> Markup {
 
 /// Whether `failed` says that the agent behind the proxy could not be told.
 fn is_lost(request: &Request) -> bool {
-    let agent = request.door().and_then(|door| door.strip_prefix("a2a/"));
+    let agent = request.door().agent_behind();
     let note = request.outcome.as_ref().and_then(|outcome| outcome.note.as_deref());
     agent.zip(note).is_some_and(|(agent, note)| note.starts_with(&format!("{agent}: upstream_lost: ")))
 }

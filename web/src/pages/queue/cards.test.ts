@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Row } from "@/api/extra";
-import { row } from "@/api/fixtures";
+import { door, row } from "@/api/fixtures";
 import { cardsOf } from "./cards";
 import { arrange, first, move } from "./model";
 
 const at = (second: number) => `2026-11-15T10:00:0${second}Z`;
 const hook = (id: string, from: number, more: Partial<Row> = {}) =>
-  row(id, { group: "g", source: "hook-program", created_at: at(from), ...more });
+  row(id, { group: "g", ...door("hook-program"), created_at: at(from), ...more });
 const decided = (second: number): Partial<Row> => ({ state: "approved", decided_at: at(second) });
 const cards = (rows: Row[]) => Object.fromEntries(cardsOf(rows));
 
@@ -30,7 +30,7 @@ describe("a card", () => {
       hook("a", 1),
       hook("b", 1, { agent: "mallory" }),
       hook("c", 1, { session: "s2" }),
-      hook("d", 1, { source: null }),
+      hook("d", 1, door(null)),
       hook("e", 1, { group: "h" }),
       hook("f", 1, { group: null }),
       hook("g", 1, { group: null }),

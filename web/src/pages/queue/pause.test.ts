@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DisplayField } from "@/api/extra";
-import { record, row } from "@/api/fixtures";
+import { door, record, row } from "@/api/fixtures";
 import { lineageOf, lostOf, pauseOf, viaOf, warningsOf } from "./pause";
 
 const PROXIED = "a2a/demo/ops";
@@ -11,7 +11,7 @@ function drawn(source: string | null, fields: Record<string, string>) {
     pointer: `/context/${name}`,
     text,
   }));
-  return record({ source, display: { digest: "d", fields: all } });
+  return record({ ...door(source), display: { digest: "d", fields: all } });
 }
 
 const a2a = {
@@ -27,9 +27,9 @@ const a2a = {
 
 describe("where a request comes from over A2A", () => {
   it("is what the server says of the door, never what an agent wrote into its context", () => {
-    expect(viaOf(PROXIED)).toBe("demo/ops");
-    expect(viaOf("a2a")).toBe("placet/desk");
-    for (const other of [null, undefined, "rest", "hook", "events", "a2ax/demo/ops"]) {
+    expect(viaOf(door(PROXIED).origin)).toBe("demo/ops");
+    expect(viaOf(door("a2a").origin)).toBe("placet/desk");
+    for (const other of [null, undefined, door("hook").origin]) {
       expect(viaOf(other)).toBeNull();
     }
     expect(lineageOf(drawn(null, a2a))).toBeNull();
@@ -50,7 +50,7 @@ describe("where a request comes from over A2A", () => {
   it("leaves out what is missing or makes no sense", () => {
     const odd = lineageOf(drawn(PROXIED, { "a2a/item": "-1", "a2a/items": '"3"' }));
     expect(odd).toMatchObject({ via: "demo/ops", task: null, item: null, items: null });
-    expect(lineageOf(record({ source: "a2a" }))).toMatchObject({ via: "placet/desk", task: null });
+    expect(lineageOf(record(door("a2a")))).toMatchObject({ via: "placet/desk", task: null });
   });
 });
 
@@ -71,7 +71,7 @@ describe("warnings", () => {
 describe("a lost upstream", () => {
   const failed = (source: string | null, note: string | null, state: "failed" | "succeeded" = "failed") =>
     record({
-      source,
+      ...door(source),
       state,
       outcome: { status: state, result_digest: null, note, at: "", resolved_by: null },
     });
@@ -92,7 +92,7 @@ describe("a lost upstream", () => {
 });
 
 describe("the items of a pause", () => {
-  const item = (id: string, more = {}) => row(id, { group: "g", source: PROXIED, ...more });
+  const item = (id: string, more = {}) => row(id, { group: "g", ...door(PROXIED), ...more });
 
   it("are in the order in which they were asked, decided ones too", () => {
     const at = (fraction: string) => ({ created_at: `2026-11-15T10:00:00${fraction}Z` });
@@ -109,8 +109,8 @@ describe("the items of a pause", () => {
     const listed = [
       item("req_1"),
       item("req_2", { agent: "mallory" }),
-      item("req_3", { source: null }),
-      item("req_4", { source: "a2a/demo/other" }),
+      item("req_3", door(null)),
+      item("req_4", door("a2a/demo/other")),
       item("req_5", { group: "h" }),
       item("req_7", { session: "s2" }),
       item("req_6"),
@@ -141,7 +141,7 @@ describe("the items of a pause", () => {
   it("of a hook are what waited at the same time, not all of the turn", () => {
     const hook = (id: string, from: number, to: number | null, more = {}) =>
       item(id, {
-        source: "hook-program",
+        ...door("hook-program"),
         created_at: `2026-11-15T10:00:0${from}Z`,
         ...(to === null ? {} : { state: "approved", decided_at: `2026-11-15T10:00:0${to}Z` }),
         ...more,

@@ -16,7 +16,7 @@ type Answer = { covers: string | null; would: DryRun["would"]; error: string | n
 function hasForm(record: RequestRecord): boolean {
   const { command, cmd } = (record.arguments ?? {}) as JsonObject;
   const paths = (record.context as JsonObject | null)?.paths;
-  return record.source === "hook-program" && (command ?? cmd) !== undefined && paths !== undefined;
+  return record.origin?.paths === true && (command ?? cmd) !== undefined && paths !== undefined;
 }
 
 export function useRemember(record: RequestRecord, base: Decide) {

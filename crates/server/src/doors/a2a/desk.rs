@@ -10,7 +10,7 @@ use placet_a2a::{
     Fault, Message, Part, Role as Speaker, Send, Task, Update,
     desk::{self, Asking, ITEMS},
 };
-use placet_core::{Actor, Request, Role, State as Life};
+use placet_core::{Actor, Request, Role, State as Life, door};
 use placet_gate::{GateError, Idempotency};
 use placet_ledger::{canonical, canonical_string};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ use super::{
 use crate::{State, call::scope, v1};
 
 /// What this door is called in policies and on requests.
-pub(super) const SOURCE: &str = "a2a";
+pub(super) const SOURCE: &str = door::DESK;
 
 /// What a message without a request is answered with.
 const HOW: &str = "This desk asks people. Send a data part such as {\"type\": \"approval_request\", \"action\": \

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use axum::extract::ws::Utf8Bytes;
-use placet_gate::{EVENTS, EventTail, GateError, News, SeenEvent, StoreError};
+use placet_core::door::EVENTS;
+use placet_gate::{EventTail, GateError, News, SeenEvent, StoreError};
 use tokio::sync::broadcast;
 
 use super::read;
@@ -105,7 +106,7 @@ async fn answered(state: &State, events: &mut EventTail, news: &News) -> Result<
         state.event_streams.tell(Told::Changed);
     }
     let Some(request) = &news.request else { return Ok(()) };
-    if news.name != "request.decided" || request.source != EVENTS || !state.event_streams.has_readers() {
+    if news.name != "request.decided" || !request.came_by(EVENTS) || !state.event_streams.has_readers() {
         return Ok(());
     }
     let Some(event) = state.gate.event_of(request).await? else { return Ok(()) };

@@ -4,6 +4,7 @@ use std::{fmt, time::Duration};
 
 use http::HeaderName;
 use placet_a2a::Version;
+use placet_core::door;
 
 /// Who may decide on a pause of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -97,6 +98,6 @@ impl Upstream {
 
     /// What policies and records call the place that its requests come from.
     pub(crate) fn source(&self) -> String {
-        format!("a2a/{}/{}", self.namespace, self.agent)
+        door::behind(&self.namespace, &self.agent)
     }
 }

@@ -72,7 +72,7 @@ async fn of_desk(state: &State, note: &Note) -> Result<(), GateError> {
 
 /// An entry of the ledger: of a task of the desk, or of something else.
 async fn heard(state: &State, news: &News) -> Result<(), GateError> {
-    let request = news.request.as_ref().filter(|request| request.source == SOURCE);
+    let request = news.request.as_ref().filter(|request| request.came_by(SOURCE));
     match request.and_then(|request| Some((request.group.as_ref()?, &request.agent))) {
         Some((task, agent)) => desk_changed(state, task, agent).await,
         None => Ok(()),

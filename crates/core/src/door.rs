@@ -1,0 +1,198 @@
+//! Doors: the ways in. What a door is, it declares here; other layers ask, and none compares names.
+//!
+//! A door's name is stored with each of its requests, as `source`. A name that is not known here is the strictest door: its callers need
+//! keys, nobody is called back, and nothing that it says of files counts.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Request;
+
+/// Plain calls. Most requests come this way, so it is not written down.
+pub const REST: &str = "rest";
+/// The hook program of coding agents.
+pub const HOOK_PROGRAM: &str = "hook-program";
+/// Hooks that send their calls over HTTP themselves.
+pub const HOOK: &str = "hook";
+/// The approval gateway of the ADK community.
+pub const COMMUNITY: &str = "community";
+/// Events of agents that are watched.
+pub const EVENTS: &str = "events";
+/// The approval desk, which other agents call over A2A.
+pub const DESK: &str = "a2a";
+/// What the names of agents behind the A2A proxy begin with.
+const BEHIND: &str = "a2a/";
+
+/// The name of the door of an agent behind the A2A proxy.
+pub fn behind(namespace: &str, agent: &str) -> String {
+    format!("{BEHIND}{namespace}/{agent}")
+}
+
+/// A door, and what it declares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Door<'n> {
+    name: &'n str,
+    way: Way<'n>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way<'n> {
+    Rest,
+    HookProgram,
+    Hook,
+    Community,
+    Events,
+    Desk,
+    /// The agent, as `namespace/agent`.
+    Behind(&'n str),
+    Unknown,
+}
+
+/// How the answer goes back to an agent that cannot ask for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerBack {
+    /// Once, when somebody decided: to the address that the request names.
+    Callback,
+    /// At every end of a request: its agent has paused, and goes on when all are decided.
+    Resume,
+}
+
+impl AnswerBack {
+    /// The name of the channel.
+    pub fn channel(self) -> &'static str {
+        match self {
+            Self::Callback => "callback",
+            Self::Resume => "a2a",
+        }
+    }
+}
+
+impl<'n> Door<'n> {
+    /// The door of this name.
+    pub fn named(name: &'n str) -> Self {
+        let way = match name {
+            REST => Way::Rest,
+            HOOK_PROGRAM => Way::HookProgram,
+            HOOK => Way::Hook,
+            COMMUNITY => Way::Community,
+            EVENTS => Way::Events,
+            DESK => Way::Desk,
+            _ => name.strip_prefix(BEHIND).map_or(Way::Unknown, Way::Behind),
+        };
+        Self { name, way }
+    }
+
+    /// Its name, where that is written down.
+    pub fn written(self) -> Option<&'n str> {
+        (!self.is_plain()).then_some(self.name)
+    }
+
+    /// Plain calls: there is nothing that the door would tell its clients.
+    pub fn is_plain(self) -> bool {
+        self.way == Way::Rest
+    }
+
+    /// Its clients never had keys. On a development server its requests may be decided without one.
+    pub fn is_keyless(self) -> bool {
+        matches!(self.way, Way::Community | Way::Events)
+    }
+
+    /// It resolves links, so its calls can be known to happen in a workspace. It also asks about folders, and can run calls confined.
+    pub fn resolves_paths(self) -> bool {
+        self.way == Way::HookProgram
+    }
+
+    /// A group is one turn of a coding agent: only what waited at the same time belongs together, and each is approved by itself.
+    pub fn groups_turns(self) -> bool {
+        matches!(self.way, Way::HookProgram | Way::Hook)
+    }
+
+    /// How the answer goes back.
+    pub fn answers_back(self) -> Option<AnswerBack> {
+        match self.way {
+            Way::Events => Some(AnswerBack::Callback),
+            Way::Behind(_) => Some(AnswerBack::Resume),
+            Way::Rest | Way::HookProgram | Way::Hook | Way::Community | Way::Desk | Way::Unknown => None,
+        }
+    }
+
+    /// The agent behind Placet, as `namespace/agent`. Placet itself wrote the context of its requests, which belong to a pause.
+    pub fn agent_behind(self) -> Option<&'n str> {
+        match self.way {
+            Way::Behind(agent) => Some(agent),
+            _ => None,
+        }
+    }
+
+    /// What people read of it, if there is anything.
+    pub fn origin(self) -> Option<Origin> {
+        let nothing = Origin { agent: None, desk: false, turn: self.groups_turns(), paths: self.resolves_paths() };
+        match self.way {
+            Way::Behind(agent) => Some(Origin { agent: Some(agent.to_owned()), ..nothing }),
+            Way::Desk => Some(Origin { desk: true, ..nothing }),
+            Way::HookProgram | Way::Hook => Some(nothing),
+            Way::Rest | Way::Community | Way::Events | Way::Unknown => None,
+        }
+    }
+}
+
+/// The way in, for whoever draws it. The server says it, so it is true also where a context is only claimed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Origin {
+    /// The agent behind the A2A proxy, as `namespace/agent`. Placet wrote the context, and brings this agent the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// It came in at the approval desk, over A2A.
+    #[serde(default)]
+    pub desk: bool,
+    /// Its group is one turn of a coding agent.
+    #[serde(default)]
+    pub turn: bool,
+    /// It resolves paths, so its commands can be remembered by their form.
+    #[serde(default)]
+    pub paths: bool,
+}
+
+impl Request {
+    /// The door it came in by.
+    pub fn door(&self) -> Door<'_> {
+        Door::named(&self.source)
+    }
+
+    /// Whether it came in by the door of this name: what a door asks about its own requests.
+    pub fn came_by(&self, door: &str) -> bool {
+        self.source == door
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_door_that_nobody_declared_is_the_strictest() {
+        for name in ["mcp", "", "a2a-", "A2A", "hook-program2", "Rest", "events/x"] {
+            let door = Door::named(name);
+            assert_eq!(door.written(), Some(name));
+            assert!(!door.is_plain() && !door.is_keyless() && !door.resolves_paths() && !door.groups_turns());
+            assert_eq!((door.answers_back(), door.agent_behind(), door.origin()), (None, None, None), "{name}");
+        }
+    }
+
+    #[test]
+    fn each_door_declares_what_it_is() {
+        let keyless = |name| Door::named(name).is_keyless();
+        assert_eq!([REST, HOOK, HOOK_PROGRAM, DESK, COMMUNITY, EVENTS].map(keyless), [false, false, false, false, true, true]);
+        let resolves = |name| Door::named(name).resolves_paths();
+        assert_eq!([REST, HOOK, HOOK_PROGRAM, DESK, COMMUNITY, EVENTS].map(resolves), [false, false, true, false, false, false]);
+        assert_eq!(Door::named(REST).written(), None);
+        assert_eq!(Door::named(EVENTS).answers_back().map(AnswerBack::channel), Some("callback"));
+        let name = behind("demo", "ops");
+        let door = Door::named(&name);
+        assert_eq!((door.written(), door.agent_behind()), (Some("a2a/demo/ops"), Some("demo/ops")));
+        assert_eq!(door.answers_back().map(AnswerBack::channel), Some("a2a"));
+        assert_eq!(door.origin(), Some(Origin { agent: Some("demo/ops".into()), desk: false, turn: false, paths: false }));
+        assert!(Door::named(HOOK).origin().unwrap().turn && Door::named(HOOK_PROGRAM).origin().unwrap().turn);
+        assert!(Door::named(DESK).origin().unwrap().desk);
+    }
+}
