@@ -91,6 +91,11 @@ impl<'n> Door<'n> {
         self.way == Way::Rest
     }
 
+    /// The door that rules mean as well: the hook program makes plain calls, as every other client.
+    pub fn part_of(self) -> Option<&'static str> {
+        (self.way == Way::HookProgram).then_some(REST)
+    }
+
     /// Its clients never had keys. On a development server its requests may be decided without one.
     pub fn is_keyless(self) -> bool {
         matches!(self.way, Way::Community | Way::Events)

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, fmt, sync::Arc, time::Duration};
 
 use placet_core::{
-    Confine, Covered, DecisionWord, Effect, Escalation, HOOK_PROGRAM, Kind, Needs, Risk, Time,
+    Confine, Covered, DecisionWord, Door, Effect, Escalation, Kind, Needs, Risk, Time,
 };
 use serde_json::{Map, Value};
 
@@ -196,9 +196,8 @@ impl Rule {
         if !listed(&self.agent, Some(subject.agent)) {
             return Word::No(By::Agent);
         }
-        // The hook program speaks to the same door as every other client.
-        let rest = (subject.source == HOOK_PROGRAM).then_some("rest");
-        if !listed(&self.source, Some(subject.source)) && !listed(&self.source, rest) {
+        let wider = Door::named(subject.source).part_of();
+        if !listed(&self.source, Some(subject.source)) && !listed(&self.source, wider) {
             return Word::No(By::Source);
         }
         if !self.kind.is_empty() && !self.kind.contains(&subject.kind) {
