@@ -108,6 +108,17 @@ impl Files {
         Ok(files)
     }
 
+    /// Whether every entry says where its files are, so that a rule can let them pass.
+    pub(crate) fn is_placed(&self) -> bool {
+        self.names.is_empty() && self.entries.iter().all(|entry| entry.from != From::Anywhere)
+    }
+
+    /// Whether this resolved path is a file of the list, letter by letter: no name that is only alike, and nothing in a folder of it.
+    pub(crate) fn has_exactly(&self, path: &str) -> bool {
+        let segments: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        self.entries.iter().any(|entry| entry.is(&segments))
+    }
+
     /// Whether the call asks for what the rule asks about: in an argument that names files, in a command, or by way of a link.
     pub(crate) fn asked<'v>(
         &self,
@@ -288,6 +299,19 @@ impl Entry {
             From::Root => absolute && path.get(..length).is_some_and(fits),
             From::Home | From::Anywhere => path.windows(length).any(fits),
         }
+    }
+
+    /// Whether this absolute path is what is listed.
+    fn is(&self, path: &[&str]) -> bool {
+        let below = match (self.from, path) {
+            (From::Root, path) => path,
+            (From::Home, ["home" | "Users", _, below @ ..] | ["root", below @ ..] | ["var", "root", below @ ..]) => {
+                below
+            }
+            (From::Home | From::Anywhere, _) => return false,
+        };
+        below.len() == self.segments.len()
+            && self.segments.iter().zip(below).all(|(segment, part)| segment.glob.matches(part))
     }
 
     /// Whether what is listed lies below this absolute path.

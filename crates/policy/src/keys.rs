@@ -135,7 +135,7 @@ pub(crate) const RULE_MATCH: &[Key] = &[
     (
         "under",
         "`\"@workspace\"`",
-        "allow: the call happens in the folders that a person opened to the agent: the folder it runs in, every file it names, and git's repository, as the hook program resolved them. Over every other door it never applies.",
+        "allow: the call happens in the folders that a person opened to the agent: the folder it runs in, every file it names, and git's repository, as the hook program resolved them. Or the name of a list in `[paths]` whose entries begin with `/` or `~/`: the call names such files and nothing else, by no command. Over every other door it never applies.",
     ),
     (
         "touches",

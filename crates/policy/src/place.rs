@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use self::keys::Key;
 use crate::{
+    files::Files,
     shell::{self, Analysis},
     trust::is_shell_tool,
     wild,
@@ -314,7 +315,7 @@ impl<'a> Place<'a> {
     /// The folder of the agent that holds this path.
     fn root(&self, path: &str, work: &Work<'_>) -> Result<Option<&'a str>, Trouble> {
         work.spend(path.len().saturating_add(self.roots.len().saturating_mul(20)))?;
-        if !path.starts_with('/') || path.split('/').any(|segment| segment == "..") {
+        if !is_resolved(path) {
             return Err(Trouble::Unplaced);
         }
         Ok(self.roots.iter().find(|root| lies_in(path, root)).map(String::as_str))
@@ -391,6 +392,11 @@ impl<'a> Place<'a> {
     }
 }
 
+/// Whether a path is a whole one, as the hook program resolves it.
+fn is_resolved(path: &str) -> bool {
+    path.starts_with('/') && !path.split('/').any(|segment| segment == "..")
+}
+
 /// Whether one resolved path is the other, or lies in it.
 fn lies_in(path: &str, folder: &str) -> bool {
     let mut segments = path.split('/').filter(|segment| !segment.is_empty());
@@ -407,6 +413,32 @@ pub(crate) fn inside<'v>(
     let (Some(tool), Some(place)) = (tool, work.place()) else { return Tri::Error(Trouble::Unplaced) };
     let held = if confined { place.holds_folder(work) } else { place.holds_call(tool, arguments, work) };
     Tri::from_result(held)
+}
+
+/// What a rule that asks for the files of a list says of a call: that it names such files, and nothing else, and runs no command.
+pub(crate) fn among<'v>(
+    tool: Option<&str>,
+    arguments: &'v Map<String, Value>,
+    files: &Files,
+    work: &Work<'v>,
+) -> Tri {
+    let (Some(tool), Some(place)) = (tool, work.place()) else { return Tri::Error(Trouble::Unplaced) };
+    let all = || {
+        let named = collect(tool, arguments, |value| work.analysis(value))?;
+        if named.texts.is_empty() || named.folder.is_some() || !named.programs.is_empty() {
+            return Ok(false);
+        }
+        for text in &named.texts {
+            let path = place.context.get("paths").and_then(|paths| paths.get(text)?.as_str());
+            let path = path.filter(|path| is_resolved(path)).ok_or(Trouble::Unplaced)?;
+            work.spend(path.len())?;
+            if !files.has_exactly(path) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    };
+    Tri::from_result(all())
 }
 
 #[cfg(test)]

@@ -49,6 +49,8 @@ pub(crate) struct Rule {
     pub(crate) arguments: Vec<Argument>,
     /// The call happens in the folders of its agent.
     pub(crate) inside: bool,
+    /// The call names files of this list and no others.
+    pub(crate) among: Option<Arc<Files>>,
     /// The call names files of a list.
     pub(crate) files: Vec<(Asks, Arc<Files>)>,
     pub(crate) when: Option<Condition>,
@@ -156,6 +158,7 @@ impl Rule {
     fn about_calls(&self) -> bool {
         self.only.is_some()
             || self.inside
+            || self.among.is_some()
             || !self.files.is_empty()
             || !self.arguments.is_empty()
             || self.when.as_ref().is_some_and(|when| when.uses().call)
@@ -259,12 +262,19 @@ impl Rule {
                 Tri::Error(trouble) => error = error.or(Some((By::Under, trouble))),
             }
         }
+        if let Some(files) = &self.among {
+            match place::among(subject.tool, subject.arguments, files, work) {
+                Tri::Yes => {}
+                Tri::No => return Word::No(By::Under),
+                Tri::Error(trouble) => error = error.or(Some((By::Under, trouble))),
+            }
+        }
         if let Some(when) = &self.when {
             let scope = Scope {
                 arguments: subject.arguments,
                 tool: subject.tool.unwrap_or_default(),
                 agent: subject.agent,
-                source: rest.unwrap_or(subject.source),
+                source: wider.unwrap_or(subject.source),
                 time: subject.time,
                 session: subject.claims.session,
                 lineage: subject.claims.context.get("lineage"),

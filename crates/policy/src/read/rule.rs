@@ -83,7 +83,8 @@ pub(super) fn read(
         lineage: names(doc, table, "lineage"),
         coverage: coverage(doc, table),
         only: only(doc, table),
-        inside: in_workspace(doc, table),
+        inside: is_in_workspace(table),
+        among: among(doc, table, context),
         files: files(doc, table, context),
         when: condition(doc, table, effect),
         reason: doc.text(table, "reason", 500),
@@ -200,16 +201,32 @@ fn only(doc: &mut Doc<'_>, table: &Field<'_>) -> Option<HashSet<Box<str>>> {
     Some(doc.texts(table, "only", false).into_iter().map(|(text, _)| text.into()).collect())
 }
 
-fn in_workspace(doc: &mut Doc<'_>, table: &Field<'_>) -> bool {
-    let Some((text, span)) = doc.text_at(table, "under") else { return false };
-    if text != WORKSPACE {
+fn is_in_workspace(table: &Field<'_>) -> bool {
+    table.get("under").is_some_and(|value| value.get_ref().as_str() == Some(WORKSPACE))
+}
+
+/// The list whose files the rule lets pass, if it is not the workspace.
+fn among(doc: &mut Doc<'_>, table: &Field<'_>, context: &Context<'_>) -> Option<Arc<Files>> {
+    let (text, span) = doc.text_at(table, "under").filter(|(text, _)| text != WORKSPACE)?;
+    let Some(files) = context.files.get(&text) else {
         doc.problem(
             span,
-            format!("a rule is under `{WORKSPACE}` or says nothing of it"),
+            format!("a rule is under `{WORKSPACE}` or a list of files, and there is none named `{}`", shown(&text)),
             "write `under = \"@workspace\"`; for one argument, `[rule.args] path = { under = \"/srv\" }`",
         );
+        return None;
+    };
+    if !files.is_placed() {
+        doc.problem(
+            span.clone(),
+            format!("the list `{}` does not say where its files are, so it lets nothing pass", shown(&text)),
+            "begin each entry with `/` or `~/`",
+        );
     }
-    true
+    if table.get("confine").is_some() {
+        doc.problem(span, "what runs confined changes the workspace alone", "write `under = \"@workspace\"`");
+    }
+    Some(files.clone())
 }
 
 fn files(doc: &mut Doc<'_>, table: &Field<'_>, context: &Context<'_>) -> Vec<(Asks, Arc<Files>)> {

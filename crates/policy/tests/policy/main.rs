@@ -16,6 +16,7 @@ mod import_edges;
 mod imports;
 mod limits;
 mod network_reads;
+mod plans;
 mod outcomes;
 mod people;
 #[path = "../common/place.rs"]
