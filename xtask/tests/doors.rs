@@ -83,3 +83,31 @@ fn a_line_that_asks_for_a_door_by_its_name_is_found() {
         assert!(!compares(line), "{line}");
     }
 }
+
+/// The names that `door.rs` declares, with the constants that hold them.
+fn declared(root: &Path) -> Vec<(String, String)> {
+    let text = fs::read_to_string(root.join(DECLARED)).expect("it can be read");
+    let constant = |line: &str| {
+        let (constant, rest) = line.strip_prefix("pub const ")?.split_once(": &str = \"")?;
+        Some((constant.to_owned(), rest.split('"').next()?.to_owned()))
+    };
+    text.lines().filter_map(constant).collect()
+}
+
+#[test]
+fn each_declared_door_is_opened_by_a_module_and_stands_in_the_docs() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
+    let mut files = Vec::new();
+    for folder in ["crates/server/src", "crates/gate/src"] {
+        code(&root.join(folder), &[".rs"], &mut files);
+    }
+    let texts: Vec<String> = files.iter().map(|file| fs::read_to_string(file).expect("it can be read")).collect();
+    let docs = fs::read_to_string(root.join("docs/policy.md")).expect("it can be read");
+    let doors = declared(root);
+    assert!(doors.len() >= 6, "{doors:?}");
+    for (constant, name) in doors {
+        let opened = texts.iter().any(|text| text.contains(&format!("door::{constant}")) || text.contains(&format!("Ok({constant})")));
+        assert!(opened, "no module opens the door `{name}`");
+        assert!(docs.contains(&format!("| `{name}` |")), "the table of doors in docs/policy.md has no `{name}`");
+    }
+}
