@@ -1,8 +1,8 @@
 //! The engine: submit, decide, wait, claim, report and the rest. It knows no HTTP; every door calls the same functions.
 
+mod channel;
 mod coming;
 mod decide;
-mod deliveries;
 mod entropy;
 mod error;
 mod events;
@@ -41,9 +41,9 @@ mod verifying;
 mod waiters;
 mod warnings;
 
+pub use channel::{Attempt, Channel, ChannelLimits, Due, Line};
 pub use coming::{Coming, Notice};
 pub use decide::Decision;
-pub use deliveries::{Attempt, Resume};
 pub use entropy::{Entropy, SystemEntropy};
 pub use error::GateError;
 pub use events::{EventRetention, Told, answer as event_answer, status as event_status};
@@ -60,7 +60,7 @@ pub use outgrown::{Outgrown, OutgrownGrant};
 pub use pace::Pace;
 pub use permit::{Claimed, Ran};
 pub use placet_store::{
-    ANSWER_TO, AttemptResult, Clock, Delivery, Done, EventTail, EventWords, Filter,
+    ANSWER_TO, AttemptResult, Channels, Clock, Delivery, Done, EventTail, EventWords, Filter,
     Idempotency, LedgerRow, Listed, NewEvent, NewNote, NewTheme, News, Note, NoteChange, NoteExpected,
     NoteFilter, Order, Outcome, PolicyVersion, Progress, RecentEvents, SeenEvent,
     StoreError, StoredEvent, StoredSession, SystemClock, ThemeDone, Work, planted,

@@ -1,7 +1,9 @@
-//! Channels: workers that take deliveries from the outbox and see that they arrive.
+//! Channels, and the one worker that runs them: it takes deliveries from the outbox and sees that they arrive.
 
 mod callbacks;
 mod frame;
 mod line;
+mod worker;
 
 pub use callbacks::Callbacks;
+pub use worker::Deliveries;

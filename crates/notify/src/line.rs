@@ -7,14 +7,14 @@ use std::{pin::pin, sync::Arc, time::Duration};
 
 use placet_core::Request;
 use placet_egress::{Connection, EgressError};
-use placet_gate::{Coming, Delivery};
+use placet_gate::{AttemptResult, Coming, Delivery, Due};
 use serde_json::Value;
 use tokio::{
     sync::{OwnedSemaphorePermit, oneshot},
     time::{sleep, timeout},
 };
 
-use crate::callbacks::{Callbacks, Due, result};
+use crate::callbacks::{Callbacks, result};
 
 /// How long a line waits for its answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
@@ -24,13 +24,13 @@ const SENT: Duration = Duration::from_mins(1);
 /// Connects, sends the answer when there is one, and says how that went. Without an answer it closes. `told` brings the
 /// delivery, from the ledger; `ahead` is given back when nothing is speculative any more.
 pub(crate) async fn hold(
-    callbacks: &Callbacks,
+    callbacks: Callbacks,
     coming: Coming,
     mut told: oneshot::Receiver<Due>,
     ahead: OwnedSemaphorePermit,
-) {
+) -> Option<(Delivery, AttemptResult)> {
     let Coming { event, request: asked, mut answered } = coming;
-    let Some(url) = Delivery::address(&asked).and_then(Value::as_str) else { return };
+    let url = Delivery::address(&asked).and_then(Value::as_str)?;
     let mut connecting = pin!(callbacks.sockets.connect(url));
     let mut connected = None;
     let answer = {
@@ -45,7 +45,10 @@ pub(crate) async fn hold(
     };
     // Before the other side hears anything: whoever sees the line end finds its room free.
     drop(ahead);
-    let Some((request, due)) = answer else { return closed(connected).await };
+    let Some((request, due)) = answer else {
+        closed(connected).await;
+        return None;
+    };
     let connection = match connected {
         Some(connection) => connection,
         None => connecting.await,
@@ -64,10 +67,10 @@ pub(crate) async fn hold(
         None => match timeout(SENT, told).await {
             Ok(Ok(due)) => due,
             // Another node took it, or the server stops. It stays in the outbox, and is sent once more.
-            _ => return,
+            _ => return None,
         },
     };
-    callbacks.record(&due.delivery, outcome).await;
+    Some((due.delivery, outcome))
 }
 
 /// The request with its answer, from whoever knows first: the one who gave it, or the ledger, which also has the delivery.

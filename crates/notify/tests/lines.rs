@@ -13,8 +13,8 @@ use std::{
 use futures_util::StreamExt as _;
 use placet_core::{Actor, AllOf, DecisionWord, Seat};
 use placet_egress::{Limits, Resolve, Resolved, Rules, Sockets};
-use placet_gate::{Notice, SeenEvent};
-use placet_notify::Callbacks;
+use placet_gate::{Channel, Notice, SeenEvent};
+use placet_notify::{Callbacks, Deliveries};
 use placet_testkit::{Backend, Kit, both, found, soon};
 use serde_json::{Value, json};
 use tokio::{
@@ -131,6 +131,7 @@ impl Scene {
     async fn over(kit: Kit, worker: Callbacks) -> Self {
         let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
         let (cancel, mut task) = (CancellationToken::new(), JoinSet::new());
+        let worker = Deliveries::new(kit.gate().clone(), [Arc::new(worker) as Arc<dyn Channel>]);
         task.spawn(worker.run(cancel.clone()));
         let fence = Agent::listens().await;
         let mut scene = Self { kit, bot, ann, running: (cancel.drop_guard(), task), fence };

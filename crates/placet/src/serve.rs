@@ -8,9 +8,9 @@ use std::{net::SocketAddr, path::PathBuf, process::ExitCode, sync::Arc};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use placet_core::Actor;
 use placet_egress::{Rules, Sockets};
-use placet_gate::{Gate, SystemClock, SystemEntropy};
-use placet_notify::Callbacks;
-use placet_server::{Closing, Desk, EventsDoor, Hosts, ListenAddress, ListenLimits, Pause, Settings, State};
+use placet_gate::{Channel, Gate, SystemClock, SystemEntropy};
+use placet_notify::{Callbacks, Deliveries};
+use placet_server::{Closing, Desk, EventsDoor, Hosts, ListenAddress, ListenLimits, Pause, Resumes, Settings, State};
 use placet_store::{Location, Options, Store};
 pub(crate) use policy::Loaded;
 use tokio::{
@@ -184,9 +184,9 @@ async fn launch(
     if let Some(policy) = policy {
         tasks.spawn(policy::watch(gate.clone(), policy, cancel.clone()));
     }
-    let worker = Callbacks::new(gate.clone(), Sockets::new(callbacks(config)));
-    let worker = worker.with_resume(Arc::new(state.clone()));
-    tasks.spawn(worker.run(cancel.clone()));
+    let called = Callbacks::new(gate.clone(), Sockets::new(callbacks(config)));
+    let channels: [Arc<dyn Channel>; 2] = [Arc::new(called), Arc::new(Resumes::of(&state))];
+    tasks.spawn(Deliveries::new(gate.clone(), channels).run(cancel.clone()));
     let (watched, closing_agents) = (state.clone(), cancel.clone());
     tasks.spawn(async move { watched.watch_agents(closing_agents).await });
     if let Location::Folder(data) = location(config) {

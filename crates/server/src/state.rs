@@ -9,7 +9,7 @@ use std::{
 use axum::{Router, middleware};
 use metrics_exporter_prometheus::PrometheusHandle;
 use placet_egress::Rules;
-use placet_gate::{Attempt, Delivery, Gate, Resume};
+use placet_gate::Gate;
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -272,13 +272,6 @@ impl State {
                 () = self.closing.cancelled() => return,
             }
         }
-    }
-}
-
-impl Resume for State {
-    /// Sends the answer that this delivery is about to the agent behind us that waits for it, if it is complete.
-    fn resume<'a>(&'a self, delivery: &'a Delivery) -> Attempt<'a> {
-        Box::pin(a2a::deliver(self, delivery))
     }
 }
 

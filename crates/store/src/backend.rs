@@ -6,7 +6,7 @@ use placet_core::{Directory, GrantId, OutboxId, Request, RequestId, SessionId, T
 use placet_ledger::Head;
 
 use crate::{
-    AttemptResult, Delivery, NewTheme, NoteChange, NotesDone, Reading, StoreError, ThemeDone,
+    AttemptResult, Channels, Delivery, NewTheme, NoteChange, NotesDone, Reading, StoreError, ThemeDone,
     events::{EventRow, WordRow},
     policies::{Ended, GrantRow, PolicyRow, TrustChange, TrustRow},
     rows::{AnswerRow, EntryRow, KeyRow, OutboxRow, PayloadRow, PrincipalRow, RequestRow},
@@ -114,6 +114,7 @@ pub(crate) trait Backend: Send + 'static {
     fn lease(
         &mut self,
         owner: &str,
+        channels: &Channels,
         limit: u32,
         until: Duration,
     ) -> impl Future<Output = Result<Vec<Delivery>, StoreError>> + Send;

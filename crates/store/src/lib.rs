@@ -44,7 +44,7 @@ pub use events::{
 pub use figures::{Counted, Figure, Said, Settled, Waiting};
 pub use keyed::{grant_key, same_key, trust_key, unbound_grant_key};
 pub use notes::{NewNote, Note, NoteChange, NoteExpected, NoteFilter, NotePage, NotePlace, NotesDone};
-pub use outbox::{ANSWER_TO, AttemptResult, Delivery};
+pub use outbox::{ANSWER_TO, AttemptResult, Channels, Delivery};
 pub use policies::{EndedAtUpgrade, EndedGrant, GrantUse, PolicyVersion};
 pub use read::{Filter, LedgerRow, Listed, Order};
 pub use recover::{

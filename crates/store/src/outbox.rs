@@ -23,6 +23,25 @@ pub struct Delivery {
     pub attempts: u32,
 }
 
+/// Channels by their names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Channels {
+    /// These.
+    These(Vec<String>),
+    /// All others.
+    Others(Vec<String>),
+}
+
+impl Channels {
+    /// The names, and whether they are meant or all others are.
+    pub(crate) fn names(&self) -> (&[String], bool) {
+        match self {
+            Self::These(names) => (names, true),
+            Self::Others(names) => (names, false),
+        }
+    }
+}
+
 /// How a delivery went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AttemptResult {

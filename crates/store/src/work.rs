@@ -6,7 +6,7 @@ use placet_core::{Actor, AdminCommand, AdminRefusal, Command, KeyId, Refusal, Re
 use tokio::sync::oneshot;
 
 use crate::{
-    AttemptResult, Delivery, EventDone, NoteChange, NotesDone, StoreError,
+    AttemptResult, Channels, Delivery, EventDone, NoteChange, NotesDone, StoreError,
     events::{EventWork, NewTheme, ThemeDone},
 };
 
@@ -46,6 +46,8 @@ pub enum Work {
     Lease {
         /// Who takes them.
         owner: String,
+        /// Of which channels.
+        channels: Channels,
         /// At most so many.
         limit: u32,
         /// For how long.

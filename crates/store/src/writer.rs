@@ -178,8 +178,8 @@ async fn attempt<B: Backend>(backend: &mut B, shared: &Shared, jobs: &[Job]) -> 
 /// Work that is a transaction of its own and makes no ledger entry.
 async fn alone<B: Backend>(backend: &mut B, work: &Work) -> Option<Result<Done, StoreError>> {
     match work {
-        Work::Lease { owner, limit, until } => {
-            Some(backend.lease(owner, *limit, *until).await.map(Done::Leased))
+        Work::Lease { owner, channels, limit, until } => {
+            Some(backend.lease(owner, channels, *limit, *until).await.map(Done::Leased))
         }
         Work::Attempt { id, owner, result } => {
             Some(backend.attempt(*id, owner, result).await.map(|()| Done::Nothing))

@@ -4,8 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use placet_core::Actor;
 use placet_egress::Sockets;
-use placet_notify::Callbacks;
-use placet_server::{Closing, ListenAddress, ListenLimits, Settings, State};
+use placet_gate::Channel;
+use placet_notify::{Callbacks, Deliveries};
+use placet_server::{Closing, ListenAddress, ListenLimits, Resumes, Settings, State};
 use tokio::{sync::oneshot, task::JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -53,7 +54,9 @@ impl Server {
         task.spawn(async move { serving.await.expect("the server runs") });
         let cancel = CancellationToken::new();
         let sockets = Sockets::new(settings.events.callbacks.clone());
-        let worker = Callbacks::new(kit.gate().clone(), sockets).with_resume(Arc::new(state.clone()));
+        let called = Callbacks::new(kit.gate().clone(), sockets);
+        let channels: [Arc<dyn Channel>; 2] = [Arc::new(called), Arc::new(Resumes::of(&state))];
+        let worker = Deliveries::new(kit.gate().clone(), channels);
         task.spawn(worker.run(cancel.clone()));
         let (watched, stopping) = (state.clone(), cancel.clone());
         task.spawn(async move { watched.watch_agents(stopping).await });

@@ -17,8 +17,8 @@ mod task;
 use axum::{Router, extract::State as AxumState, http::HeaderMap, response::Response, routing::get};
 use http::StatusCode;
 use placet_a2a::{Fault, Version};
-pub use proxy::{Generic, Mode, Problem, Upstream, check_agents};
-pub(crate) use proxy::{Proxy, deliver, watch};
+pub use proxy::{Generic, Mode, Problem, Resumes, Upstream, check_agents};
+pub(crate) use proxy::{Proxy, watch};
 pub(crate) use push::{Push, run as push};
 pub use settings::{Desk, Pause, RootCard};
 

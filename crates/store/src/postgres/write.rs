@@ -170,7 +170,8 @@ statements! {
 
     writer = "SELECT batch FROM writers WHERE node = $1";
     lease = "WITH due AS MATERIALIZED (
-                 SELECT id FROM outbox WHERE state = 'waiting' AND next_at <= $1 AND lease_until <= $1 ORDER BY next_at, id LIMIT $4
+                 SELECT id FROM outbox WHERE state = 'waiting' AND next_at <= $1 AND lease_until <= $1
+                     AND (channel = ANY ($5::text[])) = $6 ORDER BY next_at, id LIMIT $4
                  FOR UPDATE SKIP LOCKED)
              UPDATE outbox o SET lease_until = $3, lease_owner = $2 FROM due WHERE o.id = due.id
              RETURNING o.id, o.seq, o.request, o.channel, o.attempts";

@@ -15,7 +15,7 @@ use super::{
     write::{Begun, Statements, send},
 };
 use crate::{
-    AttemptResult, Delivery, NewTheme, NoteChange, NotesDone, Reading, StoreError, ThemeDone, Timeline,
+    AttemptResult, Channels, Delivery, NewTheme, NoteChange, NotesDone, Reading, StoreError, ThemeDone, Timeline,
     backend::{Backend, Changes, CommitError, Loaded, NotesError, Want},
     events::{MARK_EVERY, PRUNED},
     history::History,
@@ -452,13 +452,21 @@ impl Backend for PostgresWriter {
         Ok(last.as_deref() == Some(&batch[..]))
     }
 
-    async fn lease(&mut self, owner: &str, limit: u32, until: Duration) -> Result<Vec<Delivery>, StoreError> {
+    async fn lease(
+        &mut self,
+        owner: &str,
+        channels: &Channels,
+        limit: u32,
+        until: Duration,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        let (names, meant) = channels.names();
+        let names = names.to_vec();
         let (now, _) = self.small(|_| Vec::new()).await?;
         let (from, until, limit, owner) =
             (now.micros(), now.plus(until).micros(), i64::from(limit), owner.to_owned());
         let rows = self
             .finish(move |Session { client, statements, .. }| {
-                vec![send!(client, &statements.lease, from, owner, until, limit)]
+                vec![send!(client, &statements.lease, from, owner, until, limit, names, meant)]
             })
             .await?;
         let mut leased = rows.iter().flatten().map(delivery).collect::<Result<Vec<_>, _>>()?;

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::{OpenFiles, Recent, events, notes, readers};
 use crate::{
-    AttemptResult, Delivery, NewTheme, NoteChange, NotesDone, StoreError, ThemeDone, Timeline,
+    AttemptResult, Channels, Delivery, NewTheme, NoteChange, NotesDone, StoreError, ThemeDone, Timeline,
     backend::{Backend, Changes, CommitError, Loaded, NotesError, Want},
     history::History,
     keyed::of_call,
@@ -455,15 +455,24 @@ impl Backend for SqliteWriter {
         Ok(false)
     }
 
-    async fn lease(&mut self, owner: &str, limit: u32, until: Duration) -> Result<Vec<Delivery>, StoreError> {
+    async fn lease(
+        &mut self,
+        owner: &str,
+        channels: &Channels,
+        limit: u32,
+        until: Duration,
+    ) -> Result<Vec<Delivery>, StoreError> {
         let now = self.time.now();
+        let (names, meant) = channels.names();
+        let names = serde_json::Value::from(names).to_string();
         self.within(|db| {
             let mut lease = db.prepare_cached(
                 "UPDATE outbox SET lease_until = ?3, lease_owner = ?2 WHERE id IN (
-                     SELECT id FROM outbox WHERE state = 'waiting' AND next_at <= ?1 AND lease_until <= ?1 ORDER BY next_at, id LIMIT ?4)
+                     SELECT id FROM outbox WHERE state = 'waiting' AND next_at <= ?1 AND lease_until <= ?1
+                         AND (channel IN (SELECT value FROM json_each(?5))) = ?6 ORDER BY next_at, id LIMIT ?4)
                  RETURNING id, seq, request, channel, attempts",
             )?;
-            let rows = lease.query_map(params![now.micros(), owner, now.plus(until).micros(), limit], delivery_columns)?;
+            let rows = lease.query_map(params![now.micros(), owner, now.plus(until).micros(), limit, names, meant], delivery_columns)?;
             let mut leased = rows.map(|row| delivery(row?)).collect::<Result<Vec<_>, StoreError>>()?;
             leased.sort_by_key(|delivery| delivery.seq);
             Ok(leased)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use placet_core::{DecisionWord, Refusal};
-use placet_store::{AttemptResult, Delivery, Done, Work};
+use placet_store::{AttemptResult, Channels, Delivery, Done, Work};
 use placet_testkit::{Backend, block_on, both};
 
 use crate::shop::{Shop, ann, bot, decide};
@@ -11,7 +11,12 @@ use crate::shop::{Shop, ann, bot, decide};
 const LEASE: Duration = Duration::from_secs(30);
 
 async fn lease(shop: &Shop, owner: &str, limit: u32) -> Vec<Delivery> {
-    match shop.store.run(Work::Lease { owner: owner.to_owned(), limit, until: LEASE }).await.unwrap() {
+    lease_of(shop, owner, Channels::Others(Vec::new()), limit).await
+}
+
+async fn lease_of(shop: &Shop, owner: &str, channels: Channels, limit: u32) -> Vec<Delivery> {
+    let work = Work::Lease { owner: owner.to_owned(), channels, limit, until: LEASE };
+    match shop.store.run(work).await.unwrap() {
         Done::Leased(deliveries) => deliveries,
         other => panic!("{other:?}"),
     }
@@ -44,6 +49,22 @@ both! {
         let told: Vec<_> = leased.iter().map(|delivery| (delivery.seq, delivery.channel.as_str(), delivery.request)).collect();
         let (made, decided) = (request.seq, request.seq + 1);
         assert_eq!(told, [(made, "slack", request.id), (made, "mail", request.id), (decided, "slack", request.id), (decided, "mail", request.id)]);
+        shop.finish().await;
+    }
+
+    async fn deliveries_are_leased_by_channel_and_those_of_no_known_one_apart(backend: Backend) {
+        let shop = Shop::telling(backend, &["slack", "mail", "gone"]).await;
+        shop.ask(&bot("bot")).await;
+        shop.ask(&bot("bot")).await;
+        let names = |leased: &[Delivery]| leased.iter().map(|delivery| delivery.channel.clone()).collect::<Vec<_>>();
+        let these = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let mail = lease_of(&shop, "w", Channels::These(these(&["mail"])), 1).await;
+        assert_eq!(names(&mail), ["mail"]);
+        let others = lease_of(&shop, "w", Channels::Others(these(&["mail", "slack"])), 100).await;
+        assert_eq!(names(&others), ["gone", "gone"]);
+        let both = lease_of(&shop, "w", Channels::These(these(&["mail", "slack"])), 100).await;
+        assert_eq!(names(&both), ["slack", "slack", "mail"]);
+        assert!(lease_of(&shop, "w", Channels::These(Vec::new()), 100).await.is_empty());
         shop.finish().await;
     }
 

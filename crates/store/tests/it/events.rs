@@ -2,9 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use placet_core::{Actor, Command, DecisionWord, Refusal, Submit};
+use placet_core::{Actor, AnswerBack, Command, DecisionWord, Refusal, Submit, door::EVENTS};
 use placet_store::{
-    ANSWER_TO, AttemptResult, CALLBACK, Clock as _, Delivery, Done, EVENTS, EventDone, EventWork,
+    ANSWER_TO, AttemptResult, Channels, Clock as _, Delivery, Done, EventDone, EventWork,
     Idempotency, NewEvent, NewTheme, SeenEvent, StoreError, ThemeDone, Work, backup, restore,
 };
 use placet_testkit::{Backend, Place, block_on, both, soon, submit};
@@ -214,7 +214,7 @@ both! {
         shop.done(&ann(), decide(&answered, DecisionWord::Deny)).await;
         let rows = shop.place.rows("SELECT channel, request, lease_owner FROM outbox").await;
         let owner = shop.store.owner().to_owned();
-        assert_eq!(rows, [[json!(CALLBACK), json!(answered.id.to_string()), json!(owner)]]);
+        assert_eq!(rows, [[json!(AnswerBack::Callback.channel()), json!(answered.id.to_string()), json!(owner)]]);
         let news = loop {
             let news = tail.next().await.unwrap();
             if news.name == "request.decided" {
@@ -225,7 +225,7 @@ both! {
         assert!(news.own);
         // Others have to wait; the writer need not lease it.
         let lease = async |owner: &str| {
-            let work = Work::Lease { owner: owner.to_owned(), limit: 9, until: Duration::from_secs(20) };
+            let work = Work::Lease { owner: owner.to_owned(), channels: Channels::Others(vec![]), limit: 9, until: Duration::from_secs(20) };
             match shop.store.run(work).await.unwrap() {
                 Done::Leased(leased) => leased,
                 other => panic!("{other:?}"),

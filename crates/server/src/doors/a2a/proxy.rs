@@ -47,7 +47,7 @@ pub use check::Problem;
 pub(super) use forward::serve;
 use http::{HeaderMap, StatusCode, header};
 use placet_a2a::{Fault, Version};
-pub(crate) use resume::deliver;
+pub use resume::Resumes;
 pub use settings::{Generic, Mode, Upstream};
 pub(crate) use watch::run as watch;
 

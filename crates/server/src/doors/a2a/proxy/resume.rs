@@ -10,8 +10,8 @@ use placet_a2a::{
     Operation, Seen, SeenTask, TaskState,
     pause::{self, Decided, Dialect, Pause},
 };
-use placet_core::{DecisionWord, Refusal, ReportStatus, Request, State as Life, Time};
-use placet_gate::{AttemptResult, Delivery, GateError};
+use placet_core::{AnswerBack, DecisionWord, Refusal, ReportStatus, Request, State as Life, Time};
+use placet_gate::{Attempt, AttemptResult, Channel, ChannelLimits, Delivery, Due, GateError};
 use serde_json::{Value, json};
 
 use super::{
@@ -25,16 +25,41 @@ use super::{
 };
 use crate::State;
 
+/// How many answers are sent at once.
+const AT_ONCE: usize = 256;
+/// How long an answer is nobody else's: an agent may take [`TAKEN`] to say that it has it.
+const LEASE: Duration = Duration::from_mins(1);
 /// How often an answer that the agent refuses for its shape is tried again.
 const REFUSED: u32 = 5;
 /// How long the agent may take to say that it has the answer.
 const TAKEN: Duration = Duration::from_secs(40);
 
-/// Makes one delivery: sends the answer if the pause is complete.
-pub(crate) async fn deliver(state: &State, delivery: &Delivery) -> AttemptResult {
-    match attempt(state, delivery).await {
-        Ok(result) => result,
-        Err(error) => AttemptResult::Failed(error.to_string()),
+/// The channel that brings agents behind us the answers that they wait for.
+#[derive(Debug, Clone)]
+pub struct Resumes(State);
+
+impl Resumes {
+    /// For the agents of a server.
+    pub fn of(state: &State) -> Self {
+        Self(state.clone())
+    }
+}
+
+impl Channel for Resumes {
+    fn name(&self) -> &'static str {
+        AnswerBack::Resume.channel()
+    }
+
+    fn limits(&self) -> ChannelLimits {
+        ChannelLimits { at_once: AT_ONCE, lease: LEASE }
+    }
+
+    /// Sends the answer if the pause is complete.
+    fn deliver<'a>(&'a self, due: &'a Due) -> Attempt<'a> {
+        Box::pin(async {
+            let result = attempt(&self.0, &due.delivery).await;
+            result.unwrap_or_else(|error| AttemptResult::Failed(error.to_string()))
+        })
     }
 }
 

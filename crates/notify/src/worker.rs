@@ -1,0 +1,409 @@
+//! The worker that runs all channels: it hears of what was committed, takes from the outbox what is left over, and records how each
+//! attempt went.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use placet_core::RequestId;
+use placet_gate::{AttemptResult, Channel, Channels, Coming, Delivery, Due, Gate, GateError, News};
+use tokio::{
+    sync::{Semaphore, mpsc, oneshot},
+    task::JoinSet,
+};
+use tokio_util::sync::CancellationToken;
+
+/// How often the outbox is looked at for what failed before, or what a node that is gone has left.
+const LOOK: Duration = Duration::from_millis(250);
+/// Most deliveries that are taken from the outbox in one look, of each channel.
+const TAKEN: usize = 64;
+/// How long attempts in flight may take once the server stops.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The worker.
+#[derive(Debug, Clone)]
+pub struct Deliveries {
+    gate: Gate,
+    channels: Arc<[Served]>,
+}
+
+/// A channel, and the turns that it has.
+#[derive(Debug, Clone)]
+struct Served {
+    channel: Arc<dyn Channel>,
+    turns: Arc<Semaphore>,
+}
+
+/// What the worker has under way.
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    pub(crate) running: JoinSet<Option<RequestId>>,
+    /// Who is connected already and waits for its answer: at most one for each request.
+    lines: HashMap<RequestId, oneshot::Sender<Due>>,
+}
+
+impl Deliveries {
+    /// For these channels.
+    pub fn new(gate: Gate, channels: impl IntoIterator<Item = Arc<dyn Channel>>) -> Self {
+        let served = |channel: Arc<dyn Channel>| {
+            let turns = Arc::new(Semaphore::new(channel.limits().at_once));
+            Served { channel, turns }
+        };
+        Self { gate, channels: channels.into_iter().map(served).collect() }
+    }
+
+    /// Runs until cancelled. What this node commits is delivered at once; the outbox is only looked at for what is left over.
+    pub async fn run(self, cancel: CancellationToken) {
+        let mut calls = Calls::default();
+        let mut coming = self.gate.coming();
+        loop {
+            match self.follow(&mut coming, &mut calls, &cancel).await {
+                Ok(()) | Err(GateError::Closing) => break,
+                Err(error) => {
+                    tracing::warn!(%error, "the ledger cannot be followed; trying again");
+                    tokio::time::sleep(LOOK).await;
+                }
+            }
+        }
+        // Whatever is not done by then is in the outbox, and is done by whoever starts next.
+        calls.lines.clear();
+        let _ =
+            tokio::time::timeout(GRACE, async { while calls.running.join_next().await.is_some() {} }).await;
+    }
+
+    async fn follow(
+        &self,
+        coming: &mut mpsc::Receiver<Coming>,
+        calls: &mut Calls,
+        cancel: &CancellationToken,
+    ) -> Result<(), GateError> {
+        let mut feed = self.gate.door_feed().await?;
+        let mut look = tokio::time::interval(LOOK);
+        look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Ok(()),
+                Some(coming) = coming.recv() => self.get_ready(coming, calls),
+                news = feed.next() => self.hear(&news?, coming, calls).await,
+                Some(ended) = calls.running.join_next(), if !calls.running.is_empty() => {
+                    let request = ended.ok().flatten();
+                    if let Some(request) = request.filter(|id| calls.lines.get(id).is_some_and(oneshot::Sender::is_closed)) {
+                        calls.lines.remove(&request);
+                    }
+                }
+                _ = look.tick() => {
+                    if let Err(error) = self.left_over(calls).await {
+                        tracing::warn!(%error, "the outbox cannot be read; trying again");
+                    }
+                }
+            }
+        }
+    }
+
+    /// News of the ledger. An answer's line is announced before the answer is committed, but the loop may see the commit
+    /// first: without its line the answer would be sent twice, by a call and then by the line.
+    pub(crate) async fn hear(&self, news: &News, coming: &mut mpsc::Receiver<Coming>, calls: &mut Calls) {
+        while let Ok(coming) = coming.try_recv() {
+            self.get_ready(coming, calls);
+        }
+        self.take(news, calls).await;
+    }
+
+    /// An answer that was just committed. The node that committed it has it from the start; which one that was is not
+    /// always said, because what others hear of a commit can be quicker than its writer.
+    ///
+    /// What was read back from the database shows the request as it is now, so that entries before the answer look like it.
+    /// Only the answer has a delivery.
+    async fn take(&self, news: &News, calls: &mut Calls) {
+        let Some(delivery) = Delivery::of_answer(news) else { return };
+        if news.own || self.gate.store().holds(delivery.id).await.unwrap_or(false) {
+            self.give(Due { delivery, request: news.request.clone() }, calls);
+        }
+    }
+
+    /// To the line that waits for this answer or has sent it already; otherwise to an attempt of its own.
+    fn give(&self, due: Due, calls: &mut Calls) {
+        let left = match calls.lines.remove(&due.delivery.request) {
+            Some(line) => line.send(due).err(),
+            None => Some(due),
+        };
+        let Some(due) = left else { return };
+        if let Some(served) = self.channels.iter().find(|served| served.channel.name() == due.delivery.channel) {
+            self.start(served, due, calls);
+        }
+    }
+
+    /// What failed before and is due, or was left by a node that is gone.
+    pub(crate) async fn left_over(&self, calls: &mut Calls) -> Result<(), GateError> {
+        if !self.gate.is_delivery_due().await? {
+            return Ok(());
+        }
+        for served in &*self.channels {
+            let room = served.turns.available_permits().min(TAKEN);
+            if room == 0 {
+                continue;
+            }
+            let (name, limits) = (served.channel.name().to_owned(), served.channel.limits());
+            let limit = u32::try_from(room).unwrap_or(u32::MAX);
+            for delivery in self.gate.lease_deliveries(Channels::These(vec![name]), limit, limits.lease).await? {
+                // A line whose news was missed may have sent this answer: it records that instead of a second attempt.
+                let has_line = calls.lines.contains_key(&delivery.request);
+                let request = if has_line { self.gate.store().get(delivery.request).await? } else { None };
+                self.give(Due { delivery, request }, calls);
+            }
+        }
+        self.unknown().await
+    }
+
+    /// Deliveries of channels that are not there: they would wait for ever.
+    async fn unknown(&self) -> Result<(), GateError> {
+        let known = self.channels.iter().map(|served| served.channel.name().to_owned()).collect();
+        let lease = Duration::from_secs(20);
+        let limit = u32::try_from(TAKEN).unwrap_or(u32::MAX);
+        for delivery in self.gate.lease_deliveries(Channels::Others(known), limit, lease).await? {
+            let why = format!("there is no channel `{}`", delivery.channel);
+            self.record(&delivery, AttemptResult::Refused(why)).await;
+        }
+        Ok(())
+    }
+
+    fn start(&self, served: &Served, due: Due, calls: &mut Calls) {
+        // No turn: its lease runs out, and it is taken from the outbox later.
+        let Ok(turn) = served.turns.clone().try_acquire_owned() else { return };
+        let (this, channel) = (self.clone(), served.channel.clone());
+        calls.running.spawn(async move {
+            let result = channel.deliver(&due).await;
+            this.record(&due.delivery, result).await;
+            drop(turn);
+            None
+        });
+    }
+
+    /// Lets the channel of an answer get ready for it, if there is room for that.
+    pub(crate) fn get_ready(&self, coming: Coming, calls: &mut Calls) {
+        let id = coming.request.id;
+        if calls.lines.get(&id).is_some_and(|line| !line.is_closed()) {
+            return;
+        }
+        let name = coming.request.door().answers_back().map(placet_core::AnswerBack::channel);
+        let Some(served) = self.channels.iter().find(|served| Some(served.channel.name()) == name) else { return };
+        let Ok(turn) = served.turns.clone().try_acquire_owned() else { return };
+        let (line, told) = oneshot::channel();
+        let Some(ready) = served.channel.get_ready(coming, told) else { return };
+        calls.lines.insert(id, line);
+        let this = self.clone();
+        calls.running.spawn(async move {
+            if let Some((delivery, result)) = ready.await {
+                this.record(&delivery, result).await;
+            }
+            drop(turn);
+            Some(id)
+        });
+    }
+
+    /// Says how an attempt went, here and to the outbox.
+    async fn record(&self, delivery: &Delivery, result: AttemptResult) {
+        let channel = &delivery.channel;
+        let outcome = match &result {
+            AttemptResult::Delivered => "delivered",
+            AttemptResult::Failed(why) => {
+                tracing::debug!(request = %delivery.request, channel, why, "not delivered; trying again");
+                "failed"
+            }
+            AttemptResult::Refused(why) => {
+                tracing::warn!(request = %delivery.request, channel, why, "it cannot be delivered");
+                "refused"
+            }
+        };
+        metrics::counter!("placet_deliveries_total", "channel" => self.label(channel), "outcome" => outcome).increment(1);
+        // If this is lost, it is delivered once more: whoever waits takes the first, and is gone by then.
+        if let Err(error) = self.gate.attempted(delivery, result).await {
+            tracing::warn!(%error, request = %delivery.request, channel, "an attempt could not be recorded");
+        }
+    }
+
+    /// Few names: a channel that is not there is counted with all others that are not.
+    fn label(&self, channel: &str) -> &'static str {
+        let known = self.channels.iter().map(|served| served.channel.name());
+        known.into_iter().find(|name| *name == channel).unwrap_or("unknown")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_util::StreamExt as _;
+    use placet_core::{Actor, AnswerBack, Create, Kind, door};
+    use placet_egress::{Rules, Sockets};
+    use placet_gate::{Attempt, ChannelLimits, Feed, SeenEvent};
+    use placet_testkit::{Kit, both};
+    use serde_json::{Map, Value, json};
+    use tokio::net::TcpListener;
+    use tokio_tungstenite::{accept_async, tungstenite::Message};
+
+    use super::*;
+    use crate::Callbacks;
+
+    /// An agent that counts the answers it gets, and closes after each.
+    async fn agent() -> (String, Arc<AtomicUsize>, JoinSet<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("ws://{}", listener.local_addr().unwrap());
+        let (answers, mut task) = (Arc::new(AtomicUsize::new(0)), JoinSet::new());
+        let count = answers.clone();
+        task.spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let Ok(mut socket) = accept_async(stream).await else { continue };
+                if let Some(Ok(Message::Text(_))) = socket.next().await {
+                    count.fetch_add(1, Ordering::SeqCst);
+                }
+                let _ = socket.close(None).await;
+                while let Some(Ok(_)) = socket.next().await {}
+            }
+        });
+        (url, answers, task)
+    }
+
+    async fn asked(kit: &Kit, ann: &Actor, url: &str) -> SeenEvent {
+        kit.ask_in_an_event(&kit.agent("bot").await, ann, url).await
+    }
+
+    /// The news of the answer.
+    async fn answer(feed: &mut Feed) -> News {
+        loop {
+            let news = feed.next().await.unwrap();
+            if Delivery::of_answer(&news).is_some() {
+                return news;
+            }
+        }
+    }
+
+    /// A channel with two turns, whose attempts never end. It counts them.
+    #[derive(Debug, Clone, Default)]
+    struct Stuck(Arc<AtomicUsize>);
+
+    impl Channel for Stuck {
+        fn name(&self) -> &'static str {
+            AnswerBack::Resume.channel()
+        }
+
+        fn limits(&self) -> ChannelLimits {
+            ChannelLimits { at_once: 2, lease: Duration::from_mins(1) }
+        }
+
+        fn deliver<'a>(&'a self, _: &'a Due) -> Attempt<'a> {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            Box::pin(std::future::pending())
+        }
+    }
+
+    fn worker(kit: &Kit) -> Deliveries {
+        let callbacks = Callbacks::new(kit.gate().clone(), Sockets::new(Rules::default()));
+        Deliveries::new(kit.gate().clone(), [Arc::new(callbacks) as Arc<dyn Channel>])
+    }
+
+    async fn ended(calls: &mut Calls) {
+        while calls.running.join_next().await.is_some() {}
+    }
+
+    async fn state(kit: &Kit) -> Value {
+        kit.place().value("SELECT state FROM outbox").await
+    }
+
+    both! {
+        async fn an_answer_whose_commit_is_seen_before_its_line_is_sent_once(kit) {
+            let (url, answers, _task) = agent().await;
+            let worker = worker(kit);
+            let (mut coming, mut calls) = (kit.gate().coming(), Calls::default());
+            let ann = kit.reviewer("ann").await;
+            let seen = asked(kit, &ann, &url).await;
+            let mut feed = kit.gate().feed(None).await.unwrap();
+            let notice = kit.gate().answering(&seen).unwrap();
+            notice.answered(&kit.approve(&ann, &seen.request.unwrap()).await.unwrap());
+            // The loop looked for a line a moment before there was one, and sees the commit now.
+            worker.hear(&answer(&mut feed).await, &mut coming, &mut calls).await;
+            while let Ok(coming) = coming.try_recv() {
+                worker.get_ready(coming, &mut calls);
+            }
+            ended(&mut calls).await;
+            assert_eq!((answers.load(Ordering::SeqCst), state(kit).await), (1, json!("delivered")));
+        }
+
+        async fn an_entry_that_was_read_back_after_the_answer_is_not_taken_for_it(kit) {
+            let (url, answers, _task) = agent().await;
+            let worker = worker(kit);
+            let (mut coming, mut calls) = (kit.gate().coming(), Calls::default());
+            let ann = kit.reviewer("ann").await;
+            let before = kit.store().head().await.unwrap().1;
+            let seen = asked(kit, &ann, &url).await;
+            let notice = kit.gate().answering(&seen).unwrap();
+            worker.get_ready(coming.try_recv().unwrap(), &mut calls);
+            notice.answered(&kit.approve(&ann, &seen.request.unwrap()).await.unwrap());
+            // A feed that is behind reads the question from the database, with the answer that came after it.
+            let mut feed = kit.gate().feed(Some(before)).await.unwrap();
+            loop {
+                let news = feed.next().await.unwrap();
+                worker.hear(&news, &mut coming, &mut calls).await;
+                if news.name == "request.decided" {
+                    break;
+                }
+            }
+            ended(&mut calls).await;
+            assert_eq!((answers.load(Ordering::SeqCst), state(kit).await), (1, json!("delivered")));
+        }
+
+        async fn a_line_whose_news_was_missed_records_what_it_sent_when_the_outbox_brings_it(kit) {
+            let (url, answers, _task) = agent().await;
+            let worker = worker(kit);
+            let (mut coming, mut calls) = (kit.gate().coming(), Calls::default());
+            let ann = kit.reviewer("ann").await;
+            let seen = asked(kit, &ann, &url).await;
+            let notice = kit.gate().answering(&seen).unwrap();
+            worker.get_ready(coming.try_recv().unwrap(), &mut calls);
+            notice.answered(&kit.approve(&ann, &seen.request.unwrap()).await.unwrap());
+            // Nobody hears of the commit: the first lease runs out, and the outbox has the delivery.
+            kit.clock().advance(Duration::from_secs(6));
+            worker.left_over(&mut calls).await.unwrap();
+            ended(&mut calls).await;
+            assert_eq!((answers.load(Ordering::SeqCst), state(kit).await), (1, json!("delivered")));
+        }
+
+        async fn a_channel_whose_attempts_never_end_takes_no_turn_of_another(kit) {
+            let (url, answers, _task) = agent().await;
+            let stuck = Stuck::default();
+            let callbacks = Callbacks::new(kit.gate().clone(), Sockets::new(Rules::default()));
+            let channels: [Arc<dyn Channel>; 2] = [Arc::new(stuck.clone()), Arc::new(callbacks)];
+            let worker = Deliveries::new(kit.gate().clone(), channels);
+            let (mut coming, mut calls) = (kit.gate().coming(), Calls::default());
+            let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+            let mut feed = kit.gate().feed(None).await.unwrap();
+            for _ in 0..3 {
+                let create = Create { tool: Some("t".to_owned()), arguments: Some(Map::new()), ..Create::new(Kind::Action, "s") };
+                let made = kit.gate().submit_from(&door::behind("demo", "ops"), &bot, create, None).await.unwrap();
+                kit.approve(&ann, &made.request).await.unwrap();
+                worker.hear(&answer(&mut feed).await, &mut coming, &mut calls).await;
+            }
+            let seen = asked(kit, &ann, &url).await;
+            kit.approve(&ann, &seen.request.unwrap()).await.unwrap();
+            worker.hear(&answer(&mut feed).await, &mut coming, &mut calls).await;
+            // What had no turn is left to the outbox, which the other channel's rows do not fill.
+            kit.clock().advance(Duration::from_secs(6));
+            worker.left_over(&mut calls).await.unwrap();
+            calls.running.join_next().await;
+            assert_eq!(answers.load(Ordering::SeqCst), 1);
+            assert_eq!(stuck.0.load(Ordering::SeqCst), 2, "as many as it has turns");
+        }
+
+        async fn a_delivery_of_a_channel_that_is_not_there_is_given_up(kit) {
+            let worker = Deliveries::new(kit.gate().clone(), []);
+            let mut calls = Calls::default();
+            let ann = kit.reviewer("ann").await;
+            let seen = asked(kit, &ann, "ws://127.0.0.1:9").await;
+            kit.approve(&ann, &seen.request.unwrap()).await.unwrap();
+            kit.clock().advance(Duration::from_secs(6));
+            worker.left_over(&mut calls).await.unwrap();
+            assert_eq!(state(kit).await, json!("dead"));
+            let why = kit.place().value("SELECT last_error FROM outbox").await;
+            assert_eq!(why, json!("there is no channel `callback`"));
+        }
+    }
+}
