@@ -233,11 +233,11 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use futures_util::StreamExt as _;
-    use placet_core::{Actor, AnswerBack, Create, Kind, door};
+    use placet_core::{Actor, AnswerBack, door};
     use placet_egress::{Rules, Sockets};
     use placet_gate::{Attempt, ChannelLimits, Feed, SeenEvent};
     use placet_testkit::{Kit, both};
-    use serde_json::{Map, Value, json};
+    use serde_json::{Value, json};
     use tokio::net::TcpListener;
     use tokio_tungstenite::{accept_async, tungstenite::Message};
 
@@ -377,19 +377,18 @@ mod tests {
             let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
             let mut feed = kit.gate().feed(None).await.unwrap();
             for _ in 0..3 {
-                let create = Create { tool: Some("t".to_owned()), arguments: Some(Map::new()), ..Create::new(Kind::Action, "s") };
-                let made = kit.gate().submit_from(&door::behind("demo", "ops"), &bot, create, None).await.unwrap();
-                kit.approve(&ann, &made.request).await.unwrap();
+                let made = kit.ask_from(&door::behind("demo", "ops"), &bot).await;
+                kit.approve(&ann, &made).await.unwrap();
                 worker.hear(&answer(&mut feed).await, &mut coming, &mut calls).await;
             }
             let seen = asked(kit, &ann, &url).await;
             kit.approve(&ann, &seen.request.unwrap()).await.unwrap();
             worker.hear(&answer(&mut feed).await, &mut coming, &mut calls).await;
-            // What had no turn is left to the outbox, which the other channel's rows do not fill.
-            kit.clock().advance(Duration::from_secs(6));
-            worker.left_over(&mut calls).await.unwrap();
             calls.running.join_next().await;
             assert_eq!(answers.load(Ordering::SeqCst), 1);
+            // What had no turn stays in the outbox.
+            kit.clock().advance(Duration::from_secs(6));
+            worker.left_over(&mut calls).await.unwrap();
             assert_eq!(stuck.0.load(Ordering::SeqCst), 2, "as many as it has turns");
         }
 
