@@ -144,7 +144,7 @@ fn open_folder(at: impl rustix::fd::AsFd, name: &OsStr) -> rustix::io::Result<Ow
 }
 
 /// Opens a folder although its owner has taken away the rights to.
-fn force_open(at: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
+pub(crate) fn force_open(at: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
     match open_folder(at, name) {
         Err(Errno::ACCESS) => {}
         Ok(folder) => {
@@ -245,7 +245,7 @@ impl Left {
 }
 
 /// Removes everything in a folder, however deep it is. No link is followed.
-fn empty(top: &OwnedFd) -> rustix::io::Result<()> {
+pub(crate) fn empty(top: &OwnedFd) -> rustix::io::Result<()> {
     let mut number = 0_u64;
     loop {
         let names = names(top)?;

@@ -108,6 +108,8 @@ pub(crate) struct Planned {
     pub(crate) roots: Vec<(PathBuf, Place)>,
     /// What was protected before the run, links included.
     pub(crate) before: Vec<Found>,
+    /// What to tell the person.
+    pub(crate) notes: Vec<String>,
 }
 
 /// Makes the plan.
@@ -157,8 +159,18 @@ pub(crate) fn plan(profile: &Profile, lists: &Lists, kept: Option<&Kept>) -> Res
     Ok(Planned {
         plan: Plan { parts, home_folders, pins, guards, writable: may_write },
         roots,
+        notes: closed(&scan),
         before: scan.found,
     })
+}
+
+/// Folders that the command does not see, because nobody can look into them.
+fn closed(scan: &Scan) -> Vec<String> {
+    const TOLD: usize = 5;
+    let tell = |path: &PathBuf| {
+        format!("{} cannot be looked into, so the command sees an empty folder there", path.display())
+    };
+    scan.closed.iter().take(TOLD).map(tell).collect()
 }
 
 /// A path with a link in it could lead elsewhere a moment later.

@@ -3,11 +3,17 @@
 use std::{
     collections::BTreeSet,
     ffi::{OsStr, OsString},
-    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::ffi::OsStrExt as _,
+    },
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, openat, readlinkat, statat};
+use rustix::{
+    fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fchmod, openat, readlinkat, statat},
+    io::Errno,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -77,7 +83,34 @@ pub(crate) struct Scan {
     pub(crate) found: Vec<Found>,
     /// Folders that must stay where they are: git's own.
     pub(crate) git: BTreeSet<PathBuf>,
+    /// Folders that nobody can look into now. The command could open them again, so they are covered.
+    pub(crate) closed: Vec<PathBuf>,
     files: usize,
+}
+
+/// What is done with what a walk meets. An error ends the walk.
+pub(crate) trait Meets {
+    /// A file or folder, protected or not.
+    fn one(&mut self, folder: &Path) -> Result<(), Problem>;
+    /// A protected one. Whether it is still there afterwards.
+    fn protected(&mut self, folder: &OwnedFd, name: &OsStr, path: PathBuf, guard: Guard) -> Result<bool, Problem>;
+    /// A folder of git's own.
+    fn git(&mut self, path: &Path);
+    /// Whether this folder is left out, because the command could not see what is in it.
+    fn is_covered(&self, path: &Path) -> bool;
+    /// A folder that cannot be opened, or in which nothing can be looked at. What it is opened as instead, and its mode to set in the end.
+    fn closed(&mut self, at: &OwnedFd, name: &OsStr, path: &Path) -> Result<Option<Reopened>, Problem>;
+    /// A folder that is too deep.
+    fn too_deep(&mut self, at: &OwnedFd, name: &OsStr, path: &Path) -> Result<(), Problem>;
+    /// Something that could not be looked at.
+    fn failed(&mut self, problem: Problem) -> Result<(), Problem>;
+}
+
+/// A folder that was opened although its owner had taken away the rights to.
+pub(crate) struct Reopened {
+    pub(crate) folder: OwnedFd,
+    /// What its mode was.
+    pub(crate) mode: Mode,
 }
 
 /// The lists of a profile, ready to ask.
@@ -113,13 +146,77 @@ impl Lists {
     }
 }
 
+/// Walks through one folder and what is below it.
+pub(crate) fn walk(
+    lists: &Lists,
+    meets: &mut impl Meets,
+    root: OwnedFd,
+    path: &Path,
+    place: Place,
+) -> Result<(), Problem> {
+    Walk { meets, lists, above: split(path) }.folder(&root, path, place, 0)
+}
+
+const FOLDER: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Opens a folder for looking at everything in it. Nothing if its rights do not allow that.
+pub(crate) fn open_folder(at: impl AsFd, name: impl rustix::path::Arg) -> rustix::io::Result<Option<OwnedFd>> {
+    let folder = match openat(at, name, FOLDER, Mode::empty()) {
+        Err(Errno::ACCESS) => return Ok(None),
+        other => other?,
+    };
+    // With the right to list it alone, what is in it could not be looked at.
+    match statat(&folder, ".", AtFlags::empty()) {
+        Err(Errno::ACCESS) => Ok(None),
+        other => other.map(|_| Some(folder)),
+    }
+}
+
+impl Meets for Scan {
+    fn one(&mut self, folder: &Path) -> Result<(), Problem> {
+        self.count(folder)
+    }
+
+    fn protected(&mut self, folder: &OwnedFd, name: &OsStr, path: PathBuf, guard: Guard) -> Result<bool, Problem> {
+        if let Some(found) = look(folder, name, path, guard)? {
+            self.push(found)?;
+        }
+        Ok(true)
+    }
+
+    fn git(&mut self, path: &Path) {
+        self.git.insert(path.to_path_buf());
+    }
+
+    fn is_covered(&self, _: &Path) -> bool {
+        false
+    }
+
+    fn closed(&mut self, at: &OwnedFd, name: &OsStr, path: &Path) -> Result<Option<Reopened>, Problem> {
+        if let Some(found) = look(at, name, path.to_path_buf(), Guard::Hidden)? {
+            self.push(found)?;
+            self.closed.push(path.to_path_buf());
+        }
+        Ok(None)
+    }
+
+    fn too_deep(&mut self, _: &OwnedFd, _: &OsStr, path: &Path) -> Result<(), Problem> {
+        Err(Problem::Workspace(format!("{} is too deep", path.display())))
+    }
+
+    fn failed(&mut self, problem: Problem) -> Result<(), Problem> {
+        Err(problem)
+    }
+}
+
 impl Scan {
     /// Scans one folder and what is below it.
     pub(crate) fn folder(&mut self, lists: &Lists, root: &Path, place: Place) -> Result<(), Problem> {
-        let fd = openat(CWD, root, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-            .map_err(|error| Problem::Look { path: root.into(), error: error.into() })?;
-        let mut walk = Walk { scan: self, lists, above: split(root) };
-        walk.folder(fd, root, place, 0)
+        let unreadable = |error: std::io::Error| Problem::Look { path: root.into(), error };
+        let folder = open_folder(CWD, root).map_err(|error| unreadable(error.into()))?;
+        let folder = folder.ok_or_else(|| unreadable(Errno::ACCESS.into()))?;
+        walk(lists, self, folder, root, place)
     }
 
     /// Other names of protected files: a hard link leads to the same content.
@@ -130,10 +227,26 @@ impl Scan {
             return Ok(());
         }
         let known: BTreeSet<PathBuf> = self.found.iter().map(|found| found.path.clone()).collect();
+        let covered: BTreeSet<PathBuf> = self.closed.iter().cloned().collect();
+        let unreadable = |path: &Path| Problem::Look { path: path.into(), error: Errno::ACCESS.into() };
         let mut folders = vec![root.to_path_buf()];
         while let Some(folder) = folders.pop() {
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let Ok(fd) = openat(CWD, &folder, flags, Mode::empty()) else { continue };
+            if covered.contains(&folder) {
+                continue;
+            }
+            let fd = match open_folder(CWD, &folder) {
+                Ok(Some(fd)) => fd,
+                // In a folder that is not searched for names: a link in it could still lead to a secret.
+                Ok(None) => {
+                    let (at, name) = (folder.parent(), folder.file_name());
+                    let above = at.map(|at| open_folder(CWD, at)).transpose().ok().flatten().flatten();
+                    let (Some(above), Some(name)) = (above, name) else { return Err(unreadable(&folder)) };
+                    self.closed(&above, name, &folder)?;
+                    continue;
+                }
+                // Gone meanwhile.
+                Err(_) => continue,
+            };
             for (name, kind, inode) in list(&fd, &folder)? {
                 self.count(&folder)?;
                 let path = folder.join(&name);
@@ -169,19 +282,19 @@ impl Scan {
     }
 }
 
-struct Walk<'a> {
-    scan: &'a mut Scan,
+struct Walk<'a, M> {
+    meets: &'a mut M,
     lists: &'a Lists,
     /// The parts of the folder that is looked at, in lower case.
     above: Vec<Vec<u8>>,
 }
 
-impl Walk<'_> {
-    fn folder(&mut self, fd: OwnedFd, path: &Path, place: Place, depth: usize) -> Result<(), Problem> {
-        if depth > DEEPEST {
-            return Err(Problem::Workspace(format!("{} is too deep", path.display())));
-        }
-        let entries = list(&fd, path)?;
+impl<M: Meets> Walk<'_, M> {
+    fn folder(&mut self, fd: &OwnedFd, path: &Path, place: Place, depth: usize) -> Result<(), Problem> {
+        let entries = match list(fd, path) {
+            Ok(entries) => entries,
+            Err(problem) => return self.meets.failed(problem),
+        };
         let has = |name: &str| entries.iter().any(|(entry, ..)| entry == name);
         let place = match place {
             // Git obeys the configuration of such a folder when it is called inside.
@@ -190,11 +303,11 @@ impl Walk<'_> {
             other => other,
         };
         if place == Place::Git {
-            self.scan.git.insert(path.to_path_buf());
+            self.meets.git(path);
         }
         for (name, kind, _) in &entries {
-            self.scan.count(path)?;
-            self.entry(&fd, path, place, name, *kind, depth)?;
+            self.meets.one(path)?;
+            self.entry(fd, path, place, name, *kind, depth)?;
         }
         Ok(())
     }
@@ -238,8 +351,11 @@ impl Walk<'_> {
         if place == Place::Fixed && guard == Some(Guard::ReadOnly) {
             guard = None;
         }
-        if let Some(guard) = guard {
-            self.found(fd, folder, name, guard)?;
+        let path = folder.join(name);
+        if let Some(guard) = guard
+            && !self.meets.protected(fd, name, path.clone(), guard)?
+        {
+            return Ok(());
         }
         let inside = match guard {
             Some(Guard::Hidden) => None,
@@ -247,36 +363,55 @@ impl Walk<'_> {
             None => inside,
         };
         let (true, Some(inside)) = (is_folder, inside) else { return Ok(()) };
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        // What we may not read, the command may not read either: it is the same user with fewer rights.
-        let Ok(next) = openat(fd, name, flags, Mode::empty()) else { return Ok(()) };
+        if self.meets.is_covered(&path) {
+            return Ok(());
+        }
         self.above.push(low);
-        let result = self.folder(next, &folder.join(name), inside, depth + 1);
+        let result = self.below(fd, name, &path, inside, depth + 1);
         self.above.pop();
         result
     }
 
-    fn found(&mut self, fd: &OwnedFd, folder: &Path, name: &OsStr, guard: Guard) -> Result<(), Problem> {
-        let path = folder.join(name);
-        let stat = match statat(fd, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => stat,
-            Err(rustix::io::Errno::NOENT) => return Ok(()),
-            Err(error) => return Err(Problem::Look { path, error: error.into() }),
-        };
-        let kind = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Directory => Kind::Folder,
-            FileType::Symlink => {
-                let target = readlinkat(fd, name, Vec::new())
-                    .map_err(|error| Problem::Look { path: path.clone(), error: error.into() })?;
-                Kind::Link(OsStr::from_bytes(target.as_bytes()).to_owned())
+    fn below(&mut self, at: &OwnedFd, name: &OsStr, path: &Path, place: Place, depth: usize) -> Result<(), Problem> {
+        if depth > DEEPEST {
+            return self.meets.too_deep(at, name, path);
+        }
+        match open_folder(at, name) {
+            Ok(Some(folder)) => self.folder(&folder, path, place, depth),
+            Ok(None) => {
+                let Some(Reopened { folder, mode }) = self.meets.closed(at, name, path)? else { return Ok(()) };
+                let result = self.folder(&folder, path, place, depth);
+                // As the command wanted it. If that fails it is more open than before, for its owner alone.
+                let _ = fchmod(&folder, mode);
+                result
             }
-            _ => Kind::File,
-        };
-        let (device, inode) = identity(&stat);
-        #[expect(clippy::useless_conversion, reason = "the type differs between architectures")]
-        let links = u64::from(stat.st_nlink);
-        self.scan.push(Found { path, guard, kind, device, inode, links })
+            // Gone meanwhile, or something else by now.
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
+            Err(error) => self.meets.failed(Problem::Look { path: path.into(), error: error.into() }),
+        }
     }
+}
+
+/// What stands there now; nothing if it is gone.
+pub(crate) fn look(fd: &OwnedFd, name: &OsStr, path: PathBuf, guard: Guard) -> Result<Option<Found>, Problem> {
+    let stat = match statat(fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => stat,
+        Err(Errno::NOENT) => return Ok(None),
+        Err(error) => return Err(Problem::Look { path, error: error.into() }),
+    };
+    let kind = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Directory => Kind::Folder,
+        FileType::Symlink => {
+            let target = readlinkat(fd, name, Vec::new())
+                .map_err(|error| Problem::Look { path: path.clone(), error: error.into() })?;
+            Kind::Link(OsStr::from_bytes(target.as_bytes()).to_owned())
+        }
+        _ => Kind::File,
+    };
+    let (device, inode) = identity(&stat);
+    #[expect(clippy::useless_conversion, reason = "the type differs between architectures")]
+    let links = u64::from(stat.st_nlink);
+    Ok(Some(Found { path, guard, kind, device, inode, links }))
 }
 
 /// Which file it is, whatever its name.
@@ -382,6 +517,34 @@ mod tests {
                 "linked/.git"
             ]
         );
+    }
+
+    /// Root may read everything, so that there are no closed folders for it.
+    fn is_root() -> bool {
+        rustix::process::geteuid().is_root()
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_looked_into_is_covered_as_a_whole() {
+        use std::os::unix::fs::PermissionsExt as _;
+        if is_root() {
+            return;
+        }
+        let root = tempfile::tempdir_in("/var/tmp").unwrap();
+        write(root.path(), &["a/.env", "b/.env", "c/.env", "open/.env", "node_modules/d/innocent"]);
+        fs::hard_link(root.path().join("open/.env"), root.path().join("node_modules/d/secret")).unwrap();
+        let modes = [("a", 0o311), ("b", 0o400), ("c", 0o000), ("node_modules/d", 0o311)];
+        let set = |mode: Option<u32>| {
+            for (name, closed) in modes {
+                let mode = fs::Permissions::from_mode(mode.unwrap_or(closed));
+                fs::set_permissions(root.path().join(name), mode).unwrap();
+            }
+        };
+        set(None);
+        let found = scan(root.path());
+        set(Some(0o755));
+        let names = ["a", "b", "c", "node_modules/d", "open/.env"];
+        assert_eq!(found, names.map(|name| (name.to_owned(), Guard::Hidden)));
     }
 
     #[test]

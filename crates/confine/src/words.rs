@@ -25,6 +25,12 @@ pub enum Problem {
     /// What a stage said.
     #[error("{0}")]
     Stage(String),
+    /// After the run: what the command left could not be looked through.
+    #[error("{0} places that the command may have changed could not be looked through or put right, see above")]
+    Left(usize),
+    /// The command ran, and how it ended is not known.
+    #[error("{0}")]
+    Lost(String),
     /// This system is not supported.
     #[error("confinement is not available on this system")]
     Unsupported,

@@ -64,7 +64,7 @@ impl Heir {
         Ok(Self { bearer, estate, life: life.into() })
     }
 
-    /// Comes back once it waits, out of reach of whoever ends the runner. Nothing may run before.
+    /// Comes back once it waits, out of reach of whoever ends the runner. Nothing may run before, and until [`Heir::begins`] it does nothing.
     pub(crate) fn hand_over(
         &mut self,
         profile: &Profile,
@@ -76,6 +76,11 @@ impl Heir {
         if !self.bearer.wait().is_ok_and(|status| status.success()) {
             return Err(Problem::Layer(NOBODY.into()));
         }
+        Ok(())
+    }
+
+    /// The command runs from now on.
+    pub(crate) fn begins(&mut self) -> Result<(), Problem> {
         self.life.write_all(BEGUN).doing(NOBODY)
     }
 
@@ -119,7 +124,8 @@ pub(crate) fn wait(estate: i32, watch: i32) -> Result<ExitCode, Problem> {
     let lists = Lists::new(&estate.profile)?;
     for pause in LOOKS {
         std::thread::sleep(pause);
-        cleanup::clean(&estate.roots, &lists, &estate.before)?;
+        // What cannot be put right now is tried again; nobody would read why.
+        let _ = cleanup::clean(&estate.roots, &lists, &estate.before);
     }
     Ok(ExitCode::from(FAILED))
 }

@@ -1,8 +1,9 @@
 //! `placet run` itself: makes the plan, starts the stages, passes signals and output on, and cleans up.
 
 use std::{
+    collections::BTreeSet,
     ffi::OsString,
-    fs::File,
+    fs::{self, File},
     io::{self, IsTerminal as _, Read as _, Write as _},
     os::{
         fd::{AsFd as _, AsRawFd as _, OwnedFd},
@@ -20,6 +21,7 @@ use rustix::{
     event::{PollFd, PollFlags, poll},
     io::{FdFlags, fcntl_setfd},
     pipe::{PipeFlags, pipe_with},
+    process::Pid,
 };
 
 use super::{
@@ -81,12 +83,14 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
     let report = run.follow(profile);
     run.end();
     let Prepared { lists, roots, before, kept } = prepared;
-    if !leaves_out("cleanup") {
-        cleanup::clean(&roots, &lists, &before)?;
-    }
+    let cleaned = if leaves_out("cleanup") { Ok(()) } else { cleanup::clean(&roots, &lists, &before) };
     heir.dismiss();
     // No process of the run is left that could use them.
     drop(kept);
+    if let (Err(_), Ok(Report::Ended { code, .. })) = (&cleaned, &report) {
+        note(&format!("the command itself ended with code {code}"));
+    }
+    cleaned?;
     let report = report?;
     let code = match report {
         Report::Failed(sentence) => return Err(Problem::Stage(sentence)),
@@ -126,7 +130,8 @@ fn begin(profile: &Profile, argv: &[OsString], run: &mut Run, heir: &mut Heir) -
     let lists = Lists::new(profile)?;
     let kept = Kept::open(profile)?;
     kept.iter().flat_map(|kept| &kept.notes).for_each(|sentence| note(sentence));
-    let Planned { plan, roots, before } = plan(profile, &lists, kept.as_ref())?;
+    let Planned { plan, roots, before, notes } = plan(profile, &lists, kept.as_ref())?;
+    notes.iter().for_each(|sentence| note(sentence));
     let job = Job {
         plan,
         cwd: profile.cwd.clone(),
@@ -136,7 +141,7 @@ fn begin(profile: &Profile, argv: &[OsString], run: &mut Run, heir: &mut Heir) -
         umask: umask(),
     };
     heir.hand_over(profile, &roots, &before)?;
-    run.begin(&job)?;
+    run.begin(&job, heir)?;
     Ok(Prepared { lists, roots, before, kept })
 }
 
@@ -208,11 +213,14 @@ struct Run {
     written: u64,
     /// Whether the output speaks of something refused.
     refused: bool,
+    /// Children that are none of this run's, where the kernel tells them.
+    others: Option<BTreeSet<i32>>,
 }
 
 impl Run {
     /// Starts the stages, which wait for [`Run::begin`].
     fn start(piped: bool) -> Result<Self, Problem> {
+        let others = children();
         let job = sealed::empty()?;
         let (report, report_in) = pipe_with(PipeFlags::CLOEXEC).doing("no pipe")?;
         let (life_out, life) = pipe_with(PipeFlags::CLOEXEC).doing("no pipe")?;
@@ -254,11 +262,12 @@ impl Run {
             streams,
             written: 0,
             refused: false,
+            others,
         })
     }
 
     /// Lets the command run. On an error it does not.
-    fn begin(&mut self, job: &Job) -> Result<(), Problem> {
+    fn begin(&mut self, job: &Job, heir: &mut Heir) -> Result<(), Problem> {
         sealed::write(&self.job, job)?;
         // If a stage is killed, its children become ours, and can be waited for. The process that starts the heir is gone by now:
         // the heir is nobody's child, and must not become ours.
@@ -268,6 +277,9 @@ impl Run {
         if let Some(pipe) = self.stage.stdin.take() {
             input::copy_to(pipe)?;
         }
+        // Where this is process 1, or adopted orphans before, the heir is a child of ours by now. It is not waited for.
+        self.others = children();
+        heir.begins()?;
         // A stage that failed has said why, and does not read any more.
         if let Some(life) = &mut self.life {
             let _ = life.write_all(&[GO]);
@@ -327,7 +339,7 @@ impl Run {
         }
         let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
         if line.is_empty() {
-            return Err(Problem::Layer("the run was killed, and how the command ended is not known".into()));
+            return Err(Problem::Lost("the run was killed, and how the command ended is not known".into()));
         }
         serde_json::from_slice(line).doing("the report cannot be read")
     }
@@ -402,14 +414,44 @@ impl Run {
         self.streams.clear();
         let _ = self.stage.wait();
         // Only a killed stage leaves something behind: process 1, which the kernel ends with it.
-        let any = rustix::process::WaitOptions::empty();
-        while let Ok(_) | Err(rustix::io::Errno::INTR) = rustix::process::wait(any) {}
+        let options = rustix::process::WaitOptions::empty();
+        let Some(others) = &self.others else {
+            while let Ok(_) | Err(rustix::io::Errno::INTR) = rustix::process::wait(options) {}
+            return;
+        };
+        loop {
+            let now = children().unwrap_or_default();
+            let ours: Vec<Pid> = now.difference(others).filter_map(|id| Pid::from_raw(*id)).collect();
+            if ours.is_empty() {
+                return;
+            }
+            for id in ours {
+                while let Err(rustix::io::Errno::INTR) = rustix::process::waitpid(Some(id), options) {}
+            }
+        }
     }
+}
+
+/// The processes that are children of this one: whoever started us may have left us some of theirs. Nothing where the kernel does not tell.
+fn children() -> Option<BTreeSet<i32>> {
+    let mut found = BTreeSet::new();
+    for task in fs::read_dir("/proc/self/task").ok()? {
+        match fs::read_to_string(task.ok()?.path().join("children")) {
+            Ok(list) => found.extend(list.split_whitespace().filter_map(|id| id.parse::<i32>().ok())),
+            // A thread that has just ended; our own is there.
+            Err(_) if !fs::exists("/proc/thread-self/children").unwrap_or(false) => return None,
+            Err(_) => {}
+        }
+    }
+    Some(found)
 }
 
 /// The code of a failure of our own, said in one sentence.
 #[must_use]
 pub fn failed(problem: &Problem) -> u8 {
-    note(&format!("{problem}. Nothing was run"));
+    match problem {
+        Problem::Left(_) | Problem::Lost(_) => note(&problem.to_string()),
+        problem => note(&format!("{problem}. Nothing was run")),
+    }
     FAILED
 }
