@@ -74,7 +74,10 @@ fn searched<'w>(
             Some('A' | 'B' | 'C' | 'm') if flags.as_str().is_empty() => {
                 words.next().filter(|(_, value)| is_number(value))?;
             }
-            Some('e') if flags.as_str().is_empty() => by_flag.push(words.next()?.0),
+            // With `POSIXLY_CORRECT` in the environment, `grep` takes no flags behind a file; `rg` always does.
+            Some('e') if flags.as_str().is_empty() && (first.is_none() || !types.is_empty()) => {
+                by_flag.push(words.next()?.0);
+            }
             Some(letter) if types.contains(letter) && flags.as_str().is_empty() => {
                 words.next().filter(|(_, value)| value.bytes().all(|sign| sign.is_ascii_alphanumeric()))?;
             }
@@ -89,13 +92,17 @@ fn searched<'w>(
     Some(if by_flag.is_empty() { first.into_iter().collect() } else { by_flag })
 }
 
-/// The filter of `jq`: the first word that is no flag. Nothing where a flag may take it, or brings a filter along.
-fn filter_of_jq<'w>(mut words: impl Iterator<Item = (usize, &'w str)>) -> Option<Vec<usize>> {
-    let (at, word) = words.find(|(_, word)| {
-        let known = word.strip_prefix('-').is_some_and(|flags| flags.chars().all(|flag| JQ.contains(flag)));
-        !known || *word == "-"
-    })?;
-    (!word.starts_with('-')).then(|| vec![at])
+/// The filter of `jq`: the first word that is no flag. Nothing where any flag may take it, or brings a filter along.
+fn filter_of_jq<'w>(words: impl Iterator<Item = (usize, &'w str)>) -> Option<Vec<usize>> {
+    let mut filter = None;
+    for (at, word) in words {
+        match word.strip_prefix('-') {
+            Some(flags) if !flags.is_empty() && flags.chars().all(|flag| JQ.contains(flag)) => {}
+            Some(_) => return None,
+            None => filter = filter.or(Some(at)),
+        }
+    }
+    filter.map(|at| vec![at])
 }
 
 /// The filter that `gh` hands to its own `jq`.
@@ -163,6 +170,9 @@ mod tests {
             "jq -f x",
             "jq --arg a b .a",
             "jq -L x .a",
+            "jq .env -f x.jq",
+            "grep S -e x",
+            "grep S -n -e x",
             "gh pr view 1",
         ] {
             assert!(at(line).is_empty(), "{line}");

@@ -27,7 +27,7 @@ fn a_plan_in_the_agents_own_folder_is_written_and_read_without_a_person() {
         ("Edit", json!({"old_string": "a", "new_string": "b"})),
         ("Read", json!({"offset": 3})),
     ] {
-        for file in ["/home/ada/.claude/plans/quiet-moon.md", "/Users/ada/.claude/plans/A-b.md", "/root/.claude/plans/x.md"] {
+        for file in ["/home/ada/.claude/plans/quiet-running-moon.md", "/Users/ada/.claude/plans/soft-purring-owl-agent-a4.md", "/root/.claude/plans/x-y-z.md"] {
             assert_eq!(at(&policy, tool, file, file, more.clone()), ALLOW, "{tool} {file}");
         }
     }
@@ -38,25 +38,30 @@ fn what_only_looks_like_a_plan_waits() {
     let policy = coding();
     let content = || json!({"content": "x"});
     for file in [
-        "/home/ada/.claude/plans/x.json",
-        "/home/ada/.claude/plans/deep/x.md",
+        "/home/ada/.claude/plans/CLAUDE.md",
+        "/home/ada/.claude/plans/claude.local.md",
+        "/home/ada/.claude/plans/AGENTS.md",
+        "/home/ada/.claude/plans/GEMINI.md",
+        "/home/ada/.claude/plans/x.md",
+        "/home/ada/.claude/plans/x-y-z.json",
+        "/home/ada/.claude/plans/deep/x-y-z.md",
         "/home/ada/.claude/plans",
         "/home/ada/.claude/settings.json",
         "/home/ada/.claude/CLAUDE.md",
         "/home/ada/.claude/plans/../settings.md",
-        "/home/ada/app/.claude/plans/x.md",
-        "/srv/.claude/plans/x.md",
-        "/etc/.claude/plans/x.md",
-        "/home/.claude/plans/x.md",
-        "~/.claude/plans/x.md",
-        ".claude/plans/x.md",
-        "/home/ada/.CLAUDE/plans/x.md",
-        "/home/ada/.claude/plаns/x.md",
-        "/home/ada/.claude/plans/x.md\\..\\settings.json",
+        "/home/ada/app/.claude/plans/x-y-z.md",
+        "/srv/.claude/plans/x-y-z.md",
+        "/etc/.claude/plans/x-y-z.md",
+        "/home/.claude/plans/x-y-z.md",
+        "~/.claude/plans/x-y-z.md",
+        ".claude/plans/x-y-z.md",
+        "/home/ada/.CLAUDE/plans/x-y-z.md",
+        "/home/ada/.claude/plаns/x-y-z.md",
+        "/home/ada/.claude/plans/x-y-z.md\\..\\settings.json",
     ] {
         assert_eq!(at(&policy, "Write", file, file, content()), HOLD, "{file}");
     }
-    let plan = "/home/ada/.claude/plans/x.md";
+    let plan = "/home/ada/.claude/plans/x-y-z.md";
     assert_eq!(at(&policy, "Write", plan, "/home/ada/.bashrc", content()), HOLD, "a link that leads elsewhere");
     let two = json!({"content": "x", "path": "/home/ada/.bashrc"});
     assert_eq!(at(&policy, "Write", plan, plan, two), HOLD, "a second file");
