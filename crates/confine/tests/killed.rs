@@ -3,71 +3,37 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _},
+    io::{BufRead as _, BufReader, ErrorKind, Read as _},
     os::unix::{fs::OpenOptionsExt as _, process::CommandExt as _},
-    path::PathBuf,
     process::{Child, Command, Stdio},
 };
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use serde_json::json;
 
-const RUNNER: &str = env!("CARGO_BIN_EXE_confine-test");
+mod space;
+
+use space::Space;
+
 /// Many processes that hold the pipe `alive` and nothing else, each in a session of its own: they take a while to end.
 const STAY: &str =
     "exec 7>alive; i=0; while [ $i -lt 200 ]; do setsid sleep 600 >/dev/null 2>&1 & i=$((i+1)); done";
 /// Makes what is protected, and what is not.
 const MAKE: &str = "mkdir .agent; echo x > .agent/settings; echo x > plain; echo ready; sleep 600";
 
-/// A workspace with a home beside it.
-struct Space {
-    base: tempfile::TempDir,
+/// The end of a pipe that processes of the command hold.
+fn alive(space: &Space) -> fs::File {
+    let fifo = space.ws().join("alive");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap();
+    fs::OpenOptions::new().read(true).custom_flags(flags).open(&fifo).unwrap()
 }
 
-impl Space {
-    /// None where this machine cannot confine; the reason is printed.
-    fn new() -> Option<Self> {
-        let probe = Command::new(RUNNER).arg("probe").output().unwrap();
-        if !probe.status.success() {
-            let _ = writeln!(std::io::stdout(), "skipped: {}", String::from_utf8_lossy(&probe.stdout));
-            return None;
-        }
-        let base = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        fs::create_dir_all(base.path().join("ws")).unwrap();
-        fs::create_dir_all(base.path().join("home")).unwrap();
-        Some(Self { base })
-    }
-
-    fn ws(&self) -> PathBuf {
-        fs::canonicalize(self.base.path()).unwrap().join("ws")
-    }
-
-    fn command(&self, script: &str) -> Command {
-        let profile = json!({
-            "version": 1, "workspace": [self.ws()], "cwd": self.ws(), "home": self.ws().with_file_name("home"),
-            "read_only": [".git", ".agent"], "hidden": [".env"],
-        });
-        let mut command = Command::new(RUNNER);
-        command.args(["run", "--profile", &profile.to_string(), "--", "sh", "-c", script]);
-        command.current_dir(self.ws());
-        command
-    }
-
-    /// The end of a pipe that processes of the command hold.
-    fn alive(&self) -> fs::File {
-        let fifo = self.ws().join("alive");
-        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-        let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap();
-        fs::OpenOptions::new().read(true).custom_flags(flags).open(&fifo).unwrap()
-    }
-
-    /// Waits for the heir, and says whether it did its work.
-    fn is_clean(&self) -> bool {
-        (0..3000).any(|_| {
-            std::thread::sleep(std::time::Duration::from_millis(20));
-            !self.ws().join(".agent").exists()
-        })
-    }
+/// Waits for the heir, and says whether it did its work.
+fn is_clean(space: &Space) -> bool {
+    (0..3000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        !space.ws().join(".agent").exists()
+    })
 }
 
 /// Whether a process has the other end at this very moment.
@@ -99,7 +65,7 @@ fn children(of: Pid) -> Vec<Pid> {
 #[test]
 fn no_process_is_left_when_the_exit_code_is_there() {
     let Some(space) = Space::new() else { return };
-    let alive = space.alive();
+    let alive = alive(&space);
     let status = space.command(&format!("{STAY}; exit 3")).status().unwrap();
     assert!(!is_held(&alive), "a process of the run was left");
     assert_eq!(status.code(), Some(3));
@@ -108,7 +74,7 @@ fn no_process_is_left_when_the_exit_code_is_there() {
 #[test]
 fn no_process_is_left_when_the_exit_code_of_a_killed_stage_is_there() {
     let Some(space) = Space::new() else { return };
-    let alive = space.alive();
+    let alive = alive(&space);
     let mut command = space.command(&format!("{STAY}; echo ready; exec >/dev/null 2>&1; sleep 600"));
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     assert_eq!(first_line(&mut child), "ready");
@@ -152,7 +118,7 @@ fn what_appeared_is_removed_also_if_the_group_of_the_runner_is_killed() {
     assert!(space.ws().join(".agent/settings").exists(), "it is there while the command runs");
     kill_process_group(Pid::from_child(&child), Signal::KILL).unwrap();
     child.wait().unwrap();
-    assert!(space.is_clean(), "it stayed");
+    assert!(is_clean(&space), "it stayed");
     assert!(space.ws().join("plain").exists(), "what is not protected stays");
 }
 
@@ -175,6 +141,6 @@ fn what_appeared_is_removed_also_if_all_that_the_runner_started_is_killed() {
         let _ = kill_process(pid, Signal::KILL);
     }
     child.wait().unwrap();
-    assert!(space.is_clean(), "it stayed");
+    assert!(is_clean(&space), "it stayed");
     assert!(space.ws().join("plain").exists(), "what is not protected stays");
 }

@@ -1,0 +1,101 @@
+//! A workspace to run confined commands in.
+
+use std::{
+    fs,
+    io::Write as _,
+    os::unix::process::CommandExt as _,
+    path::PathBuf,
+    process::{Command, Output},
+};
+
+use serde_json::json;
+
+const RUNNER: &str = env!("CARGO_BIN_EXE_confine-test");
+/// The user `nobody`.
+const NOBODY: u32 = 65_534;
+
+/// A workspace with a home beside it.
+pub(crate) struct Space {
+    base: tempfile::TempDir,
+    /// As whom commands run: root may do too much.
+    user: Option<u32>,
+}
+
+impl Space {
+    /// None where this machine cannot confine; the reason is printed.
+    pub(crate) fn new() -> Option<Self> {
+        let probe = Command::new(RUNNER).arg("probe").output().unwrap();
+        if !probe.status.success() {
+            let _ = writeln!(std::io::stdout(), "skipped: {}", String::from_utf8_lossy(&probe.stdout));
+            return None;
+        }
+        let base = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        fs::create_dir_all(base.path().join("ws")).unwrap();
+        fs::create_dir_all(base.path().join("home")).unwrap();
+        Some(Self { base, user: None })
+    }
+
+    /// The same for a plain user: whoever runs the tests or, where that is root, nobody.
+    #[allow(dead_code, reason = "not each of the test programs needs it")]
+    pub(crate) fn of_plain_user() -> Option<Self> {
+        let mut space = Self::new()?;
+        if rustix::process::geteuid().is_root() {
+            space.user = Some(NOBODY);
+            for folder in ["", "ws", "home"] {
+                std::os::unix::fs::chown(space.base.path().join(folder), Some(NOBODY), Some(NOBODY)).unwrap();
+            }
+        }
+        Some(space)
+    }
+
+    pub(crate) fn ws(&self) -> PathBuf {
+        fs::canonicalize(self.base.path()).unwrap().join("ws")
+    }
+
+    /// A confined run of a script.
+    pub(crate) fn command(&self, script: &str) -> Command {
+        let mut command = self.program(RUNNER);
+        command.args(self.words(script));
+        command
+    }
+
+    /// The words behind the runner.
+    pub(crate) fn words(&self, script: &str) -> Vec<String> {
+        let profile = json!({
+            "version": 1, "workspace": [self.ws()], "cwd": self.ws(), "home": self.ws().with_file_name("home"),
+            "read_only": [".git", ".agent"], "hidden": [".env"],
+        });
+        ["run", "--profile", &profile.to_string(), "--", "sh", "-c", script].map(str::to_owned).into()
+    }
+
+    /// A program as the user of the workspace.
+    pub(crate) fn program(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.ws());
+        if let Some(user) = self.user {
+            command.gid(user).uid(user);
+        }
+        command
+    }
+
+    /// Runs a script as it is, to prepare something.
+    #[allow(dead_code, reason = "not each of the test programs needs it")]
+    pub(crate) fn bare(&self, script: &str) {
+        let output = self.program("sh").args(["-ec", script]).output().unwrap();
+        assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Runs a script confined: exit code, output, and what the runner and the command said.
+    #[allow(dead_code, reason = "not each of the test programs needs it")]
+    pub(crate) fn run(&self, script: &str) -> (Option<i32>, String, String) {
+        let Output { status, stdout, stderr } = self.command(script).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        (status.code(), text(stdout), text(stderr))
+    }
+}
+
+/// The program under test.
+#[allow(dead_code, reason = "not each of the test programs needs it")]
+pub(crate) const fn runner() -> &'static str {
+    RUNNER
+}
