@@ -12,7 +12,7 @@ use std::{
 
 use rustix::{
     fs::{
-        AtFlags, CWD, Mode, OFlags, RawMode, ResolveFlags, chmod, fstat, openat, openat2, symlinkat, unlinkat,
+        AtFlags, CWD, Mode, OFlags, ResolveFlags, chmod, fstat, openat, openat2, symlinkat, unlinkat,
     },
     io::Errno,
     process::geteuid,
@@ -171,7 +171,7 @@ fn reopen(at: &OwnedFd, name: &OsStr) -> rustix::io::Result<Reopened> {
     if about.st_uid != geteuid().as_raw() {
         return Err(Errno::ACCESS);
     }
-    let mode = Mode::from_raw_mode(about.st_mode & RawMode::from(0o7777_u16));
+    let mode = Mode::from_raw_mode(about.st_mode & 0o7777);
     chmod(format!("/proc/self/fd/{}", held.as_raw_fd()), mode | Mode::RWXU)?;
     let folder = open_folder(&held, ".")?.ok_or(Errno::ACCESS)?;
     Ok(Reopened { folder, mode })
