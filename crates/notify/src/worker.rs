@@ -390,6 +390,7 @@ mod tests {
             kit.clock().advance(Duration::from_secs(6));
             worker.left_over(&mut calls).await.unwrap();
             assert_eq!(stuck.0.load(Ordering::SeqCst), 2, "as many as it has turns");
+            calls.running.shutdown().await;
         }
 
         async fn a_delivery_of_a_channel_that_is_not_there_is_given_up(kit) {

@@ -33,8 +33,7 @@ pub(crate) fn clean(roots: &[(PathBuf, Place)], lists: &Lists, before: &[Found])
     let known = before.iter().map(|found| (found.path.as_path(), found)).collect();
     let mut cleaning = Cleaning { known, links: BTreeSet::new(), failures: 0 };
     for (root, place) in roots {
-        let opened = cleaning.root(root);
-        let done = opened.and_then(|(folder, mode)| {
+        let done = open_root(root).and_then(|(folder, mode)| {
             let walked = walk(lists, &mut cleaning, folder, root, *place);
             if let Some(mode) = mode {
                 let _ = chmod(root, mode);
@@ -76,17 +75,16 @@ struct Cleaning<'b> {
     failures: usize,
 }
 
-impl Cleaning<'_> {
-    fn root(&mut self, root: &Path) -> Result<(OwnedFd, Option<Mode>), Problem> {
-        let unreadable = |error: Errno| Problem::Look { path: root.into(), error: error.into() };
-        if let Some(folder) = open_folder(CWD, root).map_err(unreadable)? {
-            return Ok((folder, None));
-        }
-        let above = root.parent().map(|above| openat(CWD, above, HELD, Mode::empty()));
-        let (Some(above), Some(name)) = (above, root.file_name()) else { return Err(unreadable(Errno::ACCESS)) };
-        let reopened = reopen(&above.map_err(unreadable)?, name).map_err(unreadable)?;
-        Ok((reopened.folder, Some(reopened.mode)))
+/// Opens a whole workspace, and says which mode it must get back.
+fn open_root(root: &Path) -> Result<(OwnedFd, Option<Mode>), Problem> {
+    let unreadable = |error: Errno| Problem::Look { path: root.into(), error: error.into() };
+    if let Some(folder) = open_folder(CWD, root).map_err(unreadable)? {
+        return Ok((folder, None));
     }
+    let above = root.parent().map(|above| openat(CWD, above, HELD, Mode::empty()));
+    let (Some(above), Some(name)) = (above, root.file_name()) else { return Err(unreadable(Errno::ACCESS)) };
+    let reopened = reopen(&above.map_err(unreadable)?, name).map_err(unreadable)?;
+    Ok((reopened.folder, Some(reopened.mode)))
 }
 
 impl Meets for Cleaning<'_> {

@@ -131,7 +131,9 @@ fn begin(profile: &Profile, argv: &[OsString], run: &mut Run, heir: &mut Heir) -
     let kept = Kept::open(profile)?;
     kept.iter().flat_map(|kept| &kept.notes).for_each(|sentence| note(sentence));
     let Planned { plan, roots, before, notes } = plan(profile, &lists, kept.as_ref())?;
-    notes.iter().for_each(|sentence| note(sentence));
+    for sentence in &notes {
+        note(sentence);
+    }
     let job = Job {
         plan,
         cwd: profile.cwd.clone(),

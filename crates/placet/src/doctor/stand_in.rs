@@ -1,6 +1,9 @@
 //! A stand-in for an agent's model: it asks for one command, sees what came of it, and ends. It speaks just enough of four interfaces.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    fmt::Write as _,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use anyhow::Context as _;
 use axum::{
@@ -11,7 +14,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{net::TcpListener, task::JoinSet};
 
 /// Agents send all their tools and instructions along.
 const LONGEST: usize = 16 << 20;
@@ -43,7 +46,7 @@ pub(super) struct Heard {
 pub(super) struct StandIn {
     pub(super) url: String,
     heard: Arc<Mutex<Heard>>,
-    serving: JoinHandle<()>,
+    _serving: JoinSet<std::io::Result<()>>,
 }
 
 impl StandIn {
@@ -57,21 +60,14 @@ impl StandIn {
             .fallback(answer)
             .layer(DefaultBodyLimit::max(LONGEST))
             .with_state(Arc::new(model));
-        let serving = tokio::spawn(async move {
-            // It ends with the task; an agent that cannot reach it says so itself.
-            let _ = axum::serve(listener, routes).await;
-        });
-        Ok(Self { url, heard, serving })
+        // It ends with the set; an agent that cannot reach it says so itself.
+        let mut serving = JoinSet::new();
+        serving.spawn(async move { axum::serve(listener, routes).await });
+        Ok(Self { url, heard, _serving: serving })
     }
 
     pub(super) fn heard(&self) -> Heard {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-impl Drop for StandIn {
-    fn drop(&mut self) {
-        self.serving.abort();
     }
 }
 
@@ -157,10 +153,11 @@ impl Reply {
         }
         let mut text = String::new();
         for (name, data) in self.events {
+            // Writing to a string cannot fail.
             if let Some(name) = name {
-                text.push_str(&format!("event: {name}\n"));
+                let _ = writeln!(text, "event: {name}");
             }
-            text.push_str(&format!("data: {data}\n\n"));
+            let _ = write!(text, "data: {data}\n\n");
         }
         text.push_str(self.end);
         ([(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")], text).into_response()
@@ -189,7 +186,6 @@ impl Dialect {
 
     /// The names of the tools that are offered.
     fn tools(self, body: &Value) -> Vec<&str> {
-        let name = |tool: &'_ Value| -> Option<&str> { tool.get("name")?.as_str() };
         let tools = body.get("tools").and_then(Value::as_array).into_iter().flatten();
         match self {
             Self::Messages | Self::Responses => tools.filter_map(name).collect(),
@@ -207,7 +203,7 @@ impl Dialect {
         let is = |item: &Value, key: &str, word: &str| item.get(key).and_then(Value::as_str) == Some(word);
         let found = match self {
             Self::Messages => {
-                let blocks = talk.iter().filter_map(|message| message.get("content")?.as_array()).flatten();
+                let mut blocks = talk.iter().filter_map(|message| message.get("content")?.as_array()).flatten();
                 blocks.rfind(|block| is(block, "tool_use_id", CALL))?.get("content")?
             }
             Self::Responses => {
@@ -323,6 +319,11 @@ fn chat(says: &Says, model: &Value) -> Reply {
     let whole = json!({"id": "chatcmpl_stand_in", "created": 0, "model": model, "object": "chat.completion",
         "choices": [{"index": 0, "message": message, "finish_reason": finish}], "usage": usage});
     Reply { whole, events, end: "data: [DONE]\n\n" }
+}
+
+/// The name of a tool.
+fn name(tool: &Value) -> Option<&str> {
+    tool.get("name")?.as_str()
 }
 
 /// Each with its type as the name of its event.

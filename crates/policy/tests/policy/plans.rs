@@ -4,7 +4,10 @@ use placet_core::{Effect, Risk};
 use placet_policy::{Policy, preset};
 use serde_json::{Value, json};
 
-use crate::support::{ALLOW, HOLD, ROOT, ask};
+use crate::{
+    place::ROOT,
+    support::{ALLOW, HOLD, ask},
+};
 
 fn coding() -> Policy {
     Policy::parse(preset("coding-agent").unwrap()).unwrap()

@@ -8,7 +8,7 @@ use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::{AttemptResult, Filter, backend::CommitError, migrations::KNOWN};
+use crate::{AttemptResult, Channels, Filter, backend::CommitError, migrations::KNOWN};
 
 #[tokio::test]
 async fn nodes_that_start_at_once_agree_on_one_new_database() {
@@ -159,10 +159,10 @@ async fn two_nodes_never_lease_the_same_delivery() {
     let (url, clock) = (database.url(), Arc::new(Ahead::default()));
     let mut a = writer_at(&url, "a", clock.clone()).await;
     let mut b = writer_at(&url, "b", clock.clone()).await;
-    let mut leased = Vec::new();
+    let (mut leased, all) = (Vec::new(), Channels::Others(Vec::new()));
     for _ in 0..4 {
         let (one, two) =
-            tokio::join!(a.lease("a", 7, Duration::from_mins(1)), b.lease("b", 7, Duration::from_mins(1)));
+            tokio::join!(a.lease("a", &all, 7, Duration::from_mins(1)), b.lease("b", &all, 7, Duration::from_mins(1)));
         leased.extend(one.unwrap().into_iter().map(|delivery| ("a", delivery)));
         leased.extend(two.unwrap().into_iter().map(|delivery| ("b", delivery)));
     }
@@ -177,9 +177,9 @@ async fn two_nodes_never_lease_the_same_delivery() {
     for (owner, delivery) in leased {
         a.attempt(delivery.id, owner, &AttemptResult::Delivered).await.unwrap();
     }
-    assert!(a.lease("a", 100, Duration::from_mins(1)).await.unwrap().is_empty());
+    assert!(a.lease("a", &all, 100, Duration::from_mins(1)).await.unwrap().is_empty());
     clock.advance(Duration::from_millis(1100));
-    let again = b.lease("b", 100, Duration::from_mins(1)).await.unwrap();
+    let again = b.lease("b", &all, 100, Duration::from_mins(1)).await.unwrap();
     assert_eq!(again.iter().map(|again| (again.id, again.attempts)).collect::<Vec<_>>(), [(delivery.id, 1)]);
     a.prune(Time::from_micros(i64::MAX)).await.unwrap();
     let (client, _driver) = database.client().await;

@@ -1,5 +1,4 @@
 //! What is left when a run ends, or when it is killed: no process, and nothing protected that was not there before.
-#![cfg(target_os = "linux")]
 
 use std::{
     fs,
@@ -10,9 +9,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-mod space;
-
-use space::Space;
+use crate::space::Space;
 
 /// Many processes that hold the pipe `alive` and nothing else, each in a session of its own: they take a while to end.
 const STAY: &str =

@@ -1,12 +1,10 @@
 //! What a command does to the rights, the depth and the number of folders hides nothing: not from the run itself, and not from the next.
-#![cfg(target_os = "linux")]
 
 use std::{fs, process::Stdio};
 
-mod space;
-
 use rustix::process::{Pid, Signal, kill_process};
-use space::{Space, runner};
+
+use crate::space::{Space, runner};
 
 #[test]
 fn a_folder_that_one_run_closed_is_covered_in_the_next() {

@@ -36,7 +36,6 @@ impl Space {
     }
 
     /// The same for a plain user: whoever runs the tests or, where that is root, nobody.
-    #[allow(dead_code, reason = "not each of the test programs needs it")]
     pub(crate) fn of_plain_user() -> Option<Self> {
         let mut space = Self::new()?;
         if rustix::process::geteuid().is_root() {
@@ -79,14 +78,12 @@ impl Space {
     }
 
     /// Runs a script as it is, to prepare something.
-    #[allow(dead_code, reason = "not each of the test programs needs it")]
     pub(crate) fn bare(&self, script: &str) {
         let output = self.program("sh").args(["-ec", script]).output().unwrap();
         assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
     /// Runs a script confined: exit code, output, and what the runner and the command said.
-    #[allow(dead_code, reason = "not each of the test programs needs it")]
     pub(crate) fn run(&self, script: &str) -> (Option<i32>, String, String) {
         let Output { status, stdout, stderr } = self.command(script).output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
@@ -95,7 +92,6 @@ impl Space {
 }
 
 /// The program under test.
-#[allow(dead_code, reason = "not each of the test programs needs it")]
 pub(crate) const fn runner() -> &'static str {
     RUNNER
 }
