@@ -10,6 +10,7 @@ mod heir;
 mod input;
 mod job;
 mod loopback;
+mod mark;
 mod outer;
 mod rights;
 mod root;

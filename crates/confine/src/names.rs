@@ -66,6 +66,19 @@ impl Pattern {
         tail.len() == self.segments.len()
             && self.segments.iter().zip(tail).all(|(pattern, part)| glob(pattern, part))
     }
+
+    /// Whether the pattern stands for something below this path.
+    fn begins(&self, path: &[Vec<u8>], homes: &Homes) -> bool {
+        let alike =
+            |tail: &[Vec<u8>]| self.segments.iter().zip(tail).all(|(pattern, part)| glob(pattern, part));
+        let shorter = |tail: &[Vec<u8>]| tail.len() < self.segments.len() && alike(tail);
+        match self.from {
+            From::Root => shorter(path),
+            From::Home => homes.below(path).is_some_and(shorter),
+            From::Anywhere => (1..self.segments.len())
+                .any(|length| path.len().checked_sub(length).is_some_and(|start| alike(&path[start..]))),
+        }
+    }
 }
 
 /// Which folders are home folders.
@@ -139,6 +152,14 @@ impl Names {
             first.matches(above, &self.homes) || likely.any(|pattern| pattern.matches(above, &self.homes));
         above.pop();
         is
+    }
+
+    /// Whether a name of several parts can begin with this one.
+    pub(crate) fn leads(&self, above: &mut Vec<Vec<u8>>, name: &[u8]) -> bool {
+        above.push(name.to_vec());
+        let leads = self.longer.iter().any(|pattern| pattern.begins(above, &self.homes));
+        above.pop();
+        leads
     }
 
     /// Patterns that begin at the root or in a home: where to look outside the workspace.

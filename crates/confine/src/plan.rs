@@ -2,9 +2,10 @@
 
 use std::{
     collections::BTreeSet,
+    ffi::OsString,
     fs,
     os::unix::fs::MetadataExt as _,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
@@ -131,6 +132,9 @@ pub(crate) fn plan(profile: &Profile, lists: &Lists, kept: Option<&Kept>) -> Res
     for (root, place) in &roots {
         scan.folder(lists, root, *place)?;
     }
+    for link in links_between(&scan.found, &roots) {
+        scan.push(link)?;
+    }
     for found in &mut scan.found {
         if found.guard == Guard::ReadOnly && is_secret_of_git(lists, &found.path) {
             found.guard = Guard::Hidden;
@@ -162,6 +166,47 @@ pub(crate) fn plan(profile: &Profile, lists: &Lists, kept: Option<&Kept>) -> Res
         notes: closed(&scan),
         before: scan.found,
     })
+}
+
+/// The links of the workspace that protected links lead through: the last one alone says what is obeyed or secret.
+fn links_between(found: &[Found], roots: &[(PathBuf, Place)]) -> Vec<Found> {
+    let mut between: Vec<Found> = Vec::new();
+    for link in found {
+        let (Kind::Link(target), Some(above)) = (&link.kind, link.path.parent()) else { continue };
+        let mut met = Vec::new();
+        follow(above.to_path_buf(), Path::new(target), &mut met);
+        for (path, target) in met {
+            let known = found.iter().chain(&between).any(|other| other.path == path);
+            if !known && roots.iter().any(|(root, _)| path.starts_with(root)) {
+                between.push(Found { path, kind: Kind::Link(target), ..link.clone() });
+            }
+        }
+    }
+    between
+}
+
+/// Where a link in this folder leads, with the links on the way.
+fn follow(folder: PathBuf, target: &Path, met: &mut Vec<(PathBuf, OsString)>) -> PathBuf {
+    let mut at = folder;
+    for part in target.components() {
+        match part {
+            Component::RootDir => at = PathBuf::from("/"),
+            Component::ParentDir => _ = at.pop(),
+            Component::Normal(name) => {
+                let next = at.join(name);
+                // As many as the kernel follows.
+                at = match fs::read_link(&next) {
+                    Ok(further) if met.len() < 40 => {
+                        met.push((next, further.clone().into_os_string()));
+                        follow(at, &further, met)
+                    }
+                    _ => next,
+                };
+            }
+            Component::CurDir | Component::Prefix(_) => {}
+        }
+    }
+    at
 }
 
 /// Folders that the command does not see, because nobody can look into them.

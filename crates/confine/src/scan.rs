@@ -11,7 +11,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fchmod, openat, readlinkat, statat},
+    fs::{AtFlags, CWD, Dir, DirEntry, FileType, Mode, OFlags, Stat, fchmod, openat, readlinkat, statat},
     io::Errno,
 };
 use serde::{Deserialize, Serialize};
@@ -28,8 +28,13 @@ const MOST_FILES: usize = 3_000_000;
 const MOST_FOUND: usize = 8192;
 /// Deepest folder.
 const DEEPEST: usize = 128;
-/// What git obeys in one of its folders. `commondir` and `gitdir` lead it to other configuration.
-const GIT_FIXED: [&[u8]; 6] = [b"config", b"config.worktree", b"hooks", b"info", b"commondir", b"gitdir"];
+/// The files that git obeys in one of its folders. `commondir` and `gitdir` lead it to other configuration.
+const GIT_FILES: [&[u8]; 4] = [b"config", b"config.worktree", b"commondir", b"gitdir"];
+/// The folders that it obeys.
+const GIT_FOLDERS: [&[u8]; 2] = [b"hooks", b"info"];
+/// Folders of git's that nobody obeys and that hold many files. None of them has a configuration of its own: one that has is something
+/// else under their name.
+const GIT_DATA: [&[u8]; 4] = [b"objects", b"refs", b"logs", b"lfs"];
 
 /// Files that git must read to work at all.
 pub(crate) const GIT_CONFIG: [&[u8]; 2] = [b"config", b"config.worktree"];
@@ -71,10 +76,22 @@ pub(crate) enum Place {
     Plain,
     /// In a folder that is read-only as a whole: only what must be hidden matters.
     Fixed,
-    /// A folder of git's own: `.git`, a module, a linked worktree, a bare repository.
+    /// A folder of git's own: `.git`, or a linked worktree in it.
     Git,
+    /// A folder that git would take for a bare repository. Whatever else is in it counts as in a plain one.
+    Bare,
+    /// The modules of a repository, or the beginning of a module's path.
     Modules,
+    /// The folder of a module. A module whose path begins with its own may lie in it.
+    Module,
     Worktrees,
+}
+
+impl Place {
+    /// Whether git obeys what is in it.
+    fn is_gits(self) -> bool {
+        matches!(self, Self::Git | Self::Bare | Self::Module)
+    }
 }
 
 /// Everything protected below the folders that were scanned.
@@ -92,12 +109,19 @@ pub(crate) struct Scan {
 pub(crate) trait Meets {
     /// A file or folder, protected or not.
     fn one(&mut self, folder: &Path) -> Result<(), Problem>;
-    /// A protected one. Whether it is still there afterwards.
-    fn protected(&mut self, folder: &OwnedFd, name: &OsStr, path: PathBuf, guard: Guard) -> Result<bool, Problem>;
+    /// A protected one, and whether others obey it. Whether it is still there afterwards.
+    fn protected(
+        &mut self,
+        folder: &OwnedFd,
+        name: &OsStr,
+        path: PathBuf,
+        guard: Guard,
+        obeyed: bool,
+    ) -> Result<bool, Problem>;
     /// A folder of git's own.
     fn git(&mut self, path: &Path);
-    /// Whether this folder is left out, because the command could not see what is in it.
-    fn is_covered(&self, path: &Path) -> bool;
+    /// Whether this folder is left out, because the command cannot or could not see what is in it. It is hidden, if its name says so.
+    fn is_covered(&self, path: &Path, hidden: bool) -> bool;
     /// A folder that cannot be opened, or in which nothing can be looked at. What it is opened as instead, and its mode to set in the end.
     fn closed(&mut self, at: &OwnedFd, name: &OsStr, path: &Path) -> Result<Option<Reopened>, Problem>;
     /// A folder that is too deep.
@@ -144,6 +168,11 @@ impl Lists {
             None
         }
     }
+
+    /// Whether something with this name can stand in front of a protected name.
+    fn leads(&self, above: &mut Vec<Vec<u8>>, name: &[u8]) -> bool {
+        self.read_only.leads(above, name) || self.hidden.leads(above, name)
+    }
 }
 
 /// Walks through one folder and what is below it.
@@ -157,11 +186,13 @@ pub(crate) fn walk(
     Walk { meets, lists, above: split(path) }.folder(&root, path, place, 0)
 }
 
-const FOLDER: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Opens a folder for looking at everything in it. Nothing if its rights do not allow that.
-pub(crate) fn open_folder(at: impl AsFd, name: impl rustix::path::Arg) -> rustix::io::Result<Option<OwnedFd>> {
+pub(crate) fn open_folder(
+    at: impl AsFd,
+    name: impl rustix::path::Arg,
+) -> rustix::io::Result<Option<OwnedFd>> {
     let folder = match openat(at, name, FOLDER, Mode::empty()) {
         Err(Errno::ACCESS) => return Ok(None),
         other => other?,
@@ -178,7 +209,14 @@ impl Meets for Scan {
         self.count(folder)
     }
 
-    fn protected(&mut self, folder: &OwnedFd, name: &OsStr, path: PathBuf, guard: Guard) -> Result<bool, Problem> {
+    fn protected(
+        &mut self,
+        folder: &OwnedFd,
+        name: &OsStr,
+        path: PathBuf,
+        guard: Guard,
+        _: bool,
+    ) -> Result<bool, Problem> {
         if let Some(found) = look(folder, name, path, guard)? {
             self.push(found)?;
         }
@@ -189,8 +227,8 @@ impl Meets for Scan {
         self.git.insert(path.to_path_buf());
     }
 
-    fn is_covered(&self, _: &Path) -> bool {
-        false
+    fn is_covered(&self, _: &Path, hidden: bool) -> bool {
+        hidden
     }
 
     fn closed(&mut self, at: &OwnedFd, name: &OsStr, path: &Path) -> Result<Option<Reopened>, Problem> {
@@ -247,7 +285,10 @@ impl Scan {
                 // Gone meanwhile.
                 Err(_) => continue,
             };
-            for (name, kind, inode) in list(&fd, &folder)? {
+            let look = |error: Errno| Problem::Look { path: folder.clone(), error: error.into() };
+            for entry in Dir::read_from(&fd).map_err(look)? {
+                let entry = entry.map_err(look)?;
+                let (Some((name, kind)), inode) = (named(&fd, &entry), entry.ino()) else { continue };
                 self.count(&folder)?;
                 let path = folder.join(&name);
                 if kind == FileType::Directory {
@@ -273,7 +314,7 @@ impl Scan {
         Ok(())
     }
 
-    fn push(&mut self, found: Found) -> Result<(), Problem> {
+    pub(crate) fn push(&mut self, found: Found) -> Result<(), Problem> {
         if self.found.len() >= MOST_FOUND {
             return Err(Problem::Workspace(format!("it has more than {MOST_FOUND} protected files")));
         }
@@ -291,25 +332,48 @@ struct Walk<'a, M> {
 
 impl<M: Meets> Walk<'_, M> {
     fn folder(&mut self, fd: &OwnedFd, path: &Path, place: Place, depth: usize) -> Result<(), Problem> {
-        let entries = match list(fd, path) {
-            Ok(entries) => entries,
-            Err(problem) => return self.meets.failed(problem),
-        };
-        let has = |name: &str| entries.iter().any(|(entry, ..)| entry == name);
-        let place = match place {
-            // Git obeys the configuration of such a folder when it is called inside.
-            Place::Plain if has("HEAD") && has("objects") && has("refs") => Place::Git,
-            Place::Modules if has("HEAD") || has("config") => Place::Git,
-            other => other,
-        };
-        if place == Place::Git {
+        let place = self.place(fd, path, place)?;
+        if place.is_gits() {
             self.meets.git(path);
         }
-        for (name, kind, _) in &entries {
+        // One after the other, and not as a list: a folder can have more names than there is memory.
+        let entries = match Dir::read_from(fd) {
+            Ok(entries) => entries,
+            Err(error) => return self.unreadable(path, error),
+        };
+        for entry in entries {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => return self.unreadable(path, error),
+            };
+            let Some((name, kind)) = named(fd, &entry) else { continue };
             self.meets.one(path)?;
-            self.entry(fd, path, place, name, *kind, depth)?;
+            self.entry(fd, path, place, &name, kind, depth)?;
         }
         Ok(())
+    }
+
+    fn unreadable(&mut self, path: &Path, error: Errno) -> Result<(), Problem> {
+        self.meets.failed(Problem::Look { path: path.into(), error: error.into() })
+    }
+
+    /// What this folder is, by what is in it.
+    fn place(&mut self, fd: &OwnedFd, path: &Path, place: Place) -> Result<Place, Problem> {
+        match place {
+            // Git obeys the configuration of such a folder when it is called inside. What makes it one is protected itself: a folder
+            // of other things that a run made one is none again afterwards, and nothing in it is taken for git's.
+            Place::Plain if is_bare(fd) => {
+                if self.meets.protected(fd, OsStr::new("HEAD"), path.join("HEAD"), Guard::ReadOnly, true)? {
+                    return Ok(Place::Bare);
+                }
+                for name in GIT_FILES.map(OsStr::from_bytes).into_iter().filter(|name| is_file(fd, *name)) {
+                    self.meets.protected(fd, name, path.join(name), Guard::ReadOnly, true)?;
+                }
+                Ok(Place::Plain)
+            }
+            Place::Modules if is_file(fd, "HEAD") || is_file(fd, "config") => Ok(Place::Module),
+            other => Ok(other),
+        }
     }
 
     fn entry(
@@ -322,48 +386,67 @@ impl<M: Meets> Walk<'_, M> {
         depth: usize,
     ) -> Result<(), Problem> {
         let low = lower(name.as_bytes());
+        let low_name = low.as_slice();
         let is_folder = kind == FileType::Directory;
-        let mut guard = self.lists.guard(&mut self.above, &low);
+        let mut guard = self.lists.guard(&mut self.above, low_name);
+        // A link in front of a protected name leads to that name somewhere else.
+        let mut obeyed = kind == FileType::Symlink && self.lists.leads(&mut self.above, low_name);
         let inside = match place {
             // Git does nothing without them, so whether they are hidden depends on what is in them: see the plan.
-            Place::Git if GIT_CONFIG.contains(&low.as_slice()) && !is_folder => {
-                guard = Some(Guard::ReadOnly);
+            _ if place.is_gits() && !is_folder && GIT_CONFIG.contains(&low_name) => {
+                (guard, obeyed) = (None, true);
                 None
             }
-            Place::Git if GIT_FIXED.contains(&low.as_slice()) => {
-                guard = guard.max(Some(Guard::ReadOnly));
+            Place::Git | Place::Bare | Place::Module | Place::Modules
+                if !is_folder && GIT_FILES.contains(&low_name) =>
+            {
+                obeyed = true;
                 None
             }
-            Place::Git if low == b"modules" => Some(Place::Modules),
-            Place::Git if low == b"worktrees" => Some(Place::Worktrees),
-            // Objects and references: nobody obeys them, and there are many.
-            Place::Git => None,
-            Place::Modules => Some(Place::Modules),
+            _ if place.is_gits() && GIT_FOLDERS.contains(&low_name) => {
+                obeyed = true;
+                None
+            }
+            _ if place.is_gits() && matches!(low_name, b"modules" | b"worktrees") => {
+                // Where a link leads, nobody looks.
+                if !is_folder {
+                    obeyed = true;
+                }
+                Some(if low_name == b"modules" { Place::Modules } else { Place::Worktrees })
+            }
+            Place::Git | Place::Module if is_data(fd, name, low_name) => None,
+            Place::Modules | Place::Worktrees if kind == FileType::Symlink => {
+                obeyed = true;
+                None
+            }
+            Place::Modules | Place::Module => Some(Place::Modules),
             Place::Worktrees => Some(Place::Git),
-            Place::Plain if low == b".git" && is_folder => Some(Place::Git),
-            Place::Plain if low == b".git" => {
-                guard = guard.max(Some(Guard::ReadOnly));
+            _ if low_name == b".git" && is_folder => Some(Place::Git),
+            _ if low_name == b".git" => {
+                obeyed = true;
                 None
             }
-            Place::Plain if self.lists.skip.has(&mut self.above, &low) => None,
-            Place::Plain | Place::Fixed => Some(place),
+            Place::Plain | Place::Bare if self.lists.skip.has(&mut self.above, low_name) => None,
+            Place::Fixed => Some(Place::Fixed),
+            Place::Plain | Place::Bare | Place::Git => Some(Place::Plain),
         };
+        if obeyed {
+            guard = guard.max(Some(Guard::ReadOnly));
+        }
         if place == Place::Fixed && guard == Some(Guard::ReadOnly) {
             guard = None;
         }
+        let obeyed =
+            obeyed || guard == Some(Guard::Hidden) && self.lists.read_only.has(&mut self.above, low_name);
         let path = folder.join(name);
         if let Some(guard) = guard
-            && !self.meets.protected(fd, name, path.clone(), guard)?
+            && !self.meets.protected(fd, name, path.clone(), guard, obeyed || guard == Guard::ReadOnly)?
         {
             return Ok(());
         }
-        let inside = match guard {
-            Some(Guard::Hidden) => None,
-            Some(Guard::ReadOnly) => Some(Place::Fixed),
-            None => inside,
-        };
+        let inside = if guard == Some(Guard::ReadOnly) { Some(Place::Fixed) } else { inside };
         let (true, Some(inside)) = (is_folder, inside) else { return Ok(()) };
-        if self.meets.is_covered(&path) {
+        if self.meets.is_covered(&path, guard == Some(Guard::Hidden)) {
             return Ok(());
         }
         self.above.push(low);
@@ -372,14 +455,23 @@ impl<M: Meets> Walk<'_, M> {
         result
     }
 
-    fn below(&mut self, at: &OwnedFd, name: &OsStr, path: &Path, place: Place, depth: usize) -> Result<(), Problem> {
+    fn below(
+        &mut self,
+        at: &OwnedFd,
+        name: &OsStr,
+        path: &Path,
+        place: Place,
+        depth: usize,
+    ) -> Result<(), Problem> {
         if depth > DEEPEST {
             return self.meets.too_deep(at, name, path);
         }
         match open_folder(at, name) {
             Ok(Some(folder)) => self.folder(&folder, path, place, depth),
             Ok(None) => {
-                let Some(Reopened { folder, mode }) = self.meets.closed(at, name, path)? else { return Ok(()) };
+                let Some(Reopened { folder, mode }) = self.meets.closed(at, name, path)? else {
+                    return Ok(());
+                };
                 let result = self.folder(&folder, path, place, depth);
                 // As the command wanted it. If that fails it is more open than before, for its owner alone.
                 let _ = fchmod(&folder, mode);
@@ -392,8 +484,37 @@ impl<M: Meets> Walk<'_, M> {
     }
 }
 
+/// Whether git would take a folder for a repository: <https://git-scm.com/docs/gitrepository-layout>. What is needed can lie in
+/// the folder that `commondir` names.
+fn is_bare(folder: &OwnedFd) -> bool {
+    is_file(folder, "HEAD")
+        && ((is_there(folder, "objects") && is_there(folder, "refs")) || is_there(folder, "commondir"))
+}
+
+fn is_there(folder: &OwnedFd, name: &str) -> bool {
+    statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+}
+
+/// Whether something other than a folder has this name.
+fn is_file(folder: &OwnedFd, name: impl rustix::path::Arg) -> bool {
+    statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) != FileType::Directory)
+}
+
+/// Whether this is a folder of data of git's, and not something else under its name.
+fn is_data(folder: &OwnedFd, name: &OsStr, low: &[u8]) -> bool {
+    GIT_DATA.contains(&low)
+        && statat(folder, Path::new(name).join("config"), AtFlags::SYMLINK_NOFOLLOW)
+            .is_err_and(|error| error == Errno::NOENT)
+}
+
 /// What stands there now; nothing if it is gone.
-pub(crate) fn look(fd: &OwnedFd, name: &OsStr, path: PathBuf, guard: Guard) -> Result<Option<Found>, Problem> {
+pub(crate) fn look(
+    fd: &OwnedFd,
+    name: &OsStr,
+    path: PathBuf,
+    guard: Guard,
+) -> Result<Option<Found>, Problem> {
     let stat = match statat(fd, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => stat,
         Err(Errno::NOENT) => return Ok(None),
@@ -420,24 +541,18 @@ pub(crate) fn identity(stat: &Stat) -> (u64, u64) {
     (u64::from(stat.st_dev), u64::from(stat.st_ino))
 }
 
-/// The names in a folder, with their kinds and inodes.
-fn list(fd: &OwnedFd, path: &Path) -> Result<Vec<(OsString, FileType, u64)>, Problem> {
-    let look = |error: rustix::io::Errno| Problem::Look { path: path.into(), error: error.into() };
-    let mut entries = Vec::new();
-    for entry in Dir::read_from(fd).map_err(look)? {
-        let entry = entry.map_err(look)?;
-        let name = OsStr::from_bytes(entry.file_name().to_bytes());
-        if name == "." || name == ".." {
-            continue;
-        }
-        let kind = match entry.file_type() {
-            FileType::Unknown => statat(fd, name, AtFlags::SYMLINK_NOFOLLOW)
-                .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
-            kind => kind,
-        };
-        entries.push((name.to_owned(), kind, entry.ino()));
+/// The name of an entry and its kind; nothing for the folder itself and the one above.
+fn named(folder: &OwnedFd, entry: &DirEntry) -> Option<(OsString, FileType)> {
+    let name = OsStr::from_bytes(entry.file_name().to_bytes());
+    if name == "." || name == ".." {
+        return None;
     }
-    Ok(entries)
+    let kind = match entry.file_type() {
+        FileType::Unknown => statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+            .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
+        kind => kind,
+    };
+    Some((name.to_owned(), kind))
 }
 
 #[cfg(test)]
@@ -513,6 +628,7 @@ mod tests {
                 ".git/hooks",
                 ".git/modules/libs/deep/config",
                 ".git/worktrees/w/commondir",
+                "bare/HEAD",
                 "bare/config",
                 "linked/.git"
             ]

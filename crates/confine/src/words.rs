@@ -26,8 +26,15 @@ pub enum Problem {
     #[error("{0}")]
     Stage(String),
     /// After the run: what the command left could not be looked through.
-    #[error("{0} places that the command may have changed could not be looked through or put right, see above")]
-    Left(usize),
+    #[error(
+        "{count} places that the command may have changed could not be looked through or put right, see above"
+    )]
+    Left {
+        /// How many.
+        count: usize,
+        /// The first of them, in sentences.
+        told: Vec<String>,
+    },
     /// The command ran, and how it ended is not known.
     #[error("{0}")]
     Lost(String),

@@ -5,7 +5,7 @@ use std::{
     io::{ErrorKind, Read as _},
     os::{fd::AsFd as _, unix::process::CommandExt as _},
     path::PathBuf,
-    process::Command,
+    process::{Child, Command},
     time::{Duration, Instant},
 };
 
@@ -38,7 +38,7 @@ const WATCH: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 const LOOK_AT_KEPT: Duration = Duration::from_secs(2);
 
 /// Runs the command to its end.
-pub(crate) fn run(job: &Job, mut life: &File) -> Result<Report, Problem> {
+pub(crate) fn run(job: &Job, life: &File) -> Result<Report, Problem> {
     // The mask is inherited from the outer process, which reads its signals; the command starts with none blocked.
     SigSet::empty().thread_set_mask().doing("signals cannot be unblocked")?;
     let Some((program, arguments)) = job.argv.split_first() else {
@@ -53,6 +53,11 @@ pub(crate) fn run(job: &Job, mut life: &File) -> Result<Report, Problem> {
             return Ok(Report::Unstartable(code, format!("{}: {error}", program.display())));
         }
     };
+    // From here on an error does not say that nothing was run.
+    follow(job, life, &child).or_else(|problem| Ok(Report::Lost(problem.to_string())))
+}
+
+fn follow(job: &Job, mut life: &File, child: &Child) -> Result<Report, Problem> {
     let id = i32::try_from(child.id()).doing("the process has no number")?;
     let mut set = SigSet::empty();
     set.add(Signal::SIGCHLD);
@@ -84,7 +89,7 @@ pub(crate) fn run(job: &Job, mut life: &File) -> Result<Report, Problem> {
                     }
                 }
                 // The outer process is gone, or wants the end.
-                _ => return Ok(Report::Failed("the run was ended from outside".into())),
+                _ => return Ok(Report::Lost("the run was ended from outside".into())),
             }
         }
         if !from_children.is_empty() {

@@ -6,14 +6,16 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
-    os::fd::{AsRawFd as _, OwnedFd},
+    ops::Bound,
+    os::{
+        fd::{AsRawFd as _, OwnedFd},
+        unix::ffi::OsStrExt as _,
+    },
     path::{Path, PathBuf},
 };
 
 use rustix::{
-    fs::{
-        AtFlags, CWD, Mode, OFlags, ResolveFlags, chmod, fstat, openat, openat2, symlinkat, unlinkat,
-    },
+    fs::{AtFlags, CWD, Mode, OFlags, chmod, fchmod, fstat, openat, readlinkat, symlinkat, unlinkat},
     io::Errno,
     process::geteuid,
 };
@@ -22,7 +24,7 @@ use super::outer::note;
 use crate::{
     kept,
     scan::{Found, Guard, Kind, Lists, Meets, Place, Reopened, look, open_folder, walk},
-    words::{Doing as _, Problem},
+    words::Problem,
 };
 
 /// So many failures are told.
@@ -31,12 +33,12 @@ const TOLD: usize = 20;
 /// Compares what is protected now with what was before. No process of the run is alive any more.
 pub(crate) fn clean(roots: &[(PathBuf, Place)], lists: &Lists, before: &[Found]) -> Result<(), Problem> {
     let known = before.iter().map(|found| (found.path.as_path(), found)).collect();
-    let mut cleaning = Cleaning { known, links: BTreeSet::new(), failures: 0 };
+    let mut cleaning = Cleaning { known, links: BTreeSet::new(), failures: 0, told: Vec::new() };
     for (root, place) in roots {
-        let done = open_root(root).and_then(|(folder, mode)| {
+        let done = open_root(root).and_then(|(folder, closed)| {
             let walked = walk(lists, &mut cleaning, folder, root, *place);
-            if let Some(mode) = mode {
-                let _ = chmod(root, mode);
+            if let Some((folder, mode)) = closed {
+                let _ = fchmod(folder, mode);
             }
             walked
         });
@@ -48,22 +50,19 @@ pub(crate) fn clean(roots: &[(PathBuf, Place)], lists: &Lists, before: &[Found])
         if cleaning.links.contains(&old.path) {
             continue;
         }
-        let put = parent(roots, &old.path).and_then(|(folder, name)| {
-            symlinkat(target, &folder, name).map_err(|error| {
-                Problem::Workspace(format!(
-                    "{} was a protected link and cannot be put back: {error}",
-                    old.path.display()
-                ))
-            })
-        });
-        match put {
-            Ok(()) => note(&format!("{} is a protected link: it was put back", old.path.display())),
-            Err(problem) => cleaning.failed(problem)?,
+        match put_back(roots, &old.path, target) {
+            Ok(true) => note(&format!("{} is a protected link: it was put back", old.path.display())),
+            Ok(false) => {}
+            Err(error) => {
+                let sentence =
+                    format!("{} was a protected link and cannot be put back: {error}", old.path.display());
+                cleaning.failed(Problem::Workspace(sentence))?;
+            }
         }
     }
     match cleaning.failures {
         0 => Ok(()),
-        one => Err(Problem::Left(one)),
+        count => Err(Problem::Left { count, told: cleaning.told }),
     }
 }
 
@@ -73,18 +72,28 @@ struct Cleaning<'b> {
     /// Protected links that are as they were.
     links: BTreeSet<PathBuf>,
     failures: usize,
+    told: Vec<String>,
+}
+
+impl Cleaning<'_> {
+    /// Whether something below this path was protected before the run.
+    fn holds_known(&self, path: &Path) -> bool {
+        let from = (Bound::Excluded(path), Bound::Unbounded);
+        self.known.range::<Path, _>(from).next().is_some_and(|(known, _)| known.starts_with(path))
+    }
 }
 
 /// Opens a whole workspace, and says which mode it must get back.
-fn open_root(root: &Path) -> Result<(OwnedFd, Option<Mode>), Problem> {
+fn open_root(root: &Path) -> Result<(OwnedFd, Option<(OwnedFd, Mode)>), Problem> {
     let unreadable = |error: Errno| Problem::Look { path: root.into(), error: error.into() };
     if let Some(folder) = open_folder(CWD, root).map_err(unreadable)? {
         return Ok((folder, None));
     }
     let above = root.parent().map(|above| openat(CWD, above, HELD, Mode::empty()));
     let (Some(above), Some(name)) = (above, root.file_name()) else { return Err(unreadable(Errno::ACCESS)) };
-    let reopened = reopen(&above.map_err(unreadable)?, name).map_err(unreadable)?;
-    Ok((reopened.folder, Some(reopened.mode)))
+    let Reopened { folder, mode } = reopen(&above.map_err(unreadable)?, name).map_err(unreadable)?;
+    let held = rustix::io::fcntl_dupfd_cloexec(&folder, 3).map_err(unreadable)?;
+    Ok((folder, Some((held, mode))))
 }
 
 impl Meets for Cleaning<'_> {
@@ -92,7 +101,14 @@ impl Meets for Cleaning<'_> {
         Ok(())
     }
 
-    fn protected(&mut self, folder: &OwnedFd, name: &OsStr, path: PathBuf, guard: Guard) -> Result<bool, Problem> {
+    fn protected(
+        &mut self,
+        folder: &OwnedFd,
+        name: &OsStr,
+        path: PathBuf,
+        guard: Guard,
+        obeyed: bool,
+    ) -> Result<bool, Problem> {
         let found = match look(folder, name, path, guard) {
             Ok(Some(found)) => found,
             Ok(None) => return Ok(false),
@@ -104,13 +120,28 @@ impl Meets for Cleaning<'_> {
             }
             return Ok(true);
         }
-        if guard != Guard::ReadOnly {
+        // A secret that nobody obeys may be new.
+        if !obeyed {
             return Ok(true);
         }
+        // Others lie in it that were there before: it is not what appeared.
+        if self.holds_known(&found.path) {
+            let why = format!(
+                "{} is protected now, and has files in it that were protected before",
+                found.path.display()
+            );
+            return self.failed(Problem::Workspace(why)).map(|()| true);
+        }
         match remove(folder, name) {
-            Ok(()) => note(&format!("{} is protected and appeared during the run: it was removed", found.path.display())),
+            Ok(()) => note(&format!(
+                "{} is protected and appeared during the run: it was removed",
+                found.path.display()
+            )),
             Err(error) => {
-                let why = format!("{} is protected, appeared during the run, and cannot be removed: {error}", found.path.display());
+                let why = format!(
+                    "{} is protected, appeared during the run, and cannot be removed: {error}",
+                    found.path.display()
+                );
                 self.failed(Problem::Workspace(why))?;
             }
         }
@@ -119,15 +150,17 @@ impl Meets for Cleaning<'_> {
 
     fn git(&mut self, _: &Path) {}
 
-    /// What was covered during the run cannot have changed, whoever opened it meanwhile.
-    fn is_covered(&self, path: &Path) -> bool {
+    /// What was covered during the run cannot have changed, whoever opened it meanwhile. A name alone covered nothing.
+    fn is_covered(&self, path: &Path, _: bool) -> bool {
         self.known.get(path).is_some_and(|old| old.guard == Guard::Hidden && old.kind == Kind::Folder)
     }
 
     fn closed(&mut self, at: &OwnedFd, name: &OsStr, path: &Path) -> Result<Option<Reopened>, Problem> {
         match reopen(at, name) {
             Ok(reopened) => Ok(Some(reopened)),
-            Err(error) => self.failed(Problem::Look { path: path.into(), error: error.into() }).map(|()| None),
+            Err(error) => {
+                self.failed(Problem::Look { path: path.into(), error: error.into() }).map(|()| None)
+            }
         }
     }
 
@@ -136,7 +169,10 @@ impl Meets for Cleaning<'_> {
         match remove(at, name) {
             Ok(()) => note(&format!("{} is too deep to be looked through: it was removed", path.display())),
             Err(error) => {
-                let why = format!("{} is too deep to be looked through, and cannot be removed: {error}", path.display());
+                let why = format!(
+                    "{} is too deep to be looked through, and cannot be removed: {error}",
+                    path.display()
+                );
                 self.failed(Problem::Workspace(why))?;
             }
         }
@@ -146,6 +182,7 @@ impl Meets for Cleaning<'_> {
     fn failed(&mut self, problem: Problem) -> Result<(), Problem> {
         if self.failures < TOLD {
             note(&problem.to_string());
+            self.told.push(problem.to_string());
         }
         self.failures += 1;
         Ok(())
@@ -175,31 +212,65 @@ fn reopen(at: &OwnedFd, name: &OsStr) -> rustix::io::Result<Reopened> {
     Ok(Reopened { folder, mode })
 }
 
-/// The folder of a path, opened below its root without following a link: another run may be swapping folders.
-fn parent<'a>(roots: &[(PathBuf, Place)], path: &'a Path) -> Result<(OwnedFd, &'a OsStr), Problem> {
-    let gone = || Problem::Workspace(format!("{} cannot be put back", path.display()));
-    let (root, _) = roots.iter().find(|(root, _)| path.starts_with(root)).ok_or_else(gone)?;
-    let (folder, name) = (path.parent().ok_or_else(gone)?, path.file_name().ok_or_else(gone)?);
-    let relative = folder.strip_prefix(root).map_err(|_| gone())?;
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let top = openat(CWD, root, flags, Mode::empty()).doing("the workspace cannot be opened")?;
-    if relative.as_os_str().is_empty() {
-        return Ok((top, name));
+/// Puts a link back, unless it is as it was.
+fn put_back(roots: &[(PathBuf, Place)], path: &Path, target: &OsStr) -> rustix::io::Result<bool> {
+    let (root, _) = roots.iter().find(|(root, _)| path.starts_with(root)).ok_or(Errno::NOENT)?;
+    let (above, name) = (path.parent().ok_or(Errno::NOENT)?, path.file_name().ok_or(Errno::NOENT)?);
+    let relative = above.strip_prefix(root).map_err(|_| Errno::NOENT)?;
+    let mut closed = Vec::new();
+    let done = descend(root, relative, &mut closed).and_then(|folder| {
+        let now = readlinkat(&folder, name, Vec::new());
+        if now.is_ok_and(|now| now.as_bytes() == target.as_bytes()) {
+            return Ok(false);
+        }
+        remove(&folder, name)?;
+        forced(&folder, || symlinkat(target, &folder, name)).map(|()| true)
+    });
+    for (folder, mode) in closed {
+        let _ = fchmod(folder, mode);
     }
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    let folder = openat2(&top, relative, flags, Mode::empty(), resolve)
-        .doing(format_args!("{} cannot be opened", folder.display()))?;
-    Ok((folder, name))
+    done
+}
+
+/// Opens a folder below a root without following a link: another run may be swapping folders. Folders that had to be opened by force
+/// get their modes back later.
+fn descend(root: &Path, relative: &Path, closed: &mut Vec<(OwnedFd, Mode)>) -> rustix::io::Result<OwnedFd> {
+    let mut folder = openat(CWD, root, HELD, Mode::empty())?;
+    for name in [OsStr::new(".")].into_iter().chain(relative.iter()) {
+        folder = if let Some(below) = open_folder(&folder, name)? {
+            below
+        } else {
+            let Reopened { folder: below, mode } = reopen(&folder, name)?;
+            closed.push((rustix::io::fcntl_dupfd_cloexec(&below, 3)?, mode));
+            below
+        };
+    }
+    Ok(folder)
+}
+
+/// Does something in a folder, also if its owner has taken away the right to.
+fn forced<T>(folder: &OwnedFd, act: impl Fn() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
+    match act() {
+        Err(Errno::ACCESS) => {}
+        other => return other,
+    }
+    let mode = Mode::from_raw_mode(fstat(folder)?.st_mode & 0o7777);
+    fchmod(folder, mode | Mode::RWXU)?;
+    let done = act();
+    let _ = fchmod(folder, mode);
+    done
 }
 
 /// Removes a file, or a folder with all that is in it.
 fn remove(folder: &OwnedFd, name: &OsStr) -> rustix::io::Result<()> {
-    match unlinkat(folder, name, AtFlags::empty()) {
-        Err(Errno::ISDIR | Errno::PERM) => {}
-        Err(Errno::NOENT) => return Ok(()),
-        other => return other,
-    }
-    let inner = kept::force_open(folder, name)?;
-    kept::empty(&inner)?;
-    unlinkat(folder, name, AtFlags::REMOVEDIR)
+    forced(folder, || {
+        match unlinkat(folder, name, AtFlags::empty()) {
+            Err(Errno::ISDIR | Errno::PERM) => {}
+            Err(Errno::NOENT) => return Ok(()),
+            other => return other,
+        }
+        let inner = kept::force_open(folder, name)?;
+        kept::empty(&inner)?;
+        unlinkat(folder, name, AtFlags::REMOVEDIR)
+    })
 }

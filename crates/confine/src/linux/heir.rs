@@ -17,7 +17,7 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{cleanup, sealed, stage::next};
+use super::{cleanup, mark, sealed, stage::next};
 use crate::{
     FAILED,
     profile::Profile,
@@ -122,10 +122,14 @@ pub(crate) fn wait(estate: i32, watch: i32) -> Result<ExitCode, Problem> {
     }
     let estate: Estate = sealed::read(estate)?;
     let lists = Lists::new(&estate.profile)?;
+    let mut cleaned = Ok(());
     for pause in LOOKS {
         std::thread::sleep(pause);
-        // What cannot be put right now is tried again; nobody would read why.
-        let _ = cleanup::clean(&estate.roots, &lists, &estate.before);
+        // What cannot be put right now is tried again.
+        cleaned = cleanup::clean(&estate.roots, &lists, &estate.before);
+    }
+    if let Err(Problem::Left { told, .. }) = cleaned {
+        mark::leave(&estate.profile, &told)?;
     }
     Ok(ExitCode::from(FAILED))
 }

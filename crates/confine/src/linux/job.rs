@@ -38,6 +38,8 @@ pub(crate) const SABOTAGE: &str = "PLACET_SABOTAGE";
 pub(crate) enum Report {
     /// Nothing was run.
     Failed(String),
+    /// The command ran, and how it ended is not known.
+    Lost(String),
     /// The command could not be started: 126 or 127, and why.
     Unstartable(u8, String),
     /// The command ended by itself: its exit code, and whether something inside tried to reach the network.

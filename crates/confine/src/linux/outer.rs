@@ -30,7 +30,7 @@ use super::{
     heir::Heir,
     input,
     job::{Job, Report, leaves_out},
-    sealed,
+    mark, sealed,
     stage::{GO, next},
 };
 use crate::{
@@ -80,10 +80,15 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
             return Err(problem);
         }
     };
-    let report = run.follow(profile);
+    let report = run.follow(profile).map_err(|problem| Problem::Lost(problem.to_string()));
     run.end();
     let Prepared { lists, roots, before, kept } = prepared;
     let cleaned = if leaves_out("cleanup") { Ok(()) } else { cleanup::clean(&roots, &lists, &before) };
+    if let Err(Problem::Left { told, .. }) = &cleaned
+        && let Err(problem) = mark::leave(profile, told)
+    {
+        note(&problem.to_string());
+    }
     heir.dismiss();
     // No process of the run is left that could use them.
     drop(kept);
@@ -94,6 +99,7 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
     let report = report?;
     let code = match report {
         Report::Failed(sentence) => return Err(Problem::Stage(sentence)),
+        Report::Lost(sentence) => return Err(Problem::Lost(sentence)),
         Report::Unstartable(code, sentence) => {
             note(&sentence);
             code
@@ -129,6 +135,7 @@ struct Prepared {
 fn begin(profile: &Profile, argv: &[OsString], run: &mut Run, heir: &mut Heir) -> Result<Prepared, Problem> {
     let lists = Lists::new(profile)?;
     let kept = Kept::open(profile)?;
+    mark::check(profile)?;
     kept.iter().flat_map(|kept| &kept.notes).for_each(|sentence| note(sentence));
     let Planned { plan, roots, before, notes } = plan(profile, &lists, kept.as_ref())?;
     for sentence in &notes {
@@ -452,7 +459,7 @@ fn children() -> Option<BTreeSet<i32>> {
 #[must_use]
 pub fn failed(problem: &Problem) -> u8 {
     match problem {
-        Problem::Left(_) | Problem::Lost(_) => note(&problem.to_string()),
+        Problem::Left { .. } | Problem::Lost(_) => note(&problem.to_string()),
         problem => note(&format!("{problem}. Nothing was run")),
     }
     FAILED

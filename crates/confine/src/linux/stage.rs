@@ -4,14 +4,17 @@ use std::{
     ffi::OsString,
     fs::{self, File},
     io::{Read as _, Write as _},
-    os::unix::process::CommandExt as _,
+    os::{fd::OwnedFd, unix::process::CommandExt as _},
     process::{Command, ExitCode},
 };
 
 use nix::sched::{CloneFlags, unshare};
-use rustix::process::{
-    DumpableBehavior, Resource, Rlimit, Signal, set_dumpable_behavior, set_parent_process_death_signal,
-    setrlimit, setsid,
+use rustix::{
+    fs::{Mode, OFlags, openat},
+    process::{
+        DumpableBehavior, Resource, Rlimit, Signal, set_dumpable_behavior, set_parent_process_death_signal,
+        setrlimit, setsid,
+    },
 };
 
 use super::{
@@ -142,7 +145,14 @@ fn first(inherited: &Inherited, out: &mut File) -> Result<ExitCode, Problem> {
     if !leaves_out("network") {
         loopback::up()?;
     }
+    let own =
+        rustix::fs::open("/proc/self", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+            .doing("this process cannot be looked at")?;
     root::enter(&job)?;
+    if !leaves_out("locked-mounts") {
+        lock_mounts(&own)?;
+    }
+    drop(own);
     limits(&job)?;
     rights::give_up()?;
     if !leaves_out("landlock") {
@@ -155,6 +165,22 @@ fn first(inherited: &Inherited, out: &mut File) -> Result<ExitCode, Problem> {
     let report = child::run(&job, &life)?;
     tell(out, &report);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Copies all mounts into namespaces with fewer rights. There they hold together: a folder that somebody else has open does not lose what
+/// covers files in it when this run ends, and nothing can be unmounted.
+fn lock_mounts(own: &OwnedFd) -> Result<(), Problem> {
+    let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS).doing("the mounts cannot be locked")?;
+    // Its own files are closed to a process that others may not look into.
+    set_dumpable_behavior(DumpableBehavior::Dumpable).doing("the mounts cannot be locked")?;
+    // `/proc` can only be read by now, except through what was opened before.
+    for (name, line) in [("uid_map", format!("{user} {user} 1")), ("gid_map", format!("{group} {group} 1"))] {
+        let map = openat(own, name, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
+        let written = map.and_then(|map| rustix::io::write(map, line.as_bytes()));
+        written.doing(format_args!("the mounts cannot be locked: {name}"))?;
+    }
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).doing("memory cannot be kept from others")
 }
 
 fn limits(job: &Job) -> Result<(), Problem> {

@@ -9,7 +9,9 @@ use crate::space::{Space, runner};
 #[test]
 fn a_folder_that_one_run_closed_is_covered_in_the_next() {
     let Some(space) = Space::of_plain_user() else { return };
-    space.bare("mkdir sub .git .git/hooks; echo secret > sub/.env; echo '[core]' > .git/config; touch .git/HEAD");
+    space.bare(
+        "mkdir sub .git .git/hooks; echo secret > sub/.env; echo '[core]' > .git/config; touch .git/HEAD",
+    );
     let (code, ..) = space.run("chmod 0311 sub .git");
     assert_eq!(code, Some(0), "it may close what is its own");
     let (_, out, said) = space.run(
@@ -27,8 +29,9 @@ fn a_folder_that_one_run_closed_is_covered_in_the_next() {
 fn what_appears_in_a_folder_is_removed_also_if_that_is_closed_afterwards() {
     let Some(space) = Space::of_plain_user() else { return };
     for mode in ["0311", "0400", "0000", "0600"] {
-        let (code, _, said) =
-            space.run(&format!("mkdir -p sub/deep/.agent; echo x > sub/deep/.agent/settings; chmod {mode} sub/deep sub"));
+        let (code, _, said) = space.run(&format!(
+            "mkdir -p sub/deep/.agent; echo x > sub/deep/.agent/settings; chmod {mode} sub/deep sub"
+        ));
         assert_eq!(code, Some(0), "{said}");
         assert!(said.contains(".agent is protected and appeared"), "{mode}: {said}");
         space.bare("test \"$(stat -c %a sub)\" != 755; chmod 755 sub; chmod 755 sub/deep; test ! -e sub/deep/.agent; rm -r sub");
@@ -42,7 +45,8 @@ fn what_appears_in_a_folder_is_removed_also_if_that_is_closed_afterwards() {
 fn what_was_in_a_closed_folder_before_the_run_stays() {
     let Some(space) = Space::of_plain_user() else { return };
     space.bare("mkdir -p sub/.agent .git/hooks; echo mine > sub/.agent/settings; touch .git/HEAD .git/config; chmod 0311 sub .git");
-    let (code, _, said) = space.run("chmod 755 sub .git; mkdir -p sub/.agent; echo theirs > sub/.agent/settings; exit 0");
+    let (code, _, said) =
+        space.run("chmod 755 sub .git; mkdir -p sub/.agent; echo theirs > sub/.agent/settings; exit 0");
     assert_eq!(code, Some(0), "{said}");
     space.bare("chmod 755 sub .git; test -f .git/config; test -d .git/hooks");
     assert_eq!(fs::read_to_string(space.ws().join("sub/.agent/settings")).unwrap(), "mine\n");
@@ -55,10 +59,12 @@ fn what_appears_is_removed_however_deep_and_however_many() {
     let (code, _, said) = space.run(deep);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("too deep") && !space.ws().join(".agent").exists(), "{said}");
-    let (code, _, said) = space.run("rm -r d; seq -f '%g/.agent' 8300 | xargs mkdir -p; mkdir -p .agent/$(seq -s / 300)");
+    let (code, _, said) =
+        space.run("rm -r d; seq -f '%g/.agent' 8300 | xargs mkdir -p; mkdir -p .agent/$(seq -s / 300)");
     assert_eq!(code, Some(0), "{}", said.lines().last().unwrap_or_default());
     assert!(!space.ws().join(".agent").exists() && !space.ws().join("8300/.agent").exists());
-    let left = fs::read_dir(space.ws()).unwrap().flatten().filter(|entry| entry.path().join(".agent").exists());
+    let left =
+        fs::read_dir(space.ws()).unwrap().flatten().filter(|entry| entry.path().join(".agent").exists());
     assert_eq!(left.count(), 0);
 }
 

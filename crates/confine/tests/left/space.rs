@@ -32,6 +32,7 @@ impl Space {
         let base = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         fs::create_dir_all(base.path().join("ws")).unwrap();
         fs::create_dir_all(base.path().join("home")).unwrap();
+        fs::create_dir_all(base.path().join("sessions")).unwrap();
         Some(Self { base, user: None })
     }
 
@@ -40,7 +41,7 @@ impl Space {
         let mut space = Self::new()?;
         if rustix::process::geteuid().is_root() {
             space.user = Some(NOBODY);
-            for folder in ["", "ws", "home"] {
+            for folder in ["", "ws", "home", "sessions"] {
                 std::os::unix::fs::chown(space.base.path().join(folder), Some(NOBODY), Some(NOBODY)).unwrap();
             }
         }
@@ -62,7 +63,8 @@ impl Space {
     pub(crate) fn words(&self, script: &str) -> Vec<String> {
         let profile = json!({
             "version": 1, "workspace": [self.ws()], "cwd": self.ws(), "home": self.ws().with_file_name("home"),
-            "read_only": [".git", ".agent"], "hidden": [".env"],
+            "read_only": [".git", ".agent", ".both", "ci/steps"], "hidden": [".env", ".both"],
+            "kept": self.ws().with_file_name("sessions").join("one"),
         });
         ["run", "--profile", &profile.to_string(), "--", "sh", "-c", script].map(str::to_owned).into()
     }

@@ -15,7 +15,7 @@ It has a loopback of its own and no other network. Secrets are hidden, and what 
 Exit codes:
   as the command's own, 128 and the number for a signal
   124  a limit ended it
-  125  nothing was run: the sentence on standard error says why
+  125  nothing was run, or what the command left could not be put right: standard error says which
   126, 127  the command cannot be started, or is not there
 
 Examples:

@@ -1,0 +1,224 @@
+//! What a command makes that looks like something of git's, or leads elsewhere, hides nothing from the search and removes nothing of the
+//! user's.
+
+use std::{
+    fs,
+    io::Read as _,
+    process::{Child, Stdio},
+};
+
+use crate::space::Space;
+
+/// Secrets and git's own, as they are in a usual project.
+const PROJECT: &str = "mkdir -p sub .git/hooks .git/objects .git/refs config; echo secret > sub/.env; echo '[core]' > .git/config; \
+                       touch .git/HEAD; echo key > config/master.key; echo secret > config/.env";
+
+fn text(space: &Space, path: &str) -> String {
+    fs::read_to_string(space.ws().join(path)).unwrap_or_default()
+}
+
+#[test]
+fn the_signs_of_a_bare_repository_hide_nothing_and_remove_nothing() {
+    let Some(space) = Space::new() else { return };
+    for signs in ["HEAD objects refs", "HEAD commondir"] {
+        space.bare(PROJECT);
+        let (code, _, said) = space
+            .run(&format!("touch {signs}; mkdir -p sub/.agent new/.git; echo x > new/.git/config; exit 0"));
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains("HEAD is protected and appeared"), "{said}");
+        assert!(
+            !space.ws().join("sub/.agent").exists() && !space.ws().join("new/.git/config").exists(),
+            "{said}"
+        );
+        assert_eq!(
+            (text(&space, "config/master.key"), text(&space, "config/.env")),
+            ("key\n".into(), "secret\n".into())
+        );
+        let (_, out, said) = space
+            .run("cat sub/.env config/.env; echo bad >> .git/config; echo bad > .git/hooks/x; echo done");
+        assert!(out.contains("done") && !out.contains("secret"), "{out}{said}");
+        assert_eq!(text(&space, ".git/config"), "[core]\n");
+        assert!(!space.ws().join(".git/hooks/x").exists());
+        space.bare("rm -rf * .git");
+    }
+}
+
+#[test]
+fn a_bare_repository_of_the_users_stays_one_and_is_searched_too() {
+    let Some(space) = Space::new() else { return };
+    space.bare("mkdir -p objects refs sub; echo '[core]' > config; echo 'ref: refs/heads/main' > HEAD; echo secret > sub/.env");
+    let (code, out, said) = space
+        .run("cat sub/.env; cat HEAD; echo bad >> config; mkdir hooks; echo x > hooks/post-merge; exit 0");
+    assert!(code == Some(0) && !out.contains("secret") && out.contains("refs/heads/main"), "{out}{said}");
+    assert_eq!(text(&space, "config"), "[core]\n");
+    assert!(!space.ws().join("hooks").exists() && space.ws().join("HEAD").exists(), "{said}");
+}
+
+#[test]
+fn a_head_among_the_modules_of_git_frees_none_of_them() {
+    let Some(space) = Space::new() else { return };
+    space.bare(PROJECT);
+    space.bare("mkdir -p .git/modules/libs/deep/hooks; touch .git/modules/libs/deep/HEAD; echo '[core]' > .git/modules/libs/deep/config");
+    for fake in [".git/modules/HEAD", ".git/modules/libs/HEAD", ".git/modules/libs/config"] {
+        let (code, _, said) = space.run(&format!("touch {fake}; exit 0"));
+        assert_eq!(code, Some(0), "{said}");
+        space.run("echo bad >> .git/modules/libs/deep/config; echo bad > .git/modules/libs/deep/hooks/x");
+        assert_eq!(text(&space, ".git/modules/libs/deep/config"), "[core]\n", "{fake}");
+        assert!(!space.ws().join(".git/modules/libs/deep/hooks/x").exists(), "{fake}");
+    }
+}
+
+#[test]
+fn a_repository_hidden_among_gits_own_folders_is_searched_and_no_link_leads_to_it() {
+    let Some(space) = Space::new() else { return };
+    space.bare(PROJECT);
+    let make = |at: &str| {
+        format!(
+            "mkdir -p {at}/objects {at}/refs {at}/hooks; touch {at}/HEAD {at}/hooks/post-checkout; echo x > {at}/config; "
+        )
+    };
+    let (code, _, said) = space.run(
+        &(make(".git/evil")
+            + &make(".git/objects/evil")
+            + "mkdir .git/modules; ln -s ../evil .git/modules/sub; ln -s objects/evil .git/worktrees"),
+    );
+    assert_eq!(code, Some(0), "{said}");
+    let there = |path: &str| fs::symlink_metadata(space.ws().join(path)).is_ok();
+    assert!(!there(".git/evil/HEAD") && !there(".git/modules/sub") && !there(".git/worktrees"), "{said}");
+    // Where a link of an ordinary name leads among git's data, a program inside it is no repository for anybody who is not there.
+    assert!(there(".git/objects/evil"));
+}
+
+#[test]
+fn what_appears_in_a_folder_without_the_right_to_write_is_removed() {
+    let Some(space) = Space::of_plain_user() else { return };
+    for mode in ["0555", "0500", "0511"] {
+        let (code, _, said) = space.run(&format!(
+            "mkdir -p sub/.git/hooks sub/.agent; echo x | tee sub/.git/config sub/.agent/settings; chmod {mode} sub/.agent sub/.git sub"
+        ));
+        assert_eq!(code, Some(0), "{mode}: {said}");
+        space.bare("test \"$(stat -c %a sub)\" != 755; chmod -R u+rwx sub; test ! -e sub/.agent; test ! -e sub/.git/config; rm -r sub");
+    }
+}
+
+#[test]
+fn what_is_secret_and_obeyed_is_removed_if_it_appears_and_only_hidden_if_it_was_there() {
+    let Some(space) = Space::new() else { return };
+    let (code, _, said) = space.run("echo x > .both; echo mine > .env; mkdir sub; exit 0");
+    assert!(code == Some(0) && said.contains(".both is protected and appeared"), "{said}");
+    assert!(!space.ws().join(".both").exists());
+    assert_eq!(text(&space, ".env"), "mine\n", "a secret that nobody obeys may be new");
+    space.bare("echo secret > .both");
+    let (_, out, said) = space.run("cat .both; echo done");
+    assert!(out.contains("done") && !out.contains("secret"), "{out}{said}");
+    assert_eq!(text(&space, ".both"), "secret\n");
+    let (_, _, said) = space.run("mkdir -p more/.env/.agent; exit 0");
+    assert!(said.contains(".env/.agent is protected and appeared"), "{said}");
+}
+
+#[test]
+fn links_in_front_of_protected_names_and_between_them_stay_as_they_were() {
+    let Some(space) = Space::new() else { return };
+    space.bare("mkdir real other; echo x > real/settings; ln -s real b; ln -s b a; ln -s a .agent; mkdir -p pipes/steps; ln -s pipes ours");
+    let (code, _, said) =
+        space.run("rm a; ln -s other a; rm ours; mkdir -p made/steps; ln -s made ci; exit 0");
+    assert_eq!(code, Some(0), "{said}");
+    let leads =
+        |path: &str| fs::read_link(space.ws().join(path)).ok().map(|target| target.display().to_string());
+    assert_eq!(
+        (leads(".agent"), leads("a"), leads("b")),
+        (Some("a".into()), Some("b".into()), Some("real".into())),
+        "{said}"
+    );
+    assert_eq!((leads("ci"), leads("ours")), (None, None), "{said}");
+}
+
+#[test]
+fn what_cannot_be_put_right_keeps_the_next_run_from_beginning_until_somebody_looked() {
+    let Some(space) = Space::new() else { return };
+    // A module with the name of one of git's folders.
+    space.bare("mkdir -p .git/modules/hooks; touch .git/HEAD .git/modules/hooks/HEAD; echo '[core]' > .git/modules/hooks/config");
+    let (code, _, said) = space.run("touch .git/modules/HEAD");
+    assert_eq!(code, Some(125), "{said}");
+    assert!(said.contains("was protected before") || said.contains("were protected before"), "{said}");
+    assert_eq!(text(&space, ".git/modules/hooks/config"), "[core]\n");
+    let (code, out, said) = space.run("echo ran");
+    assert_eq!((code, out.as_str()), (Some(125), ""), "{said}");
+    assert!(said.contains("an earlier run left something") && said.contains("Nothing was run"), "{said}");
+    let mark = fs::read_dir(space.ws().with_file_name("sessions")).unwrap().flatten();
+    let mark = mark.map(|entry| entry.path()).find(|path| path.is_file()).unwrap();
+    assert!(fs::read_to_string(&mark).unwrap().contains("modules/hooks"));
+    fs::remove_file(mark).unwrap();
+    space.bare("rm .git/modules/HEAD");
+    assert_eq!(space.run("echo ran").1, "ran\n");
+}
+
+/// Waits for a line of a command's.
+fn hears(child: &mut Child, line: &str) {
+    let (mut heard, mut part) = (String::new(), [0; 64]);
+    let out = child.stdout.as_mut().unwrap();
+    while !heard.contains(line) {
+        let length = out.read(&mut part).unwrap();
+        assert!(length > 0, "it ended: {heard}");
+        heard.push_str(&String::from_utf8_lossy(&part[..length]));
+    }
+}
+
+#[test]
+fn a_folder_that_one_run_hands_to_another_stays_covered_when_the_first_ends() {
+    let Some((heard, config)) = hand_over("") else { return };
+    assert_eq!(config, "[core]\n", "{heard}");
+    assert!(heard.contains("after:") && !heard.contains("secret"), "{heard}");
+}
+
+/// The same with mounts that are not locked: otherwise nothing shows that it is the locks that hold.
+#[cfg(feature = "sabotage")]
+#[test]
+fn mounts_that_are_not_locked_are_noticed() {
+    let Some((heard, config)) = hand_over("confine-without-locked-mounts") else { return };
+    assert!(heard.contains("secret") && config == "bad", "{heard}");
+}
+
+/// Two runs at once: the second opens the workspace, hands it to the first and ends. What the first sees of a secret then, and git's
+/// configuration.
+fn hand_over(sabotage: &str) -> Option<(String, String)> {
+    let space = Space::of_plain_user()?;
+    space.bare(PROJECT);
+    let receives = r#"
+import os, socket, array, sys, time
+s = socket.socket(socket.AF_UNIX); s.bind("sock"); s.listen(1); print("ready", flush=True)
+c, _ = s.accept()
+_, ancillary, *_ = c.recvmsg(1, socket.CMSG_SPACE(4))
+fd = array.array("i", ancillary[0][2])[0]
+def look():
+    try: return os.read(os.open("sub/.env", os.O_RDONLY, dir_fd=fd), 99).decode()
+    except OSError as error: return error.strerror
+def write():
+    try: os.write(os.open(".git/config", os.O_WRONLY | os.O_TRUNC, dir_fd=fd), b"bad"); return "written"
+    except OSError as error: return error.strerror
+print("before:", look(), write(), flush=True)
+c.recv(1); c.close()
+for _ in range(100):
+    said = (look(), write()); time.sleep(0.02)
+    if "secret" in said[0] or said[1] == "written": break
+print("after:", *said, "end", flush=True)
+"#;
+    let sends = r#"
+import os, socket, array
+c = socket.socket(socket.AF_UNIX); c.connect("sock")
+fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+c.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
+import time; time.sleep(0.3)
+"#;
+    fs::write(space.ws().join("receives.py"), receives).unwrap();
+    fs::write(space.ws().join("sends.py"), sends).unwrap();
+    let run = |script: &str| {
+        let mut command = space.command(script);
+        command.env("PLACET_SABOTAGE", sabotage).stdout(Stdio::piped()).spawn().unwrap()
+    };
+    let mut receiver = run("exec python3 receives.py");
+    hears(&mut receiver, "ready");
+    assert!(run("exec python3 sends.py").wait().unwrap().success());
+    let output = receiver.wait_with_output().unwrap();
+    Some((String::from_utf8_lossy(&output.stdout).into_owned(), text(&space, ".git/config")))
+}
