@@ -1,7 +1,7 @@
 // `placet doctor --prove` starts the agent by itself: what it says must be what the agent does.
 
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { claudeCode } from "./agents/claude-code.mjs";
 import { codex } from "./agents/codex.mjs";
@@ -17,6 +17,14 @@ mkdirSync(process.env.TMPDIR, { recursive: true });
 
 /** What the doctor says of this agent, and its exit code. The model of the scene must not hear of it. */
 async function doctor(scene) {
+  // As after a first start in this folder, whose question was answered with yes.
+  const trusted = { projects: { [scene.work]: { hasTrustDialogAccepted: true } } };
+  writeFileSync(join(scene.home, ".claude.json"), JSON.stringify(trusted));
+  if (scene.agent === codex) {
+    // Nothing can be confined in a sandbox of its own, which it has unless its user takes that away.
+    const settings = join(scene.home, ".codex/config.toml");
+    writeFileSync(settings, `sandbox_mode = "danger-full-access"\n${readFileSync(settings, "utf8")}`);
+  }
   const words = ["--json", "doctor", "--prove", "--agent", scene.agent.name, "--give-up", "100ms"];
   const { code, output } = await scene.run(program(), words);
   const { checks } = JSON.parse(output.slice(output.indexOf("{\n")));

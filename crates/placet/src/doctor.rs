@@ -17,6 +17,7 @@ use crate::{
 mod hooks;
 mod proof;
 mod prove;
+mod settings;
 mod stand_in;
 
 /// How long an unreachable server is tried.
@@ -102,7 +103,7 @@ pub(crate) async fn run(args: &DoctorArgs, global: &Global) -> anyhow::Result<Ex
     checks.extend(hooks);
     checks.extend(proof::all(&agents, args.give_up).await?);
     if let Some(agents) = prove {
-        checks.extend(prove::all(&agents, reached, &client, token.trim()).await?);
+        checks.extend(prove::all(&agents, reached, &client).await?);
     }
     checks.push(confinement());
 

@@ -31,6 +31,7 @@ mod memory;
 pub(crate) mod place;
 mod withdraw;
 
+pub(crate) use ask::DOCTOR;
 use ask::{Asker, Patience};
 use confine::Confiner;
 use memory::Memory;

@@ -55,11 +55,10 @@ impl StandIn {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.context("no port is free")?;
         let url = format!("http://{}", listener.local_addr()?);
         let heard = Arc::new(Mutex::new(Heard::default()));
-        let model = Model { prompt: prompt.to_owned(), command: command.to_owned(), heard: Arc::clone(&heard) };
-        let routes = Router::new()
-            .fallback(answer)
-            .layer(DefaultBodyLimit::max(LONGEST))
-            .with_state(Arc::new(model));
+        let model =
+            Model { prompt: prompt.to_owned(), command: command.to_owned(), heard: Arc::clone(&heard) };
+        let routes =
+            Router::new().fallback(answer).layer(DefaultBodyLimit::max(LONGEST)).with_state(Arc::new(model));
         // It ends with the set; an agent that cannot reach it says so itself.
         let mut serving = JoinSet::new();
         serving.spawn(async move { axum::serve(listener, routes).await });
@@ -80,7 +79,8 @@ struct Model {
 async fn answer(State(model): State<Arc<Model>>, uri: Uri, body: Bytes) -> Response {
     let path = uri.path();
     let (Some(dialect), Ok(body)) = (Dialect::of(path), serde_json::from_slice::<Value>(&body)) else {
-        let problem = json!({"error": {"type": "not_found_error", "message": "the stand-in does not know this"}});
+        let problem =
+            json!({"error": {"type": "not_found_error", "message": "the stand-in does not know this"}});
         return (StatusCode::NOT_FOUND, axum::Json(problem)).into_response();
     };
     let streams = match dialect {
@@ -160,7 +160,8 @@ impl Reply {
             let _ = write!(text, "data: {data}\n\n");
         }
         text.push_str(self.end);
-        ([(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")], text).into_response()
+        ([(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")], text)
+            .into_response()
     }
 }
 
@@ -203,11 +204,13 @@ impl Dialect {
         let is = |item: &Value, key: &str, word: &str| item.get(key).and_then(Value::as_str) == Some(word);
         let found = match self {
             Self::Messages => {
-                let mut blocks = talk.iter().filter_map(|message| message.get("content")?.as_array()).flatten();
+                let mut blocks =
+                    talk.iter().filter_map(|message| message.get("content")?.as_array()).flatten();
                 blocks.rfind(|block| is(block, "tool_use_id", CALL))?.get("content")?
             }
             Self::Responses => {
-                let output = |item: &&Value| is(item, "type", "function_call_output") && is(item, "call_id", CALL);
+                let output =
+                    |item: &&Value| is(item, "type", "function_call_output") && is(item, "call_id", CALL);
                 talk.iter().rfind(output)?.get("output")?
             }
             Self::Chat => talk.iter().rfind(|message| is(message, "tool_call_id", CALL))?.get("content")?,
@@ -268,10 +271,14 @@ fn messages(says: &Says, model: &Value) -> Reply {
 
 fn responses(says: &Says) -> Reply {
     let item = match says {
-        Says::Call { tool, input } => json!({"type": "function_call", "id": "fc_placet_doctor", "call_id": CALL,
-            "name": tool, "arguments": input.to_string(), "status": "completed"}),
-        Says::LastWords => json!({"type": "message", "id": "msg_stand_in", "role": "assistant", "status": "completed",
-            "content": [{"type": "output_text", "text": LAST_WORDS, "annotations": []}]}),
+        Says::Call { tool, input } => {
+            json!({"type": "function_call", "id": "fc_placet_doctor", "call_id": CALL,
+            "name": tool, "arguments": input.to_string(), "status": "completed"})
+        }
+        Says::LastWords => {
+            json!({"type": "message", "id": "msg_stand_in", "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": LAST_WORDS, "annotations": []}]})
+        }
     };
     let usage = json!({"input_tokens": 1, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 1,
         "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 2});

@@ -63,6 +63,18 @@ pub(super) enum Ended {
     Gone(&'static str),
 }
 
+/// The variable with the file that `placet doctor --prove` waits for requests in.
+pub(crate) const DOCTOR: &str = "PLACET_DOCTOR";
+
+/// Says to a doctor who started the agent what was asked. An agent may not list requests, and reads its own by id.
+pub(super) fn tell_doctor(id: RequestId) {
+    let Some(file) = std::env::var_os(DOCTOR) else { return };
+    // One that is there already: nothing else is made or changed by this.
+    if let Ok(mut file) = std::fs::OpenOptions::new().append(true).open(file) {
+        let _ = std::io::Write::write_all(&mut file, format!("{id}\n").as_bytes());
+    }
+}
+
 impl Asker<'_> {
     /// The answer; the error is a sentence that says why there is none.
     pub(super) async fn answer(&self) -> Result<Answer, String> {
@@ -113,7 +125,9 @@ impl Asker<'_> {
             claim: claimant.cloned(),
             ..CreateOptions::default()
         };
-        self.soon(self.impatient().create(create, options)).await
+        let asked = self.soon(self.impatient().create(create, options)).await?;
+        tell_doctor(asked.id);
+        Ok(asked)
     }
 
     /// From a request to an answer.

@@ -51,7 +51,7 @@ const TOLD: usize = 20;
 pub(crate) struct Proof {
     pub(crate) name: String,
     /// Of which agent, program and mode.
-    says: String,
+    pub(crate) says: String,
     /// It ran that. Otherwise it dropped it, or could confine nothing.
     pub(crate) seen: bool,
 }

@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::{
-    ask::{Asker, Ended, explained},
+    ask::{Asker, Ended, explained, tell_doctor},
     memory,
 };
 
@@ -152,6 +152,7 @@ impl Asker<'_> {
             }
             Err(error) => return Err(explained(&error)),
         };
+        tell_doctor(asked.id);
         if asked.state == State::Pending
             && let Ended::Gone(why) = self.wait(asked.id, began + self.patience.wait / 2).await?
         {

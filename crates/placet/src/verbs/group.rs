@@ -1,7 +1,7 @@
 //! `placet approve --group` and `deny --group`: the items of one pause, each shown, each decided on exactly what was shown.
 
 use placet_client::{BatchItem, BatchResult, Decide, ListQuery};
-use placet_core::{Kind, Record, Risk, State, show};
+use placet_core::{Door, Kind, Record, Risk, State, show};
 use serde_json::{Value, json};
 
 use super::{Context, ask, said, sheet, somebody_there};
@@ -104,7 +104,11 @@ async fn pending(context: &Context, group: &str) -> anyhow::Result<Vec<Record>> 
 
 /// Whether it came through the hook of a coding agent.
 fn hooked(record: &Record) -> bool {
-    record.origin.as_ref().is_some_and(|origin| origin.turn)
+    match &record.origin {
+        Some(origin) => origin.turn,
+        // A server of an older version names the door alone.
+        None => record.source.as_deref().is_some_and(|source| Door::named(source).groups_turns()),
+    }
 }
 
 /// Why a request cannot be approved with others.

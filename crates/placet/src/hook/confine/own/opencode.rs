@@ -11,13 +11,10 @@ use serde_json::Value;
 use super::{Found, above, folder, listed, small};
 
 /// What brings rules along that are in no file that is known here.
-const BRING_RULES: [&str; 5] = [
-    "OPENCODE_PERMISSION",
-    "OPENCODE_CONFIG_CONTENT",
-    "OPENCODE_CONFIG",
-    "OPENCODE_CONFIG_DIR",
-    "OPENCODE_TEST_MANAGED_CONFIG_DIR",
-];
+const BRING_RULES: [&str; 4] =
+    ["OPENCODE_PERMISSION", "OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_TEST_MANAGED_CONFIG_DIR"];
+/// A configuration of its own.
+const CONTENT: &str = "OPENCODE_CONFIG_CONTENT";
 /// What a rule says of calls that it does not let through.
 const DECISIONS: [&str; 2] = ["deny", "ask"];
 const NAMES: [&str; 3] = ["opencode.json", "opencode.jsonc", "config.json"];
@@ -31,6 +28,7 @@ pub(super) fn may_restrict(call: &Call) -> bool {
     places.extend(home.map(|home| home.join(".opencode")));
     places.extend(above(call).flat_map(|above| [above.join(".opencode"), above]));
     BRING_RULES.iter().any(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))
+        || env::var_os(CONTENT).is_some_and(|text| text.to_str().is_none_or(holds_rules))
         || places.iter().any(|place| NAMES.iter().any(|name| restricts(&place.join(name))))
         || places
             .iter()
@@ -41,12 +39,15 @@ pub(super) fn may_restrict(call: &Call) -> bool {
 /// Whether this configuration has a rule that refuses or asks, or cannot be read. The one that the installer writes does not
 /// count: the plugin took it back, or this would not be asked.
 fn restricts(file: &Path) -> bool {
-    let text = match small(file) {
-        Found::Nothing => return false,
-        Found::Text(text) => text,
-        Found::Unreadable => return true,
-    };
-    let Ok(mut config) = serde_json::from_str::<Value>(&text) else {
+    match small(file) {
+        Found::Nothing => false,
+        Found::Text(text) => holds_rules(&text),
+        Found::Unreadable => true,
+    }
+}
+
+fn holds_rules(text: &str) -> bool {
+    let Ok(mut config) = serde_json::from_str::<Value>(text) else {
         // With comments in it: whatever looks like a rule may be one.
         return DECISIONS.iter().any(|word| text.contains(word));
     };
