@@ -33,7 +33,7 @@ pub trait Channel: std::fmt::Debug + Send + Sync {
 pub struct ChannelLimits {
     /// How many attempts are made at once. What comes beyond that waits in the outbox.
     pub at_once: usize,
-    /// How long a delivery that was taken from the outbox is nobody else's: longer than an attempt takes.
+    /// How long a delivery that was taken from the outbox is no other node's: longer than an attempt usually takes.
     pub lease: Duration,
 }
 
@@ -54,9 +54,9 @@ pub type Attempt<'a> = Pin<Box<dyn Future<Output = AttemptResult> + Send + 'a>>;
 pub type Line = Pin<Box<dyn Future<Output = Option<(Delivery, AttemptResult)>> + Send>>;
 
 impl Gate {
-    /// Whether any delivery is due that nobody has. A look costs nothing; a lease is a transaction.
-    pub async fn is_delivery_due(&self) -> Result<bool, GateError> {
-        Ok(self.store.deliveries_due(self.now()).await?)
+    /// Whether any delivery of these channels is due that nobody has. A look costs little; a lease is a transaction.
+    pub async fn is_delivery_due(&self, channels: Channels) -> Result<bool, GateError> {
+        Ok(self.store.deliveries_due(self.now(), channels).await?)
     }
 
     /// Takes deliveries of these channels that are due and that nobody has.

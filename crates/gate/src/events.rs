@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use placet_core::{Actor, Auth, Body, Command, Create, DecisionWord, Refusal, Request, Role, State, Time, door};
+use placet_core::{
+    Actor, Auth, Body, Command, Create, DecisionWord, Refusal, Request, Role, State, Time, door,
+};
 use placet_store::{
     Done, EventDone, EventTail, EventWords, EventWork, Idempotency, NewEvent, NewTheme, Outcome,
     RecentEvents, SeenEvent, StoreError, StoredEvent, ThemeDone, Work,

@@ -198,6 +198,7 @@ impl Gate {
 
     /// One request, if the caller may see it. Unknown and foreign ids answer alike.
     pub async fn get(&self, actor: &Actor, id: RequestId) -> Result<Arc<Request>, GateError> {
+        about(id);
         let found = self.store.get(id).await?;
         found.filter(|request| may_see(actor, request)).ok_or_else(GateError::not_found)
     }
@@ -342,11 +343,21 @@ impl Gate {
     }
 
     pub(crate) async fn commands(&self, work: Work) -> Result<Vec<Outcome>, GateError> {
+        if let Work::Commands { commands, .. } = &work
+            && let [(command, _)] = commands.as_slice()
+        {
+            about(command.request());
+        }
         match self.store.run(work).await? {
             Done::Commands(outcomes) => Ok(outcomes),
             _ => Err(placet_store::StoreError::Unknown.into()),
         }
     }
+}
+
+/// Says in the span of a call which request it is about.
+pub(crate) fn about(id: RequestId) {
+    tracing::Span::current().record("request", tracing::field::display(id));
 }
 
 fn may_see(actor: &Actor, request: &Request) -> bool {

@@ -1,8 +1,6 @@
 //! Questions of the hook program whether its agent may work in a folder: the gate writes their words itself.
 
-use placet_core::{
-    Body, DecisionWord, Door, Invalid, OPEN_FOLDER, Spec, WeakKey, check_opening, opening,
-};
+use placet_core::{Body, DecisionWord, Door, Invalid, OPEN_FOLDER, Spec, WeakKey, check_opening, opening};
 use placet_ledger::hash;
 use serde_json::{Map, Value, json};
 

@@ -46,6 +46,9 @@ fn row(request: &Request, same: Option<String>, directory: &Directory, now: Time
         decision: decision.map(|decision| decision.word),
         lineage: preview::lineage(request),
         source: request.door().written().map(show),
-        origin: request.door().origin().map(|origin| Origin { agent: origin.agent.as_deref().map(show), ..origin }),
+        origin: request
+            .door()
+            .origin()
+            .map(|origin| Origin { agent: origin.agent.as_deref().map(show), ..origin }),
     }
 }

@@ -4,14 +4,15 @@ use std::{sync::Arc, time::Duration};
 
 use data_encoding::HEXLOWER;
 use placet_core::{
-    Actor, Body, Cancel, Command, Content, Create, DecisionWord, Digest, Door, Refusal, Request,
-    RequestId, Risk, Role, Spec, Submit, Time, WeakKey, door,
+    Actor, Body, Cancel, Command, Content, Create, DecisionWord, Digest, Door, Refusal, Request, RequestId,
+    Risk, Role, Spec, Submit, Time, WeakKey, door,
 };
 use placet_ledger::Parts;
 use placet_store::{Idempotency, NewEvent};
 
 use crate::{
     Gate, GateError,
+    gate::about,
     judge::{call_of_spec, confined, place, time_to_decide, verdict},
     schema::check_schema,
 };
@@ -86,6 +87,7 @@ impl Gate {
         let (id_bits, nonce_bits) = random.split_at(10);
         let created_at = self.now();
         let id = RequestId::new(created_at.millis(), id_bits.try_into().unwrap_or_default());
+        about(id);
         let nonce = HEXLOWER.encode(nonce_bits);
         let canonical = Parts {
             id,
@@ -152,6 +154,7 @@ impl Gate {
         let call = call_of_spec(&spec, &actor.name, whole.source, whole.created_at).at(place);
         let covered = directory.covered(&actor.name);
         let call = call.covered(covered);
+        let _judging = tracing::debug_span!("judge").entered();
         let outcome = confined(version.evaluate(&call), &call, &directory);
         let grants = self.covering(&call, &outcome, &version)?;
         let trust = self.trust_offer(&call, &outcome, &version)?;

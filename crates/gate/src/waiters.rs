@@ -16,7 +16,7 @@ use tokio::{
     time::{Instant, Sleep},
 };
 
-use crate::{Gate, GateError};
+use crate::{Gate, GateError, gate::about};
 
 /// What a wait waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -292,6 +292,7 @@ impl Gate {
         until: Until,
         at_most: Duration,
     ) -> Result<Waiting, GateError> {
+        about(id);
         if at_most.is_zero() {
             return self.as_it_stands(actor, id, until).await;
         }

@@ -5,7 +5,8 @@ use std::{sync::Arc, time::Duration};
 use placet_core::{AnswerBack, Request};
 use placet_egress::{EgressError, Sockets};
 use placet_gate::{
-    Attempt, AttemptResult, Channel, ChannelLimits, Coming, Delivery, Due, Gate, Line, StoreError, StoredEvent,
+    Attempt, AttemptResult, Channel, ChannelLimits, Coming, Delivery, Due, Gate, Line, StoreError,
+    StoredEvent,
 };
 use serde_json::Value;
 use tokio::sync::{Semaphore, oneshot};

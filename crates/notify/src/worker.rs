@@ -1,20 +1,27 @@
 //! The worker that runs all channels: it hears of what was committed, takes from the outbox what is left over, and records how each
 //! attempt went.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use placet_core::RequestId;
+use futures_util::FutureExt as _;
+use placet_core::{OutboxId, RequestId};
 use placet_gate::{AttemptResult, Channel, Channels, Coming, Delivery, Due, Gate, GateError, News};
 use tokio::{
     sync::{Semaphore, mpsc, oneshot},
     task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 /// How often the outbox is looked at for what failed before, or what a node that is gone has left.
 const LOOK: Duration = Duration::from_millis(250);
+/// How long to wait before the ledger is followed again.
+const AGAIN: Duration = Duration::from_secs(1);
 /// Most deliveries that are taken from the outbox in one look, of each channel.
 const TAKEN: usize = 64;
+/// The same of channels that are not here: each is a transaction, and only to say so.
+const STRANGERS: usize = 8;
+const STRANGERS_LEASE: Duration = Duration::from_secs(20);
 /// How long attempts in flight may take once the server stops.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -35,9 +42,48 @@ struct Served {
 /// What the worker has under way.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    pub(crate) running: JoinSet<Option<RequestId>>,
-    /// Who is connected already and waits for its answer: at most one for each request.
-    lines: HashMap<RequestId, oneshot::Sender<Due>>,
+    running: JoinSet<Ended>,
+    /// Who is connected already and waits for its answer.
+    lines: HashMap<LineKey, oneshot::Sender<Due>>,
+    /// The deliveries whose attempts are made here, and by which line. A lease may run out meanwhile: nobody here begins a second
+    /// attempt.
+    under_way: HashMap<OutboxId, Option<LineKey>>,
+}
+
+/// A channel and a request: it has at most one line.
+type LineKey = (&'static str, RequestId);
+
+/// What ended.
+#[derive(Debug)]
+enum Ended {
+    Attempt(OutboxId),
+    Line(LineKey),
+}
+
+impl Calls {
+    /// Forgets what ended.
+    fn over(&mut self, ended: &Ended) {
+        match ended {
+            Ended::Attempt(delivery) => {
+                self.under_way.remove(delivery);
+            }
+            Ended::Line(key) => {
+                self.under_way.retain(|_, line| line.as_ref() != Some(key));
+                if self.lines.get(key).is_some_and(oneshot::Sender::is_closed) {
+                    self.lines.remove(key);
+                }
+            }
+        }
+    }
+
+    /// The next thing that ends; `None` when nothing is under way.
+    pub(crate) async fn ended(&mut self) -> Option<()> {
+        // Attempts do not panic: what they do is caught.
+        if let Ok(ended) = self.running.join_next().await? {
+            self.over(&ended);
+        }
+        Some(())
+    }
 }
 
 impl Deliveries {
@@ -59,14 +105,15 @@ impl Deliveries {
                 Ok(()) | Err(GateError::Closing) => break,
                 Err(error) => {
                     tracing::warn!(%error, "the ledger cannot be followed; trying again");
-                    tokio::time::sleep(LOOK).await;
+                    if cancel.run_until_cancelled(tokio::time::sleep(AGAIN)).await.is_none() {
+                        break;
+                    }
                 }
             }
         }
         // Whatever is not done by then is in the outbox, and is done by whoever starts next.
         calls.lines.clear();
-        let _ =
-            tokio::time::timeout(GRACE, async { while calls.running.join_next().await.is_some() {} }).await;
+        let _ = tokio::time::timeout(GRACE, async { while calls.ended().await.is_some() {} }).await;
     }
 
     async fn follow(
@@ -84,12 +131,7 @@ impl Deliveries {
                 () = cancel.cancelled() => return Ok(()),
                 Some(coming) = coming.recv() => self.get_ready(coming, calls),
                 news = feed.next() => self.hear(&news?, coming, calls).await,
-                Some(ended) = calls.running.join_next(), if !calls.running.is_empty() => {
-                    let request = ended.ok().flatten();
-                    if let Some(request) = request.filter(|id| calls.lines.get(id).is_some_and(oneshot::Sender::is_closed)) {
-                        calls.lines.remove(&request);
-                    }
-                }
+                Some(()) = calls.ended(), if !calls.running.is_empty() => {}
                 _ = look.tick() => {
                     if let Err(error) = self.left_over(calls).await {
                         tracing::warn!(%error, "the outbox cannot be read; trying again");
@@ -122,19 +164,30 @@ impl Deliveries {
 
     /// To the line that waits for this answer or has sent it already; otherwise to an attempt of its own.
     fn give(&self, due: Due, calls: &mut Calls) {
-        let left = match calls.lines.remove(&due.delivery.request) {
+        let id = due.delivery.id;
+        if calls.under_way.contains_key(&id) {
+            return;
+        }
+        let Some(served) = self.channels.iter().find(|served| served.channel.name() == due.delivery.channel)
+        else {
+            return;
+        };
+        let key = (served.channel.name(), due.delivery.request);
+        let left = match calls.lines.remove(&key) {
             Some(line) => line.send(due).err(),
             None => Some(due),
         };
-        let Some(due) = left else { return };
-        if let Some(served) = self.channels.iter().find(|served| served.channel.name() == due.delivery.channel) {
-            self.start(served, due, calls);
+        match left {
+            Some(due) => self.start(served, due, calls),
+            None => {
+                calls.under_way.insert(id, Some(key));
+            }
         }
     }
 
     /// What failed before and is due, or was left by a node that is gone.
     pub(crate) async fn left_over(&self, calls: &mut Calls) -> Result<(), GateError> {
-        if !self.gate.is_delivery_due().await? {
+        if !self.gate.is_delivery_due(Channels::Others(Vec::new())).await? {
             return Ok(());
         }
         for served in &*self.channels {
@@ -142,61 +195,75 @@ impl Deliveries {
             if room == 0 {
                 continue;
             }
-            let (name, limits) = (served.channel.name().to_owned(), served.channel.limits());
-            let limit = u32::try_from(room).unwrap_or(u32::MAX);
-            for delivery in self.gate.lease_deliveries(Channels::These(vec![name]), limit, limits.lease).await? {
+            let (channel, limits) = (served.channel.name(), served.channel.limits());
+            let leased = self.lease(Channels::These(vec![channel.to_owned()]), room, limits.lease).await?;
+            for delivery in leased {
                 // A line whose news was missed may have sent this answer: it records that instead of a second attempt.
-                let has_line = calls.lines.contains_key(&delivery.request);
+                let has_line = calls.lines.contains_key(&(channel, delivery.request));
                 let request = if has_line { self.gate.store().get(delivery.request).await? } else { None };
                 self.give(Due { delivery, request }, calls);
             }
         }
-        self.unknown().await
-    }
-
-    /// Deliveries of channels that are not there: they would wait for ever.
-    async fn unknown(&self) -> Result<(), GateError> {
         let known = self.channels.iter().map(|served| served.channel.name().to_owned()).collect();
-        let lease = Duration::from_secs(20);
-        let limit = u32::try_from(TAKEN).unwrap_or(u32::MAX);
-        for delivery in self.gate.lease_deliveries(Channels::Others(known), limit, lease).await? {
-            let why = format!("there is no channel `{}`", delivery.channel);
-            self.record(&delivery, AttemptResult::Refused(why)).await;
+        for delivery in self.lease(Channels::Others(known), STRANGERS, STRANGERS_LEASE).await? {
+            // Another node may have it, or the next version. What nobody ever has is given up as everything is: in the end.
+            let why = format!("this server has no channel `{}`", delivery.channel);
+            self.record(&delivery, AttemptResult::Failed(why)).await;
         }
         Ok(())
+    }
+
+    /// Takes deliveries that are due. Nothing is written where there are none: the writer has other work.
+    async fn lease(
+        &self,
+        channels: Channels,
+        limit: usize,
+        lease: Duration,
+    ) -> Result<Vec<Delivery>, GateError> {
+        if !self.gate.is_delivery_due(channels.clone()).await? {
+            return Ok(Vec::new());
+        }
+        let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+        self.gate.lease_deliveries(channels, limit, lease).await
     }
 
     fn start(&self, served: &Served, due: Due, calls: &mut Calls) {
         // No turn: its lease runs out, and it is taken from the outbox later.
         let Ok(turn) = served.turns.clone().try_acquire_owned() else { return };
-        let (this, channel) = (self.clone(), served.channel.clone());
-        calls.running.spawn(async move {
-            let result = channel.deliver(&due).await;
-            this.record(&due.delivery, result).await;
+        let (this, channel, id) = (self.clone(), served.channel.clone(), due.delivery.id);
+        let span = tracing::debug_span!("deliver", channel = channel.name(), request = %due.delivery.request);
+        let attempt = async move {
+            let result = caught(channel.deliver(&due)).await;
+            let failed = || AttemptResult::Failed("a fault of this server ended the attempt".to_owned());
+            this.record(&due.delivery, result.unwrap_or_else(failed)).await;
             drop(turn);
-            None
-        });
+            Ended::Attempt(id)
+        };
+        calls.under_way.insert(id, None);
+        calls.running.spawn(attempt.instrument(span));
     }
 
     /// Lets the channel of an answer get ready for it, if there is room for that.
     pub(crate) fn get_ready(&self, coming: Coming, calls: &mut Calls) {
-        let id = coming.request.id;
-        if calls.lines.get(&id).is_some_and(|line| !line.is_closed()) {
+        let name = coming.request.door().answers_back().map(placet_core::AnswerBack::channel);
+        let Some(served) = self.channels.iter().find(|served| Some(served.channel.name()) == name) else {
+            return;
+        };
+        let key = (served.channel.name(), coming.request.id);
+        if calls.lines.get(&key).is_some_and(|line| !line.is_closed()) {
             return;
         }
-        let name = coming.request.door().answers_back().map(placet_core::AnswerBack::channel);
-        let Some(served) = self.channels.iter().find(|served| Some(served.channel.name()) == name) else { return };
         let Ok(turn) = served.turns.clone().try_acquire_owned() else { return };
         let (line, told) = oneshot::channel();
         let Some(ready) = served.channel.get_ready(coming, told) else { return };
-        calls.lines.insert(id, line);
+        calls.lines.insert(key, line);
         let this = self.clone();
         calls.running.spawn(async move {
-            if let Some((delivery, result)) = ready.await {
+            if let Some((delivery, result)) = caught(ready).await.flatten() {
                 this.record(&delivery, result).await;
             }
             drop(turn);
-            Some(id)
+            Ended::Line(key)
         });
     }
 
@@ -214,7 +281,8 @@ impl Deliveries {
                 "refused"
             }
         };
-        metrics::counter!("placet_deliveries_total", "channel" => self.label(channel), "outcome" => outcome).increment(1);
+        metrics::counter!("placet_deliveries_total", "channel" => self.label(channel), "outcome" => outcome)
+            .increment(1);
         // If this is lost, it is delivered once more: whoever waits takes the first, and is gone by then.
         if let Err(error) = self.gate.attempted(delivery, result).await {
             tracing::warn!(%error, request = %delivery.request, channel, "an attempt could not be recorded");
@@ -226,6 +294,11 @@ impl Deliveries {
         let known = self.channels.iter().map(|served| served.channel.name());
         known.into_iter().find(|name| *name == channel).unwrap_or("unknown")
     }
+}
+
+/// What a future gives; nothing if it panics, which has been said by then.
+async fn caught<T>(future: impl Future<Output = T>) -> Option<T> {
+    AssertUnwindSafe(future).catch_unwind().await.ok()
 }
 
 #[cfg(test)]
@@ -267,11 +340,12 @@ mod tests {
         kit.ask_in_an_event(&kit.agent("bot").await, ann, url).await
     }
 
-    /// The news of the answer.
+    /// The news of the answer. What was read back from the database shows requests as they are now: entries before the answer
+    /// look like it.
     async fn answer(feed: &mut Feed) -> News {
         loop {
             let news = feed.next().await.unwrap();
-            if Delivery::of_answer(&news).is_some() {
+            if news.name == "request.decided" && Delivery::of_answer(&news).is_some() {
                 return news;
             }
         }
@@ -296,13 +370,36 @@ mod tests {
         }
     }
 
+    /// A channel that is broken.
+    #[derive(Debug)]
+    struct Faulty;
+
+    impl Channel for Faulty {
+        fn name(&self) -> &'static str {
+            AnswerBack::Resume.channel()
+        }
+
+        fn limits(&self) -> ChannelLimits {
+            ChannelLimits { at_once: 2, lease: Duration::from_secs(5) }
+        }
+
+        fn deliver<'a>(&'a self, _: &'a Due) -> Attempt<'a> {
+            Box::pin(async { panic!("a channel that is broken") })
+        }
+    }
+
+    /// Before a minute is over, which only ends a test that fails.
+    async fn soon<T>(future: impl Future<Output = T>) -> T {
+        tokio::time::timeout(Duration::from_mins(1), future).await.expect("it ends")
+    }
+
     fn worker(kit: &Kit) -> Deliveries {
         let callbacks = Callbacks::new(kit.gate().clone(), Sockets::new(Rules::default()));
         Deliveries::new(kit.gate().clone(), [Arc::new(callbacks) as Arc<dyn Channel>])
     }
 
     async fn ended(calls: &mut Calls) {
-        while calls.running.join_next().await.is_some() {}
+        while calls.ended().await.is_some() {}
     }
 
     async fn state(kit: &Kit) -> Value {
@@ -384,26 +481,56 @@ mod tests {
             let seen = asked(kit, &ann, &url).await;
             kit.approve(&ann, &seen.request.unwrap()).await.unwrap();
             worker.hear(&answer(&mut feed).await, &mut coming, &mut calls).await;
-            calls.running.join_next().await;
+            soon(calls.ended()).await.unwrap();
             assert_eq!(answers.load(Ordering::SeqCst), 1);
             // What had no turn stays in the outbox.
             kit.clock().advance(Duration::from_secs(6));
             worker.left_over(&mut calls).await.unwrap();
             assert_eq!(stuck.0.load(Ordering::SeqCst), 2, "as many as it has turns");
-            calls.running.shutdown().await;
         }
 
-        async fn a_delivery_of_a_channel_that_is_not_there_is_given_up(kit) {
-            let worker = Deliveries::new(kit.gate().clone(), []);
+        async fn an_attempt_that_outlives_its_lease_is_not_made_twice(kit) {
+            let stuck = Stuck::default();
+            let worker = Deliveries::new(kit.gate().clone(), [Arc::new(stuck.clone()) as Arc<dyn Channel>]);
+            let mut calls = Calls::default();
+            let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+            let made = kit.ask_from(&door::behind("demo", "ops"), &bot).await;
+            kit.approve(&ann, &made).await.unwrap();
+            for _ in 0..3 {
+                kit.clock().advance(Duration::from_mins(2));
+                worker.left_over(&mut calls).await.unwrap();
+            }
+            assert_eq!(stuck.0.load(Ordering::SeqCst), 1);
+        }
+
+        async fn an_attempt_that_panics_is_one_that_failed(kit) {
+            let worker = Deliveries::new(kit.gate().clone(), [Arc::new(Faulty) as Arc<dyn Channel>]);
+            let mut calls = Calls::default();
+            let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
+            let made = kit.ask_from(&door::behind("demo", "ops"), &bot).await;
+            kit.approve(&ann, &made).await.unwrap();
+            for _ in 0..2 {
+                kit.clock().advance(Duration::from_secs(6));
+                worker.left_over(&mut calls).await.unwrap();
+                ended(&mut calls).await;
+            }
+            assert_eq!(state(kit).await, json!("waiting"));
+            assert_eq!(kit.place().value("SELECT attempts FROM outbox").await, json!("2"));
+        }
+
+        async fn a_delivery_of_a_channel_that_is_not_there_waits_for_it_until_it_is_too_late(kit) {
+            let nobody = Deliveries::new(kit.gate().clone(), []);
             let mut calls = Calls::default();
             let ann = kit.reviewer("ann").await;
             let seen = asked(kit, &ann, "ws://127.0.0.1:9").await;
             kit.approve(&ann, &seen.request.unwrap()).await.unwrap();
             kit.clock().advance(Duration::from_secs(6));
-            worker.left_over(&mut calls).await.unwrap();
-            assert_eq!(state(kit).await, json!("dead"));
+            nobody.left_over(&mut calls).await.unwrap();
             let why = kit.place().value("SELECT last_error FROM outbox").await;
-            assert_eq!(why, json!("there is no channel `callback`"));
+            assert_eq!((state(kit).await, why), (json!("waiting"), json!("this server has no channel `callback`")));
+            kit.clock().advance(Duration::from_hours(1));
+            nobody.left_over(&mut calls).await.unwrap();
+            assert_eq!(state(kit).await, json!("dead"));
         }
     }
 }

@@ -26,6 +26,7 @@ pub(crate) struct Config {
     pub(crate) doors: Doors,
     pub(crate) insights: Insights,
     pub(crate) log: Log,
+    pub(crate) telemetry: Telemetry,
 }
 
 /// Where and how to listen.
@@ -213,6 +214,15 @@ pub(crate) struct Events {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Insights {
     pub(crate) people: bool,
+}
+
+/// Spans for a collector.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Telemetry {
+    pub(crate) traces: String,
+    pub(crate) headers_file: std::path::PathBuf,
+    pub(crate) service: String,
 }
 
 /// Logs.

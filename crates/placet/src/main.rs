@@ -18,6 +18,7 @@ mod run;
 mod secret;
 mod serve;
 mod socket;
+mod telemetry;
 mod verbs;
 mod watch;
 

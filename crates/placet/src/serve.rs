@@ -10,7 +10,9 @@ use placet_core::Actor;
 use placet_egress::{Rules, Sockets};
 use placet_gate::{Channel, Gate, SystemClock, SystemEntropy};
 use placet_notify::{Callbacks, Deliveries};
-use placet_server::{Closing, Desk, EventsDoor, Hosts, ListenAddress, ListenLimits, Pause, Resumes, Settings, State};
+use placet_server::{
+    Closing, Desk, EventsDoor, Hosts, ListenAddress, ListenLimits, Pause, Resumes, Settings, State,
+};
 use placet_store::{Location, Options, Store};
 pub(crate) use policy::Loaded;
 use tokio::{
@@ -21,11 +23,12 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    cli::{LogFormat, ServeArgs},
+    cli::ServeArgs,
     config::{self, Config},
     exit::usage,
     output,
     socket::OwnerSocket,
+    telemetry,
 };
 
 /// How to start a server inside this process.
@@ -90,8 +93,10 @@ pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     if let Some(state) = args.state {
         config.storage.state = state;
     }
-    logs(&config.log.level, args.log_format)?;
+    let clock = Arc::new(SystemClock::new());
+    let exporter = telemetry::start(&config.log, &config.telemetry, args.log_format, clock, &SystemEntropy)?;
     let bootstrap = bootstrap_token()?;
+    let exporting = Exporting::start(exporter);
     let running = launch(&config, args.dev, bootstrap, policy).await?;
     // A signal is heard from here on: it may follow the next line at once.
     let mut signals = Signals::listen()?;
@@ -101,14 +106,41 @@ pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         signal = signals.next() => { tracing::info!(signal, "stopping: waits end, calls in flight finish"); None }
         why = running.gate.store().until_stopped() => Some(why),
     };
+    let stop = async {
+        running.stop().await;
+        // Last, so that the calls that ended now are told of.
+        exporting.stop().await;
+    };
     // A second signal means now.
     tokio::select! {
-        () = running.stop() => {}
+        () = stop => {}
         again = signals.next() => { tracing::warn!(signal = again, "stopped at once"); return Ok(ExitCode::from(130)); }
     }
     match stopped {
         Some(why) => anyhow::bail!("the store stopped because stable storage failed: {why}"),
         None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// The task that sends spans to the collector, if there is one.
+struct Exporting {
+    tasks: TaskTracker,
+    cancel: CancellationToken,
+}
+
+impl Exporting {
+    fn start(exporter: Option<telemetry::Exporter>) -> Self {
+        let (tasks, cancel) = (TaskTracker::new(), CancellationToken::new());
+        if let Some(exporter) = exporter {
+            tasks.spawn(exporter.run(cancel.clone()));
+        }
+        Self { tasks, cancel }
+    }
+
+    async fn stop(self) {
+        self.cancel.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
     }
 }
 
@@ -322,26 +354,6 @@ fn raise_file_limit() {
     {
         tracing::warn!(%error, "the limit of open files could not be raised");
     }
-}
-
-fn logs(level: &str, format: LogFormat) -> anyhow::Result<()> {
-    use tracing_subscriber::EnvFilter;
-    let filter = match std::env::var("PLACET_LOG") {
-        Ok(filter) => EnvFilter::try_new(&filter).map_err(|error| usage(format!("PLACET_LOG: {error}")))?,
-        Err(_) => EnvFilter::try_new(level).map_err(|error| usage(format!("log.level: {error}")))?,
-    };
-    let colour =
-        std::io::IsTerminal::is_terminal(&std::io::stderr()) && std::env::var_os("NO_COLOR").is_none();
-    let logs = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_target(false)
-        .with_ansi(colour);
-    match format {
-        LogFormat::Text => logs.init(),
-        LogFormat::Json => logs.json().init(),
-    }
-    Ok(())
 }
 
 /// What the operator should know, and type next.

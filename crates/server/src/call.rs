@@ -47,6 +47,17 @@ pub(crate) fn within_rate(state: &State, actor: &Actor) -> Result<(), Problem> {
 }
 
 pub(crate) async fn authenticate(parts: &Parts, state: &State) -> Result<Actor, Problem> {
+    let actor = identify(parts, state).await?;
+    called_by(&actor);
+    Ok(actor)
+}
+
+/// Says in the span of this call who makes it.
+pub(crate) fn called_by(actor: &Actor) {
+    tracing::Span::current().record("principal", actor.name.as_str());
+}
+
+async fn identify(parts: &Parts, state: &State) -> Result<Actor, Problem> {
     let (headers, peer) = (&parts.headers, parts.extensions.get::<Peer>().copied());
     let Some(value) = headers.get(header::AUTHORIZATION) else {
         if let Some(signed_in) = session::signed_in(parts) {

@@ -10,8 +10,9 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use tokio::time::Instant;
+use tracing::{Instrument as _, Span, field};
 
 use crate::{
     State,
@@ -69,27 +70,48 @@ pub(crate) async fn guard(AxumState(state): AxumState<State>, mut request: Reque
     if let Some(renewal) = renewal.clone() {
         request.extensions_mut().insert(renewal);
     }
-    let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let from = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
+    let span = span(&request, route.as_ref());
     let mut response = match allowed(&state, request.uri(), request.headers()) {
-        Ok(()) => next.run(request).await,
+        Ok(()) => next.run(request).instrument(span.clone()).await,
         Err(problem) => problem.into_response(),
     };
     match later::take(&mut response) {
         Some(pending) => later::later(async move {
-            let response = pending.await;
-            seal(&state, (&method, route.as_ref(), from), renewal.as_ref(), start, response)
+            let response = pending.instrument(span.clone()).await;
+            seal(&state, (route.as_ref(), from), renewal.as_ref(), (start, &span), response)
         }),
-        None => seal(&state, (&method, route.as_ref(), from), renewal.as_ref(), start, response),
+        None => seal(&state, (route.as_ref(), from), renewal.as_ref(), (start, &span), response),
     }
+}
+
+/// What everything that a call does is told of with. Who calls and which request it is about stand there once they are known.
+fn span(request: &Request, route: Option<&MatchedPath>) -> Span {
+    let traceparent = request.headers().get("traceparent").and_then(|value| value.to_str().ok());
+    tracing::error_span!(
+        "call",
+        method = request.method().as_str(),
+        route = pattern(route),
+        // The trace of whoever calls. A longer one is none.
+        traceparent = traceparent.filter(|text| text.len() <= 64),
+        principal = field::Empty,
+        request = field::Empty,
+        status = field::Empty,
+        code = field::Empty,
+    )
+}
+
+/// The pattern, never the address itself: ids are not secrets, but they are not labels either.
+fn pattern(route: Option<&MatchedPath>) -> &str {
+    route.map_or("none", MatchedPath::as_str)
 }
 
 fn seal(
     state: &State,
-    (method, route, from): (&Method, Option<&MatchedPath>, Option<IpAddr>),
+    (route, from): (Option<&MatchedPath>, Option<IpAddr>),
     renewal: Option<&Renewal>,
-    start: Instant,
+    (start, span): (Instant, &Span),
     mut response: Response,
 ) -> Response {
     let headers = response.headers_mut();
@@ -102,22 +124,26 @@ fn seal(
     if state.closing.is_cancelled() {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    // The pattern, never the address itself: ids are not secrets, but they are not labels either.
-    let route = route.map_or("none", MatchedPath::as_str);
-    record((method.as_str(), route, from), &response, start.elapsed());
+    span.in_scope(|| record(pattern(route), from, &response, start.elapsed()));
     response
 }
 
-fn record((method, route, from): (&str, &str, Option<IpAddr>), response: &Response, took: Duration) {
-    let from = from.map(tracing::field::display);
+/// Counts a call, and tells of it inside its span.
+fn record(route: &str, from: Option<IpAddr>, response: &Response, took: Duration) {
+    let from = from.map(field::display);
     let status = response.status();
-    let code = response.extensions().get::<ProblemCode>().map_or("", |code| code.0);
+    let code = response.extensions().get::<ProblemCode>().map(|code| code.0);
     metrics::counter!("placet_http_requests_total", "route" => route.to_owned(), "status" => status.as_str().to_owned()).increment(1);
     metrics::histogram!("placet_http_seconds", "route" => route.to_owned()).record(took.as_secs_f64());
+    let span = Span::current();
+    span.record("status", status.as_u16());
+    if let Some(code) = code {
+        span.record("code", code);
+    }
     if status.is_server_error() {
-        tracing::warn!(method, route, from, status = status.as_u16(), code, ?took, "call failed");
+        tracing::warn!(from, ?took, "call failed");
     } else {
-        tracing::debug!(method, route, from, status = status.as_u16(), code, ?took, "call");
+        tracing::debug!(from, ?took, "call");
     }
 }
 

@@ -24,7 +24,9 @@ mod unsent;
 mod v1;
 mod write_deadline;
 
-pub use doors::a2a::{Desk, Generic, Mode, Pause, Problem as AgentProblem, Resumes, RootCard, Upstream, check_agents};
+pub use doors::a2a::{
+    Desk, Generic, Mode, Pause, Problem as AgentProblem, Resumes, RootCard, Upstream, check_agents,
+};
 pub use doors::events::EventsDoor;
 pub use guard::Hosts;
 pub use listen::{ListenAddress, ListenError, Listeners, NoAddress};

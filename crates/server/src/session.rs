@@ -305,6 +305,7 @@ impl FromRequestParts<State> for Person {
             return Err(if has_cookie(&parts.headers) { unproved() } else { stranger() });
         };
         check_call(parts, &signed_in)?;
+        crate::call::called_by(&signed_in.actor);
         crate::call::within_rate(state, &signed_in.actor)?;
         Ok(Self(signed_in))
     }

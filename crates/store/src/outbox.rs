@@ -163,7 +163,11 @@ pub(crate) fn deliveries(news: &News, telling: &Telling) -> Vec<OutboxRow> {
     let told = told.map(|(channel, place)| row(outbox_id(news, place), channel.clone(), give_up_at, None));
     let answer = Delivery::of_answer(news).map(|delivery| {
         let lease = Some((telling.owner.clone(), news.at.plus(FIRST_ATTEMPT)));
-        let late = if delivery.channel == AnswerBack::Resume.channel() { give_up_at } else { request.expires_at.plus(LATE) };
+        let late = if delivery.channel == AnswerBack::Resume.channel() {
+            give_up_at
+        } else {
+            request.expires_at.plus(LATE)
+        };
         row(delivery.id, delivery.channel, late, lease)
     });
     told.chain(answer).collect()

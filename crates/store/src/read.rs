@@ -3,11 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use placet_core::{Directory, OutboxId, Request, RequestId, Risk, SessionId, State, Time};
+use tracing::Instrument as _;
 
 use crate::{
-    EndedAtUpgrade, EventWords, Figure, GrantUse, Note, NoteFilter, NotePage, NotePlace, PolicyVersion,
-    RecentEvents, SeenEvent, StoreError, StoredEvent, StoredSession, Waiting, postgres::PostgresReaders,
-    rows::uint, sqlite::SqliteReaders, tail::News,
+    Channels, EndedAtUpgrade, EventWords, Figure, GrantUse, Note, NoteFilter, NotePage, NotePlace,
+    PolicyVersion, RecentEvents, SeenEvent, StoreError, StoredEvent, StoredSession, Waiting,
+    postgres::PostgresReaders, rows::uint, sqlite::SqliteReaders, tail::News,
 };
 
 /// Which requests a list shows. Everything given must match.
@@ -118,12 +119,13 @@ pub(crate) enum Readers {
 }
 
 macro_rules! both {
-    ($self:ident, $readers:ident => $call:expr) => {
+    ($self:ident, $readers:ident => $again:ident.$read:ident($($arguments:tt)*)) => {{
+        let span = tracing::debug_span!("read", work = stringify!($read));
         match $self {
-            Readers::Sqlite($readers) => $call.await,
-            Readers::Postgres($readers) => $call.await,
+            Readers::Sqlite($readers) => $again.$read($($arguments)*).instrument(span).await,
+            Readers::Postgres($readers) => $again.$read($($arguments)*).instrument(span).await,
         }
-    };
+    }};
 }
 
 impl Readers {
@@ -316,8 +318,8 @@ impl Readers {
         both!(self, readers => readers.holds(id, owner))
     }
 
-    pub(crate) async fn deliveries_due(&self, now: Time) -> Result<bool, StoreError> {
-        both!(self, readers => readers.deliveries_due(now))
+    pub(crate) async fn deliveries_due(&self, now: Time, channels: &Channels) -> Result<bool, StoreError> {
+        both!(self, readers => readers.deliveries_due(now, channels))
     }
 
     pub(crate) async fn tallies(&self) -> Result<Vec<(String, u64)>, StoreError> {

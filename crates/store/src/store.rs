@@ -11,10 +11,11 @@ use data_encoding::{BASE32_DNSSEC, HEXLOWER};
 use placet_core::{Actor, AdminEvent, Digest, Directory, OutboxId, Request, RequestId, SessionId, Time};
 use tokio::sync::{broadcast, oneshot, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::Instrument as _;
 
 use crate::{
-    Clock, Done, EndedAtUpgrade, EventTail, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError,
-    StoredSession, Tail, Timeline, Work,
+    Channels, Clock, Done, EndedAtUpgrade, EventTail, Filter, GrantUse, LedgerRow, Listed, PolicyVersion,
+    StoreError, StoredSession, Tail, Timeline, Work,
     acked::{self, Memory},
     backend::Backend,
     batch::{Batch, want},
@@ -247,13 +248,14 @@ impl Store {
         if let Some(why) = self.lost() {
             return Err(StoreError::HistoryLost(why));
         }
+        let span = tracing::debug_span!("write", work = work.name());
         let (reply, answer) = oneshot::channel();
         let job = Job { weight: work.weight(), work, reply };
         if !self.shared.queue.push(job) {
             return Err(self.stopped().map_or(StoreError::Busy, StoreError::Stopped));
         }
         // The writer answers every job it takes; a dropped reply means its thread died.
-        answer.await.unwrap_or(Err(StoreError::Unknown))
+        answer.instrument(span).await.unwrap_or(Err(StoreError::Unknown))
     }
 
     /// Why nothing is written any more although the database can be reached: it does not have what was acknowledged.
@@ -455,8 +457,8 @@ impl Store {
     }
 
     /// Whether a delivery is due that nobody has.
-    pub async fn deliveries_due(&self, now: Time) -> Result<bool, StoreError> {
-        self.readers.deliveries_due(now).await
+    pub async fn deliveries_due(&self, now: Time, channels: Channels) -> Result<bool, StoreError> {
+        self.readers.deliveries_due(now, &channels).await
     }
 
     /// Whether a delivery waits and this node has it.

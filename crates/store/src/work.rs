@@ -173,6 +173,23 @@ impl Work {
         }
     }
 
+    /// What it is, for those who look how long things take.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Commands { .. } => "commands",
+            Self::Event(_) => "event",
+            Self::Admin { .. } => "admin",
+            Self::Lease { .. } => "lease",
+            Self::Attempt { .. } => "attempt",
+            Self::Seen { .. } => "seen",
+            Self::Prune { .. } => "prune",
+            Self::PruneEvents { .. } => "prune_events",
+            Self::Theme { .. } => "theme",
+            Self::Notes { .. } => "notes",
+            Self::PruneNotes => "prune_notes",
+        }
+    }
+
     /// Roughly how many bytes it will write.
     pub(crate) fn weight(&self) -> usize {
         match self {

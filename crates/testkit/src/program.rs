@@ -81,6 +81,22 @@ impl Program {
         self.child.as_mut().is_none_or(|child| child.try_wait().expect("its state").is_some())
     }
 
+    /// As a service manager does; it has ended when this returns.
+    pub fn stop(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        let pid = child.id().to_string();
+        let told = Command::new("kill").args(["-TERM", &pid]).status().expect("it runs");
+        assert!(told.success(), "it cannot be told to stop");
+        let (ended, end) = std::sync::mpsc::channel();
+        let waits = move || ended.send(child.wait());
+        std::thread::Builder::new().name("end of the server".to_owned()).spawn(waits).expect("a thread");
+        let Ok(status) = end.recv_timeout(std::time::Duration::from_mins(1)) else {
+            let _ = Command::new("kill").args(["-KILL", &pid]).status();
+            panic!("it did not stop within a minute");
+        };
+        assert!(status.expect("its end").success(), "it ended badly");
+    }
+
     /// As `kill -9` does.
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {

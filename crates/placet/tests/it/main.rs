@@ -17,3 +17,4 @@ mod recover;
 mod restoring;
 mod shipped;
 mod sign_in;
+mod telemetry;

@@ -58,12 +58,13 @@ fn a_folder_that_went_back_is_noticed_and_recovered_without_a_second_permit() {
         let _ = std::fs::remove_file(data.join(left));
     }
     std::fs::copy(&old, data.join("placet.db")).expect("copied");
-    let server = Program::serve(binary(), &data, |_| {});
+    let mut server = Program::serve(binary(), &data, |_| {});
     let (status, said) = ready(&server);
     assert_eq!((status, &said["code"]), (503, &json!("history_lost")), "{said}");
     let (status, again) = call(&server, "POST", &claim, &bot, &json!({}));
     assert_eq!((status, &again["code"]), (503, &json!("history_lost")), "a second permit: {again}");
-    drop(server);
+    // It ends when it is told to, although nothing of its ledger can be followed.
+    server.stop();
 
     let recover = |more: &[&str]| {
         let args = [&["--json", "recover", "--data", &data_arg, "--state", &state], more].concat();

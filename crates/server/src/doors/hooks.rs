@@ -166,7 +166,8 @@ impl Asking<'_> {
         let deadline = Instant::now() + self.wait;
         let elsewhere = state.hooks.asking(actor, call);
         let refused = |error: GateError| Problem::gate(error, state.gate.now()).detail().to_owned();
-        let submitted = state.gate.submit_from(door::HOOK, actor, create, idempotency).await.map_err(refused)?;
+        let submitted =
+            state.gate.submit_from(door::HOOK, actor, create, idempotency).await.map_err(refused)?;
         let mut request = submitted.request;
         while request.state_at(state.gate.now()) == Life::Pending {
             let left = deadline.saturating_duration_since(Instant::now()).min(state.settings.wait_max);

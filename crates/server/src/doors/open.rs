@@ -7,7 +7,7 @@ use placet_core::Actor;
 
 use crate::{
     State,
-    call::{authenticate, is_local, within_rate},
+    call::{authenticate, called_by, is_local, within_rate},
     guard::Peer,
     problem::Problem,
     session,
@@ -23,7 +23,10 @@ impl FromRequestParts<State> for Decider {
 
     async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, Problem> {
         let actor = match open(parts, state)? {
-            Some(actor) => actor,
+            Some(actor) => {
+                called_by(&actor);
+                actor
+            }
             None => authenticate(parts, state).await?,
         };
         within_rate(state, &actor)?;

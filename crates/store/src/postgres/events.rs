@@ -10,7 +10,7 @@ use super::{
     session::{read, request, requests},
 };
 use crate::{
-    EventWords, RecentEvents, SeenEvent, StoreError, StoredEvent,
+    Channels, EventWords, RecentEvents, SeenEvent, StoreError, StoredEvent,
     events::{SESSIONS, WAITING, WORDS},
     rows::{int, parse, uint},
 };
@@ -110,9 +110,10 @@ impl PostgresReaders {
         Ok(!self.query(mine, &[&id.to_string(), &owner]).await?.is_empty())
     }
 
-    pub(crate) async fn deliveries_due(&self, now: Time) -> Result<bool, StoreError> {
-        let due =
-            "SELECT 1 FROM outbox WHERE state = 'waiting' AND next_at <= $1 AND lease_until <= $1 LIMIT 1";
-        Ok(!self.query(due, &[&now.micros()]).await?.is_empty())
+    pub(crate) async fn deliveries_due(&self, now: Time, channels: &Channels) -> Result<bool, StoreError> {
+        let (names, meant) = channels.names();
+        let due = "SELECT 1 FROM outbox WHERE state = 'waiting' AND next_at <= $1 AND lease_until <= $1
+                       AND (channel = ANY ($2::text[])) = $3 LIMIT 1";
+        Ok(!self.query(due, &[&now.micros(), &names, &meant]).await?.is_empty())
     }
 }

@@ -15,7 +15,8 @@ use super::{
     write::{Begun, Statements, send},
 };
 use crate::{
-    AttemptResult, Channels, Delivery, NewTheme, NoteChange, NotesDone, Reading, StoreError, ThemeDone, Timeline,
+    AttemptResult, Channels, Delivery, NewTheme, NoteChange, NotesDone, Reading, StoreError, ThemeDone,
+    Timeline,
     backend::{Backend, Changes, CommitError, Loaded, NotesError, Want},
     events::{MARK_EVERY, PRUNED},
     history::History,

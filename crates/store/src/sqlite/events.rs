@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::readers::{self, SqliteReaders};
 use crate::{
-    EventWords, NewTheme, RecentEvents, SeenEvent, StoreError, StoredEvent, ThemeDone,
+    Channels, EventWords, NewTheme, RecentEvents, SeenEvent, StoreError, StoredEvent, ThemeDone,
     backend::Changes,
     events::{MARK_EVERY, PRUNED, SESSIONS, WAITING, WORDS},
     rows::{int, parse, uint},
@@ -213,12 +213,15 @@ impl SqliteReaders {
         .await
     }
 
-    pub(crate) async fn deliveries_due(&self, now: Time) -> Result<bool, StoreError> {
+    pub(crate) async fn deliveries_due(&self, now: Time, channels: &Channels) -> Result<bool, StoreError> {
+        let (names, meant) = channels.names();
+        let names = serde_json::Value::from(names).to_string();
         self.short(|db| {
             let mut find = db.prepare_cached(
-                "SELECT 1 FROM outbox WHERE state = 'waiting' AND next_at <= ?1 AND lease_until <= ?1 LIMIT 1",
+                "SELECT 1 FROM outbox WHERE state = 'waiting' AND next_at <= ?1 AND lease_until <= ?1
+                     AND (channel IN (SELECT value FROM json_each(?2))) = ?3 LIMIT 1",
             )?;
-            Ok(find.exists([now.micros()])?)
+            Ok(find.exists(params![now.micros(), names, meant])?)
         })
         .await
     }

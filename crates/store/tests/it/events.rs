@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use placet_core::{Actor, AnswerBack, Command, DecisionWord, Refusal, Submit, door::EVENTS};
 use placet_store::{
-    ANSWER_TO, AttemptResult, Channels, Clock as _, Delivery, Done, EventDone, EventWork,
-    Idempotency, NewEvent, NewTheme, SeenEvent, StoreError, ThemeDone, Work, backup, restore,
+    ANSWER_TO, AttemptResult, Channels, Clock as _, Delivery, Done, EventDone, EventWork, Idempotency,
+    NewEvent, NewTheme, SeenEvent, StoreError, ThemeDone, Work, backup, restore,
 };
 use placet_testkit::{Backend, Place, block_on, both, soon, submit};
 use serde_json::json;
@@ -232,9 +232,9 @@ both! {
             }
         };
         assert!(lease("other").await.is_empty());
-        assert!(!shop.store.deliveries_due(shop.clock.now()).await.unwrap());
+        assert!(!shop.store.deliveries_due(shop.clock.now(), Channels::Others(Vec::new())).await.unwrap());
         shop.clock.advance(Duration::from_secs(5));
-        assert!(shop.store.deliveries_due(shop.clock.now()).await.unwrap());
+        assert!(shop.store.deliveries_due(shop.clock.now(), Channels::Others(Vec::new())).await.unwrap());
         let leased = lease("other").await;
         assert_eq!((leased[0].id, leased[0].request), (delivery.id, answered.id));
         shop.store.run(Work::Attempt { id: delivery.id, owner: "other".to_owned(), result: AttemptResult::Delivered }).await.unwrap();
@@ -305,9 +305,9 @@ fn after_a_restart_a_folders_deliveries_are_due_at_once() {
         let shop = Shop::open(Backend::Sqlite).await;
         let (_, request) = ask(&shop).await;
         shop.done(&ann(), decide(&request, DecisionWord::Approve)).await;
-        assert!(!shop.store.deliveries_due(shop.clock.now()).await.unwrap());
+        assert!(!shop.store.deliveries_due(shop.clock.now(), Channels::Others(Vec::new())).await.unwrap());
         let shop = shop.reopen().await;
-        assert!(shop.store.deliveries_due(shop.clock.now()).await.unwrap());
+        assert!(shop.store.deliveries_due(shop.clock.now(), Channels::Others(Vec::new())).await.unwrap());
         shop.finish().await;
     });
 }

@@ -161,8 +161,10 @@ async fn two_nodes_never_lease_the_same_delivery() {
     let mut b = writer_at(&url, "b", clock.clone()).await;
     let (mut leased, all) = (Vec::new(), Channels::Others(Vec::new()));
     for _ in 0..4 {
-        let (one, two) =
-            tokio::join!(a.lease("a", &all, 7, Duration::from_mins(1)), b.lease("b", &all, 7, Duration::from_mins(1)));
+        let (one, two) = tokio::join!(
+            a.lease("a", &all, 7, Duration::from_mins(1)),
+            b.lease("b", &all, 7, Duration::from_mins(1))
+        );
         leased.extend(one.unwrap().into_iter().map(|delivery| ("a", delivery)));
         leased.extend(two.unwrap().into_iter().map(|delivery| ("b", delivery)));
     }

@@ -1,0 +1,182 @@
+//! Spans on their way to a collector, in OTLP/HTTP. A collector that is slow or away costs spans, never calls.
+
+use std::{path::Path, time::Duration};
+
+use anyhow::Context as _;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use placet_egress::{Http, Rules, Target};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{otlp, spans::Ended};
+use crate::{config::Telemetry, exit::usage};
+
+/// Most spans that wait; a call has about four.
+const QUEUE: usize = 8192;
+/// Most spans of one export.
+const BATCH: usize = 512;
+/// How long the first span of an export waits for company.
+const COMPANY: Duration = Duration::from_secs(1);
+/// How long a collector may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The waits before an export is tried again.
+const AGAIN: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(9)];
+/// How long the last spans may take once the server has stopped.
+const LAST: Duration = Duration::from_secs(3);
+/// Longest answer that is read.
+const ANSWER: usize = 64 << 10;
+
+/// Counts what became of spans.
+pub(super) fn count(outcome: &'static str, spans: u64) {
+    metrics::counter!("placet_spans_total", "outcome" => outcome).increment(spans);
+}
+
+/// Sends spans to the collector.
+pub(crate) struct Exporter {
+    http: Http,
+    url: String,
+    headers: HeaderMap,
+    service: String,
+    ended: mpsc::Receiver<Ended>,
+    batch: Vec<Ended>,
+    /// Whether the last export failed: an outage is said once.
+    failing: bool,
+}
+
+/// Why an export did not arrive.
+enum Wrong {
+    /// It may arrive later.
+    Now(String),
+    /// It never will.
+    Ever(String),
+}
+
+impl Exporter {
+    /// For the collector of the configuration, if there is one; and the queue that it takes spans from.
+    pub(super) fn to(telemetry: &Telemetry) -> anyhow::Result<Option<(Self, mpsc::Sender<Ended>)>> {
+        let url = telemetry.traces.clone();
+        if url.is_empty() {
+            return Ok(None);
+        }
+        let target =
+            Target::parse_web(&url).map_err(|error| usage(format!("telemetry.traces: `{url}`: {error}")))?;
+        // Nowhere else, and never to a link-local or metadata address.
+        let rules = Rules::listed_only([target.host().to_owned()]);
+        rules.check_host(&target).map_err(|error| usage(format!("telemetry.traces: {error}")))?;
+        let mut headers = match &telemetry.headers_file {
+            file if file.as_os_str().is_empty() => HeaderMap::new(),
+            file => headers(file)?,
+        };
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let (queue, ended) = mpsc::channel(QUEUE);
+        let http = Http::new(rules).context("telemetry.traces: nothing can be posted")?;
+        let service = telemetry.service.clone();
+        Ok(Some((Self { http, url, headers, service, ended, batch: Vec::new(), failing: false }, queue)))
+    }
+
+    /// Runs until cancelled, and then sends what is left.
+    pub(crate) async fn run(mut self, cancel: CancellationToken) {
+        while cancel.run_until_cancelled(self.collect()).await == Some(true) {
+            self.send(&cancel).await;
+        }
+        self.ended.close();
+        let rest = async {
+            while self.collect().await {
+                self.send(&cancel).await;
+            }
+        };
+        if tokio::time::timeout(LAST, rest).await.is_err() {
+            tracing::warn!("the last spans did not reach the collector in time");
+        }
+    }
+
+    /// Collects the next spans; `false` when there will be none. May be cancelled: what it has is kept.
+    async fn collect(&mut self) -> bool {
+        if self.batch.is_empty() && self.ended.recv_many(&mut self.batch, BATCH).await == 0 {
+            return false;
+        }
+        let company = async {
+            while let Some(room @ 1..) = BATCH.checked_sub(self.batch.len()) {
+                if self.ended.recv_many(&mut self.batch, room).await == 0 {
+                    return;
+                }
+            }
+        };
+        // As many as came by then.
+        let _ = tokio::time::timeout(COMPANY, company).await;
+        true
+    }
+
+    async fn send(&mut self, cancel: &CancellationToken) {
+        let batch = std::mem::take(&mut self.batch);
+        let (body, spans) = (Bytes::from(otlp::export(&self.service, &batch)), batch.len() as u64);
+        let mut waits = AGAIN.into_iter();
+        loop {
+            let why = match self.post(body.clone()).await {
+                Ok(rejected) => {
+                    let rejected = rejected.min(spans);
+                    count("exported", spans - rejected);
+                    count("refused", rejected);
+                    if std::mem::take(&mut self.failing) {
+                        tracing::info!("the collector takes spans again");
+                    }
+                    return;
+                }
+                Err(Wrong::Now(why)) => {
+                    let again = async {
+                        tokio::time::sleep(waits.next()?).await;
+                        Some(())
+                    };
+                    // A server that stops has no time for another try.
+                    if cancel.run_until_cancelled(again).await.flatten().is_some() {
+                        continue;
+                    }
+                    why
+                }
+                Err(Wrong::Ever(why)) => why,
+            };
+            count("failed", spans);
+            if !std::mem::replace(&mut self.failing, true) {
+                tracing::warn!(why, "spans do not reach the collector: they are counted and left out");
+            }
+            return;
+        }
+    }
+
+    /// Returns how many spans the collector refused.
+    async fn post(&self, body: Bytes) -> Result<u64, Wrong> {
+        let sent = self.http.call(Method::POST, &self.url, self.headers.clone(), body, PATIENCE).await;
+        let answer = sent.map_err(|error| Wrong::Now(error.to_string()))?;
+        let status = answer.status();
+        if status.is_success() {
+            // What it says besides is only counted.
+            return Ok(answer.whole(ANSWER, PATIENCE).await.map_or(0, |answer| otlp::rejected(&answer)));
+        }
+        let why = format!("the collector answers {status}");
+        Err(match status {
+            StatusCode::TOO_MANY_REQUESTS
+            | StatusCode::BAD_GATEWAY
+            | StatusCode::SERVICE_UNAVAILABLE
+            | StatusCode::GATEWAY_TIMEOUT => Wrong::Now(why),
+            _ => Wrong::Ever(why),
+        })
+    }
+}
+
+/// Headers of a file: one `name: value` in each line.
+fn headers(file: &Path) -> anyhow::Result<HeaderMap> {
+    let named = || format!("telemetry.headers_file: {}", file.display());
+    let text = std::fs::read_to_string(file).map_err(|error| usage(format!("{}: {error}", named())))?;
+    let mut headers = HeaderMap::new();
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        // What stands there may be a secret, so it is not said.
+        let wrong = || usage(format!("{}: line {} is no `name: value`", named(), number + 1));
+        let (name, value) = line.split_once(':').ok_or_else(wrong)?;
+        let name: HeaderName = name.trim().parse().map_err(|_| wrong())?;
+        let mut value: HeaderValue = value.trim().parse().map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        headers.append(name, value);
+    }
+    Ok(headers)
+}
