@@ -15,9 +15,13 @@ fn compares(line: &str) -> bool {
     let code = line.split("//").next().unwrap_or_default();
     let words = |sign: char| !(sign.is_alphanumeric() || sign == '_');
     let has = |word: &str| code.split(words).any(|part| part == word);
-    let quoted = NAMES.iter().any(|name| ['"', '\''].iter().any(|quote| code.contains(&format!("{quote}{name}{quote}"))));
+    let quoted = NAMES
+        .iter()
+        .any(|name| ['"', '\''].iter().any(|quote| code.contains(&format!("{quote}{name}{quote}"))));
     let about = ["source", "door"].iter().any(|word| has(word));
-    let asks = ["==", "!=", "matches!", "starts_with", "startsWith", "strip_prefix", "case ", "=>"].iter().any(|sign| code.contains(sign));
+    let asks = ["==", "!=", "matches!", "starts_with", "startsWith", "strip_prefix", "case ", "=>"]
+        .iter()
+        .any(|sign| code.contains(sign));
     let named = CONSTANTS.iter().any(|name| has(name));
     asks && ((quoted && about) || (named && (about || has("channel"))))
 }
@@ -47,7 +51,8 @@ fn no_file_but_one_compares_the_names_of_doors() {
     let mut wrong = Vec::new();
     for file in &files {
         let name = file.strip_prefix(root).expect("a path below").to_string_lossy().into_owned();
-        let is_test = ["/tests", "_tests.rs", ".test.ts", "fixtures.ts"].iter().any(|part| name.contains(part));
+        let is_test =
+            ["/tests", "_tests.rs", ".test.ts", "fixtures.ts"].iter().any(|part| name.contains(part));
         if name == DECLARED || SAID_HERE.contains(&name.as_str()) || is_test {
             continue;
         }
@@ -101,13 +106,19 @@ fn each_declared_door_is_opened_by_a_module_and_stands_in_the_docs() {
     for folder in ["crates/server/src", "crates/gate/src"] {
         code(&root.join(folder), &[".rs"], &mut files);
     }
-    let texts: Vec<String> = files.iter().map(|file| fs::read_to_string(file).expect("it can be read")).collect();
+    let texts: Vec<String> =
+        files.iter().map(|file| fs::read_to_string(file).expect("it can be read")).collect();
     let docs = fs::read_to_string(root.join("docs/policy.md")).expect("it can be read");
     let doors = declared(root);
     assert!(doors.len() >= 6, "{doors:?}");
     for (constant, name) in doors {
-        let opened = texts.iter().any(|text| text.contains(&format!("door::{constant}")) || text.contains(&format!("Ok({constant})")));
+        let opened = texts.iter().any(|text| {
+            text.contains(&format!("door::{constant}")) || text.contains(&format!("Ok({constant})"))
+        });
         assert!(opened, "no module opens the door `{name}`");
-        assert!(docs.contains(&format!("| `{name}` |")), "the table of doors in docs/policy.md has no `{name}`");
+        assert!(
+            docs.contains(&format!("| `{name}` |")),
+            "the table of doors in docs/policy.md has no `{name}`"
+        );
     }
 }

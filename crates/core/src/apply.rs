@@ -1,8 +1,8 @@
 //! What a command does to a request: at most one event, and an answer. Nothing here knows a clock or a database.
 
 use crate::{
-    Action, Actor, AdminEvent, Auth, Body, Cancel, Claim, Command, Created, DecisionWord, Directory, Effect,
-    Door, Escalation, Event, Grant, GrantId, Kind, OPEN_REVIEWER, Payload, Reassign, Refusal, Report,
+    Action, Actor, AdminEvent, Auth, Body, Cancel, Claim, Command, Created, DecisionWord, Directory, Door,
+    Effect, Escalation, Event, Grant, GrantId, Kind, OPEN_REVIEWER, Payload, Reassign, Refusal, Report,
     Request, Resolve, Revoke, Role, State, Submit, Time, Verdict, Written,
     decide::decide,
     grant::{granted, may_stand},

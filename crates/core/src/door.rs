@@ -130,7 +130,8 @@ impl<'n> Door<'n> {
 
     /// What people read of it, if there is anything.
     pub fn origin(self) -> Option<Origin> {
-        let nothing = Origin { agent: None, desk: false, turn: self.groups_turns(), paths: self.resolves_paths() };
+        let nothing =
+            Origin { agent: None, desk: false, turn: self.groups_turns(), paths: self.resolves_paths() };
         match self.way {
             Way::Behind(agent) => Some(Origin { agent: Some(agent.to_owned()), ..nothing }),
             Way::Desk => Some(Origin { desk: true, ..nothing }),
@@ -180,23 +181,36 @@ mod tests {
             let door = Door::named(name);
             assert_eq!(door.written(), Some(name));
             assert!(!door.is_plain() && !door.is_keyless() && !door.resolves_paths() && !door.groups_turns());
-            assert_eq!((door.answers_back(), door.agent_behind(), door.origin()), (None, None, None), "{name}");
+            assert_eq!(
+                (door.answers_back(), door.agent_behind(), door.origin()),
+                (None, None, None),
+                "{name}"
+            );
         }
     }
 
     #[test]
     fn each_door_declares_what_it_is() {
         let keyless = |name| Door::named(name).is_keyless();
-        assert_eq!([REST, HOOK, HOOK_PROGRAM, DESK, COMMUNITY, EVENTS].map(keyless), [false, false, false, false, true, true]);
+        assert_eq!(
+            [REST, HOOK, HOOK_PROGRAM, DESK, COMMUNITY, EVENTS].map(keyless),
+            [false, false, false, false, true, true]
+        );
         let resolves = |name| Door::named(name).resolves_paths();
-        assert_eq!([REST, HOOK, HOOK_PROGRAM, DESK, COMMUNITY, EVENTS].map(resolves), [false, false, true, false, false, false]);
+        assert_eq!(
+            [REST, HOOK, HOOK_PROGRAM, DESK, COMMUNITY, EVENTS].map(resolves),
+            [false, false, true, false, false, false]
+        );
         assert_eq!(Door::named(REST).written(), None);
         assert_eq!(Door::named(EVENTS).answers_back().map(AnswerBack::channel), Some("callback"));
         let name = behind("demo", "ops");
         let door = Door::named(&name);
         assert_eq!((door.written(), door.agent_behind()), (Some("a2a/demo/ops"), Some("demo/ops")));
         assert_eq!(door.answers_back().map(AnswerBack::channel), Some("a2a"));
-        assert_eq!(door.origin(), Some(Origin { agent: Some("demo/ops".into()), desk: false, turn: false, paths: false }));
+        assert_eq!(
+            door.origin(),
+            Some(Origin { agent: Some("demo/ops".into()), desk: false, turn: false, paths: false })
+        );
         assert!(Door::named(HOOK).origin().unwrap().turn && Door::named(HOOK_PROGRAM).origin().unwrap().turn);
         assert!(Door::named(DESK).origin().unwrap().desk);
     }

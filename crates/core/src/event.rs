@@ -7,8 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Body, Claimed, Content, DecisionWord, Digest, Door, Escalation, GrantId, Kind, Needs, ProposalContent,
-    ReportStatus, Risk, State, Time, TrustTerms, Verdict, Vote,
-    door::REST,
+    ReportStatus, Risk, State, Time, TrustTerms, Verdict, Vote, door::REST,
 };
 
 /// What happened: metadata and digests only, safe to keep for ever.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::{
-    Actor, AdminCommand, AdminEvent, Auth, Body, Confirmation, Context, Directory, Door, Event,
-    Invalid, Refusal, Request, Role, State, Time, roots,
+    Actor, AdminCommand, AdminEvent, Auth, Body, Confirmation, Context, Directory, Door, Event, Invalid,
+    Refusal, Request, Role, State, Time, roots,
 };
 
 /// Where the hook program says, in the context of such a question, which folder it is about.

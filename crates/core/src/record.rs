@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Auth, Body, Claimed, DecisionWord, Digest, Directory, Display, GrantUsed, InputSpec, Kind, Needs,
-    Origin, ReportStatus, Request, RequestId, Risk, State, Step, StepDecision, Time, Together, Verdict, Vote,
+    Auth, Body, Claimed, DecisionWord, Digest, Directory, Display, GrantUsed, InputSpec, Kind, Needs, Origin,
+    ReportStatus, Request, RequestId, Risk, State, Step, StepDecision, Time, Together, Verdict, Vote,
     display,
 };
 

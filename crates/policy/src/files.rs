@@ -305,9 +305,10 @@ impl Entry {
     fn is(&self, path: &[&str]) -> bool {
         let below = match (self.from, path) {
             (From::Root, path) => path,
-            (From::Home, ["home" | "Users", _, below @ ..] | ["root", below @ ..] | ["var", "root", below @ ..]) => {
-                below
-            }
+            (
+                From::Home,
+                ["home" | "Users", _, below @ ..] | ["root", below @ ..] | ["var", "root", below @ ..],
+            ) => below,
             (From::Home | From::Anywhere, _) => return false,
         };
         below.len() == self.segments.len()

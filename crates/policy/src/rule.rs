@@ -2,9 +2,7 @@
 
 use std::{collections::HashSet, fmt, sync::Arc, time::Duration};
 
-use placet_core::{
-    Confine, Covered, DecisionWord, Door, Effect, Escalation, Kind, Needs, Risk, Time,
-};
+use placet_core::{Confine, Covered, DecisionWord, Door, Effect, Escalation, Kind, Needs, Risk, Time};
 use serde_json::{Map, Value};
 
 use crate::{

@@ -1848,6 +1848,17 @@ export interface components {
             /** Format: int64 */
             pending: number;
         };
+        /** @description The way in, for whoever draws it. The server says it, so it is true also where a context is only claimed. */
+        Origin: {
+            /** @description The agent behind the A2A proxy, as `namespace/agent`. Placet wrote the context, and brings this agent the answer. */
+            agent?: string | null;
+            /** @description It came in at the approval desk, over A2A. */
+            desk?: boolean;
+            /** @description It resolves paths, so its commands can be remembered by their form. */
+            paths?: boolean;
+            /** @description Its group is one turn of a coding agent. */
+            turn?: boolean;
+        };
         /** @description What became of it. */
         Outcome: {
             note?: string | null;
@@ -2251,6 +2262,7 @@ export interface components {
             nonce: string | null;
             /** @description The person behind the agent. */
             on_behalf_of: string | null;
+            origin?: components["schemas"]["Origin"] | null;
             outcome: components["schemas"]["OutcomeRecord"] | null;
             /** @description The permit, when it was claimed in the same call. */
             permit?: string | null;
@@ -2395,6 +2407,7 @@ export interface components {
             lineage: string[];
             /** @description Whether an approving vote must carry the step-up code. */
             needs_step_up: boolean;
+            origin?: components["schemas"]["Origin"] | null;
             /** @description Computed risk. */
             risk: components["schemas"]["Risk"];
             /** @description Equal on requests that ask for the same call; for reviewers, null for others. */

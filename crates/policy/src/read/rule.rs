@@ -211,7 +211,10 @@ fn among(doc: &mut Doc<'_>, table: &Field<'_>, context: &Context<'_>) -> Option<
     let Some(files) = context.files.get(&text) else {
         doc.problem(
             span,
-            format!("a rule is under `{WORKSPACE}` or a list of files, and there is none named `{}`", shown(&text)),
+            format!(
+                "a rule is under `{WORKSPACE}` or a list of files, and there is none named `{}`",
+                shown(&text)
+            ),
             "write `under = \"@workspace\"`; for one argument, `[rule.args] path = { under = \"/srv\" }`",
         );
         return None;

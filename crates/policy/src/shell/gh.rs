@@ -39,8 +39,26 @@ fn is_name(text: &str) -> bool {
 
 /// What of a repository may be read. Left out on purpose: secrets that were found in it, variables, keys, hooks and all that is new.
 const PARTS: [&str; 20] = [
-    "pulls", "issues", "commits", "compare", "branches", "releases", "tags", "contents", "readme", "git", "labels",
-    "milestones", "comments", "contributors", "languages", "topics", "check-runs", "check-suites", "status", "statuses",
+    "pulls",
+    "issues",
+    "commits",
+    "compare",
+    "branches",
+    "releases",
+    "tags",
+    "contents",
+    "readme",
+    "git",
+    "labels",
+    "milestones",
+    "comments",
+    "contributors",
+    "languages",
+    "topics",
+    "check-runs",
+    "check-suites",
+    "status",
+    "statuses",
 ];
 const ACTIONS: [&str; 3] = ["runs", "jobs", "workflows"];
 
@@ -49,11 +67,10 @@ fn is_of_repositories(endpoint: &str) -> bool {
     let path = endpoint.strip_prefix('/').unwrap_or(endpoint);
     let path = path.split('?').next().unwrap_or(path);
     // `gh` puts the repository of the folder there.
-    let segments: Vec<&str> = path
-        .split('/')
-        .map(|part| if matches!(part, "{owner}" | "{repo}") { "x" } else { part })
-        .collect();
-    let plain = segments.iter().all(|part| is_name(part) || part.contains("...") && part.split("...").all(is_name));
+    let segments: Vec<&str> =
+        path.split('/').map(|part| if matches!(part, "{owner}" | "{repo}") { "x" } else { part }).collect();
+    let plain =
+        segments.iter().all(|part| is_name(part) || part.contains("...") && part.split("...").all(is_name));
     match segments.as_slice() {
         ["user"] => true,
         ["repos", _, _] => plain,

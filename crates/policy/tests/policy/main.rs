@@ -16,11 +16,11 @@ mod import_edges;
 mod imports;
 mod limits;
 mod network_reads;
-mod plans;
 mod outcomes;
 mod people;
 #[path = "../common/place.rs"]
 mod place;
+mod plans;
 mod presets;
 mod properties;
 mod support;

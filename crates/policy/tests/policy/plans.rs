@@ -30,7 +30,11 @@ fn a_plan_in_the_agents_own_folder_is_written_and_read_without_a_person() {
         ("Edit", json!({"old_string": "a", "new_string": "b"})),
         ("Read", json!({"offset": 3})),
     ] {
-        for file in ["/home/ada/.claude/plans/quiet-running-moon.md", "/Users/ada/.claude/plans/soft-purring-owl-agent-a4.md", "/root/.claude/plans/x-y-z.md"] {
+        for file in [
+            "/home/ada/.claude/plans/quiet-running-moon.md",
+            "/Users/ada/.claude/plans/soft-purring-owl-agent-a4.md",
+            "/root/.claude/plans/x-y-z.md",
+        ] {
             assert_eq!(at(&policy, tool, file, file, more.clone()), ALLOW, "{tool} {file}");
         }
     }
@@ -65,7 +69,11 @@ fn what_only_looks_like_a_plan_waits() {
         assert_eq!(at(&policy, "Write", file, file, content()), HOLD, "{file}");
     }
     let plan = "/home/ada/.claude/plans/x-y-z.md";
-    assert_eq!(at(&policy, "Write", plan, "/home/ada/.bashrc", content()), HOLD, "a link that leads elsewhere");
+    assert_eq!(
+        at(&policy, "Write", plan, "/home/ada/.bashrc", content()),
+        HOLD,
+        "a link that leads elsewhere"
+    );
     let two = json!({"content": "x", "path": "/home/ada/.bashrc"});
     assert_eq!(at(&policy, "Write", plan, plan, two), HOLD, "a second file");
     assert_eq!(at(&policy, "apply_patch", plan, plan, json!({})), HOLD);
@@ -99,5 +107,8 @@ fn a_list_that_does_not_say_where_its_files_are_lets_nothing_pass() {
     assert!(wrong("\".claude/plans/*.md\"", "under = \"plans\"").contains("begin each entry with"));
     assert!(wrong("\"x.md\"", "under = \"plans\"").contains("begin each entry with"));
     assert!(wrong("\"~/x.md\"", "under = \"plan\"").contains("none named `plan`"));
-    assert!(wrong("\"~/x.md\"", "under = \"plans\"\nconfine = \"workspace\"").contains("changes the workspace alone"));
+    assert!(
+        wrong("\"~/x.md\"", "under = \"plans\"\nconfine = \"workspace\"")
+            .contains("changes the workspace alone")
+    );
 }
