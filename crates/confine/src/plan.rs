@@ -4,6 +4,7 @@ use std::{
     collections::BTreeSet,
     ffi::OsString,
     fs,
+    io::ErrorKind,
     os::unix::fs::MetadataExt as _,
     path::{Component, Path, PathBuf},
 };
@@ -14,7 +15,7 @@ use crate::{
     kept::Kept,
     names::{From, Pattern, glob, lower, split},
     profile::Profile,
-    scan::{Found, GIT_CONFIG, Guard, Kind, Lists, Place, Scan},
+    scan::{Before, Found, GIT_CONFIG, Guard, Kind, Lists, Place, Scan},
     words::Problem,
 };
 
@@ -107,8 +108,7 @@ pub(crate) struct Planned {
     pub(crate) plan: Plan,
     /// Folders that the command can write, with how they are scanned.
     pub(crate) roots: Vec<(PathBuf, Place)>,
-    /// What was protected before the run, links included.
-    pub(crate) before: Vec<Found>,
+    pub(crate) before: Before,
     /// What to tell the person.
     pub(crate) notes: Vec<String>,
 }
@@ -132,7 +132,8 @@ pub(crate) fn plan(profile: &Profile, lists: &Lists, kept: Option<&Kept>) -> Res
     for (root, place) in &roots {
         scan.folder(lists, root, *place)?;
     }
-    for link in links_between(&scan.found, &roots) {
+    let (between, absent) = links_between(&scan.found, &roots);
+    for link in between {
         scan.push(link)?;
     }
     for found in &mut scan.found {
@@ -148,7 +149,7 @@ pub(crate) fn plan(profile: &Profile, lists: &Lists, kept: Option<&Kept>) -> Res
     if let Some(kept) = kept {
         keep(profile, lists, kept, &mut parts)?;
     }
-    let mut guards: Vec<Found> = scan.found.clone();
+    let mut guards: Vec<Found> = scan.found.iter().filter(|found| !found.passage).cloned().collect();
     outside(profile, &parts, &mut guards)?;
     sockets(&parts, &mut guards)?;
     let guards = resolved(guards, &parts)?;
@@ -164,25 +165,34 @@ pub(crate) fn plan(profile: &Profile, lists: &Lists, kept: Option<&Kept>) -> Res
         plan: Plan { parts, home_folders, pins, guards, writable: may_write },
         roots,
         notes: closed(&scan),
-        before: scan.found,
+        before: Before { found: scan.found, git: scan.git, absent },
     })
 }
 
-/// The links of the workspace that protected links lead through: the last one alone says what is obeyed or secret.
-fn links_between(found: &[Found], roots: &[(PathBuf, Place)]) -> Vec<Found> {
-    let mut between: Vec<Found> = Vec::new();
+/// The links of the workspace that protected links lead through: the last one alone says what is obeyed or secret. And the places in the
+/// workspace where links that are obeyed lead to nothing yet.
+fn links_between(found: &[Found], roots: &[(PathBuf, Place)]) -> (Vec<Found>, Vec<PathBuf>) {
+    let in_roots = |path: &Path| roots.iter().any(|(root, _)| path != root && path.starts_with(root));
+    let (mut between, mut absent): (Vec<Found>, Vec<PathBuf>) = (Vec::new(), Vec::new());
     for link in found {
         let (Kind::Link(target), Some(above)) = (&link.kind, link.path.parent()) else { continue };
         let mut met = Vec::new();
-        follow(above.to_path_buf(), Path::new(target), &mut met);
+        let end = follow(above.to_path_buf(), Path::new(target), &mut met);
         for (path, target) in met {
             let known = found.iter().chain(&between).any(|other| other.path == path);
-            if !known && roots.iter().any(|(root, _)| path.starts_with(root)) {
-                between.push(Found { path, kind: Kind::Link(target), ..link.clone() });
+            if !known && in_roots(&path) {
+                between.push(Found { path, kind: Kind::Link(target), passage: true, ..link.clone() });
             }
         }
+        let missing =
+            |path: &&Path| fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound);
+        // The outermost: what is made there is made by the run.
+        let first = end.ancestors().take_while(missing).last();
+        absent.extend(
+            first.filter(|first| link.guard == Guard::ReadOnly && in_roots(first)).map(Path::to_path_buf),
+        );
     }
-    between
+    (between, absent)
 }
 
 /// Where a link in this folder leads, with the links on the way.
@@ -423,7 +433,15 @@ fn found(path: &Path) -> Result<Option<Found>, Problem> {
         Kind::File
     };
     let guard = Guard::Hidden;
-    Ok(Some(Found { path: path.into(), guard, kind, device: about.dev(), inode: about.ino(), links: 1 }))
+    Ok(Some(Found {
+        path: path.into(),
+        guard,
+        kind,
+        device: about.dev(),
+        inode: about.ino(),
+        links: 1,
+        passage: false,
+    }))
 }
 
 /// Sockets of other programs that the command could reach by their path: a read-only mount does not stop `connect`.

@@ -59,6 +59,38 @@ pub(crate) enum Kind {
     Link(OsString),
 }
 
+/// Why a path is protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// It may hold a secret. Nobody obeys it, so a new one may stay.
+    Secret,
+    /// Programs obey it.
+    Obeyed,
+    /// A link in front of a name that is obeyed.
+    Leads,
+}
+
+/// What there was before a run.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Before {
+    /// What was protected, links included.
+    pub(crate) found: Vec<Found>,
+    /// Folders of git's own.
+    pub(crate) git: BTreeSet<PathBuf>,
+    /// Where protected links lead to nothing: what is there afterwards was made by the run.
+    pub(crate) absent: Vec<PathBuf>,
+}
+
+impl Before {
+    /// Takes out what was not there before another run either.
+    pub(crate) fn only(&mut self, other: &Self) {
+        let known: BTreeSet<&Path> = other.found.iter().map(|found| found.path.as_path()).collect();
+        self.found.retain(|found| known.contains(found.path.as_path()));
+        self.git.retain(|folder| other.git.contains(folder));
+        self.absent.extend(other.absent.iter().cloned());
+    }
+}
+
 /// One protected path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Found {
@@ -68,6 +100,8 @@ pub(crate) struct Found {
     pub(crate) device: u64,
     pub(crate) inode: u64,
     pub(crate) links: u64,
+    /// A link that must stay as it is. What it leads to is protected by its own names.
+    pub(crate) passage: bool,
 }
 
 /// What is known of a folder while its content is looked at.
@@ -109,19 +143,21 @@ pub(crate) struct Scan {
 pub(crate) trait Meets {
     /// A file or folder, protected or not.
     fn one(&mut self, folder: &Path) -> Result<(), Problem>;
-    /// A protected one, and whether others obey it. Whether it is still there afterwards.
+    /// A protected one. Whether it is still there afterwards.
     fn protected(
         &mut self,
         folder: &OwnedFd,
         name: &OsStr,
         path: PathBuf,
         guard: Guard,
-        obeyed: bool,
+        role: Role,
     ) -> Result<bool, Problem>;
     /// A folder of git's own.
     fn git(&mut self, path: &Path);
+    /// Whether a folder that looks like a module of git was one before.
+    fn is_module(&self, path: &Path) -> bool;
     /// Whether this folder is left out, because the command cannot or could not see what is in it. It is hidden, if its name says so.
-    fn is_covered(&self, path: &Path, hidden: bool) -> bool;
+    fn is_covered(&self, at: &OwnedFd, name: &OsStr, path: &Path, hidden: bool) -> bool;
     /// A folder that cannot be opened, or in which nothing can be looked at. What it is opened as instead, and its mode to set in the end.
     fn closed(&mut self, at: &OwnedFd, name: &OsStr, path: &Path) -> Result<Option<Reopened>, Problem>;
     /// A folder that is too deep.
@@ -168,11 +204,6 @@ impl Lists {
             None
         }
     }
-
-    /// Whether something with this name can stand in front of a protected name.
-    fn leads(&self, above: &mut Vec<Vec<u8>>, name: &[u8]) -> bool {
-        self.read_only.leads(above, name) || self.hidden.leads(above, name)
-    }
 }
 
 /// Walks through one folder and what is below it.
@@ -215,19 +246,24 @@ impl Meets for Scan {
         name: &OsStr,
         path: PathBuf,
         guard: Guard,
-        _: bool,
+        role: Role,
     ) -> Result<bool, Problem> {
         if let Some(found) = look(folder, name, path, guard)? {
-            self.push(found)?;
+            self.push(Found { passage: role == Role::Leads, ..found })?;
         }
         Ok(true)
+    }
+
+    /// What a run made one has been taken away after it.
+    fn is_module(&self, _: &Path) -> bool {
+        true
     }
 
     fn git(&mut self, path: &Path) {
         self.git.insert(path.to_path_buf());
     }
 
-    fn is_covered(&self, _: &Path, hidden: bool) -> bool {
+    fn is_covered(&self, _: &OwnedFd, _: &OsStr, _: &Path, hidden: bool) -> bool {
         hidden
     }
 
@@ -363,17 +399,41 @@ impl<M: Meets> Walk<'_, M> {
             // Git obeys the configuration of such a folder when it is called inside. What makes it one is protected itself: a folder
             // of other things that a run made one is none again afterwards, and nothing in it is taken for git's.
             Place::Plain if is_bare(fd) => {
-                if self.meets.protected(fd, OsStr::new("HEAD"), path.join("HEAD"), Guard::ReadOnly, true)? {
+                if self.protect(fd, path, "HEAD")? {
                     return Ok(Place::Bare);
                 }
-                for name in GIT_FILES.map(OsStr::from_bytes).into_iter().filter(|name| is_file(fd, *name)) {
-                    self.meets.protected(fd, name, path.join(name), Guard::ReadOnly, true)?;
+                for name in GIT_FILES.iter().filter_map(|name| std::str::from_utf8(name).ok()) {
+                    self.protect(fd, path, name)?;
                 }
                 Ok(Place::Plain)
             }
-            Place::Modules if is_file(fd, "HEAD") || is_file(fd, "config") => Ok(Place::Module),
+            Place::Modules if is_file(fd, "HEAD") || is_file(fd, "config") => {
+                if self.meets.is_module(path) {
+                    return Ok(Place::Module);
+                }
+                for name in ["HEAD", "config"] {
+                    self.protect(fd, path, name)?;
+                }
+                // Unless they are the beginning of a module's path themselves.
+                for name in ["hooks", "info"] {
+                    let holds = |file: &str| is_file(fd, &format!("{name}/{file}"));
+                    if is_there(fd, name) && !holds("HEAD") && !holds("config") {
+                        let (path, guard) = (path.join(name), Guard::ReadOnly);
+                        self.meets.protected(fd, OsStr::new(name), path, guard, Role::Obeyed)?;
+                    }
+                }
+                Ok(Place::Modules)
+            }
             other => Ok(other),
         }
+    }
+
+    /// Protects a file of git's, if it is there. Whether it stays.
+    fn protect(&mut self, fd: &OwnedFd, folder: &Path, name: &str) -> Result<bool, Problem> {
+        if !is_file(fd, name) {
+            return Ok(false);
+        }
+        self.meets.protected(fd, OsStr::new(name), folder.join(name), Guard::ReadOnly, Role::Obeyed)
     }
 
     fn entry(
@@ -390,7 +450,8 @@ impl<M: Meets> Walk<'_, M> {
         let is_folder = kind == FileType::Directory;
         let mut guard = self.lists.guard(&mut self.above, low_name);
         // A link in front of a protected name leads to that name somewhere else.
-        let mut obeyed = kind == FileType::Symlink && self.lists.leads(&mut self.above, low_name);
+        let leads = kind == FileType::Symlink && self.lists.read_only.leads(&mut self.above, low_name);
+        let mut obeyed = false;
         let inside = match place {
             // Git does nothing without them, so whether they are hidden depends on what is in them: see the plan.
             _ if place.is_gits() && !is_folder && GIT_CONFIG.contains(&low_name) => {
@@ -415,7 +476,9 @@ impl<M: Meets> Walk<'_, M> {
                 Some(if low_name == b"modules" { Place::Modules } else { Place::Worktrees })
             }
             Place::Git | Place::Module if is_data(fd, name, low_name) => None,
-            Place::Modules | Place::Worktrees if kind == FileType::Symlink => {
+            Place::Modules | Place::Worktrees | Place::Module
+                if kind == FileType::Symlink && low_name != b"head" =>
+            {
                 obeyed = true;
                 None
             }
@@ -430,23 +493,26 @@ impl<M: Meets> Walk<'_, M> {
             Place::Fixed => Some(Place::Fixed),
             Place::Plain | Place::Bare | Place::Git => Some(Place::Plain),
         };
-        if obeyed {
+        if obeyed || leads {
             guard = guard.max(Some(Guard::ReadOnly));
         }
         if place == Place::Fixed && guard == Some(Guard::ReadOnly) {
             guard = None;
         }
-        let obeyed =
-            obeyed || guard == Some(Guard::Hidden) && self.lists.read_only.has(&mut self.above, low_name);
         let path = folder.join(name);
-        if let Some(guard) = guard
-            && !self.meets.protected(fd, name, path.clone(), guard, obeyed || guard == Guard::ReadOnly)?
-        {
-            return Ok(());
+        if let Some(guard) = guard {
+            let role = match guard {
+                _ if obeyed || self.lists.read_only.has(&mut self.above, low_name) => Role::Obeyed,
+                Guard::Hidden => Role::Secret,
+                Guard::ReadOnly => Role::Leads,
+            };
+            if !self.meets.protected(fd, name, path.clone(), guard, role)? {
+                return Ok(());
+            }
         }
         let inside = if guard == Some(Guard::ReadOnly) { Some(Place::Fixed) } else { inside };
         let (true, Some(inside)) = (is_folder, inside) else { return Ok(()) };
-        if self.meets.is_covered(&path, guard == Some(Guard::Hidden)) {
+        if self.meets.is_covered(fd, name, &path, guard == Some(Guard::Hidden)) {
             return Ok(());
         }
         self.above.push(low);
@@ -496,7 +562,7 @@ fn is_there(folder: &OwnedFd, name: &str) -> bool {
 }
 
 /// Whether something other than a folder has this name.
-fn is_file(folder: &OwnedFd, name: impl rustix::path::Arg) -> bool {
+fn is_file(folder: &OwnedFd, name: &str) -> bool {
     statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
         .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) != FileType::Directory)
 }
@@ -532,7 +598,7 @@ pub(crate) fn look(
     let (device, inode) = identity(&stat);
     #[expect(clippy::useless_conversion, reason = "the type differs between architectures")]
     let links = u64::from(stat.st_nlink);
-    Ok(Some(Found { path, guard, kind, device, inode, links }))
+    Ok(Some(Found { path, guard, kind, device, inode, links, passage: false }))
 }
 
 /// Which file it is, whatever its name.

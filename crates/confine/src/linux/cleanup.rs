@@ -15,7 +15,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, CWD, Mode, OFlags, chmod, fchmod, fstat, openat, readlinkat, symlinkat, unlinkat},
+    fs::{AtFlags, CWD, Mode, OFlags, chmod, fchmod, fstat, openat, readlinkat, statat, symlinkat, unlinkat},
     io::Errno,
     process::geteuid,
 };
@@ -23,7 +23,7 @@ use rustix::{
 use super::outer::note;
 use crate::{
     kept,
-    scan::{Found, Guard, Kind, Lists, Meets, Place, Reopened, look, open_folder, walk},
+    scan::{Before, Found, Guard, Kind, Lists, Meets, Place, Reopened, Role, look, open_folder, walk},
     words::Problem,
 };
 
@@ -31,9 +31,10 @@ use crate::{
 const TOLD: usize = 20;
 
 /// Compares what is protected now with what was before. No process of the run is alive any more.
-pub(crate) fn clean(roots: &[(PathBuf, Place)], lists: &Lists, before: &[Found]) -> Result<(), Problem> {
-    let known = before.iter().map(|found| (found.path.as_path(), found)).collect();
-    let mut cleaning = Cleaning { known, links: BTreeSet::new(), failures: 0, told: Vec::new() };
+pub(crate) fn clean(roots: &[(PathBuf, Place)], lists: &Lists, before: &Before) -> Result<(), Problem> {
+    let known = before.found.iter().map(|found| (found.path.as_path(), found)).collect();
+    let mut cleaning =
+        Cleaning { known, git: &before.git, links: BTreeSet::new(), failures: 0, told: Vec::new() };
     for (root, place) in roots {
         let done = open_root(root).and_then(|(folder, closed)| {
             let walked = walk(lists, &mut cleaning, folder, root, *place);
@@ -45,7 +46,7 @@ pub(crate) fn clean(roots: &[(PathBuf, Place)], lists: &Lists, before: &[Found])
         done.or_else(|problem| cleaning.failed(problem))?;
     }
     // Files are mounts while the command runs and stay; links cannot be, and are put back.
-    for old in before {
+    for old in &before.found {
         let Kind::Link(target) = &old.kind else { continue };
         if cleaning.links.contains(&old.path) {
             continue;
@@ -60,6 +61,21 @@ pub(crate) fn clean(roots: &[(PathBuf, Place)], lists: &Lists, before: &[Found])
             }
         }
     }
+    for path in &before.absent {
+        match take_away(roots, path) {
+            Ok(true) => {
+                note(&format!("{} appeared where a protected link leads: it was removed", path.display()));
+            }
+            Ok(false) => {}
+            Err(error) => {
+                let sentence = format!(
+                    "{} appeared where a protected link leads, and cannot be removed: {error}",
+                    path.display()
+                );
+                cleaning.failed(Problem::Workspace(sentence))?;
+            }
+        }
+    }
     match cleaning.failures {
         0 => Ok(()),
         count => Err(Problem::Left { count, told: cleaning.told }),
@@ -69,6 +85,7 @@ pub(crate) fn clean(roots: &[(PathBuf, Place)], lists: &Lists, before: &[Found])
 /// A walk that removes.
 struct Cleaning<'b> {
     known: BTreeMap<&'b Path, &'b Found>,
+    git: &'b BTreeSet<PathBuf>,
     /// Protected links that are as they were.
     links: BTreeSet<PathBuf>,
     failures: usize,
@@ -107,22 +124,33 @@ impl Meets for Cleaning<'_> {
         name: &OsStr,
         path: PathBuf,
         guard: Guard,
-        obeyed: bool,
+        role: Role,
     ) -> Result<bool, Problem> {
         let found = match look(folder, name, path, guard) {
             Ok(Some(found)) => found,
             Ok(None) => return Ok(false),
             Err(problem) => return self.failed(problem).map(|()| true),
         };
-        if self.known.get(found.path.as_path()).is_some_and(|old| is_same(old, &found)) {
-            if matches!(found.kind, Kind::Link(_)) {
-                self.links.insert(found.path);
+        match self.known.get(found.path.as_path()) {
+            Some(old) if is_same(old, &found) => {
+                if matches!(found.kind, Kind::Link(_)) {
+                    self.links.insert(found.path);
+                }
+                return Ok(true);
             }
-            return Ok(true);
-        }
-        // A secret that nobody obeys may be new.
-        if !obeyed {
-            return Ok(true);
+            // The command could not replace what was covered for it: somebody outside did, such as an editor that saves.
+            Some(old) if !matches!(old.kind, Kind::Link(_)) => {
+                if role == Role::Obeyed {
+                    note(&format!(
+                        "{} is protected and was replaced from outside during the run: it stays",
+                        found.path.display()
+                    ));
+                }
+                return Ok(true);
+            }
+            // A secret that nobody obeys may be new.
+            None if role == Role::Secret => return Ok(true),
+            _ => {}
         }
         // Others lie in it that were there before: it is not what appeared.
         if self.holds_known(&found.path) {
@@ -150,14 +178,31 @@ impl Meets for Cleaning<'_> {
 
     fn git(&mut self, _: &Path) {}
 
+    fn is_module(&self, path: &Path) -> bool {
+        self.git.contains(path)
+    }
+
     /// What was covered during the run cannot have changed, whoever opened it meanwhile. A name alone covered nothing.
-    fn is_covered(&self, path: &Path, _: bool) -> bool {
-        self.known.get(path).is_some_and(|old| old.guard == Guard::Hidden && old.kind == Kind::Folder)
+    fn is_covered(&self, at: &OwnedFd, name: &OsStr, path: &Path, _: bool) -> bool {
+        self.known.get(path).is_some_and(|old| {
+            let now = look(at, name, path.to_path_buf(), old.guard);
+            old.guard == Guard::Hidden
+                && old.kind == Kind::Folder
+                && now.is_ok_and(|now| now.is_some_and(|now| is_same(old, &now)))
+        })
     }
 
     fn closed(&mut self, at: &OwnedFd, name: &OsStr, path: &Path) -> Result<Option<Reopened>, Problem> {
         match reopen(at, name) {
             Ok(reopened) => Ok(Some(reopened)),
+            // The command is one user and made none of somebody else's.
+            Err(_) if is_of_another(at, name) => {
+                note(&format!(
+                    "{} is another user's and appeared during the run: it was not looked into",
+                    path.display()
+                ));
+                Ok(None)
+            }
             Err(error) => {
                 self.failed(Problem::Look { path: path.into(), error: error.into() }).map(|()| None)
             }
@@ -181,7 +226,6 @@ impl Meets for Cleaning<'_> {
 
     fn failed(&mut self, problem: Problem) -> Result<(), Problem> {
         if self.failures < TOLD {
-            note(&problem.to_string());
             self.told.push(problem.to_string());
         }
         self.failures += 1;
@@ -212,20 +256,43 @@ fn reopen(at: &OwnedFd, name: &OsStr) -> rustix::io::Result<Reopened> {
     Ok(Reopened { folder, mode })
 }
 
+fn is_of_another(at: &OwnedFd, name: &OsStr) -> bool {
+    statat(at, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|about| about.st_uid != geteuid().as_raw())
+}
+
+/// Removes something that was not there before.
+fn take_away(roots: &[(PathBuf, Place)], path: &Path) -> rustix::io::Result<bool> {
+    in_folder_of(roots, path, |folder, name| match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => Ok(false),
+        Err(error) => Err(error),
+        Ok(_) => remove(folder, name).map(|()| true),
+    })
+    .or_else(|error| if error == Errno::NOENT { Ok(false) } else { Err(error) })
+}
+
 /// Puts a link back, unless it is as it was.
 fn put_back(roots: &[(PathBuf, Place)], path: &Path, target: &OsStr) -> rustix::io::Result<bool> {
+    in_folder_of(roots, path, |folder, name| {
+        let now = readlinkat(folder, name, Vec::new());
+        if now.is_ok_and(|now| now.as_bytes() == target.as_bytes()) {
+            return Ok(false);
+        }
+        remove(folder, name)?;
+        forced(folder, || symlinkat(target, folder, name)).map(|()| true)
+    })
+}
+
+/// Does something in the folder of a path, which gets its mode back.
+fn in_folder_of<T>(
+    roots: &[(PathBuf, Place)],
+    path: &Path,
+    act: impl FnOnce(&OwnedFd, &OsStr) -> rustix::io::Result<T>,
+) -> rustix::io::Result<T> {
     let (root, _) = roots.iter().find(|(root, _)| path.starts_with(root)).ok_or(Errno::NOENT)?;
     let (above, name) = (path.parent().ok_or(Errno::NOENT)?, path.file_name().ok_or(Errno::NOENT)?);
     let relative = above.strip_prefix(root).map_err(|_| Errno::NOENT)?;
     let mut closed = Vec::new();
-    let done = descend(root, relative, &mut closed).and_then(|folder| {
-        let now = readlinkat(&folder, name, Vec::new());
-        if now.is_ok_and(|now| now.as_bytes() == target.as_bytes()) {
-            return Ok(false);
-        }
-        remove(&folder, name)?;
-        forced(&folder, || symlinkat(target, &folder, name)).map(|()| true)
-    });
+    let done = descend(root, relative, &mut closed).and_then(|folder| act(&folder, name));
     for (folder, mode) in closed {
         let _ = fchmod(folder, mode);
     }

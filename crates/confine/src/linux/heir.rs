@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use nix::sys::signal::{SigSet, Signal};
 use rustix::{
     io::{FdFlags, fcntl_setfd},
     pipe::{PipeFlags, pipe_with},
@@ -17,11 +18,11 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{cleanup, mark, sealed, stage::next};
+use super::{cleanup, register::Registered, sealed, stage::next};
 use crate::{
     FAILED,
     profile::Profile,
-    scan::{Found, Lists, Place},
+    scan::{Before, Lists, Place},
     words::{Doing as _, Problem},
 };
 
@@ -38,7 +39,9 @@ const LOOKS: [Duration; 4] =
 struct Estate {
     profile: Profile,
     roots: Vec<(PathBuf, Place)>,
-    before: Vec<Found>,
+    before: Before,
+    /// Where the run is on record.
+    registered: Option<PathBuf>,
 }
 
 /// What it hears: the run begins; the runner has cleaned up itself. Nothing at all: no run began.
@@ -69,9 +72,11 @@ impl Heir {
         &mut self,
         profile: &Profile,
         roots: &[(PathBuf, Place)],
-        before: &[Found],
+        before: &Before,
+        registered: Option<PathBuf>,
     ) -> Result<(), Problem> {
-        let estate = Estate { profile: profile.clone(), roots: roots.to_vec(), before: before.to_vec() };
+        let estate =
+            Estate { profile: profile.clone(), roots: roots.to_vec(), before: before.clone(), registered };
         sealed::write(&self.estate, &estate)?;
         if !self.bearer.wait().is_ok_and(|status| status.success()) {
             return Err(Problem::Layer(NOBODY.into()));
@@ -113,6 +118,12 @@ fn is_left_alone(heard: &[u8]) -> bool {
 
 /// The waiting process.
 pub(crate) fn wait(estate: i32, watch: i32) -> Result<ExitCode, Problem> {
+    // What ends a whole session, such as a logout, ends the command. Somebody still has to look at what it left.
+    [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT]
+        .into_iter()
+        .collect::<SigSet>()
+        .thread_block()
+        .doing("signals cannot be blocked")?;
     let mut heard = Vec::new();
     File::open(format!("/proc/self/fd/{watch}"))
         .and_then(|mut watch| watch.read_to_end(&mut heard))
@@ -122,14 +133,18 @@ pub(crate) fn wait(estate: i32, watch: i32) -> Result<ExitCode, Problem> {
     }
     let estate: Estate = sealed::read(estate)?;
     let lists = Lists::new(&estate.profile)?;
+    let registered = estate.registered.map(Registered::again).transpose()?;
     let mut cleaned = Ok(());
     for pause in LOOKS {
         std::thread::sleep(pause);
         // What cannot be put right now is tried again.
         cleaned = cleanup::clean(&estate.roots, &lists, &estate.before);
     }
-    if let Err(Problem::Left { told, .. }) = cleaned {
-        mark::leave(&estate.profile, &told)?;
+    match (cleaned, registered) {
+        (Ok(()), Some(registered)) => registered.done()?,
+        (Err(Problem::Left { told, .. }), Some(registered)) => registered.leave(&estate.roots, &told)?,
+        // The record stays, and keeps others from beginning.
+        _ => {}
     }
     Ok(ExitCode::from(FAILED))
 }

@@ -11,6 +11,7 @@ use std::{
     },
     path::PathBuf,
     process::{Child, Stdio},
+    time::Duration,
 };
 
 use nix::sys::{
@@ -30,7 +31,8 @@ use super::{
     heir::Heir,
     input,
     job::{Job, Report, leaves_out},
-    mark, sealed,
+    register::{Beginning, Registered},
+    sealed,
     stage::{GO, next},
 };
 use crate::{
@@ -38,7 +40,7 @@ use crate::{
     kept::Kept,
     plan::{Planned, plan},
     profile::Profile,
-    scan::{Found, Lists, Place},
+    scan::{Before, Lists, Place},
     words::{Doing as _, Problem},
 };
 
@@ -54,6 +56,9 @@ const PASSED: [Signal; 9] = [
     Signal::SIGWINCH,
     Signal::SIGTSTP,
 ];
+/// How often it is looked again at what the command left, if that could not be put right, and after which pause.
+const TRIES: u32 = 3;
+const PAUSE: Duration = Duration::from_millis(100);
 /// What programs say when a file system or a call refused them.
 const REFUSALS: [&[u8]; 3] = [b"Read-only file system", b"Permission denied", b"Operation not permitted"];
 
@@ -82,11 +87,20 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
     };
     let report = run.follow(profile).map_err(|problem| Problem::Lost(problem.to_string()));
     run.end();
-    let Prepared { lists, roots, before, kept } = prepared;
-    let cleaned = if leaves_out("cleanup") { Ok(()) } else { cleanup::clean(&roots, &lists, &before) };
-    if let Err(Problem::Left { told, .. }) = &cleaned
-        && let Err(problem) = mark::leave(profile, told)
-    {
+    let Prepared { lists, roots, before, kept, registered } = prepared;
+    let cleaned = match &report {
+        // Nothing was run, so nothing was left.
+        Ok(Report::Failed(_)) => Ok(()),
+        _ if leaves_out("cleanup") => Ok(()),
+        _ => cleaned(&roots, &lists, &before),
+    };
+    let recorded = match (&cleaned, registered) {
+        (Ok(()), Some(registered)) => registered.done(),
+        (Err(Problem::Left { told, .. }), Some(registered)) => registered.leave(&roots, told),
+        // What is on record keeps others from beginning.
+        (Err(_), Some(_)) | (_, None) => Ok(()),
+    };
+    if let Err(problem) = recorded {
         note(&problem.to_string());
     }
     heir.dismiss();
@@ -123,21 +137,41 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
     Ok(code)
 }
 
+/// Looks at what the command left. Another run may be at work in the same folders, so an error is not the last word.
+fn cleaned(roots: &[(PathBuf, Place)], lists: &Lists, before: &Before) -> Result<(), Problem> {
+    let mut cleaned = cleanup::clean(roots, lists, before);
+    for _ in 0..TRIES {
+        if cleaned.is_ok() {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+        cleaned = cleanup::clean(roots, lists, before);
+    }
+    if let Err(Problem::Left { told, .. }) = &cleaned {
+        for sentence in told {
+            note(sentence);
+        }
+    }
+    cleaned
+}
+
 /// What is needed after the run.
 struct Prepared {
     lists: Lists,
     roots: Vec<(PathBuf, Place)>,
-    before: Vec<Found>,
+    before: Before,
     kept: Option<Kept>,
+    registered: Option<Registered>,
 }
 
 /// Makes the plan, and lets the command run. On an error nothing runs.
 fn begin(profile: &Profile, argv: &[OsString], run: &mut Run, heir: &mut Heir) -> Result<Prepared, Problem> {
     let lists = Lists::new(profile)?;
     let kept = Kept::open(profile)?;
-    mark::check(profile)?;
     kept.iter().flat_map(|kept| &kept.notes).for_each(|sentence| note(sentence));
-    let Planned { plan, roots, before, notes } = plan(profile, &lists, kept.as_ref())?;
+    let beginning = Beginning::wait(profile)?;
+    let Planned { plan, roots, mut before, notes } = plan(profile, &lists, kept.as_ref())?;
+    let registered = beginning.map(|beginning| beginning.register(&roots, &mut before)).transpose()?;
     for sentence in &notes {
         note(sentence);
     }
@@ -149,9 +183,14 @@ fn begin(profile: &Profile, argv: &[OsString], run: &mut Run, heir: &mut Heir) -
         env: environment(profile),
         umask: umask(),
     };
-    heir.hand_over(profile, &roots, &before)?;
-    run.begin(&job, heir)?;
-    Ok(Prepared { lists, roots, before, kept })
+    let begun = heir
+        .hand_over(profile, &roots, &before, registered.as_ref().map(|registered| registered.file.clone()))
+        .and_then(|()| run.begin(&job, heir));
+    if let Err(problem) = begun {
+        registered.map(Registered::done).transpose()?;
+        return Err(problem);
+    }
+    Ok(Prepared { lists, roots, before, kept, registered })
 }
 
 /// One sentence on standard error.

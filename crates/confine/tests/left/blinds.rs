@@ -4,6 +4,7 @@
 use std::{
     fs,
     io::Read as _,
+    path::PathBuf,
     process::{Child, Stdio},
 };
 
@@ -12,6 +13,14 @@ use crate::space::Space;
 /// Secrets and git's own, as they are in a usual project.
 const PROJECT: &str = "mkdir -p sub .git/hooks .git/objects .git/refs config; echo secret > sub/.env; echo '[core]' > .git/config; \
                        touch .git/HEAD; echo key > config/master.key; echo secret > config/.env";
+
+/// What is on record of runs.
+fn records(space: &Space) -> Vec<PathBuf> {
+    let entries = fs::read_dir(space.ws().with_file_name("sessions")).unwrap().flatten();
+    let is_record =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("run-"));
+    entries.map(|entry| entry.path()).filter(is_record).collect()
+}
 
 fn text(space: &Space, path: &str) -> String {
     fs::read_to_string(space.ws().join(path)).unwrap_or_default()
@@ -66,6 +75,26 @@ fn a_head_among_the_modules_of_git_frees_none_of_them() {
         assert_eq!(text(&space, ".git/modules/libs/deep/config"), "[core]\n", "{fake}");
         assert!(!space.ws().join(".git/modules/libs/deep/hooks/x").exists(), "{fake}");
     }
+}
+
+#[test]
+fn a_fake_module_leads_to_no_repository_among_gits_data_and_frees_no_module_of_that_name() {
+    let Some(space) = Space::new() else { return };
+    space.bare(PROJECT);
+    let module = ".git/modules/libs/logs/deep";
+    space.bare(&format!("mkdir -p {module}/hooks; touch {module}/HEAD; echo '[core]' > {module}/config"));
+    let (code, _, said) = space.run(
+        "touch .git/modules/HEAD .git/modules/libs/HEAD; mkdir -p .git/objects/evil/hooks; \
+         ln -s ../../objects/evil .git/modules/libs/sub; ln -s ../objects/evil .git/modules/sub; exit 0",
+    );
+    assert_eq!(code, Some(0), "{said}");
+    let there = |path: &str| fs::symlink_metadata(space.ws().join(path)).is_ok();
+    for gone in ["HEAD", "libs/HEAD", "libs/sub", "sub"] {
+        assert!(!there(&format!(".git/modules/{gone}")), "{gone}: {said}");
+    }
+    space.run(&format!("echo bad >> {module}/config; echo bad > {module}/hooks/x"));
+    assert_eq!(text(&space, &format!("{module}/config")), "[core]\n");
+    assert!(!there(&format!("{module}/hooks/x")));
 }
 
 #[test]
@@ -135,21 +164,129 @@ fn links_in_front_of_protected_names_and_between_them_stay_as_they_were() {
 
 #[test]
 fn what_cannot_be_put_right_keeps_the_next_run_from_beginning_until_somebody_looked() {
-    let Some(space) = Space::new() else { return };
-    // A module with the name of one of git's folders.
-    space.bare("mkdir -p .git/modules/hooks; touch .git/HEAD .git/modules/hooks/HEAD; echo '[core]' > .git/modules/hooks/config");
-    let (code, _, said) = space.run("touch .git/modules/HEAD");
-    assert_eq!(code, Some(125), "{said}");
-    assert!(said.contains("was protected before") || said.contains("were protected before"), "{said}");
-    assert_eq!(text(&space, ".git/modules/hooks/config"), "[core]\n");
+    let Some(space) = Space::of_plain_user() else { return };
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    space.bare("mkfifo go");
+    let mut run = space.command("echo ready; read x < go").stdout(Stdio::piped()).spawn().unwrap();
+    hears(&mut run, "ready");
+    // Of another user, so that nobody else can remove it.
+    fs::create_dir(space.ws().join(".agent")).unwrap();
+    fs::write(space.ws().join(".agent/settings"), "x").unwrap();
+    space.bare("echo > go");
+    assert_eq!(run.wait().unwrap().code(), Some(125));
     let (code, out, said) = space.run("echo ran");
     assert_eq!((code, out.as_str()), (Some(125), ""), "{said}");
-    assert!(said.contains("an earlier run left something") && said.contains("Nothing was run"), "{said}");
-    let mark = fs::read_dir(space.ws().with_file_name("sessions")).unwrap().flatten();
-    let mark = mark.map(|entry| entry.path()).find(|path| path.is_file()).unwrap();
-    assert!(fs::read_to_string(&mark).unwrap().contains("modules/hooks"));
-    fs::remove_file(mark).unwrap();
-    space.bare("rm .git/modules/HEAD");
+    assert!(
+        said.contains("left something that could not be put right") && said.contains("Nothing was run"),
+        "{said}"
+    );
+    let record = records(&space).remove(0);
+    assert!(fs::read_to_string(&record).unwrap().contains(".agent is protected, appeared during the run"));
+    fs::remove_dir_all(space.ws().join(".agent")).unwrap();
+    fs::remove_file(record).unwrap();
+    assert_eq!(space.run("echo ran").1, "ran\n");
+}
+
+#[test]
+fn a_link_that_is_obeyed_and_leads_to_nothing_leads_to_nothing_afterwards() {
+    let Some(space) = Space::new() else { return };
+    space.bare("mkdir rules; ln -s rules/new/agent .agent; ln -s nowhere .env");
+    let (code, _, said) =
+        space.run("mkdir -p rules/new/agent; echo x > rules/new/agent/settings; echo x > nowhere");
+    assert_eq!(code, Some(0), "{said}");
+    assert!(
+        said.contains("where a protected link leads") && !space.ws().join("rules/new").exists(),
+        "{said}"
+    );
+    assert!(space.ws().join("nowhere").exists(), "nobody obeys a secret");
+}
+
+#[test]
+fn links_on_the_way_hide_and_fix_no_folder() {
+    let Some(space) = Space::new() else { return };
+    space.bare("mkdir -p releases/1 shared/ci ours; ln -s releases/1 current; ln -s current/.env .env; ln -s . x; ln -s x/conf .both; ln -s ../shared/ci ours/ci");
+    let (code, out, said) =
+        space.run("echo a > releases/1/file && echo b > shared/ci/file && cat releases/1/file");
+    assert_eq!((code, out.as_str()), (Some(0), "a\n"), "{said}");
+}
+
+#[test]
+fn what_somebody_outside_replaced_during_the_run_stays() {
+    let Some(space) = Space::new() else { return };
+    space.bare(PROJECT);
+    space.bare("mkdir .agent; echo old > .agent/settings; mkfifo go");
+    let mut run = space.command("echo ready; read x < go").stdout(Stdio::piped()).spawn().unwrap();
+    hears(&mut run, "ready");
+    // As an editor or git saves.
+    space.bare("echo new > .git/c; mv .git/c .git/config; mkdir fresh; echo new > fresh/settings; rm -r .agent; mv fresh .agent; echo > go");
+    assert!(run.wait().unwrap().success());
+    assert_eq!(
+        (text(&space, ".git/config"), text(&space, ".agent/settings")),
+        ("new\n".into(), "new\n".into())
+    );
+}
+
+#[test]
+fn what_one_run_makes_another_at_the_same_time_does_not_take_for_the_users() {
+    let Some(space) = Space::new() else { return };
+    space.bare("mkfifo one two");
+    let begin = |script: &str| {
+        let mut run = space.command(script).stdout(Stdio::piped()).spawn().unwrap();
+        hears(&mut run, "ready");
+        run
+    };
+    // The file goes on under another name, and comes back when its maker is gone.
+    let mut first = begin("echo evil > .agent; echo ready; read x < one; ln .agent hold; rm .agent");
+    let mut second = begin("echo ready; read x < two; mv hold .agent");
+    space.bare("echo > one");
+    assert!(first.wait().unwrap().success());
+    space.bare("echo > two");
+    second.wait().unwrap();
+    assert!(!space.ws().join(".agent").exists(), "it was not there before either of them");
+    assert_eq!(records(&space), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_run_that_ended_without_a_look_at_what_it_left_keeps_others_from_beginning() {
+    let Some(space) = Space::new() else { return };
+    space.bare("mkfifo go");
+    let mut run = space.command("echo ready; read x < go").stdout(Stdio::piped()).spawn().unwrap();
+    hears(&mut run, "ready");
+    let record = records(&space).remove(0);
+    let (code, out, said) = space.run("echo beside");
+    assert_eq!((code, out.as_str()), (Some(0), "beside\n"), "a run beside it begins: {said}");
+    // What stays if the runner and whoever cleans up after it are killed: a record without a lock.
+    let left = record.with_file_name("run-1-0");
+    fs::copy(&record, &left).unwrap();
+    space.bare("echo > go");
+    assert!(run.wait().unwrap().success());
+    let (code, out, said) = space.run("echo ran");
+    assert_eq!((code, out.as_str()), (Some(125), ""), "{said}");
+    assert!(said.contains("was ended before it could be looked at what it left"), "{said}");
+    fs::remove_file(&left).unwrap();
+    // One that was killed before it was on record never began.
+    fs::write(&left, "{").unwrap();
+    assert_eq!(space.run("echo ran").1, "ran\n");
+    assert_eq!(records(&space), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_closed_folder_of_somebody_else_is_left_alone() {
+    let Some(space) = Space::of_plain_user() else { return };
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    space.bare("mkfifo go");
+    let mut run = space.command("echo ready; read x < go").stdout(Stdio::piped()).spawn().unwrap();
+    hears(&mut run, "ready");
+    // As a container's daemon does.
+    fs::create_dir(space.ws().join("data")).unwrap();
+    fs::set_permissions(space.ws().join("data"), std::os::unix::fs::PermissionsExt::from_mode(0o700))
+        .unwrap();
+    space.bare("echo > go");
+    assert!(run.wait().unwrap().success());
     assert_eq!(space.run("echo ran").1, "ran\n");
 }
 
