@@ -10,7 +10,7 @@ use placet_ledger::{edit_digest, proposal_digest};
 use placet_store::{Idempotency, Outcome, Work, planted};
 use serde_json::{Map, Value};
 
-use crate::{Gate, GateError, Remember, permit::code_matches, schema::check_arguments};
+use crate::{Gate, GateError, Remember, gate::about, permit::code_matches, schema::check_arguments};
 
 /// What a reviewer says, on the digest and version they saw.
 #[derive(Debug, Clone)]
@@ -72,6 +72,7 @@ const JUDGED: u32 = 8;
 impl Gate {
     /// Casts one vote.
     pub async fn decide(&self, actor: &Actor, decision: Decision) -> Result<Arc<Request>, GateError> {
+        about(decision.id);
         let actor = &*self.acting(actor, &[Role::Reviewer])?;
         let idempotency = decision.idempotency;
         for _ in 0..JUDGED {
@@ -168,7 +169,7 @@ impl Gate {
                 Auth::Bound => {}
                 _ if planted("keys-step-up") => {}
                 Auth::Token | Auth::Session | Auth::Code => {
-                    let request = Some(self.get(&actor, decision.id).await?);
+                    let request = Some(self.seen(&actor, decision.id).await?);
                     let refusal = Refusal::StepUpRequired("code".to_owned());
                     return Err(GateError::Refused { refusal, request });
                 }
@@ -192,7 +193,7 @@ impl Gate {
         let remember = match &decision.remember {
             None => None,
             Some(remember) => {
-                let request = self.get(&actor, decision.id).await?;
+                let request = self.seen(&actor, decision.id).await?;
                 Some(Box::pin(self.new_grant(&request, remember)).await?)
             }
         };
@@ -219,7 +220,7 @@ impl Gate {
         id: RequestId,
         proposal: &ProposalContent,
     ) -> Result<(Digest, Option<Box<Ruling>>), GateError> {
-        let request = self.get(actor, id).await?;
+        let request = self.seen(actor, id).await?;
         let Some(content) = request.content.clone() else {
             return Err(Invalid::new("", "the content of the request was erased").into());
         };
@@ -241,6 +242,7 @@ impl Gate {
         reason: Option<String>,
         idempotency: Option<Idempotency>,
     ) -> Result<Arc<Request>, GateError> {
+        about(id);
         let actor = &*self.acting(actor, &[Role::Reviewer])?;
         let outcome = self.command(actor, Command::Revoke(Revoke { id, reason }), idempotency).await?;
         outcome.request.ok_or_else(GateError::not_found)
@@ -255,6 +257,7 @@ impl Gate {
         reason: Option<String>,
         idempotency: Option<Idempotency>,
     ) -> Result<Arc<Request>, GateError> {
+        about(id);
         let actor = &*self.acting(actor, &[Role::Reviewer])?;
         if to.is_empty() || to.len() > 50 {
             return Err(Invalid::new("/to", "name 1 to 50 reviewers or teams (`team:NAME`)").into());
@@ -273,6 +276,7 @@ impl Gate {
         reason: String,
         idempotency: Option<Idempotency>,
     ) -> Result<Arc<Request>, GateError> {
+        about(id);
         let actor = &*self.acting(actor, &[Role::Reviewer])?;
         if reason.trim().is_empty() || reason.len() > REASON {
             return Err(

@@ -199,6 +199,11 @@ impl Gate {
     /// One request, if the caller may see it. Unknown and foreign ids answer alike.
     pub async fn get(&self, actor: &Actor, id: RequestId) -> Result<Arc<Request>, GateError> {
         about(id);
+        self.seen(actor, id).await
+    }
+
+    /// The same, for whoever has said which request it is about.
+    pub(crate) async fn seen(&self, actor: &Actor, id: RequestId) -> Result<Arc<Request>, GateError> {
         let found = self.store.get(id).await?;
         found.filter(|request| may_see(actor, request)).ok_or_else(GateError::not_found)
     }
@@ -343,11 +348,6 @@ impl Gate {
     }
 
     pub(crate) async fn commands(&self, work: Work) -> Result<Vec<Outcome>, GateError> {
-        if let Work::Commands { commands, .. } = &work
-            && let [(command, _)] = commands.as_slice()
-        {
-            about(command.request());
-        }
         match self.store.run(work).await? {
             Done::Commands(outcomes) => Ok(outcomes),
             _ => Err(placet_store::StoreError::Unknown.into()),

@@ -11,7 +11,7 @@ use placet_ledger::hash;
 use placet_store::Idempotency;
 use sha2::Sha256;
 
-use crate::{Gate, GateError};
+use crate::{Gate, GateError, gate::about};
 
 /// A claimed permit: what may run, and until when to say what became of it.
 #[derive(Debug, Clone)]
@@ -92,6 +92,7 @@ impl Gate {
         claimant: Option<&str>,
         idempotency: Option<Idempotency>,
     ) -> Result<Claimed, GateError> {
+        about(id);
         let actor = &*self.acting(actor, &[Role::Agent])?;
         let secret = self.store.secret();
         let permit = match (claimant, idempotency) {
@@ -146,6 +147,7 @@ impl Gate {
         ran: Ran,
         idempotency: Option<Idempotency>,
     ) -> Result<Arc<Request>, GateError> {
+        about(id);
         let actor = &*self.acting(actor, &[Role::Agent])?;
         let permit = fingerprint("placet/permit/v1", permit);
         let Ran { status, result_digest, note, unconfined } = ran;

@@ -87,7 +87,6 @@ impl Gate {
         let (id_bits, nonce_bits) = random.split_at(10);
         let created_at = self.now();
         let id = RequestId::new(created_at.millis(), id_bits.try_into().unwrap_or_default());
-        about(id);
         let nonce = HEXLOWER.encode(nonce_bits);
         let canonical = Parts {
             id,
@@ -136,6 +135,7 @@ impl Gate {
                 done => {
                     let (outcome, event) = done?;
                     let request = outcome.request.ok_or_else(GateError::not_found)?;
+                    about(request.id);
                     if !outcome.replayed {
                         self.look_at(&request);
                     }
@@ -204,6 +204,7 @@ impl Gate {
         reason: Option<String>,
         idempotency: Option<Idempotency>,
     ) -> Result<Arc<Request>, GateError> {
+        about(id);
         let actor = &*self.acting(actor, &[Role::Agent])?;
         let outcome = self.command(actor, Command::Cancel(Cancel { id, reason }), idempotency).await?;
         outcome.request.ok_or_else(GateError::not_found)

@@ -335,7 +335,7 @@ impl Gate {
                 return Err(GateError::KeyRevoked);
             }
         }
-        let request = self.get(actor, id).await?;
+        let request = self.seen(actor, id).await?;
         if self.met(&request, until) {
             return Ok(Waiting::Over(Waited { request, met: true }));
         }
@@ -352,7 +352,7 @@ impl Gate {
     }
 
     async fn as_it_stands(&self, actor: &Actor, id: RequestId, until: Until) -> Result<Waiting, GateError> {
-        let request = self.get(actor, id).await?;
+        let request = self.seen(actor, id).await?;
         let met = self.met(&request, until);
         Ok(Waiting::Over(Waited { request, met }))
     }

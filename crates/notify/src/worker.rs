@@ -1,7 +1,12 @@
 //! The worker that runs all channels: it hears of what was committed, takes from the outbox what is left over, and records how each
 //! attempt went.
 
-use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Duration,
+};
 
 use futures_util::FutureExt as _;
 use placet_core::{OutboxId, RequestId};
@@ -11,7 +16,7 @@ use tokio::{
     task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
-use tracing::Instrument as _;
+use tracing::{Instrument as _, Span, field};
 
 /// How often the outbox is looked at for what failed before, or what a node that is gone has left.
 const LOOK: Duration = Duration::from_millis(250);
@@ -44,10 +49,12 @@ struct Served {
 pub(crate) struct Calls {
     running: JoinSet<Ended>,
     /// Who is connected already and waits for its answer.
-    lines: HashMap<LineKey, oneshot::Sender<Due>>,
+    lines: HashMap<LineKey, (u64, oneshot::Sender<Due>)>,
     /// The deliveries whose attempts are made here, and by which line. A lease may run out meanwhile: nobody here begins a second
     /// attempt.
-    under_way: HashMap<OutboxId, Option<LineKey>>,
+    under_way: HashMap<OutboxId, Option<u64>>,
+    /// How many lines there were.
+    opened: u64,
 }
 
 /// A channel and a request: it has at most one line.
@@ -57,7 +64,8 @@ type LineKey = (&'static str, RequestId);
 #[derive(Debug)]
 enum Ended {
     Attempt(OutboxId),
-    Line(LineKey),
+    /// Which one: a line for the same answer may have begun meanwhile.
+    Line(LineKey, u64),
 }
 
 impl Calls {
@@ -67,9 +75,9 @@ impl Calls {
             Ended::Attempt(delivery) => {
                 self.under_way.remove(delivery);
             }
-            Ended::Line(key) => {
-                self.under_way.retain(|_, line| line.as_ref() != Some(key));
-                if self.lines.get(key).is_some_and(oneshot::Sender::is_closed) {
+            Ended::Line(key, number) => {
+                self.under_way.retain(|_, line| line.as_ref() != Some(number));
+                if self.lines.get(key).is_some_and(|(line, _)| line == number) {
                     self.lines.remove(key);
                 }
             }
@@ -173,15 +181,13 @@ impl Deliveries {
             return;
         };
         let key = (served.channel.name(), due.delivery.request);
-        let left = match calls.lines.remove(&key) {
-            Some(line) => line.send(due).err(),
-            None => Some(due),
-        };
-        match left {
-            Some(due) => self.start(served, due, calls),
-            None => {
-                calls.under_way.insert(id, Some(key));
+        let Some((number, line)) = calls.lines.remove(&key) else { return self.start(served, due, calls) };
+        match line.send(due) {
+            Ok(()) => {
+                calls.under_way.insert(id, Some(number));
             }
+            // It waits no more.
+            Err(due) => self.start(served, due, calls),
         }
     }
 
@@ -231,11 +237,11 @@ impl Deliveries {
         // No turn: its lease runs out, and it is taken from the outbox later.
         let Ok(turn) = served.turns.clone().try_acquire_owned() else { return };
         let (this, channel, id) = (self.clone(), served.channel.clone(), due.delivery.id);
-        let span = tracing::debug_span!("deliver", channel = channel.name(), request = %due.delivery.request);
+        let span = tracing::debug_span!("deliver", channel = channel.name(), told = %due.delivery.request, outcome = field::Empty);
         let attempt = async move {
-            let result = caught(channel.deliver(&due)).await;
+            let result = caught(async { channel.deliver(&due).await }).await;
             let failed = || AttemptResult::Failed("a fault of this server ended the attempt".to_owned());
-            this.record(&due.delivery, result.unwrap_or_else(failed)).await;
+            caught(this.record(&due.delivery, result.unwrap_or_else(failed))).await;
             drop(turn);
             Ended::Attempt(id)
         };
@@ -250,20 +256,26 @@ impl Deliveries {
             return;
         };
         let key = (served.channel.name(), coming.request.id);
-        if calls.lines.get(&key).is_some_and(|line| !line.is_closed()) {
+        if calls.lines.get(&key).is_some_and(|(_, line)| !line.is_closed()) {
             return;
         }
         let Ok(turn) = served.turns.clone().try_acquire_owned() else { return };
         let (line, told) = oneshot::channel();
-        let Some(ready) = served.channel.get_ready(coming, told) else { return };
-        calls.lines.insert(key, line);
+        let ready = catch_unwind(AssertUnwindSafe(|| served.channel.get_ready(coming, told)));
+        let Some(ready) = ready.ok().flatten() else { return };
+        calls.opened += 1;
+        let number = calls.opened;
+        calls.lines.insert(key, (number, line));
         let this = self.clone();
         calls.running.spawn(async move {
-            if let Some((delivery, result)) = caught(ready).await.flatten() {
-                this.record(&delivery, result).await;
-            }
+            let done = async {
+                if let Some((delivery, result)) = ready.await {
+                    this.record(&delivery, result).await;
+                }
+            };
+            caught(done).await;
             drop(turn);
-            Ended::Line(key)
+            Ended::Line(key, number)
         });
     }
 
@@ -281,6 +293,7 @@ impl Deliveries {
                 "refused"
             }
         };
+        Span::current().record("outcome", outcome);
         metrics::counter!("placet_deliveries_total", "channel" => self.label(channel), "outcome" => outcome)
             .increment(1);
         // If this is lost, it is delivered once more: whoever waits takes the first, and is gone by then.

@@ -7,9 +7,17 @@ mod spans;
 use std::sync::Arc;
 
 use placet_gate::{Clock, Entropy};
-use tracing::level_filters::LevelFilter;
+use tracing::{Metadata, level_filters::LevelFilter};
 use tracing_subscriber::{
-    EnvFilter, Layer, Registry, filter::Targets, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+    EnvFilter, Layer, Registry,
+    field::RecordFields,
+    filter::filter_fn,
+    fmt::{
+        FormatFields, FormattedFields,
+        format::{DefaultFields, Writer},
+    },
+    layer::SubscriberExt as _,
+    util::SubscriberInitExt as _,
 };
 
 pub(crate) use self::export::Exporter;
@@ -34,7 +42,9 @@ pub(crate) fn start(
     let exporter = match Exporter::to(telemetry)? {
         Some((exporter, queue)) => {
             // The work of other libraries is none of ours; and what the exporter does itself would never end.
-            let ours = Targets::new().with_target("placet", LevelFilter::DEBUG);
+            let is_ours =
+                |metadata: &Metadata<'_>| metadata.is_span() && metadata.target().starts_with("placet");
+            let ours = filter_fn(is_ours).with_max_level_hint(LevelFilter::DEBUG);
             layers.push(Spans::new(queue, clock, entropy).with_filter(ours).boxed());
             Some(exporter)
         }
@@ -54,7 +64,57 @@ fn logs(level: &str, format: LogFormat) -> anyhow::Result<Boxed> {
     let logs =
         tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false).with_ansi(colour);
     Ok(match format {
-        LogFormat::Text => logs.with_filter(filter).boxed(),
+        LogFormat::Text => logs.fmt_fields(Once(DefaultFields::new())).with_filter(filter).boxed(),
         LogFormat::Json => logs.json().with_filter(filter).boxed(),
     })
+}
+
+/// Fields of spans as text. What is recorded twice stands there once.
+struct Once(DefaultFields);
+
+impl<'w> FormatFields<'w> for Once {
+    fn format_fields<R: RecordFields>(&self, writer: Writer<'w>, fields: R) -> std::fmt::Result {
+        self.0.format_fields(writer, fields)
+    }
+
+    fn add_fields(
+        &self,
+        current: &'w mut FormattedFields<Self>,
+        fields: &tracing::span::Record<'_>,
+    ) -> std::fmt::Result {
+        let mut more = String::new();
+        self.0.format_fields(Writer::new(&mut more), fields)?;
+        add(&mut current.fields, &more);
+        Ok(())
+    }
+}
+
+/// Adds fields to others, unless they are there.
+fn add(fields: &mut String, more: &str) {
+    let there = fields.as_str() == more
+        || fields.starts_with(&format!("{more} "))
+        || fields.ends_with(&format!(" {more}"))
+        || fields.contains(&format!(" {more} "));
+    if !there {
+        if !fields.is_empty() {
+            fields.push(' ');
+        }
+        fields.push_str(more);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_that_is_recorded_again_stands_in_the_line_once() {
+        let mut fields = String::new();
+        for more in
+            ["method=\"GET\"", "request=1", "request=1", "request=12", "request=1", "status=20", "status=200"]
+        {
+            add(&mut fields, more);
+        }
+        assert_eq!(fields, "method=\"GET\" request=1 request=12 status=20 status=200");
+    }
 }

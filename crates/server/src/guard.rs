@@ -10,7 +10,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use tokio::time::Instant;
 use tracing::{Instrument as _, Span, field};
 
@@ -89,17 +89,26 @@ pub(crate) async fn guard(AxumState(state): AxumState<State>, mut request: Reque
 /// What everything that a call does is told of with. Who calls and which request it is about stand there once they are known.
 fn span(request: &Request, route: Option<&MatchedPath>) -> Span {
     let traceparent = request.headers().get("traceparent").and_then(|value| value.to_str().ok());
+    let is_one =
+        |text: &&str| text.len() == 55 && text.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit());
     tracing::error_span!(
         "call",
-        method = request.method().as_str(),
+        method = known(request.method()),
         route = pattern(route),
-        // The trace of whoever calls. A longer one is none.
-        traceparent = traceparent.filter(|text| text.len() <= 64),
+        // The trace of whoever calls.
+        traceparent = traceparent.filter(is_one),
         principal = field::Empty,
         request = field::Empty,
         status = field::Empty,
         code = field::Empty,
     )
+}
+
+/// A method of HTTP's. Whoever calls can make up others, of any length.
+fn known(method: &Method) -> &'static str {
+    const METHODS: [&str; 9] =
+        ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "CONNECT", "TRACE"];
+    METHODS.into_iter().find(|known| *known == method.as_str()).unwrap_or("_OTHER")
 }
 
 /// The pattern, never the address itself: ids are not secrets, but they are not labels either.

@@ -75,19 +75,29 @@ impl Exporter {
         Ok(Some((Self { http, url, headers, service, ended, batch: Vec::new(), failing: false }, queue)))
     }
 
-    /// Runs until cancelled, and then sends what is left.
+    /// Runs until cancelled, and then sends what is left, for a moment: a collector that hangs keeps no server from ending.
     pub(crate) async fn run(mut self, cancel: CancellationToken) {
+        let late = async {
+            cancel.cancelled().await;
+            tokio::time::sleep(LAST).await;
+        };
+        tokio::select! {
+            () = self.work(&cancel) => {}
+            () = late => {
+                let left = self.batch.len() + self.ended.len();
+                count("failed", left as u64);
+                tracing::warn!(left, "the last spans did not reach the collector in time");
+            }
+        }
+    }
+
+    async fn work(&mut self, cancel: &CancellationToken) {
         while cancel.run_until_cancelled(self.collect()).await == Some(true) {
-            self.send(&cancel).await;
+            self.send(cancel).await;
         }
         self.ended.close();
-        let rest = async {
-            while self.collect().await {
-                self.send(&cancel).await;
-            }
-        };
-        if tokio::time::timeout(LAST, rest).await.is_err() {
-            tracing::warn!("the last spans did not reach the collector in time");
+        while self.collect().await {
+            self.send(cancel).await;
         }
     }
 
@@ -109,39 +119,43 @@ impl Exporter {
     }
 
     async fn send(&mut self, cancel: &CancellationToken) {
-        let batch = std::mem::take(&mut self.batch);
-        let (body, spans) = (Bytes::from(otlp::export(&self.service, &batch)), batch.len() as u64);
-        let mut waits = AGAIN.into_iter();
-        loop {
-            let why = match self.post(body.clone()).await {
-                Ok(rejected) => {
-                    let rejected = rejected.min(spans);
-                    count("exported", spans - rejected);
-                    count("refused", rejected);
-                    if std::mem::take(&mut self.failing) {
-                        tracing::info!("the collector takes spans again");
-                    }
-                    return;
+        let (body, spans) = (Bytes::from(otlp::export(&self.service, &self.batch)), self.batch.len() as u64);
+        let done = self.deliver(body, cancel).await;
+        // Until here, so that what is given up halfway is counted.
+        self.batch.clear();
+        match done {
+            Ok(rejected) => {
+                let rejected = rejected.min(spans);
+                count("exported", spans - rejected);
+                count("refused", rejected);
+                if std::mem::take(&mut self.failing) {
+                    tracing::info!("the collector takes spans again");
                 }
-                Err(Wrong::Now(why)) => {
-                    let again = async {
-                        tokio::time::sleep(waits.next()?).await;
-                        Some(())
-                    };
-                    // A server that stops has no time for another try.
-                    if cancel.run_until_cancelled(again).await.flatten().is_some() {
-                        continue;
-                    }
-                    why
-                }
-                Err(Wrong::Ever(why)) => why,
-            };
-            count("failed", spans);
-            if !std::mem::replace(&mut self.failing, true) {
-                tracing::warn!(why, "spans do not reach the collector: they are counted and left out");
             }
-            return;
+            Err(why) => {
+                count("failed", spans);
+                if !std::mem::replace(&mut self.failing, true) {
+                    tracing::warn!(why, "spans do not reach the collector: they are counted and left out");
+                }
+            }
         }
+    }
+
+    /// Posts one export, a few times if need be. Returns how many spans the collector refused, or why it has none.
+    async fn deliver(&self, body: Bytes, cancel: &CancellationToken) -> Result<u64, String> {
+        for wait in AGAIN {
+            match self.post(body.clone()).await {
+                Ok(rejected) => return Ok(rejected),
+                Err(Wrong::Ever(why)) => return Err(why),
+                Err(Wrong::Now(why)) => {
+                    // A server that stops has no time for another try.
+                    if cancel.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {
+                        return Err(why);
+                    }
+                }
+            }
+        }
+        self.post(body).await.map_err(|(Wrong::Now(why) | Wrong::Ever(why))| why)
     }
 
     /// Returns how many spans the collector refused.

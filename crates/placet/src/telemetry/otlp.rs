@@ -54,7 +54,10 @@ fn name(ended: &Ended) -> String {
         (_, Value::Text(text)) => Some(text.as_str()),
         _ => None,
     };
-    match (field("http.request.method"), field("http.route")) {
+    // A method that is none of HTTP's is no name for a span.
+    let method = field("http.request.method").map(|method| if method == "_OTHER" { "HTTP" } else { method });
+    match (method, field("http.route")) {
+        (Some(method), Some("none")) => method.to_owned(),
         (Some(method), Some(route)) => format!("{method} {route}"),
         _ => ended.name.to_owned(),
     }

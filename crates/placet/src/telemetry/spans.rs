@@ -21,7 +21,7 @@ use tracing_subscriber::{Layer, layer::Context, registry::LookupSpan};
 const LONGEST: usize = 256;
 
 /// What a field of ours is called in OpenTelemetry. A field that is not here stays here: arguments, reasons and tokens cannot leave.
-const FIELDS: [(&str, &str); 8] = [
+const FIELDS: [(&str, &str); 10] = [
     ("method", "http.request.method"),
     ("route", "http.route"),
     ("status", "http.response.status_code"),
@@ -30,7 +30,12 @@ const FIELDS: [(&str, &str); 8] = [
     ("request", "placet.request"),
     ("work", "placet.work"),
     ("channel", "placet.channel"),
+    ("told", "placet.request"),
+    ("outcome", "placet.outcome"),
 ];
+
+/// Spans that a trace can begin with.
+const ROOTS: [&str; 2] = ["call", "deliver"];
 
 /// A span that ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,6 +104,10 @@ where
             let extensions = parent.extensions();
             extensions.get::<Ended>().map(|parent| (parent.trace, parent.id))
         });
+        // What the server reads for itself, several times a second, is nobody's call.
+        if above.is_none() && !ROOTS.contains(&attributes.metadata().name()) {
+            return;
+        }
         let count = self.count.fetch_add(1, Ordering::Relaxed);
         let trace = match above {
             Some((trace, _)) => trace,
@@ -162,6 +171,7 @@ impl Visit for Fields<'_> {
             }
             return;
         }
+        self.0.failed |= field.name() == "outcome" && value != "delivered";
         self.keep(field, Value::Text(value.chars().take(LONGEST).collect()));
     }
 
@@ -235,6 +245,16 @@ mod tests {
         let text = |text: &str| Value::Text(text.to_owned());
         let fields = [("http.request.method", text("POST")), ("placet.principal", text("bot-2"))];
         assert_eq!(spans[0].fields, fields);
+    }
+
+    #[test]
+    fn what_the_server_does_for_itself_is_left_out() {
+        let spans = recorded(8, || {
+            let read = tracing::info_span!("read", work = "head");
+            let _in = read.enter();
+            drop(tracing::info_span!("write", work = "prune"));
+        });
+        assert_eq!(spans, []);
     }
 
     #[test]

@@ -133,6 +133,7 @@ async fn every_call_and_what_it_did_reach_the_collector_and_nothing_that_was_ask
     let no = json!({ "decision": "deny", "digest": made["digest"], "version": made["version"], "reason": "quagga" });
     ann.post(&format!("/v1/requests/{id}/decision"), no).await.expect(200);
     ann.get("/v1/requests/req_00000000000000000000000000").await;
+    ann.send(http::Method::from_bytes(b"ANYTEXT").expect("a method"), "/v1/requests", Bytes::new()).await;
     // The last calls are told of too.
     server.stop();
 
@@ -159,6 +160,7 @@ async fn every_call_and_what_it_did_reach_the_collector_and_nothing_that_was_ask
     let text = collector.text();
     for secret in [
         "zanzibar",
+        "ANYTEXT",
         "quagga",
         &agent,
         &reviewer,
@@ -192,7 +194,7 @@ async fn a_collector_that_never_answers_costs_spans_and_no_calls() {
     let hole = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/v1/traces", hole.local_addr().expect("its address"));
     let data = tempfile::tempdir().expect("a folder");
-    let server = serve(data.path(), &url, &["--set", "limits.requests_per_second=0"]);
+    let mut server = serve(data.path(), &url, &["--set", "limits.requests_per_second=0"]);
     let bot = caller(&server, &server.key("agent", "bot"));
     until(async || {
         for _ in 0..200 {
@@ -202,6 +204,7 @@ async fn a_collector_that_never_answers_costs_spans_and_no_calls() {
     })
     .await;
     assert_eq!(counted(&server, "exported").await, 0);
+    server.stop();
 }
 
 #[test]

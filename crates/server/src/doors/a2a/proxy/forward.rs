@@ -8,6 +8,7 @@ use placet_a2a::{
 use placet_core::{Actor, Role};
 use placet_gate::NoteFilter;
 use serde_json::{Value, json, value::RawValue};
+use tracing::Instrument as _;
 
 use super::{
     super::{
@@ -169,12 +170,12 @@ async fn send(state: &State, agent: &Arc<Agent>, asked: Asked<'_>) -> Result<Ans
         continues,
     };
     if asked.operation == Operation::Send {
-        let done = state.tasks.spawn(sending.once()).await;
+        let done = state.tasks.spawn(sending.once().in_current_span()).await;
         return done.map_err(|_| Fault::Internal("the call came to an end without an answer".to_owned()))?;
     }
     let seat = state.streams.take(&asked.actor.name).map_err(super::super::problem)?;
     let (version, id, actor) = (asked.version, asked.id.clone(), asked.actor.clone());
-    let begun = state.tasks.spawn(sending.streamed()).await;
+    let begun = state.tasks.spawn(sending.streamed().in_current_span()).await;
     let begun =
         begun.map_err(|_| Fault::Internal("the call came to an end without an answer".to_owned()))??;
     Ok(Answer::Stream(match begun {
