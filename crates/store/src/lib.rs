@@ -50,7 +50,7 @@ pub use read::{Filter, LedgerRow, Listed, Order};
 pub use recover::{
     Accepted, Concerned, Loss, RecoverReport, accept_clock, begin_memory, look_for_loss, recover,
 };
-pub use restore::{RestoreReport, backup, restore, verify_file, verify_postgres};
+pub use restore::{RestoreReport, backed_up, backup, restore, verify_file, verify_postgres};
 #[doc(hidden)]
 pub use sabotage::{HAS_PLANTED_BUGS, planted};
 pub use sessions::StoredSession;

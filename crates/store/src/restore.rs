@@ -39,6 +39,11 @@ pub(crate) enum Column {
     Bytes,
 }
 
+/// Table and column of everything that a backup carries from one database to another.
+pub fn backed_up() -> impl Iterator<Item = (&'static str, &'static str)> {
+    TABLES.iter().flat_map(|(table, columns)| columns.iter().map(|(column, _)| (*table, *column)))
+}
+
 /// Every table of a backup, in the order it is copied. Notes are not among them: they are void in a new epoch.
 pub(crate) const TABLES: &[(&str, &[(&str, Column)])] = {
     use Column::{Bytes, Int, Text};
