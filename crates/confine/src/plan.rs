@@ -184,13 +184,10 @@ fn links_between(found: &[Found], roots: &[(PathBuf, Place)]) -> (Vec<Found>, Ve
                 between.push(Found { path, kind: Kind::Link(target), passage: true, ..link.clone() });
             }
         }
-        let missing =
-            |path: &&Path| fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound);
-        // The outermost: what is made there is made by the run.
-        let first = end.ancestors().take_while(missing).last();
-        absent.extend(
-            first.filter(|first| link.guard == Guard::ReadOnly && in_roots(first)).map(Path::to_path_buf),
-        );
+        let is_missing = fs::symlink_metadata(&end).is_err_and(|error| error.kind() == ErrorKind::NotFound);
+        if is_missing && link.guard == Guard::ReadOnly && in_roots(&end) {
+            absent.push(end);
+        }
     }
     (between, absent)
 }

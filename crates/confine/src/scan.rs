@@ -82,12 +82,25 @@ pub(crate) struct Before {
 }
 
 impl Before {
-    /// Takes out what was not there before another run either.
-    pub(crate) fn only(&mut self, other: &Self) {
+    /// Takes out what another run, which is not over, may have made: what it did not know itself, in the folders that it may change.
+    ///
+    /// Links are as the other run found them, since it puts them back. A folder that was covered here as a whole stays one: nobody
+    /// looked into it, and the other run will.
+    pub(crate) fn only(&mut self, other: &Self, others: &[PathBuf], own: &[(PathBuf, Place)]) {
         let known: BTreeSet<&Path> = other.found.iter().map(|found| found.path.as_path()).collect();
-        self.found.retain(|found| known.contains(found.path.as_path()));
-        self.git.retain(|folder| other.git.contains(folder));
-        self.absent.extend(other.absent.iter().cloned());
+        let may_change = |path: &Path| others.iter().any(|root| path.starts_with(root));
+        let is_own = |path: &Path| own.iter().any(|(root, _)| path.starts_with(root));
+        self.found.retain(|found| {
+            let covered = found.guard == Guard::Hidden && found.kind == Kind::Folder;
+            covered || !may_change(&found.path) || known.contains(found.path.as_path())
+        });
+        for link in other.found.iter().filter(|link| matches!(link.kind, Kind::Link(_)) && is_own(&link.path))
+        {
+            self.found.retain(|found| found.path != link.path);
+            self.found.push(link.clone());
+        }
+        self.git.retain(|folder| !may_change(folder) || other.git.contains(folder));
+        self.absent.extend(other.absent.iter().filter(|path| is_own(path)).cloned());
     }
 }
 

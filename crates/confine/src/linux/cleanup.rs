@@ -138,13 +138,15 @@ impl Meets for Cleaning<'_> {
                 }
                 return Ok(true);
             }
-            // The command could not replace what was covered for it: somebody outside did, such as an editor that saves.
+            // The command could not replace what was covered for it: somebody outside did, such as an editor that saves. From then on
+            // the command could write to it.
             Some(old) if !matches!(old.kind, Kind::Link(_)) => {
                 if role == Role::Obeyed {
-                    note(&format!(
-                        "{} is protected and was replaced from outside during the run: it stays",
+                    let why = format!(
+                        "{} is protected and was replaced from outside during the run, so the command could write to it",
                         found.path.display()
-                    ));
+                    );
+                    self.failed(Problem::Workspace(why))?;
                 }
                 return Ok(true);
             }

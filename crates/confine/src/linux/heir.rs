@@ -133,7 +133,8 @@ pub(crate) fn wait(estate: i32, watch: i32) -> Result<ExitCode, Problem> {
     }
     let estate: Estate = sealed::read(estate)?;
     let lists = Lists::new(&estate.profile)?;
-    let registered = estate.registered.map(Registered::again).transpose()?;
+    // Without its record there is still everything to look at.
+    let registered = estate.registered.and_then(|file| Registered::again(file).ok());
     let mut cleaned = Ok(());
     for pause in LOOKS {
         std::thread::sleep(pause);

@@ -185,7 +185,7 @@ fn begin(profile: &Profile, argv: &[OsString], run: &mut Run, heir: &mut Heir) -
     };
     let begun = heir
         .hand_over(profile, &roots, &before, registered.as_ref().map(|registered| registered.file.clone()))
-        .and_then(|()| run.begin(&job, heir));
+        .and_then(|()| run.begin(&job, heir, registered.as_ref()));
     if let Err(problem) = begun {
         registered.map(Registered::done).transpose()?;
         return Err(problem);
@@ -315,7 +315,7 @@ impl Run {
     }
 
     /// Lets the command run. On an error it does not.
-    fn begin(&mut self, job: &Job, heir: &mut Heir) -> Result<(), Problem> {
+    fn begin(&mut self, job: &Job, heir: &mut Heir, registered: Option<&Registered>) -> Result<(), Problem> {
         sealed::write(&self.job, job)?;
         // If a stage is killed, its children become ours, and can be waited for. The process that starts the heir is gone by now:
         // the heir is nobody's child, and must not become ours.
@@ -327,6 +327,7 @@ impl Run {
         }
         // Where this is process 1, or adopted orphans before, the heir is a child of ours by now. It is not waited for.
         self.others = children();
+        registered.map(Registered::begins).transpose()?;
         heir.begins()?;
         // A stage that failed has said why, and does not read any more.
         if let Some(life) = &mut self.life {

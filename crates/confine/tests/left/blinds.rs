@@ -197,7 +197,7 @@ fn a_link_that_is_obeyed_and_leads_to_nothing_leads_to_nothing_afterwards() {
         space.run("mkdir -p rules/new/agent; echo x > rules/new/agent/settings; echo x > nowhere");
     assert_eq!(code, Some(0), "{said}");
     assert!(
-        said.contains("where a protected link leads") && !space.ws().join("rules/new").exists(),
+        said.contains("where a protected link leads") && !space.ws().join("rules/new/agent").exists(),
         "{said}"
     );
     assert!(space.ws().join("nowhere").exists(), "nobody obeys a secret");
@@ -213,33 +213,38 @@ fn links_on_the_way_hide_and_fix_no_folder() {
 }
 
 #[test]
-fn what_somebody_outside_replaced_during_the_run_stays() {
+fn what_somebody_outside_replaced_during_the_run_stays_until_somebody_looked_at_it() {
     let Some(space) = Space::new() else { return };
     space.bare(PROJECT);
     space.bare("mkdir .agent; echo old > .agent/settings; mkfifo go");
-    let mut run = space.command("echo ready; read x < go").stdout(Stdio::piped()).spawn().unwrap();
-    hears(&mut run, "ready");
+    let mut run = begin(&space, "echo ready; read x < go");
     // As an editor or git saves.
     space.bare("echo new > .git/c; mv .git/c .git/config; mkdir fresh; echo new > fresh/settings; rm -r .agent; mv fresh .agent; echo > go");
-    assert!(run.wait().unwrap().success());
+    assert_eq!(run.wait().unwrap().code(), Some(125), "the command could write to it");
     assert_eq!(
         (text(&space, ".git/config"), text(&space, ".agent/settings")),
         ("new\n".into(), "new\n".into())
     );
+    let (code, _, said) = space.run("echo ran");
+    assert!(code == Some(125) && said.contains("left something"), "{said}");
+    fs::remove_file(records(&space).remove(0)).unwrap();
+    assert_eq!(space.run("echo ran").1, "ran\n");
+}
+
+/// A run that has said that it is ready.
+fn begin(space: &Space, script: &str) -> Child {
+    let mut run = space.command(script).stdout(Stdio::piped()).spawn().unwrap();
+    hears(&mut run, "ready");
+    run
 }
 
 #[test]
 fn what_one_run_makes_another_at_the_same_time_does_not_take_for_the_users() {
     let Some(space) = Space::new() else { return };
     space.bare("mkfifo one two");
-    let begin = |script: &str| {
-        let mut run = space.command(script).stdout(Stdio::piped()).spawn().unwrap();
-        hears(&mut run, "ready");
-        run
-    };
     // The file goes on under another name, and comes back when its maker is gone.
-    let mut first = begin("echo evil > .agent; echo ready; read x < one; ln .agent hold; rm .agent");
-    let mut second = begin("echo ready; read x < two; mv hold .agent");
+    let mut first = begin(&space, "echo evil > .agent; echo ready; read x < one; ln .agent hold; rm .agent");
+    let mut second = begin(&space, "echo ready; read x < two; mv hold .agent");
     space.bare("echo > one");
     assert!(first.wait().unwrap().success());
     space.bare("echo > two");
@@ -249,12 +254,64 @@ fn what_one_run_makes_another_at_the_same_time_does_not_take_for_the_users() {
 }
 
 #[test]
+fn a_run_in_a_folder_below_takes_nothing_of_the_user_for_another_runs() {
+    let Some(space) = Space::new() else { return };
+    space.bare("mkdir -p below/.agent other/.agent; mkfifo below/go; echo mine | tee below/.agent/settings other/.agent/settings .agent");
+    // Of what is beside its own folder, the first run knows nothing.
+    let mut first = space
+        .in_folder(&space.ws().join("below"), "echo ready; read x < go")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    hears(&mut first, "ready");
+    assert_eq!(space.run("echo ran").1, "ran\n");
+    space.bare("echo > below/go");
+    assert!(first.wait().unwrap().success());
+    for name in ["below/.agent/settings", "other/.agent/settings", ".agent"] {
+        assert_eq!(text(&space, name), "mine\n", "{name}");
+    }
+}
+
+#[test]
+fn a_folder_that_one_run_closed_is_looked_into_by_that_run_alone() {
+    let Some(space) = Space::of_plain_user() else { return };
+    space.bare(PROJECT);
+    space.bare("mkfifo go; mkdir sub/.agent; echo mine > sub/.agent/settings");
+    let mut first = begin(
+        &space,
+        "chmod 0 .git sub; echo ready; read x < go; chmod 755 .git sub; echo bad > .git/config; echo bad > sub/.agent/settings",
+    );
+    assert_eq!(space.run("echo ran").1, "ran\n");
+    space.bare("echo > go");
+    first.wait().unwrap();
+    space.bare("chmod 755 .git sub");
+    let now = (text(&space, ".git/config"), text(&space, "sub/.agent/settings"));
+    assert_eq!(now, ("[core]\n".into(), "mine\n".into()));
+}
+
+#[test]
+fn links_are_put_back_as_the_first_of_two_runs_found_them() {
+    let Some(space) = Space::new() else { return };
+    space.bare("mkfifo one two; mkdir docs notes; ln -s docs .agent; ln -s docs .both");
+    let mut first = begin(&space, "ln -sfn notes .agent; rm .both; echo ready; read x < one");
+    let mut second = begin(&space, "echo ready; read x < two");
+    space.bare("echo > one");
+    first.wait().unwrap();
+    space.bare("echo > two");
+    second.wait().unwrap();
+    for name in [".agent", ".both"] {
+        assert_eq!(fs::read_link(space.ws().join(name)).unwrap(), PathBuf::from("docs"), "{name}");
+    }
+}
+
+#[test]
 fn a_run_that_ended_without_a_look_at_what_it_left_keeps_others_from_beginning() {
     let Some(space) = Space::new() else { return };
     space.bare("mkfifo go");
     let mut run = space.command("echo ready; read x < go").stdout(Stdio::piped()).spawn().unwrap();
     hears(&mut run, "ready");
     let record = records(&space).remove(0);
+    assert!(fs::read_to_string(&record).unwrap().starts_with("1{"), "it has begun");
     let (code, out, said) = space.run("echo beside");
     assert_eq!((code, out.as_str()), (Some(0), "beside\n"), "a run beside it begins: {said}");
     // What stays if the runner and whoever cleans up after it are killed: a record without a lock.
@@ -266,8 +323,8 @@ fn a_run_that_ended_without_a_look_at_what_it_left_keeps_others_from_beginning()
     assert_eq!((code, out.as_str()), (Some(125), ""), "{said}");
     assert!(said.contains("was ended before it could be looked at what it left"), "{said}");
     fs::remove_file(&left).unwrap();
-    // One that was killed before it was on record never began.
-    fs::write(&left, "{").unwrap();
+    // One that was killed before its command began is no obstacle.
+    fs::write(&left, "0{").unwrap();
     assert_eq!(space.run("echo ran").1, "ran\n");
     assert_eq!(records(&space), Vec::<PathBuf>::new());
 }

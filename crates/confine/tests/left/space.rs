@@ -4,7 +4,7 @@ use std::{
     fs,
     io::Write as _,
     os::unix::process::CommandExt as _,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Output},
 };
 
@@ -59,10 +59,21 @@ impl Space {
         command
     }
 
+    /// The same with another folder as the workspace.
+    pub(crate) fn in_folder(&self, folder: &Path, script: &str) -> Command {
+        let mut command = self.program(RUNNER);
+        command.args(self.words_in(folder, script));
+        command
+    }
+
     /// The words behind the runner.
     pub(crate) fn words(&self, script: &str) -> Vec<String> {
+        self.words_in(&self.ws(), script)
+    }
+
+    fn words_in(&self, folder: &Path, script: &str) -> Vec<String> {
         let profile = json!({
-            "version": 1, "workspace": [self.ws()], "cwd": self.ws(), "home": self.ws().with_file_name("home"),
+            "version": 1, "workspace": [folder], "cwd": folder, "home": self.ws().with_file_name("home"),
             "read_only": [".git", ".agent", ".both", "ci/steps"], "hidden": [".env", ".both"],
             "kept": self.ws().with_file_name("sessions").join("one"),
         });
