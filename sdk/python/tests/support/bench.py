@@ -127,7 +127,8 @@ class Bench:
     def failed_answers(self) -> int:
         """How often the server could not give an answer to its agents."""
         with self.server.http(self.server.admin) as http:
-            found = re.search(r'placet_deliveries_total{channel="a2a",outcome="failed"} (\d+)', http.get("/metrics").text)
+            metrics = http.get("/metrics").text
+        found = re.search(r'placet_deliveries_total{channel="a2a",outcome="failed"} (\d+)', metrics)
         return int(found.group(1)) if found else 0
 
     def approve(self, record: placet.Record) -> placet.Record:
