@@ -161,11 +161,12 @@ pub(crate) fn plan(profile: &Profile, lists: &Lists, kept: Option<&Kept>) -> Res
     may_write.extend(private.map(|(path, _)| path.clone()));
     let home_folders = home_folders(profile, &parts);
     may_write.extend(home_folders.iter().cloned());
+    let same = identities(&roots)?;
     Ok(Planned {
         plan: Plan { parts, home_folders, pins, guards, writable: may_write },
         roots,
         notes: closed(&scan),
-        before: Before { found: scan.found, git: scan.git, absent },
+        before: Before { found: scan.found, git: scan.git, absent, roots: same },
     })
 }
 
@@ -214,6 +215,16 @@ fn follow(folder: PathBuf, target: &Path, met: &mut Vec<(PathBuf, OsString)>) ->
         }
     }
     at
+}
+
+/// Which folders these are: a run around this one could put others in their place.
+fn identities(roots: &[(PathBuf, Place)]) -> Result<Vec<(PathBuf, u64, u64)>, Problem> {
+    let identity = |(root, _): &(PathBuf, Place)| {
+        let about =
+            fs::symlink_metadata(root).map_err(|error| Problem::Look { path: root.clone(), error })?;
+        Ok((root.clone(), about.dev(), about.ino()))
+    };
+    roots.iter().map(identity).collect()
 }
 
 /// Folders that the command does not see, because nobody can look into them.

@@ -79,6 +79,8 @@ pub(crate) struct Before {
     pub(crate) git: BTreeSet<PathBuf>,
     /// Where protected links lead to nothing: what is there afterwards was made by the run.
     pub(crate) absent: Vec<PathBuf>,
+    /// Which folders the workspaces were.
+    pub(crate) roots: Vec<(PathBuf, u64, u64)>,
 }
 
 impl Before {

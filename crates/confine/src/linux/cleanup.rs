@@ -15,7 +15,10 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, CWD, Mode, OFlags, chmod, fchmod, fstat, openat, readlinkat, statat, symlinkat, unlinkat},
+    fs::{
+        AtFlags, CWD, Mode, OFlags, RenameFlags, chmod, fchmod, fstat, mkdir, openat, readlinkat,
+        renameat_with, statat, symlinkat, unlinkat,
+    },
     io::Errno,
     process::geteuid,
 };
@@ -23,20 +26,48 @@ use rustix::{
 use super::outer::note;
 use crate::{
     kept,
-    scan::{Before, Found, Guard, Kind, Lists, Meets, Place, Reopened, Role, look, open_folder, walk},
+    profile::Profile,
+    scan::{
+        Before, Found, Guard, Kind, Lists, Meets, Place, Reopened, Role, identity, look, open_folder, walk,
+    },
     words::Problem,
 };
 
+/// So many things of one run are kept aside.
+const MOST_ASIDE: u32 = 1000;
 /// So many failures are told.
 const TOLD: usize = 20;
 
 /// Compares what is protected now with what was before. No process of the run is alive any more.
-pub(crate) fn clean(roots: &[(PathBuf, Place)], lists: &Lists, before: &Before) -> Result<(), Problem> {
+/// What is taken away is kept in `aside`, if that can be had: a file of the user's can be among it.
+pub(crate) fn clean(
+    roots: &[(PathBuf, Place)],
+    lists: &Lists,
+    before: &Before,
+    aside: Option<&Aside>,
+) -> Result<(), Problem> {
     let known = before.found.iter().map(|found| (found.path.as_path(), found)).collect();
-    let mut cleaning =
-        Cleaning { known, git: &before.git, links: BTreeSet::new(), failures: 0, told: Vec::new() };
+    let mut cleaning = Cleaning {
+        known,
+        same: before.found.iter().map(|found| (found.device, found.inode)).collect(),
+        aside,
+        git: &before.git,
+        links: BTreeSet::new(),
+        failures: 0,
+        told: Vec::new(),
+    };
     for (root, place) in roots {
         let done = open_root(root).and_then(|(folder, closed)| {
+            let now =
+                fstat(&folder).map_err(|error| Problem::Look { path: root.clone(), error: error.into() })?;
+            let (device, inode) = identity(&now);
+            if !before.roots.contains(&(root.clone(), device, inode)) {
+                let why = format!(
+                    "{} is another folder than before the run: what the command left is elsewhere",
+                    root.display()
+                );
+                return Err(Problem::Workspace(why));
+            }
             let walked = walk(lists, &mut cleaning, folder, root, *place);
             if let Some((folder, mode)) = closed {
                 let _ = fchmod(folder, mode);
@@ -51,7 +82,7 @@ pub(crate) fn clean(roots: &[(PathBuf, Place)], lists: &Lists, before: &Before) 
         if cleaning.links.contains(&old.path) {
             continue;
         }
-        match put_back(roots, &old.path, target) {
+        match put_back(roots, &old.path, target, aside) {
             Ok(true) => note(&format!("{} is a protected link: it was put back", old.path.display())),
             Ok(false) => {}
             Err(error) => {
@@ -62,7 +93,7 @@ pub(crate) fn clean(roots: &[(PathBuf, Place)], lists: &Lists, before: &Before) 
         }
     }
     for path in &before.absent {
-        match take_away(roots, path) {
+        match take_away(roots, path, aside) {
             Ok(true) => {
                 note(&format!("{} appeared where a protected link leads: it was removed", path.display()));
             }
@@ -85,6 +116,9 @@ pub(crate) fn clean(roots: &[(PathBuf, Place)], lists: &Lists, before: &Before) 
 /// A walk that removes.
 struct Cleaning<'b> {
     known: BTreeMap<&'b Path, &'b Found>,
+    /// Which files and folders they are.
+    same: BTreeSet<(u64, u64)>,
+    aside: Option<&'b Aside>,
     git: &'b BTreeSet<PathBuf>,
     /// Protected links that are as they were.
     links: BTreeSet<PathBuf>,
@@ -154,6 +188,14 @@ impl Meets for Cleaning<'_> {
             None if role == Role::Secret => return Ok(true),
             _ => {}
         }
+        // It was there before, under another name. The command could not move it: what is protected is a mount for it.
+        if !matches!(found.kind, Kind::Link(_)) && self.same.contains(&(found.device, found.inode)) {
+            let why = format!(
+                "{} is protected and was moved there from outside during the run",
+                found.path.display()
+            );
+            return self.failed(Problem::Workspace(why)).map(|()| true);
+        }
         // Others lie in it that were there before: it is not what appeared.
         if self.holds_known(&found.path) {
             let why = format!(
@@ -162,9 +204,9 @@ impl Meets for Cleaning<'_> {
             );
             return self.failed(Problem::Workspace(why)).map(|()| true);
         }
-        match remove(folder, name) {
-            Ok(()) => note(&format!(
-                "{} is protected and appeared during the run: it was removed",
+        match remove(folder, name, self.aside) {
+            Ok(whither) => note(&format!(
+                "{} is protected and appeared during the run: it was {whither}",
                 found.path.display()
             )),
             Err(error) => {
@@ -213,8 +255,10 @@ impl Meets for Cleaning<'_> {
 
     /// Before the run no folder was so deep, so the command made it.
     fn too_deep(&mut self, at: &OwnedFd, name: &OsStr, path: &Path) -> Result<(), Problem> {
-        match remove(at, name) {
-            Ok(()) => note(&format!("{} is too deep to be looked through: it was removed", path.display())),
+        match remove(at, name, self.aside) {
+            Ok(whither) => {
+                note(&format!("{} is too deep to be looked through: it was {whither}", path.display()));
+            }
             Err(error) => {
                 let why = format!(
                     "{} is too deep to be looked through, and cannot be removed: {error}",
@@ -263,25 +307,32 @@ fn is_of_another(at: &OwnedFd, name: &OsStr) -> bool {
 }
 
 /// Removes something that was not there before.
-fn take_away(roots: &[(PathBuf, Place)], path: &Path) -> rustix::io::Result<bool> {
+fn take_away(roots: &[(PathBuf, Place)], path: &Path, aside: Option<&Aside>) -> rustix::io::Result<bool> {
     in_folder_of(roots, path, |folder, name| match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Err(Errno::NOENT) => Ok(false),
         Err(error) => Err(error),
-        Ok(_) => remove(folder, name).map(|()| true),
+        Ok(_) => remove(folder, name, aside).map(|_| true),
     })
     .or_else(|error| if error == Errno::NOENT { Ok(false) } else { Err(error) })
 }
 
 /// Puts a link back, unless it is as it was.
-fn put_back(roots: &[(PathBuf, Place)], path: &Path, target: &OsStr) -> rustix::io::Result<bool> {
+fn put_back(
+    roots: &[(PathBuf, Place)],
+    path: &Path,
+    target: &OsStr,
+    aside: Option<&Aside>,
+) -> rustix::io::Result<bool> {
     in_folder_of(roots, path, |folder, name| {
         let now = readlinkat(folder, name, Vec::new());
         if now.is_ok_and(|now| now.as_bytes() == target.as_bytes()) {
             return Ok(false);
         }
-        remove(folder, name)?;
+        remove(folder, name, aside)?;
         forced(folder, || symlinkat(target, folder, name)).map(|()| true)
     })
+    // Its folder is gone, as after a checkout: nobody obeys a link that is nowhere.
+    .or_else(|error| if error == Errno::NOENT { Ok(false) } else { Err(error) })
 }
 
 /// Does something in the folder of a path, which gets its mode back.
@@ -330,8 +381,13 @@ fn forced<T>(folder: &OwnedFd, act: impl Fn() -> rustix::io::Result<T>) -> rusti
     done
 }
 
-/// Removes a file, or a folder with all that is in it.
-fn remove(folder: &OwnedFd, name: &OsStr) -> rustix::io::Result<()> {
+/// Takes away a file, or a folder with all that is in it, and says what was done with it.
+fn remove(folder: &OwnedFd, name: &OsStr, aside: Option<&Aside>) -> rustix::io::Result<String> {
+    if let Some(aside) = aside
+        && let Some(path) = aside.take(folder, name)
+    {
+        return Ok(format!("moved to {}", path.display()));
+    }
     forced(folder, || {
         match unlinkat(folder, name, AtFlags::empty()) {
             Err(Errno::ISDIR | Errno::PERM) => {}
@@ -342,4 +398,46 @@ fn remove(folder: &OwnedFd, name: &OsStr) -> rustix::io::Result<()> {
         kept::empty(&inner)?;
         unlinkat(folder, name, AtFlags::REMOVEDIR)
     })
+    .map(|()| "removed".to_owned())
+}
+
+/// A folder of Placet's own for what was taken away.
+pub(crate) struct Aside {
+    path: PathBuf,
+    folder: OwnedFd,
+}
+
+impl Aside {
+    /// Beside the folder of sessions, which no command sees.
+    pub(crate) fn open(profile: &Profile) -> Option<Self> {
+        let path = profile.kept.as_deref()?.parent()?.with_file_name("removed");
+        match mkdir(&path, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(_) => return None,
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = openat(CWD, &path, flags, Mode::empty()).ok()?;
+        Some(Self { path, folder })
+    }
+
+    /// Moves something here, under a name of its own. Nothing if that cannot be done, as from another file system or with too much here.
+    fn take(&self, folder: &OwnedFd, name: &OsStr) -> Option<PathBuf> {
+        let plain: String =
+            name.to_string_lossy().chars().filter(|sign| !sign.is_control()).take(60).collect();
+        for count in 0..MOST_ASIDE {
+            let new = format!("{}-{count}-{plain}", std::process::id());
+            let moved = || renameat_with(folder, name, &self.folder, new.as_str(), RenameFlags::NOREPLACE);
+            match forced(folder, moved) {
+                Ok(()) => return Some(self.path.join(new)),
+                Err(Errno::EXIST) => {}
+                // A folder is moved only with the right to write it.
+                Err(Errno::ACCESS) => {
+                    kept::force_open(folder, name).ok()?;
+                    return forced(folder, moved).is_ok().then(|| self.path.join(new));
+                }
+                Err(_) => return None,
+            }
+        }
+        None
+    }
 }

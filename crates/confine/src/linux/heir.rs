@@ -18,7 +18,12 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{cleanup, register::Registered, sealed, stage::next};
+use super::{
+    cleanup::{self, Aside},
+    register::Registered,
+    sealed,
+    stage::next,
+};
 use crate::{
     FAILED,
     profile::Profile,
@@ -135,11 +140,12 @@ pub(crate) fn wait(estate: i32, watch: i32) -> Result<ExitCode, Problem> {
     let lists = Lists::new(&estate.profile)?;
     // Without its record there is still everything to look at.
     let registered = estate.registered.and_then(|file| Registered::again(file).ok());
+    let aside = Aside::open(&estate.profile);
     let mut cleaned = Ok(());
     for pause in LOOKS {
         std::thread::sleep(pause);
         // What cannot be put right now is tried again.
-        cleaned = cleanup::clean(&estate.roots, &lists, &estate.before);
+        cleaned = cleanup::clean(&estate.roots, &lists, &estate.before, aside.as_ref());
     }
     match (cleaned, registered) {
         (Ok(()), Some(registered)) => registered.done()?,

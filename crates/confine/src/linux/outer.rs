@@ -26,7 +26,7 @@ use rustix::{
 };
 
 use super::{
-    cleanup,
+    cleanup::{self, Aside},
     deadline::Deadline,
     heir::Heir,
     input,
@@ -92,7 +92,7 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
         // Nothing was run, so nothing was left.
         Ok(Report::Failed(_)) => Ok(()),
         _ if leaves_out("cleanup") => Ok(()),
-        _ => cleaned(&roots, &lists, &before),
+        _ => cleaned(&roots, &lists, &before, Aside::open(profile).as_ref()),
     };
     let recorded = match (&cleaned, registered) {
         (Ok(()), Some(registered)) => registered.done(),
@@ -138,14 +138,19 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
 }
 
 /// Looks at what the command left. Another run may be at work in the same folders, so an error is not the last word.
-fn cleaned(roots: &[(PathBuf, Place)], lists: &Lists, before: &Before) -> Result<(), Problem> {
-    let mut cleaned = cleanup::clean(roots, lists, before);
+fn cleaned(
+    roots: &[(PathBuf, Place)],
+    lists: &Lists,
+    before: &Before,
+    aside: Option<&Aside>,
+) -> Result<(), Problem> {
+    let mut cleaned = cleanup::clean(roots, lists, before, aside);
     for _ in 0..TRIES {
         if cleaned.is_ok() {
             break;
         }
         std::thread::sleep(PAUSE);
-        cleaned = cleanup::clean(roots, lists, before);
+        cleaned = cleanup::clean(roots, lists, before, aside);
     }
     if let Err(Problem::Left { told, .. }) = &cleaned {
         for sentence in told {

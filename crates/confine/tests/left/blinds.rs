@@ -290,6 +290,50 @@ fn a_folder_that_one_run_closed_is_looked_into_by_that_run_alone() {
 }
 
 #[test]
+fn a_workspace_that_was_moved_away_during_the_run_is_noticed() {
+    let Some(space) = Space::new() else { return };
+    space.bare("mkdir sub; mkfifo sub/go");
+    let script = "echo ready; read x < go; echo bad > .agent";
+    let mut first = space.in_folder(&space.ws().join("sub"), script).stdout(Stdio::piped()).spawn().unwrap();
+    hears(&mut first, "ready");
+    // Another run, around this one.
+    assert_eq!(space.run("mv sub moved; mkdir sub; echo > moved/go; echo ran").1, "ran\n");
+    assert_eq!(first.wait().unwrap().code(), Some(125));
+    assert_eq!(space.run("echo ran").0, Some(125), "none begins around it either");
+}
+
+#[test]
+fn a_folder_that_somebody_renames_during_the_run_keeps_what_is_in_it() {
+    let Some(space) = Space::new() else { return };
+    space.bare("mkfifo go; mkdir -p pkg/.agent; echo mine > pkg/.agent/settings; mkdir docs; ln -s ../docs docs/.agent");
+    let mut run = begin(&space, "echo ready; read x < go");
+    space.bare("mv pkg pkg2; echo > go");
+    assert_eq!(run.wait().unwrap().code(), Some(125));
+    assert_eq!(text(&space, "pkg2/.agent/settings"), "mine\n");
+    fs::remove_file(records(&space).remove(0)).unwrap();
+    // As a checkout of another branch does.
+    let mut run = begin(&space, "echo ready; read x < go");
+    space.bare("rm -r docs; echo > go");
+    assert!(run.wait().unwrap().success(), "a link that is nowhere is put back nowhere");
+}
+
+#[test]
+fn what_is_taken_away_is_kept_aside() {
+    let Some(space) = Space::of_plain_user() else { return };
+    space.bare("mkdir meta other; echo mine > other/notes; ln -s meta .agent");
+    let (code, _, said) = space.run(
+        "rm .agent && mv other .agent; mkdir -p sub/.agent; echo x > sub/.agent/x; chmod 0555 sub/.agent sub",
+    );
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("it was moved to"), "{said}");
+    let removed = fs::read_dir(space.ws().with_file_name("removed")).unwrap().flatten();
+    let kept: Vec<String> =
+        removed.filter_map(|entry| fs::read_to_string(entry.path().join("notes")).ok()).collect();
+    assert_eq!(kept, ["mine\n"]);
+    space.bare("chmod 755 sub; test ! -e sub/.agent");
+}
+
+#[test]
 fn links_are_put_back_as_the_first_of_two_runs_found_them() {
     let Some(space) = Space::new() else { return };
     space.bare("mkfifo one two; mkdir docs notes; ln -s docs .agent; ln -s docs .both");
