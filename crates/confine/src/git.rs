@@ -101,6 +101,51 @@ fn holds_a_user(text: &str) -> bool {
     })
 }
 
+/// Whether two configurations say the same but for which branches follow which of a repository that both know: what `git push -u` and
+/// `git checkout --track` write. Nothing of that starts a program or leads elsewhere.
+pub(crate) fn differ_in_branches(old: &str, new: &str) -> bool {
+    let remotes: Vec<&str> = old
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("[remote \"")?.strip_suffix("\"]"))
+        .chain(["."])
+        .collect();
+    let (Some((old, _)), Some((new, branches))) = (parts(old), parts(new)) else { return false };
+    old == new
+        && branches.iter().all(|line| {
+            let Some((key, value)) = line.split_once('=') else { return false };
+            let value = value.trim();
+            match key.trim().to_lowercase().as_str() {
+                "remote" | "pushremote" => remotes.contains(&value),
+                "merge" => value.starts_with("refs/") && !value.contains(['"', '#', ';']),
+                "rebase" => matches!(value, "true" | "false"),
+                _ => false,
+            }
+        })
+}
+
+/// The lines of all other sections, and those of branches. Nothing where lines go on in others.
+fn parts(text: &str) -> Option<(Vec<&str>, Vec<&str>)> {
+    let (mut others, mut branches, mut in_branch) = (Vec::new(), Vec::new(), false);
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if line.contains('\\') {
+            return None;
+        }
+        if line.starts_with('[') {
+            in_branch = line
+                .strip_prefix("[branch \"")
+                .is_some_and(|name| name.strip_suffix("\"]").is_some_and(|name| !name.contains(['"', ']'])));
+            if !in_branch {
+                others.push(line);
+            }
+        } else if in_branch {
+            branches.push(line);
+        } else {
+            others.push(line);
+        }
+    }
+    Some((others, branches))
+}
+
 fn read(path: &Path) -> Option<String> {
     let about = fs::symlink_metadata(path).ok()?;
     (about.is_file() && about.len() <= LONGEST).then(|| fs::read_to_string(path).ok()).flatten()
@@ -174,6 +219,45 @@ mod tests {
             !is_without_secrets(&folder.path().join("link")),
             "a link could lead elsewhere a moment later"
         );
+    }
+
+    #[test]
+    fn only_what_branches_follow_may_differ() {
+        let old = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://example.com/x.git\n";
+        let branch = |lines: &str| format!("{old}[branch \"fix/a\"]\n\t{lines}\n");
+        for good in [
+            "remote = origin\n\tmerge = refs/heads/fix/a",
+            "remote = .\n\tmerge = refs/heads/main\n\trebase = true",
+            "pushRemote = origin",
+        ] {
+            assert!(
+                differ_in_branches(old, &branch(good)) && differ_in_branches(&branch(good), old),
+                "{good}"
+            );
+        }
+        assert!(differ_in_branches(old, old));
+        for bad in [
+            "remote = https://evil.example/x.git",
+            "remote = other",
+            "merge = x",
+            "mergeoptions = -s evil",
+            "description = x",
+            "remote = origin\n[core]\n\tfsmonitor = ./x",
+            "remote = \\\norigin",
+            "remote",
+        ] {
+            assert!(!differ_in_branches(old, &branch(bad)), "{bad}");
+        }
+        for bad in [
+            &old.replace("false", "true"),
+            &old.replace("example.com", "evil.example"),
+            "",
+            &format!("{old}[branch \"a\"] remote = origin\n"),
+            &format!("{old}[Branch \"a\"]\n\tremote = origin\n"),
+            &format!("{old}[branch \"a\"]\"]\n\tremote = origin\n"),
+        ] {
+            assert!(!differ_in_branches(old, bad), "{bad}");
+        }
     }
 
     #[test]

@@ -137,7 +137,12 @@ pub(crate) fn plan(profile: &Profile, lists: &Lists, kept: Option<&Kept>) -> Res
         scan.push(link)?;
     }
     for found in &mut scan.found {
-        if found.guard == Guard::ReadOnly && is_secret_of_git(lists, &found.path) {
+        if found.guard != Guard::ReadOnly || !is_config_of_git(&found.path) {
+            continue;
+        }
+        if crate::git::is_without_secrets(&found.path) {
+            found.config = fs::read_to_string(&found.path).ok();
+        } else if is_secret_of_git(lists, &found.path) {
             found.guard = Guard::Hidden;
         }
     }
@@ -336,13 +341,14 @@ fn is_hidden(lists: &Lists, path: &Path) -> bool {
     false
 }
 
-/// Whether a configuration of git is on the list of secrets, and holds or may hold one.
+fn is_config_of_git(path: &Path) -> bool {
+    split(path).last().is_some_and(|name| GIT_CONFIG.contains(&name.as_slice()))
+}
+
+/// Whether a configuration of git is on the list of secrets.
 fn is_secret_of_git(lists: &Lists, path: &Path) -> bool {
     let mut above = split(path);
-    let Some(name) = above.pop() else { return false };
-    GIT_CONFIG.contains(&name.as_slice())
-        && lists.hidden.has(&mut above, &name)
-        && !crate::git::is_without_secrets(path)
+    above.pop().is_some_and(|name| lists.hidden.has(&mut above, &name))
 }
 
 /// Whether the command can see this path.
@@ -449,6 +455,7 @@ fn found(path: &Path) -> Result<Option<Found>, Problem> {
         inode: about.ino(),
         links: 1,
         passage: false,
+        config: None,
     }))
 }
 

@@ -117,6 +117,8 @@ pub(crate) struct Found {
     pub(crate) links: u64,
     /// A link that must stay as it is. What it leads to is protected by its own names.
     pub(crate) passage: bool,
+    /// What stands in it, for a configuration of git without secrets.
+    pub(crate) config: Option<String>,
 }
 
 /// What is known of a folder while its content is looked at.
@@ -613,7 +615,7 @@ pub(crate) fn look(
     let (device, inode) = identity(&stat);
     #[expect(clippy::useless_conversion, reason = "the type differs between architectures")]
     let links = u64::from(stat.st_nlink);
-    Ok(Some(Found { path, guard, kind, device, inode, links, passage: false }))
+    Ok(Some(Found { path, guard, kind, device, inode, links, passage: false, config: None }))
 }
 
 /// Which file it is, whatever its name.

@@ -4,8 +4,11 @@
 //! keep the others from being looked at.
 
 use std::{
+    cell::Cell,
     collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
+    fs::File,
+    io::Read as _,
     ops::Bound,
     os::{
         fd::{AsRawFd as _, OwnedFd},
@@ -35,6 +38,8 @@ use crate::{
 
 /// So many things of one run are kept aside.
 const MOST_ASIDE: u32 = 1000;
+/// Longest configuration that is read.
+const LONGEST: u64 = 256 << 10;
 /// So many failures are told.
 const TOLD: usize = 20;
 
@@ -49,7 +54,7 @@ pub(crate) fn clean(
     let known = before.found.iter().map(|found| (found.path.as_path(), found)).collect();
     let mut cleaning = Cleaning {
         known,
-        same: before.found.iter().map(|found| (found.device, found.inode)).collect(),
+        same: same(before),
         aside,
         git: &before.git,
         links: BTreeSet::new(),
@@ -111,6 +116,12 @@ pub(crate) fn clean(
         0 => Ok(()),
         count => Err(Problem::Left { count, told: cleaning.told }),
     }
+}
+
+/// Which files and folders were protected. Not links: the command can remove one, and its number is free then.
+fn same(before: &Before) -> BTreeSet<(u64, u64)> {
+    let lasting = before.found.iter().filter(|found| !matches!(found.kind, Kind::Link(_)));
+    lasting.map(|found| (found.device, found.inode)).collect()
 }
 
 /// A walk that removes.
@@ -175,6 +186,12 @@ impl Meets for Cleaning<'_> {
             // The command could not replace what was covered for it: somebody outside did, such as an editor that saves. From then on
             // the command could write to it.
             Some(old) if !matches!(old.kind, Kind::Link(_)) => {
+                let harmless = |old: &String| {
+                    text(folder, name).is_some_and(|new| crate::git::differ_in_branches(old, &new))
+                };
+                if old.config.as_ref().is_some_and(harmless) {
+                    return Ok(true);
+                }
                 if role == Role::Obeyed {
                     let why = format!(
                         "{} is protected and was replaced from outside during the run, so the command could write to it",
@@ -302,6 +319,16 @@ fn reopen(at: &OwnedFd, name: &OsStr) -> rustix::io::Result<Reopened> {
     Ok(Reopened { folder, mode })
 }
 
+/// What stands in a file, if it is one and of a usual size.
+fn text(folder: &OwnedFd, name: &OsStr) -> Option<String> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(openat(folder, name, flags, Mode::empty()).ok()?);
+    let about = file.metadata().ok()?;
+    let mut text = String::new();
+    (about.is_file() && about.len() <= LONGEST && file.take(LONGEST).read_to_string(&mut text).is_ok())
+        .then_some(text)
+}
+
 fn is_of_another(at: &OwnedFd, name: &OsStr) -> bool {
     statat(at, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|about| about.st_uid != geteuid().as_raw())
 }
@@ -405,6 +432,8 @@ fn remove(folder: &OwnedFd, name: &OsStr, aside: Option<&Aside>) -> rustix::io::
 pub(crate) struct Aside {
     path: PathBuf,
     folder: OwnedFd,
+    /// How many names were used.
+    used: Cell<u32>,
 }
 
 impl Aside {
@@ -417,14 +446,15 @@ impl Aside {
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = openat(CWD, &path, flags, Mode::empty()).ok()?;
-        Some(Self { path, folder })
+        Some(Self { path, folder, used: Cell::new(0) })
     }
 
     /// Moves something here, under a name of its own. Nothing if that cannot be done, as from another file system or with too much here.
     fn take(&self, folder: &OwnedFd, name: &OsStr) -> Option<PathBuf> {
         let plain: String =
             name.to_string_lossy().chars().filter(|sign| !sign.is_control()).take(60).collect();
-        for count in 0..MOST_ASIDE {
+        while self.used.get() < MOST_ASIDE {
+            let count = self.used.replace(self.used.get() + 1);
             let new = format!("{}-{count}-{plain}", std::process::id());
             let moved = || renameat_with(folder, name, &self.folder, new.as_str(), RenameFlags::NOREPLACE);
             match forced(folder, moved) {

@@ -231,6 +231,18 @@ fn what_somebody_outside_replaced_during_the_run_stays_until_somebody_looked_at_
     assert_eq!(space.run("echo ran").1, "ran\n");
 }
 
+#[test]
+fn what_git_notes_of_branches_during_the_run_is_no_reason_to_look() {
+    let Some(space) = Space::new() else { return };
+    space.bare("mkfifo go; git init -q .; git config remote.origin.url https://example.com/x.git");
+    let mut run = begin(&space, "echo ready; read x < go");
+    space.bare("git config branch.fix.remote origin; git config branch.fix.merge refs/heads/fix; echo > go");
+    assert!(run.wait().unwrap().success());
+    let mut run = begin(&space, "echo ready; read x < go");
+    space.bare("git config branch.fix.remote https://evil.example/x.git; echo > go");
+    assert_eq!(run.wait().unwrap().code(), Some(125));
+}
+
 /// A run that has said that it is ready.
 fn begin(space: &Space, script: &str) -> Child {
     let mut run = space.command(script).stdout(Stdio::piped()).spawn().unwrap();
