@@ -4,7 +4,7 @@
 use std::{pin::Pin, sync::Arc, time::Duration};
 
 use placet_core::Request;
-use placet_store::{AttemptResult, Channels, Delivery, Done, Work};
+use placet_store::{AttemptResult, Channels, Delivery};
 use tokio::sync::oneshot;
 
 use crate::{Coming, Gate, GateError};
@@ -64,19 +64,13 @@ impl Gate {
         &self,
         channels: Channels,
         limit: u32,
-        until: Duration,
+        lease: Duration,
     ) -> Result<Vec<Delivery>, GateError> {
-        let owner = self.store.owner().to_owned();
-        match self.store.run(Work::Lease { owner, channels, limit, until }).await? {
-            Done::Leased(deliveries) => Ok(deliveries),
-            _ => Err(placet_store::StoreError::Unknown.into()),
-        }
+        Ok(self.store.lease(self.store.owner(), channels, limit, lease).await?)
     }
 
     /// Says how a delivery went that this node has.
     pub async fn attempted(&self, delivery: &Delivery, result: AttemptResult) -> Result<(), GateError> {
-        let owner = self.store.owner().to_owned();
-        self.store.run(Work::Attempt { id: delivery.id, owner, result }).await?;
-        Ok(())
+        Ok(self.store.record_attempt(delivery.id, self.store.owner(), result).await?)
     }
 }

@@ -7,7 +7,7 @@ use placet_core::{
     Refusal, ReportStatus, Request, RequestId, Resolve, Revoke, Role, Ruling, State, StepDecision, StepUp,
 };
 use placet_ledger::{edit_digest, proposal_digest};
-use placet_store::{Idempotency, Outcome, Work, planted};
+use placet_store::{CommandUnit, Idempotency, Outcome, planted};
 use serde_json::{Map, Value};
 
 use crate::{Gate, GateError, Remember, gate::about, permit::code_matches, schema::check_arguments};
@@ -132,8 +132,8 @@ impl Gate {
                 continue;
             }
             let voter = Actor { auth, ..actor.clone() };
-            let done = self.commands(Work::Commands { actor: voter, commands, atomic }).await?;
-            for (index, outcome) in places.into_iter().zip(done) {
+            let answers = self.store.commands(CommandUnit { actor: voter, commands, atomic }).await?;
+            for (index, outcome) in places.into_iter().zip(answers) {
                 outcomes[index] = Some(outcome);
             }
         }

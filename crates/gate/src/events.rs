@@ -7,8 +7,8 @@ use placet_core::{
     Actor, Auth, Body, Command, Create, DecisionWord, Refusal, Request, Role, State, Time, door,
 };
 use placet_store::{
-    Done, EventDone, EventTail, EventWords, EventWork, Idempotency, NewEvent, NewTheme, Outcome,
-    RecentEvents, SeenEvent, StoreError, StoredEvent, ThemeDone, Work,
+    EventOutcome, EventTail, EventUnit, EventWords, Idempotency, NewEvent, NewTheme, Outcome, RecentEvents,
+    SeenEvent, StoreError, StoredEvent, ThemeOutcome,
 };
 use serde_json::{Map, Value, json};
 
@@ -49,9 +49,9 @@ impl Gate {
         idempotency: Option<Idempotency>,
     ) -> Result<Told, GateError> {
         let actor = self.acting(actor, &[Role::Agent])?.into_owned();
-        let done = self.event_work(EventWork { actor, event, ask: None, idempotency }).await?;
-        let id = done.id.ok_or_else(|| GateError::refused(Refusal::Unauthorized))?;
-        Ok(Told { id, request: None, replayed: done.replayed })
+        let outcome = self.store.add_event(EventUnit { actor, event, ask: None, idempotency }).await?;
+        let id = outcome.id.ok_or_else(|| GateError::refused(Refusal::Unauthorized))?;
+        Ok(Told { id, request: None, replayed: outcome.replayed })
     }
 
     /// Stores an event that asks a person, and the request it makes, in one transaction.
@@ -80,19 +80,12 @@ impl Gate {
         command: Command,
         idempotency: Option<Idempotency>,
     ) -> Result<(Outcome, Option<u64>), GateError> {
-        let work = EventWork { actor: actor.clone(), event, ask: Some(command), idempotency };
-        let EventDone { id, outcome, .. } = self.event_work(work).await?;
+        let unit = EventUnit { actor: actor.clone(), event, ask: Some(command), idempotency };
+        let EventOutcome { id, outcome, .. } = self.store.add_event(unit).await?;
         let outcome = outcome.ok_or(StoreError::Unknown)?;
         match outcome.answer {
             Ok(()) => Ok((outcome, id)),
             Err(refusal) => Err(GateError::Refused { refusal, request: outcome.request }),
-        }
-    }
-
-    async fn event_work(&self, work: EventWork) -> Result<EventDone, GateError> {
-        match self.store.run(Work::Event(Box::new(work))).await? {
-            Done::Event(done) => Ok(done),
-            _ => Err(StoreError::Unknown.into()),
         }
     }
 
@@ -145,12 +138,14 @@ impl Gate {
     }
 
     /// Stores a colour theme, unless there are as many as there may be.
-    pub async fn put_theme(&self, actor: &Actor, theme: NewTheme, most: u32) -> Result<ThemeDone, GateError> {
+    pub async fn put_theme(
+        &self,
+        actor: &Actor,
+        theme: NewTheme,
+        most: u32,
+    ) -> Result<ThemeOutcome, GateError> {
         self.reads_events(actor)?;
-        match self.store.run(Work::Theme { theme, most }).await? {
-            Done::Theme(done) => Ok(done),
-            _ => Err(StoreError::Unknown.into()),
-        }
+        Ok(self.store.put_theme(theme, most).await?)
     }
 
     /// Deletes old events until those that are left may stay. Returns how many went.
@@ -169,10 +164,9 @@ pub(crate) async fn prune(
     let before = Time::from_micros(now.micros().saturating_sub(age));
     let mut all = 0;
     loop {
-        match store.run(Work::PruneEvents { keep: retention.keep, before }).await? {
-            Done::Pruned(0) => return Ok(all),
-            Done::Pruned(some) => all += some,
-            _ => return Err(StoreError::Unknown),
+        match store.prune_events(retention.keep, before).await? {
+            0 => return Ok(all),
+            some => all += some,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{borrow::Cow, ops::Deref, sync::Arc, time::Duration};
 
 use placet_core::{Actor, Display, Limits, Needs, Request, RequestId, Role, Time};
 use placet_ledger::display_digest;
-use placet_store::{Done, Filter, LedgerRow, Listed, News, Outcome, Store, Work};
+use placet_store::{CommandUnit, Filter, LedgerRow, Listed, News, Outcome, Store};
 use tokio::sync::broadcast;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -337,20 +337,12 @@ impl Gate {
         command: placet_core::Command,
         idempotency: Option<placet_store::Idempotency>,
     ) -> Result<Outcome, GateError> {
-        let work =
-            Work::Commands { actor: actor.clone(), commands: vec![(command, idempotency)], atomic: false };
-        let mut outcomes = self.commands(work).await?;
+        let unit = CommandUnit::one(actor.clone(), command, idempotency);
+        let mut outcomes = self.store.commands(unit).await?;
         let outcome = outcomes.pop().ok_or(placet_store::StoreError::Unknown)?;
         match outcome.answer {
             Ok(()) => Ok(outcome),
             Err(refusal) => Err(GateError::Refused { refusal, request: outcome.request }),
-        }
-    }
-
-    pub(crate) async fn commands(&self, work: Work) -> Result<Vec<Outcome>, GateError> {
-        match self.store.run(work).await? {
-            Done::Commands(outcomes) => Ok(outcomes),
-            _ => Err(placet_store::StoreError::Unknown.into()),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use data_encoding::BASE32_DNSSEC;
 use placet_core::{Actor, AdminCommand, AdminRefusal, Auth, Directory, Key, KeyId, OPEN_REVIEWER, Role};
-use placet_store::{Done, Idempotency, StoreError, Work};
+use placet_store::{AdminOutcome, Idempotency};
 use sha2::{Digest as _, Sha256};
 
 use crate::{Gate, GateError};
@@ -221,15 +221,13 @@ impl Gate {
         command: AdminCommand,
         idempotency: Option<Idempotency>,
     ) -> Result<Option<KeyId>, GateError> {
-        let done = self.store.run(Work::Admin { actor: actor.clone(), command, idempotency }).await?;
-        match done {
-            Done::Admin(Ok(())) => {
+        match self.store.admin(actor.clone(), command, idempotency).await? {
+            AdminOutcome::Applied => {
                 self.waiters.wake_revoked(&self.store.directory());
                 Ok(None)
             }
-            Done::Admin(Err(refusal)) => Err(refusal.into()),
-            Done::Replayed(key) => Ok(key),
-            _ => Err(StoreError::Unknown.into()),
+            AdminOutcome::Refused(refusal) => Err(refusal.into()),
+            AdminOutcome::Replayed(key) => Ok(key),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Notes of doors: what a protocol has to remember beside requests. They decide nothing.
 
 use placet_core::Invalid;
-use placet_store::{Done, Note, NoteChange, NoteFilter, NotePlace, NotesDone, Store, StoreError, Work};
+use placet_store::{Note, NoteChange, NoteFilter, NotePlace, NotesOutcome, Store, StoreError};
 
 use crate::{Gate, GateError};
 
@@ -44,16 +44,15 @@ impl Gate {
     ) -> Result<Result<Vec<u64>, NoteConflict>, GateError> {
         check(&changes)?;
         let most = self.settings.notes_per_owner;
-        match self.store.run(Work::Notes { changes, most }).await? {
-            Done::Notes(NotesDone::Changed(versions)) => Ok(Ok(versions)),
-            Done::Notes(NotesDone::Conflict { kind, key }) => Ok(Err(NoteConflict { kind, key })),
-            Done::Notes(NotesDone::TooMany { kind, owner }) => {
+        match self.store.change_notes(changes, most).await? {
+            NotesOutcome::Changed(versions) => Ok(Ok(versions)),
+            NotesOutcome::Conflict { kind, key } => Ok(Err(NoteConflict { kind, key })),
+            NotesOutcome::TooMany { kind, owner } => {
                 let message = format!(
                     "`{owner}` has {most} open notes of the kind {kind}, which is its limit: wait until some are closed"
                 );
                 Err(Invalid::new("", message).into())
             }
-            _ => Err(StoreError::Unknown.into()),
         }
     }
 
@@ -111,10 +110,9 @@ fn can_match(filter: &NoteFilter) -> bool {
 pub(crate) async fn prune(store: &Store) -> Result<u64, StoreError> {
     let mut all = 0;
     loop {
-        match store.run(Work::PruneNotes).await? {
-            Done::Pruned(0) => return Ok(all),
-            Done::Pruned(some) => all += some,
-            _ => return Err(StoreError::Unknown),
+        match store.prune_notes().await? {
+            0 => return Ok(all),
+            some => all += some,
         }
     }
 }

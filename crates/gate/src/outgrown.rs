@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use placet_core::{Actor, AdminCommand, Grant, GrantEnd, Role, Scope, Time};
-use placet_store::Work;
 
 use crate::{Gate, GateError, judge::call_of};
 
@@ -38,7 +37,7 @@ impl Gate {
             if self.is_about_a_command(grant).await? {
                 let command = AdminCommand::EndGrant { id: grant.id, why: GrantEnd::Upgrade };
                 // Another node may have been quicker.
-                self.store.run(Work::Admin { actor: Actor::system(), command, idempotency: None }).await?;
+                self.store.admin(Actor::system(), command, None).await?;
                 ended += 1;
             }
         }

@@ -8,7 +8,7 @@ use placet_core::{
     SIGN_IN_LINK, Session, SessionEnd, SessionId, SignIn, Time, Via, show, valid_name,
 };
 use placet_ledger::thumbprint;
-use placet_store::{Idempotency, StoreError, StoredSession, Work};
+use placet_store::{Idempotency, StoreError, StoredSession};
 use subtle::ConstantTimeEq as _;
 
 use crate::{Gate, GateError, PersonSpec, gate::Inner, keys::hashed, permit::keyed};
@@ -114,8 +114,7 @@ impl Gate {
         let turn = current && active && now >= signed_in.rotated_at.plus(TURN);
         if turn || (active && now >= signed_in.last_seen_at.plus(SEEN)) {
             let next = turn.then(|| hashed(&next));
-            let seen = Work::Seen { id: signed_in.session.id, secret: hash, next };
-            if let Err(error) = self.store.run(seen).await {
+            if let Err(error) = self.store.use_session(signed_in.session.id, hash, next).await {
                 // The person keeps what they have; the next call tries again.
                 tracing::warn!(%error, "the use of a session could not be noted");
                 return None;
@@ -286,8 +285,7 @@ impl Gate {
         for id in &ids {
             let command = AdminCommand::EndSession { id: *id, why: SessionEnd::Expired, keep: true };
             // Another node may have been quicker.
-            let work = Work::Admin { actor: Actor::system(), command, idempotency: None };
-            self.store.run(work).await?;
+            self.store.admin(Actor::system(), command, None).await?;
         }
         Ok(ids.len())
     }
@@ -423,9 +421,8 @@ pub(crate) async fn sweep(inner: &Arc<Inner>) -> Result<(), StoreError> {
     let idle_since = Time::from_micros(now.micros().saturating_sub(idle));
     for id in inner.store.old_sessions(now, idle_since, AT_ONCE).await? {
         let command = AdminCommand::EndSession { id, why: SessionEnd::Expired, keep: true };
-        let work = Work::Admin { actor: Actor::system(), command, idempotency: None };
         // Another node may have been quicker.
-        inner.store.run(work).await?;
+        inner.store.admin(Actor::system(), command, None).await?;
     }
     Ok(())
 }

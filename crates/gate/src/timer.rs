@@ -7,7 +7,7 @@ use std::{
 };
 
 use placet_core::{Actor, Command, Expire, Time};
-use placet_store::{Done, StoreError, Work};
+use placet_store::{CommandUnit, StoreError};
 use tokio::sync::Notify;
 
 use crate::{gate::Inner, sessions};
@@ -86,7 +86,7 @@ pub(crate) async fn run(inner: Arc<Inner>) {
                     .micros()
                     .saturating_sub(i64::try_from(KEEP_ANSWERS.as_micros()).unwrap_or(i64::MAX)),
             );
-            if let Err(error) = inner.store.run(Work::Prune { before }).await {
+            if let Err(error) = inner.store.prune(before).await {
                 tracing::warn!(%error, "old answers could not be forgotten");
             }
             if let Err(error) = crate::notes::prune(&inner.store).await {
@@ -129,10 +129,9 @@ pub(crate) async fn sweep(inner: &Inner) -> Result<usize, StoreError> {
         let mut ended = 0;
         for chunk in due.chunks(AT_ONCE as usize) {
             let commands = chunk.iter().map(|id| (Command::Expire(Expire { id: *id }), None)).collect();
-            let work = Work::Commands { actor: Actor::system(), commands, atomic: false };
-            if let Done::Commands(outcomes) = inner.store.run(work).await? {
-                ended += outcomes.iter().filter(|outcome| outcome.changed).count();
-            }
+            let unit = CommandUnit { actor: Actor::system(), commands, atomic: false };
+            let outcomes = inner.store.commands(unit).await?;
+            ended += outcomes.iter().filter(|outcome| outcome.changed).count();
         }
         done += ended;
         if ended == 0 {

@@ -1,31 +1,70 @@
 //! The narrow waist: all that differs between SQLite and Postgres on the writing side.
 
-use std::{collections::HashMap, future::Future, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeSet, HashMap},
+    future::Future,
+    sync::Arc,
+    time::Duration,
+};
 
-use placet_core::{Directory, GrantId, OutboxId, Request, RequestId, SessionId, Time};
+use placet_core::{
+    Actor, Command, Directory, GrantId, OutboxId, Request, RequestId, SessionId, Submit, Time,
+};
 use placet_ledger::Head;
 
 use crate::{
-    AttemptResult, Channels, Delivery, NewTheme, NoteChange, NotesDone, Reading, StoreError, ThemeDone,
+    AttemptResult, Channels, CommandUnit, Delivery, EventUnit, NewTheme, NoteChange, NotesOutcome, Reading,
+    StoreError, ThemeOutcome,
     events::{EventRow, WordRow},
-    policies::{Ended, GrantRow, PolicyRow, TrustChange, TrustRow},
+    policies::{GrantEnding, GrantRow, PolicyRow, TrustChange, TrustRow},
     rows::{AnswerRow, EntryRow, KeyRow, OutboxRow, PayloadRow, PrincipalRow, RequestRow},
     sessions::SignIns,
 };
 
-/// What a batch needs to see.
+/// What a batch reads before its units are applied. In order, so that every batch asks in the same way.
 #[derive(Debug, Default)]
-pub(crate) struct Want {
-    pub(crate) requests: Vec<RequestId>,
-    pub(crate) scopes: Vec<[u8; 32]>,
-    pub(crate) agents: Vec<String>,
-    pub(crate) grants: Vec<GrantId>,
-    pub(crate) trust: Vec<[u8; 32]>,
+pub(crate) struct ReadSet {
+    pub(crate) requests: BTreeSet<RequestId>,
+    pub(crate) scopes: BTreeSet<[u8; 32]>,
+    pub(crate) agents: BTreeSet<String>,
+    pub(crate) grants: BTreeSet<GrantId>,
+    pub(crate) trust: BTreeSet<[u8; 32]>,
     /// The number of the newest event.
     pub(crate) last_event: bool,
 }
 
-/// What it sees, under the lock that makes it the only writer.
+impl ReadSet {
+    pub(crate) fn add_commands(&mut self, unit: &CommandUnit) {
+        for (command, idempotency) in &unit.commands {
+            self.scopes.extend(idempotency.map(|key| key.scope));
+            match command {
+                Command::Submit(submit) => self.add_submit(&unit.actor, submit),
+                _ => {
+                    self.requests.insert(command.request());
+                }
+            }
+        }
+    }
+
+    pub(crate) fn add_event(&mut self, unit: &EventUnit) {
+        self.last_event = true;
+        self.scopes.extend(unit.idempotency.map(|key| key.scope));
+        if let Some(Command::Submit(submit)) = &unit.ask {
+            self.add_submit(&unit.actor, submit);
+        }
+    }
+
+    fn add_submit(&mut self, actor: &Actor, submit: &Submit) {
+        self.scopes.extend(submit.weak.map(|weak| weak.scope));
+        if !self.agents.contains(&actor.name) {
+            self.agents.insert(actor.name.clone());
+        }
+        self.grants.extend(&submit.grants);
+        self.trust.extend(submit.trust.as_ref().map(|offer| offer.key));
+    }
+}
+
+/// What a batch has read, under the lock that makes it the only writer.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) head: HeadRow,
@@ -66,7 +105,7 @@ pub(crate) struct Changes {
     /// Standing yeses: new ones, then how often they were used, then those that ended.
     pub(crate) grants: Vec<Arc<GrantRow>>,
     pub(crate) used: Vec<(GrantId, u32)>,
-    pub(crate) ended: Vec<Ended>,
+    pub(crate) ended: Vec<GrantEnding>,
     pub(crate) trust: Vec<([u8; 32], TrustChange)>,
     /// Whatever was trusted is not any more, and what was noted is void: a new epoch begins.
     pub(crate) no_trust: bool,
@@ -90,13 +129,13 @@ pub(crate) enum NotesError {
     /// Nothing was committed.
     Not(StoreError),
     /// The answer was lost: if the batch was committed, this is what became of it.
-    Maybe(StoreError, NotesDone),
+    Maybe(StoreError, NotesOutcome),
 }
 
 /// The writing side of one database. Reads happen between `begin` and `commit`, under its lock.
 pub(crate) trait Backend: Send + 'static {
     /// Opens a transaction as the only writer and reads what the batch needs.
-    fn begin(&mut self, want: &Want) -> impl Future<Output = Result<Loaded, StoreError>> + Send;
+    fn begin(&mut self, reads: &ReadSet) -> impl Future<Output = Result<Loaded, StoreError>> + Send;
     /// Keys and people, inside the transaction.
     fn directory(&mut self) -> impl Future<Output = Result<Directory, StoreError>> + Send;
     /// Requests that still have a deadline, of one agent or of all, inside the transaction.
@@ -116,7 +155,7 @@ pub(crate) trait Backend: Send + 'static {
         owner: &str,
         channels: &Channels,
         limit: u32,
-        until: Duration,
+        lease: Duration,
     ) -> impl Future<Output = Result<Vec<Delivery>, StoreError>> + Send;
     /// Records how a delivery went: one transaction of its own.
     fn attempt(
@@ -127,7 +166,7 @@ pub(crate) trait Backend: Send + 'static {
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
     /// Notes that a session is in use, and gives it a new secret if one is named: one transaction of its own. Nothing
     /// happens to a session that is over, or whose secret is another by now.
-    fn seen(
+    fn use_session(
         &mut self,
         id: SessionId,
         secret: [u8; 32],
@@ -146,14 +185,14 @@ pub(crate) trait Backend: Send + 'static {
         &mut self,
         theme: &NewTheme,
         most: u32,
-    ) -> impl Future<Output = Result<ThemeDone, StoreError>> + Send;
+    ) -> impl Future<Output = Result<ThemeOutcome, StoreError>> + Send;
     /// Changes notes, all of them or none: one transaction of its own, which can be looked up by the name of the batch.
     fn change_notes(
         &mut self,
         changes: &[NoteChange],
         most: u64,
         batch: [u8; 16],
-    ) -> impl Future<Output = Result<NotesDone, NotesError>> + Send;
+    ) -> impl Future<Output = Result<NotesOutcome, NotesError>> + Send;
     /// Deletes notes whose time is over, a bounded number at a time, and says how many.
     fn prune_notes(&mut self) -> impl Future<Output = Result<u64, StoreError>> + Send;
 }

@@ -16,65 +16,17 @@ use placet_core::{
 use placet_ledger::{By, Data, Entry, canonical_string, payload_digest};
 
 use crate::{
-    Done, Idempotency, Outcome, StoreError,
-    backend::{Changes, HeadRow, Loaded, Want},
+    CommandUnit, Idempotency, Outcome, StoreError,
+    backend::{Changes, HeadRow, Loaded},
     events::EventRow,
-    outbox::{Telling, deliveries},
+    outbox::{OutboxSettings, deliveries},
     policies::PolicyRow,
+    prior::PriorApprovals,
     rows::{AnswerRow, EntryRow, KeyRow, PayloadRow, PrincipalData, PrincipalRow, RequestRow},
     sabotage::planted,
     sessions::SignIns,
-    standing::Standing,
     tail::News,
-    work::{Answer, Work},
 };
-
-/// What a batch must read before its commands can be applied.
-pub(crate) fn want<'a>(works: impl Iterator<Item = &'a Work>) -> Want {
-    let (mut requests, mut scopes, mut agents) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    let (mut grants, mut trust) = (BTreeSet::new(), BTreeSet::new());
-    let mut last_event = false;
-    for work in works {
-        match work {
-            Work::Commands { actor, commands, .. } => {
-                for (command, idempotency) in commands {
-                    if let Some(idempotency) = idempotency {
-                        scopes.insert(idempotency.scope);
-                    }
-                    if let Command::Submit(submit) = command {
-                        scopes.extend(submit.weak.map(|weak| weak.scope));
-                        agents.insert(actor.name.as_str());
-                        grants.extend(&submit.grants);
-                        trust.extend(submit.trust.as_ref().map(|offer| offer.key));
-                    } else {
-                        requests.insert(command.request());
-                    }
-                }
-            }
-            Work::Event(work) => {
-                last_event = true;
-                scopes.extend(work.idempotency.map(|idempotency| idempotency.scope));
-                if let Some(Command::Submit(submit)) = &work.ask {
-                    agents.insert(work.actor.name.as_str());
-                    grants.extend(&submit.grants);
-                    trust.extend(submit.trust.as_ref().map(|offer| offer.key));
-                }
-            }
-            Work::Admin { idempotency: Some(idempotency), .. } => {
-                scopes.insert(idempotency.scope);
-            }
-            _ => {}
-        }
-    }
-    Want {
-        requests: requests.into_iter().collect(),
-        scopes: scopes.into_iter().collect(),
-        agents: agents.into_iter().map(str::to_owned).collect(),
-        grants: grants.into_iter().copied().collect(),
-        trust: trust.into_iter().collect(),
-        last_event,
-    }
-}
 
 /// Loaded rows and everything that was done to them so far.
 pub(crate) struct Batch {
@@ -96,19 +48,19 @@ pub(crate) struct Batch {
     principals: BTreeSet<String>,
     policies: Vec<PolicyRow>,
     sign_ins: SignIns,
-    standing: Standing,
+    prior: PriorApprovals,
     no_trust: bool,
     last_event: u64,
     events: Vec<EventRow>,
-    // Who is told of what.
-    telling: Telling,
-    // Keys what is said to be the same call.
+    // Which deliveries a change makes.
+    outbox: OutboxSettings,
+    // Key of the digests that compare calls.
     secret: Arc<[u8]>,
 }
 
 /// Why a new epoch begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Began {
+pub(crate) enum EpochReason {
     /// A backup was put in place.
     Restored,
     /// The database had gone back, from this entry on as far as is known.
@@ -138,14 +90,14 @@ struct Mark {
     slots: Vec<(RequestId, Option<Slot>)>,
     tallies: HashMap<String, u64>,
     directory: Arc<Directory>,
-    standing: Standing,
+    prior: PriorApprovals,
 }
 
 impl Batch {
     pub(crate) fn new(
         loaded: Loaded,
         directory: Arc<Directory>,
-        telling: Telling,
+        outbox: OutboxSettings,
         secret: Arc<[u8]>,
     ) -> Self {
         let slot = |request: Arc<Request>| (request.id, Slot { request, new: false, dirty: false });
@@ -165,11 +117,11 @@ impl Batch {
             principals: BTreeSet::new(),
             policies: Vec::new(),
             sign_ins: SignIns::default(),
-            standing: Standing::new(loaded.used, loaded.trust),
+            prior: PriorApprovals::new(loaded.used, loaded.trust),
             no_trust: false,
             last_event: loaded.last_event,
             events: Vec::new(),
-            telling,
+            outbox,
             secret,
         }
     }
@@ -180,12 +132,8 @@ impl Batch {
     }
 
     /// Applies one unit of commands. An error is this unit's alone: whatever it did is taken back.
-    pub(crate) fn commands(
-        &mut self,
-        actor: &Actor,
-        commands: &[(Command, Option<Idempotency>)],
-        atomic: bool,
-    ) -> Answer {
+    pub(crate) fn commands(&mut self, unit: &CommandUnit) -> Result<Vec<Outcome>, StoreError> {
+        let CommandUnit { actor, commands, atomic } = unit;
         // A single command that fails has done nothing, so there is nothing to go back to.
         let mark = (commands.len() > 1).then(|| self.mark(commands));
         let mut outcomes = Vec::with_capacity(commands.len());
@@ -200,7 +148,7 @@ impl Batch {
                 }
             }
         }
-        if let Some(mark) = mark.filter(|_| atomic && outcomes.iter().any(|outcome| outcome.answer.is_err()))
+        if let Some(mark) = mark.filter(|_| *atomic && outcomes.iter().any(|outcome| outcome.answer.is_err()))
         {
             self.go_back(mark);
             for (outcome, (command, _)) in outcomes.iter_mut().zip(commands) {
@@ -211,7 +159,7 @@ impl Batch {
                 }
             }
         }
-        Ok(Done::Commands(outcomes))
+        Ok(outcomes)
     }
 
     fn command(
@@ -239,7 +187,7 @@ impl Batch {
         let id = command.request();
         let before = self.slots.get(&id).map(|slot| slot.request.clone());
         let pending = self.tallies.get(&actor.name).copied().unwrap_or(0);
-        let (trust, used) = self.standing.claims(command, self.now);
+        let (trust, used) = self.prior.claims(command, self.now);
         let mut directory = self.directory.clone();
         if planted("stolen-votes-count") {
             Arc::make_mut(&mut directory).voided.clear();
@@ -317,7 +265,7 @@ impl Batch {
         let request = evolve(before, id, seq, self.now, &by.name, &event, written)
             .map_err(|error| StoreError::Damaged(error.to_string()))?;
         self.count(&request.agent, was == Some(State::Pending), request.state == State::Pending);
-        self.standing.learn(&request, &event, (was, seq), self.now, &self.secret)?;
+        self.prior.learn(&request, &event, (was, seq), self.now, &self.secret)?;
         let body: Option<Arc<str>> = match (stored, written) {
             (Some(stored), _) => Some(stored),
             (None, Written::Nothing) => None,
@@ -369,7 +317,7 @@ impl Batch {
             slots,
             tallies: self.tallies.clone(),
             directory: self.directory.clone(),
-            standing: self.standing.clone(),
+            prior: self.prior.clone(),
         }
     }
 
@@ -385,7 +333,7 @@ impl Batch {
         }
         self.tallies = mark.tallies;
         self.directory = mark.directory;
-        self.standing = mark.standing;
+        self.prior = mark.prior;
     }
 
     /// Links the entries to the chain and lays out everything that is to be written.
@@ -422,7 +370,7 @@ impl Batch {
                 hash: sealed.hash,
             });
             let item = News::new(entry, sealed.hash, unsealed.request, true);
-            outbox.extend(deliveries(&item, &self.telling));
+            outbox.extend(deliveries(&item, &self.outbox));
             news.push(item);
         }
         let requests = self
@@ -443,7 +391,7 @@ impl Batch {
                 removed_principals.push(name);
             }
         }
-        let (used, grants, ended, trust) = self.standing.finish(self.no_trust);
+        let (used, grants, ended, trust) = self.prior.finish(self.no_trust);
         let changes = Changes {
             batch,
             now: self.now,

@@ -29,7 +29,7 @@ pub struct NewEvent {
 
 /// An event to be stored, and the request that it makes, in one transaction.
 #[derive(Debug)]
-pub struct EventWork {
+pub struct EventUnit {
     /// Who tells it.
     pub actor: Actor,
     /// The event.
@@ -40,14 +40,14 @@ pub struct EventWork {
     pub idempotency: Option<Idempotency>,
 }
 
-/// What became of an event.
+/// The result of storing an event.
 #[derive(Debug, Clone)]
-pub struct EventDone {
+pub struct EventOutcome {
     /// Its number; none when it was refused, or when a request answers that was made before with the same key.
     pub id: Option<u64>,
     /// Whether an idempotency key answered.
     pub replayed: bool,
-    /// What became of the request.
+    /// The result of making the request.
     pub outcome: Option<Outcome>,
 }
 
@@ -116,9 +116,9 @@ pub struct NewTheme {
     pub body: Arc<str>,
 }
 
-/// What became of a theme.
+/// The result of storing a theme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ThemeDone {
+pub enum ThemeOutcome {
     /// It is stored.
     Stored,
     /// Another has its name.

@@ -32,7 +32,7 @@ pub struct Counted {
     /// Computed risk.
     pub risk: Risk,
     /// What policy said.
-    pub verdict: Said,
+    pub verdict: VerdictWord,
     /// The outcome.
     pub decision: Option<Settled>,
     /// The standing yes that let it through.
@@ -49,7 +49,7 @@ pub struct Counted {
 
 /// What policy said, in one word.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Said {
+pub struct VerdictWord {
     /// Allow, hold or deny.
     pub effect: Effect,
     /// Of a call that is allowed: it may run only so confined.

@@ -13,12 +13,14 @@ mod events;
 mod figures;
 mod follow;
 mod history;
+mod job;
 mod keyed;
 mod migrations;
 mod notes;
 mod outbox;
 mod policies;
 mod postgres;
+mod prior;
 mod queue;
 mod read;
 mod recover;
@@ -27,23 +29,23 @@ mod rows;
 mod sabotage;
 mod sessions;
 mod sqlite;
-mod standing;
 mod store;
 mod tail;
 mod verify;
-mod work;
 mod writer;
+mod writes;
 
 pub use acked::Acked;
 pub use clock::{ABSORBED, Clock, Reading, SystemClock, Timeline};
 pub use error::StoreError;
 pub use events::{
-    EventDone, EventTail, EventWords, EventWork, NewEvent, NewTheme, RecentEvents, SeenEvent, StoredEvent,
-    ThemeDone,
+    EventOutcome, EventTail, EventUnit, EventWords, NewEvent, NewTheme, RecentEvents, SeenEvent, StoredEvent,
+    ThemeOutcome,
 };
-pub use figures::{Counted, Figure, Said, Settled, Waiting};
+pub use figures::{Counted, Figure, Settled, VerdictWord, Waiting};
+pub use job::{AdminOutcome, CommandUnit, Idempotency, Outcome};
 pub use keyed::{grant_key, same_key, trust_key, unbound_grant_key};
-pub use notes::{NewNote, Note, NoteChange, NoteExpected, NoteFilter, NotePage, NotePlace, NotesDone};
+pub use notes::{NewNote, Note, NoteChange, NoteExpected, NoteFilter, NotePage, NotePlace, NotesOutcome};
 pub use outbox::{ANSWER_TO, AttemptResult, Channels, Delivery};
 pub use policies::{EndedAtUpgrade, EndedGrant, GrantUse, PolicyVersion};
 pub use read::{Filter, LedgerRow, Listed, Order};
@@ -57,4 +59,3 @@ pub use sessions::StoredSession;
 pub use store::{Durability, Location, Options, Store};
 pub use tail::{News, Tail};
 pub use verify::{Progress, Verified, VerifyError};
-pub use work::{Done, Idempotency, Lane, Outcome, Work};

@@ -90,18 +90,11 @@ impl NoteChange {
             Self::Delete { kind, key, .. } => (kind, key),
         }
     }
-
-    pub(crate) fn weight(&self) -> usize {
-        match self {
-            Self::Put { note, .. } => 512 + note.body.len(),
-            Self::Delete { .. } => 128,
-        }
-    }
 }
 
-/// What became of changes, all of them or none.
+/// The result of changes of notes. All of them are made, or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NotesDone {
+pub enum NotesOutcome {
     /// The new version of each note, in order; 0 for one that was deleted.
     Changed(Vec<u64>),
     /// Nothing happened: this note is not what one of them expected.
@@ -188,14 +181,14 @@ pub(crate) const COLUMNS: &str = "kind, key, owner, scope, open, version, at, ke
 
 /// What is there of the notes that are to be changed.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
-    pub(crate) notes: HashMap<(String, String), FoundNote>,
+pub(crate) struct StoredNotes {
+    pub(crate) notes: HashMap<(String, String), StoredNote>,
     /// Open notes by kind and owner, counted up to what there may be.
     pub(crate) open: HashMap<(String, String), u64>,
 }
 
 #[derive(Debug)]
-pub(crate) struct FoundNote {
+pub(crate) struct StoredNote {
     pub(crate) version: u64,
     pub(crate) owner: String,
     pub(crate) open: bool,
@@ -211,7 +204,7 @@ pub(crate) fn counted(changes: &[NoteChange]) -> HashSet<(String, String)> {
 }
 
 /// What becomes of changes, given what is there. Only `Changed` is to be written.
-pub(crate) fn judge(changes: &[NoteChange], mut found: Found, most: u64) -> NotesDone {
+pub(crate) fn judge(changes: &[NoteChange], mut found: StoredNotes, most: u64) -> NotesOutcome {
     let mut versions = Vec::with_capacity(changes.len());
     let mut opened = HashSet::new();
     for change in changes {
@@ -225,7 +218,7 @@ pub(crate) fn judge(changes: &[NoteChange], mut found: Found, most: u64) -> Note
         let version = match (expected, there) {
             (NoteExpected::Absent, None) => 0,
             (NoteExpected::Version(version), Some(there)) if there.version == version => version,
-            _ => return NotesDone::Conflict { kind, key },
+            _ => return NotesOutcome::Conflict { kind, key },
         };
         if let Some(there) = there.filter(|there| there.open)
             && let Some(count) = found.open.get_mut(&(kind.clone(), there.owner.clone()))
@@ -249,8 +242,8 @@ pub(crate) fn judge(changes: &[NoteChange], mut found: Found, most: u64) -> Note
     }
     // Who has too many already, because fewer are allowed now, can still change and close what is there.
     match opened.into_iter().find(|owner| found.open.get(owner).is_some_and(|count| *count > most)) {
-        Some((kind, owner)) => NotesDone::TooMany { kind, owner },
-        None => NotesDone::Changed(versions),
+        Some((kind, owner)) => NotesOutcome::TooMany { kind, owner },
+        None => NotesOutcome::Changed(versions),
     }
 }
 
@@ -358,13 +351,13 @@ mod tests {
         NoteChange::Put { note, expected }
     }
 
-    fn found(notes: &[(&str, &str, bool)], open: &[(&str, u64)]) -> Found {
+    fn found(notes: &[(&str, &str, bool)], open: &[(&str, u64)]) -> StoredNotes {
         let name = |key: &str| ("k".to_owned(), key.to_owned());
-        Found {
+        StoredNotes {
             notes: notes
                 .iter()
                 .map(|(key, owner, open)| {
-                    (name(key), FoundNote { version: 3, owner: (*owner).to_owned(), open: *open })
+                    (name(key), StoredNote { version: 3, owner: (*owner).to_owned(), open: *open })
                 })
                 .collect(),
             open: open.iter().map(|(owner, count)| (name(owner), *count)).collect(),
@@ -376,26 +369,26 @@ mod tests {
         let delete = NoteChange::Delete { kind: "k", key: "a".to_owned(), version: 3 };
         let swap = [delete, put("b", "ann", true, NoteExpected::Absent)];
         let there = || found(&[("a", "ann", true)], &[("ann", 2)]);
-        assert_eq!(judge(&swap, there(), 2), NotesDone::Changed(vec![0, 1]));
+        assert_eq!(judge(&swap, there(), 2), NotesOutcome::Changed(vec![0, 1]));
         let more = [put("b", "ann", true, NoteExpected::Absent)];
-        assert!(matches!(judge(&more, there(), 2), NotesDone::TooMany { .. }));
+        assert!(matches!(judge(&more, there(), 2), NotesOutcome::TooMany { .. }));
         // Changing or closing what is there is always possible, also with more than there may be.
         for open in [true, false] {
             let change = [put("a", "ann", open, NoteExpected::Version(3))];
             assert_eq!(
                 judge(&change, found(&[("a", "ann", true)], &[("ann", 9)]), 2),
-                NotesDone::Changed(vec![4])
+                NotesOutcome::Changed(vec![4])
             );
         }
         // Opening it again, or giving it to somebody else, counts.
         let reopen = [put("a", "ann", true, NoteExpected::Version(3))];
         assert!(matches!(
             judge(&reopen, found(&[("a", "ann", false)], &[("ann", 2)]), 2),
-            NotesDone::TooMany { .. }
+            NotesOutcome::TooMany { .. }
         ));
         assert!(matches!(
             judge(&reopen, found(&[("a", "bob", true)], &[("ann", 2)]), 2),
-            NotesDone::TooMany { .. }
+            NotesOutcome::TooMany { .. }
         ));
     }
 }

@@ -74,12 +74,12 @@ const LATE: Duration = Duration::from_secs(5);
 /// How long whoever wrote a delivery has for its first attempt before others may try.
 const FIRST_ATTEMPT: Duration = Duration::from_secs(5);
 
-/// Who is told of what.
+/// Which deliveries a change makes, and for which node.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Telling {
+pub(crate) struct OutboxSettings {
     /// Channels that are told of every change of a request.
     pub(crate) channels: Arc<[String]>,
-    /// Under which name this node takes deliveries.
+    /// The name under which this node takes deliveries.
     pub(crate) owner: Arc<str>,
 }
 
@@ -144,7 +144,7 @@ fn outbox_id(news: &News, place: u16) -> OutboxId {
 }
 
 /// The deliveries of one piece of news.
-pub(crate) fn deliveries(news: &News, telling: &Telling) -> Vec<OutboxRow> {
+pub(crate) fn deliveries(news: &News, settings: &OutboxSettings) -> Vec<OutboxRow> {
     let Some(request) = &news.request else { return Vec::new() };
     let give_up_at = match (request.state, request.deadline()) {
         (State::Pending, Some(deadline)) => deadline,
@@ -159,10 +159,10 @@ pub(crate) fn deliveries(news: &News, telling: &Telling) -> Vec<OutboxRow> {
         give_up_at,
         lease,
     };
-    let told = telling.channels.iter().zip(0_u16..);
+    let told = settings.channels.iter().zip(0_u16..);
     let told = told.map(|(channel, place)| row(outbox_id(news, place), channel.clone(), give_up_at, None));
     let answer = Delivery::of_answer(news).map(|delivery| {
-        let lease = Some((telling.owner.clone(), news.at.plus(FIRST_ATTEMPT)));
+        let lease = Some((settings.owner.clone(), news.at.plus(FIRST_ATTEMPT)));
         let late = if delivery.channel == AnswerBack::Resume.channel() {
             give_up_at
         } else {

@@ -173,14 +173,14 @@ pub(crate) fn attach(
 }
 
 /// A standing yes that ends, and why where nobody took it back.
-pub(crate) type Ended = (GrantId, Option<GrantEnd>);
+pub(crate) type GrantEnding = (GrantId, Option<GrantEnd>);
 
 /// The standing yeses that one event ended, and those that it gave.
 pub(crate) fn changed(
     before: &Directory,
     after: &Directory,
     event: &AdminEvent,
-) -> (Vec<Ended>, Vec<GrantRow>) {
+) -> (Vec<GrantEnding>, Vec<GrantRow>) {
     let why = match event {
         AdminEvent::GrantRevoked { why, .. } => *why,
         _ => None,

@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::Notify;
 
-use crate::work::{Job, Lane};
+use crate::job::{BatchJob, Job, TableJob};
 
 /// Most commands in one batch.
 pub(crate) const BATCH_JOBS: usize = 256;
@@ -38,12 +38,21 @@ pub(crate) struct Queue {
     bell: Notify,
 }
 
+/// The work of one transaction.
+#[derive(Debug)]
+pub(crate) enum Transaction {
+    /// Units that share it, in order.
+    Batch(Vec<BatchJob>),
+    /// One unit on a table beside the ledger.
+    Table(TableJob),
+}
+
 #[derive(Debug, Default)]
 struct Lanes {
     urgent: VecDeque<Job>,
     // Each principal's own queue, and the order in which they take turns. A principal is in `turns` exactly when
     // its queue is not empty.
-    submit: HashMap<String, VecDeque<Job>>,
+    submit: HashMap<String, VecDeque<BatchJob>>,
     turns: VecDeque<String>,
     submit_count: usize,
     closed: bool,
@@ -66,25 +75,15 @@ impl Queue {
         if lanes.closed {
             return false;
         }
-        match job.work.lane() {
-            (Lane::Urgent, _) => {
-                if lanes.urgent.len() >= self.bounds.urgent {
-                    return false;
-                }
-                lanes.urgent.push_back(job);
-            }
-            (Lane::Submit, principal) => {
-                let waiting = lanes.submit.get(principal).map_or(0, VecDeque::len);
-                if lanes.submit_count >= self.bounds.submit || waiting >= self.bounds.submit_per_principal {
-                    return false;
-                }
-                let principal = principal.to_owned();
-                if waiting == 0 {
-                    lanes.turns.push_back(principal.clone());
-                }
-                lanes.submit.entry(principal).or_default().push_back(job);
-                lanes.submit_count += 1;
-            }
+        let has_room = match job {
+            Job::Batch(job) => match job.submitter().map(str::to_owned) {
+                Some(principal) => lanes.push_submit(principal, job, self.bounds),
+                None => lanes.push_urgent(Job::Batch(job), self.bounds),
+            },
+            Job::Table(_) => lanes.push_urgent(job, self.bounds),
+        };
+        if !has_room {
+            return false;
         }
         drop(lanes);
         self.bell.notify_one();
@@ -103,15 +102,14 @@ impl Queue {
         lanes.urgent.len() + lanes.submit_count
     }
 
-    /// Everything that queued up, within the limits of a batch; `None` once closed and empty.
-    pub(crate) async fn next_batch(&self) -> Option<Vec<Job>> {
+    /// The work of the next transaction: what has queued, within the limits of a batch. `None` once closed and empty.
+    pub(crate) async fn next(&self) -> Option<Transaction> {
         loop {
             let notified = self.bell.notified();
             {
                 let mut lanes = self.lanes();
-                let batch = lanes.take();
-                if !batch.is_empty() {
-                    return Some(batch);
+                if let Some(transaction) = lanes.take() {
+                    return Some(transaction);
                 }
                 if lanes.closed {
                     return None;
@@ -123,29 +121,57 @@ impl Queue {
 }
 
 impl Lanes {
-    fn take(&mut self) -> Vec<Job> {
+    fn push_urgent(&mut self, job: Job, bounds: Bounds) -> bool {
+        let has_room = self.urgent.len() < bounds.urgent;
+        if has_room {
+            self.urgent.push_back(job);
+        }
+        has_room
+    }
+
+    fn push_submit(&mut self, principal: String, job: BatchJob, bounds: Bounds) -> bool {
+        let waiting = self.submit.get(&principal).map_or(0, VecDeque::len);
+        if self.submit_count >= bounds.submit || waiting >= bounds.submit_per_principal {
+            return false;
+        }
+        if waiting == 0 {
+            self.turns.push_back(principal.clone());
+        }
+        self.submit.entry(principal).or_default().push_back(job);
+        self.submit_count += 1;
+        true
+    }
+
+    fn take(&mut self) -> Option<Transaction> {
         let mut batch = Vec::new();
         let mut bytes = 0;
         while batch.len() < BATCH_JOBS && bytes < BATCH_BYTES {
-            // Urgent work first, always: a reviewer never waits behind a flood of new requests.
-            let next = match self.urgent.front() {
-                Some(job) if job.work.alone() && !batch.is_empty() => break,
-                Some(_) => self.urgent.pop_front(),
-                None => self.next_submit(),
+            // Urgent work always goes first: a reviewer never waits behind a flood of new requests.
+            let job = match self.urgent.pop_front() {
+                None => match self.next_submit() {
+                    Some(job) => job,
+                    None => break,
+                },
+                Some(Job::Batch(job)) if batch.is_empty() || !job.is_alone() => job,
+                Some(Job::Table(job)) if batch.is_empty() => return Some(Transaction::Table(job)),
+                // It has to wait for a transaction of its own.
+                Some(job) => {
+                    self.urgent.push_front(job);
+                    break;
+                }
             };
-            let Some(job) = next else { break };
-            bytes += job.weight;
-            let alone = job.work.alone();
+            bytes += job.weight();
+            let is_alone = job.is_alone();
             batch.push(job);
-            if alone {
+            if is_alone {
                 break;
             }
         }
-        batch
+        (!batch.is_empty()).then_some(Transaction::Batch(batch))
     }
 
     /// One job of the principal whose turn it is.
-    fn next_submit(&mut self) -> Option<Job> {
+    fn next_submit(&mut self) -> Option<BatchJob> {
         let principal = self.turns.pop_front()?;
         let queue = self.submit.get_mut(&principal)?;
         let job = queue.pop_front()?;

@@ -9,9 +9,9 @@ use placet_ledger::{Data, Entry, Head};
 use crate::{
     ABSORBED, Acked, Clock, Location, StoreError, Timeline,
     acked::{self, Memory},
-    backend::Backend,
-    batch::{Batch, Began, want},
-    outbox::Telling,
+    backend::{Backend, ReadSet},
+    batch::{Batch, EpochReason},
+    outbox::OutboxSettings,
     postgres::{self, PostgresReaders, PostgresWriter},
     read::Readers,
     restore::begin_epoch,
@@ -179,14 +179,14 @@ pub async fn recover(
     loss: Option<&Loss>,
     clock: Arc<dyn Clock>,
 ) -> Result<RecoverReport, StoreError> {
-    let began = Began::Recovered { acknowledged: loss.map(|loss| loss.acknowledged.seq) };
+    let reason = EpochReason::Recovered { acknowledged: loss.map(|loss| loss.acknowledged.seq) };
     let time = Arc::new(Timeline::new(clock));
     let (epoch, closed) = match location {
         Location::Folder(data) => {
             let (mut backend, _lock) = folder(data, &time)?;
-            begin_epoch(&mut backend, began).await?
+            begin_epoch(&mut backend, reason).await?
         }
-        Location::Postgres(url) => begin_epoch(&mut shared(url, &time).await?, began).await?,
+        Location::Postgres(url) => begin_epoch(&mut shared(url, &time).await?, reason).await?,
     };
     begin_memory(location, state).await?;
     Ok(RecoverReport { epoch, closed })
@@ -247,7 +247,7 @@ pub async fn accept_clock(
 async fn accept<B: Backend>(backend: &mut B, clock: &dyn Clock) -> Result<Option<Accepted>, StoreError> {
     let mut expired = BTreeSet::new();
     loop {
-        let loaded = backend.begin(&want(std::iter::empty())).await?;
+        let loaded = backend.begin(&ReadSet::default()).await?;
         let Some(behind) = loaded.time.behind else {
             backend.rollback().await;
             return Ok(None);
@@ -260,7 +260,7 @@ async fn accept<B: Backend>(backend: &mut B, clock: &dyn Clock) -> Result<Option
         if due.is_empty() {
             // By the clock: this entry alone may be older than the one before.
             loaded.time.now = to;
-            let mut batch = Batch::new(loaded, directory, Telling::default(), Arc::default());
+            let mut batch = Batch::new(loaded, directory, OutboxSettings::default(), Arc::default());
             batch.admin_event(&Actor::system(), AdminEvent::ClockAccepted { from });
             commit_alone(backend, batch).await?;
             return Ok(Some(Accepted { from, to, expired: expired.len() }));
@@ -270,7 +270,7 @@ async fn accept<B: Backend>(backend: &mut B, clock: &dyn Clock) -> Result<Option
         for request in due.iter().filter(|request| request.state == placet_core::State::Pending) {
             *loaded.tallies.entry(request.agent.clone()).or_default() += 1;
         }
-        let mut batch = Batch::new(loaded, directory, Telling::default(), Arc::default());
+        let mut batch = Batch::new(loaded, directory, OutboxSettings::default(), Arc::default());
         batch.expire(due)?;
         commit_alone(backend, batch).await?;
     }

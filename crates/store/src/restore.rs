@@ -6,9 +6,9 @@ use rusqlite::{Connection, OptionalExtension as _, types::Value};
 
 use crate::{
     Clock, Location, StoreError, Timeline,
-    backend::Backend,
-    batch::{Batch, Began, want},
-    outbox::Telling,
+    backend::{Backend, ReadSet},
+    batch::{Batch, EpochReason},
+    outbox::OutboxSettings,
     postgres::{self, PostgresWriter},
     read::Readers,
     sqlite::{self, SqliteReaders, SqliteWriter},
@@ -353,7 +353,7 @@ pub async fn restore(
             sqlite::migrate(&connection)?;
             let files = Arc::new(sqlite::OpenFiles::new(&half)?);
             let mut backend = SqliteWriter::new(connection, time, Arc::default(), Arc::default(), files);
-            let done = begin_epoch(&mut backend, Began::Restored).await?;
+            let done = begin_epoch(&mut backend, EpochReason::Restored).await?;
             drop(backend);
             protect(&half)?;
             std::fs::rename(&half, &database).map_err(wrong)?;
@@ -365,7 +365,7 @@ pub async fn restore(
             postgres::import(url, file).await?;
             let (node, wait) = ("restore".to_owned(), postgres::LOCK_WAIT);
             let mut backend = PostgresWriter::connect(url, node, time, Arc::default(), wait).await?;
-            begin_epoch(&mut backend, Began::Restored).await?
+            begin_epoch(&mut backend, EpochReason::Restored).await?
         }
     };
     let (as_of, people) = dates(file)?;
@@ -388,9 +388,9 @@ fn dates(file: &Path) -> Result<(Option<String>, BTreeMap<String, String>), Stor
 /// Begins a new epoch; says its name and how many requests it closed.
 pub(crate) async fn begin_epoch<B: Backend>(
     backend: &mut B,
-    began: Began,
+    reason: EpochReason,
 ) -> Result<(String, usize), StoreError> {
-    let mut loaded = backend.begin(&want(std::iter::empty())).await?;
+    let mut loaded = backend.begin(&ReadSet::default()).await?;
     let directory = Arc::new(backend.directory().await?);
     let live = backend.live_of(None).await?;
     // Every pending request is about to end; counting down from what is there leaves zero.
@@ -399,8 +399,8 @@ pub(crate) async fn begin_epoch<B: Backend>(
     }
     let closed = live.len();
     let epoch = new_epoch()?;
-    let mut batch = Batch::new(loaded, directory, Telling::default(), Arc::default());
-    batch.new_epoch(epoch.clone(), began, live)?;
+    let mut batch = Batch::new(loaded, directory, OutboxSettings::default(), Arc::default());
+    batch.new_epoch(epoch.clone(), reason, live)?;
     commit_alone(backend, batch).await?;
     Ok((epoch, closed))
 }

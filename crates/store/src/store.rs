@@ -1,4 +1,4 @@
-//! The store as its users see it: open, hand over work, read, follow the tail, close.
+//! The store as its users see it: open, read, follow the tail, close.
 
 use std::{
     path::{Path, PathBuf},
@@ -9,26 +9,24 @@ use std::{
 
 use data_encoding::{BASE32_DNSSEC, HEXLOWER};
 use placet_core::{Actor, AdminEvent, Digest, Directory, OutboxId, Request, RequestId, SessionId, Time};
-use tokio::sync::{broadcast, oneshot, watch};
+use tokio::sync::{broadcast, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use tracing::Instrument as _;
 
 use crate::{
-    Channels, Clock, Done, EndedAtUpgrade, EventTail, Filter, GrantUse, LedgerRow, Listed, PolicyVersion,
-    StoreError, StoredSession, Tail, Timeline, Work,
+    Channels, Clock, EndedAtUpgrade, EventTail, Filter, GrantUse, LedgerRow, Listed, PolicyVersion,
+    StoreError, StoredSession, Tail, Timeline,
     acked::{self, Memory},
-    backend::Backend,
-    batch::{Batch, want},
+    backend::{Backend, ReadSet},
+    batch::Batch,
     follow::{Follower, Hint},
     history::{History, until_lost},
-    outbox::Telling,
+    outbox::OutboxSettings,
     postgres::{self, PostgresReaders, PostgresWriter},
     queue::{Bounds, Queue},
     read::Readers,
     recover,
     sabotage::planted,
     sqlite::{self, OpenFiles, SqliteReaders, SqliteWriter},
-    work::Job,
     writer::{self, Shared, random},
 };
 
@@ -106,7 +104,7 @@ const SAFETY_POLL: Duration = Duration::from_secs(1);
 /// An open store. Cheap to share; close it with [`Store::close`].
 #[derive(Debug)]
 pub struct Store {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     readers: Arc<Readers>,
     hint: watch::Sender<Hint>,
     poll: Option<Duration>,
@@ -197,7 +195,7 @@ impl Store {
             words: Mutex::default(),
             directory: watch::channel((principals_seq, Arc::new(directory))).0,
             stopped: watch::channel(None).0,
-            telling: Telling { channels: options.channels.into(), owner: owner()? },
+            outbox: OutboxSettings { channels: options.channels.into(), owner: owner()? },
             secret: secret.into_bytes().into(),
             time: knows.time,
             history: knows.history,
@@ -241,21 +239,6 @@ impl Store {
     /// The one time that rules over deadlines, here and in whatever is built on this store.
     pub fn time(&self) -> &Timeline {
         &self.shared.time
-    }
-
-    /// Hands work to the writer and waits until it is durable, or refused.
-    pub async fn run(&self, work: Work) -> Result<Done, StoreError> {
-        if let Some(why) = self.lost() {
-            return Err(StoreError::HistoryLost(why));
-        }
-        let span = tracing::debug_span!("write", work = work.name());
-        let (reply, answer) = oneshot::channel();
-        let job = Job { weight: work.weight(), work, reply };
-        if !self.shared.queue.push(job) {
-            return Err(self.stopped().map_or(StoreError::Busy, StoreError::Stopped));
-        }
-        // The writer answers every job it takes; a dropped reply means its thread died.
-        answer.instrument(span).await.unwrap_or(Err(StoreError::Unknown))
     }
 
     /// Why nothing is written any more although the database can be reached: it does not have what was acknowledged.
@@ -468,7 +451,7 @@ impl Store {
 
     /// The name under which this node takes deliveries; another one with every start.
     pub fn owner(&self) -> &str {
-        &self.shared.telling.owner
+        &self.shared.outbox.owner
     }
 
     /// Whether other nodes may use the same database at the same time.
@@ -614,12 +597,12 @@ fn sqlite_first_start(connection: &rusqlite::Connection) -> Result<String, Store
 
 /// Writes the first entry of a new ledger.
 async fn open_ledger<B: Backend>(backend: &mut B) -> Result<(), StoreError> {
-    let loaded = backend.begin(&want(std::iter::empty())).await?;
+    let loaded = backend.begin(&ReadSet::default()).await?;
     if loaded.head.head.seq > 0 {
         backend.rollback().await;
         return Ok(());
     }
-    let mut batch = Batch::new(loaded, Arc::default(), Telling::default(), Arc::default());
+    let mut batch = Batch::new(loaded, Arc::default(), OutboxSettings::default(), Arc::default());
     batch.admin_event(&Actor::system(), AdminEvent::Opened {});
     commit_alone(backend, batch).await
 }

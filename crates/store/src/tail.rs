@@ -44,7 +44,7 @@ impl News {
 }
 
 /// What one commit of this node brought.
-pub(crate) type Committed = Arc<[News]>;
+pub(crate) type CommittedNews = Arc<[News]>;
 
 impl Numbered for News {
     const PAGE: u32 = 256;

@@ -9,18 +9,21 @@ use placet_core::Directory;
 use tokio::sync::{broadcast, watch};
 
 use crate::{
-    Done, StoreError, Timeline,
+    AdminOutcome, StoreError, Timeline,
     acked::Memory,
-    backend::{Backend, CommitError, NotesError},
-    batch::{Batch, want},
+    backend::{Backend, CommitError, NotesError, ReadSet},
+    batch::Batch,
     events::{EventRow, EventsCommitted, SeenEvent, Words},
     history::History,
-    notes::{NoteChange, NotesDone},
-    outbox::Telling,
-    queue::Queue,
+    job::{
+        AdminUnit, AttemptUnit, BatchJob, LeaseUnit, NotesUnit, PruneEventsUnit, SessionUseUnit, TableJob,
+        Ticket,
+    },
+    notes::NotesOutcome,
+    outbox::OutboxSettings,
+    queue::{Queue, Transaction},
     sabotage::planted,
-    tail::{Committed, News},
-    work::{Answer, Job, Work},
+    tail::{CommittedNews, News},
 };
 
 /// What the writer shares with the rest of the store.
@@ -28,7 +31,7 @@ use crate::{
 pub(crate) struct Shared {
     pub(crate) queue: Queue,
     // Entries of this node's commits, for the tails. Bounded: a tail that lags reads the database instead.
-    pub(crate) committed: broadcast::Sender<Committed>,
+    pub(crate) committed: broadcast::Sender<CommittedNews>,
     // Keys and people, for the doors; replaced whole after every change.
     pub(crate) directory: watch::Sender<(u64, Arc<Directory>)>,
     // Why the store has stopped, once it has.
@@ -37,9 +40,9 @@ pub(crate) struct Shared {
     pub(crate) events: broadcast::Sender<EventsCommitted>,
     // Which words of events are in their table. Only the writer looks at it.
     pub(crate) words: Mutex<Words>,
-    // Who is told of what.
-    pub(crate) telling: Telling,
-    // Keys what is said to be the same call.
+    // Which deliveries a change makes.
+    pub(crate) outbox: OutboxSettings,
+    // Key of the digests that compare calls.
     pub(crate) secret: Arc<[u8]>,
     // Never before the newest entry.
     pub(crate) time: Arc<Timeline>,
@@ -52,72 +55,78 @@ pub(crate) struct Shared {
 /// How long an outcome is looked for after the connection broke at COMMIT.
 const LOOK_FOR: Duration = Duration::from_secs(10);
 
-/// Writes batches until the queue is closed and empty, or stable storage fails.
+/// Writes until the queue is closed and empty, or stable storage fails.
 pub(crate) async fn run<B: Backend>(mut backend: B, shared: Arc<Shared>) {
-    while let Some(jobs) = shared.queue.next_batch().await {
-        metrics::histogram!("placet_writer_batch_size").record(jobs.len() as f64);
-        if let Err(why) = write(&mut backend, &shared, jobs).await {
+    while let Some(transaction) = shared.queue.next().await {
+        let written = match transaction {
+            Transaction::Batch(jobs) => {
+                metrics::histogram!("placet_writer_batch_size").record(jobs.len() as f64);
+                write_batch(&mut backend, &shared, jobs).await
+            }
+            Transaction::Table(job) => {
+                metrics::histogram!("placet_writer_batch_size").record(1.0);
+                write_table(&mut backend, job).await
+            }
+        };
+        if let Err(why) = written {
             tracing::error!(%why, "the store stops: stable storage failed");
             shared.queue.close();
             shared.stopped.send_replace(Some(why));
-            while let Some(jobs) = shared.queue.next_batch().await {
-                answer_all(jobs, &StoreError::Stopped("it stopped before this was written".to_owned()));
+            while let Some(transaction) = shared.queue.next().await {
+                let error = StoreError::Stopped("it stopped before this was written".to_owned());
+                match transaction {
+                    Transaction::Batch(jobs) => fail_all(jobs, &error),
+                    Transaction::Table(job) => job.fail(error),
+                }
             }
             return;
         }
     }
 }
 
-fn answer_all(jobs: Vec<Job>, error: &StoreError) {
+fn fail_all(jobs: Vec<BatchJob>, error: &StoreError) {
     for job in jobs {
-        answer(job, Err(error.clone()));
+        job.fail(error.clone());
     }
-}
-
-fn answer_each(jobs: Vec<Job>, answers: Vec<Answer>) {
-    for (job, outcome) in jobs.into_iter().zip(answers) {
-        answer(job, outcome);
-    }
-}
-
-fn answer(job: Job, answer: Answer) {
-    // A caller that went away does not need its answer; the work is done all the same.
-    let _ = job.reply.send(answer);
 }
 
 /// Writes one batch. An error here is fatal to the store.
-async fn write<B: Backend>(backend: &mut B, shared: &Shared, jobs: Vec<Job>) -> Result<(), String> {
-    if planted("ack-before-commit") && jobs.iter().all(|job| matches!(job.work, Work::Commands { .. })) {
-        return early(backend, shared, jobs).await;
+async fn write_batch<B: Backend>(
+    backend: &mut B,
+    shared: &Shared,
+    mut jobs: Vec<BatchJob>,
+) -> Result<(), String> {
+    if planted("ack-before-commit") && jobs.iter().all(|job| matches!(job, BatchJob::Commands(_))) {
+        return answer_early(backend, shared, jobs).await;
     }
-    match attempt(backend, shared, &jobs).await {
-        Ok(written) => {
-            written.announce(shared, jobs);
+    match attempt(backend, shared, &mut jobs).await {
+        Ok(committed) => {
+            committed.announce(shared, jobs);
             Ok(())
         }
         Err(StoreError::Stopped(why)) => {
-            answer_all(jobs, &StoreError::Stopped(why.clone()));
+            fail_all(jobs, &StoreError::Stopped(why.clone()));
             Err(why)
         }
-        // One bad unit must not take the others with it: replay one by one. When the database is gone or the
-        // outcome unknown, more attempts would only make things worse.
+        // The database is gone or the outcome unknown: more attempts would only make things worse.
         Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown | StoreError::HistoryLost(_))) => {
-            answer_all(jobs, &error);
+            fail_all(jobs, &error);
             Ok(())
         }
         Err(error) if jobs.len() == 1 => {
-            answer_all(jobs, &error);
+            fail_all(jobs, &error);
             Ok(())
         }
+        // One bad unit must not take the others with it: try them one by one.
         Err(_) => {
-            for job in jobs {
-                match attempt(backend, shared, std::slice::from_ref(&job)).await {
-                    Ok(written) => written.announce(shared, vec![job]),
+            for mut job in jobs {
+                match attempt(backend, shared, std::slice::from_mut(&mut job)).await {
+                    Ok(committed) => committed.announce(shared, vec![job]),
                     Err(StoreError::Stopped(why)) => {
-                        answer(job, Err(StoreError::Stopped(why.clone())));
+                        job.fail(StoreError::Stopped(why.clone()));
                         return Err(why);
                     }
-                    Err(error) => answer(job, Err(error)),
+                    Err(error) => job.fail(error),
                 }
             }
             Ok(())
@@ -126,143 +135,175 @@ async fn write<B: Backend>(backend: &mut B, shared: &Shared, jobs: Vec<Job>) -> 
 }
 
 /// The planted bug: answers before the commit, so that a crash in between loses what was acknowledged.
-async fn early<B: Backend>(backend: &mut B, shared: &Shared, jobs: Vec<Job>) -> Result<(), String> {
-    let Ok((batch, answers)) = apply(backend, shared, &jobs).await else {
+async fn answer_early<B: Backend>(
+    backend: &mut B,
+    shared: &Shared,
+    mut jobs: Vec<BatchJob>,
+) -> Result<(), String> {
+    let Ok(batch) = apply(backend, shared, &mut jobs).await else {
         backend.rollback().await;
-        answer_all(jobs, &StoreError::Busy);
+        fail_all(jobs, &StoreError::Busy);
         return Ok(());
     };
-    answer_each(jobs, answers);
+    jobs.into_iter().for_each(BatchJob::send_kept);
     tokio::time::sleep(Duration::from_millis(5)).await;
-    if let Ok((news, events)) = commit(backend, shared, batch).await {
-        tell(shared, news, events);
+    if let Ok(committed) = commit(backend, shared, batch).await {
+        committed.announce(shared, Vec::new());
     }
     Ok(())
 }
 
-/// What is durable and not yet said to anybody.
-struct Written {
-    answers: Vec<Answer>,
+/// What was committed, for the tails.
+struct Committed {
     news: Vec<News>,
     events: Vec<SeenEvent>,
 }
 
-impl Written {
-    /// Answers the callers, then tells the tails. In this order: a caller is one thread away, and would otherwise
-    /// queue behind the work that the news makes.
-    fn announce(self, shared: &Shared, jobs: Vec<Job>) {
-        answer_each(jobs, self.answers);
-        tell(shared, self.news, self.events);
+impl Committed {
+    /// Answers the callers, then feeds the tails. In this order: a caller is one thread away, and would otherwise queue
+    /// behind the work that the news makes.
+    fn announce(self, shared: &Shared, jobs: Vec<BatchJob>) {
+        jobs.into_iter().for_each(BatchJob::send_kept);
+        // Before the gate starts there is no tail. The first one begins at the head.
+        if !self.news.is_empty() {
+            let _ = shared.committed.send(self.news.into());
+        }
+        if !self.events.is_empty() {
+            let _ = shared.events.send(self.events.into());
+        }
     }
 }
 
-/// Applies and commits some jobs. No caller is answered here, so an error means nothing was acknowledged.
-async fn attempt<B: Backend>(backend: &mut B, shared: &Shared, jobs: &[Job]) -> Result<Written, StoreError> {
-    if let [Job { work, .. }] = jobs
-        && let Some(done) = alone(backend, work).await
-    {
-        return done.map(|done| Written { answers: vec![Ok(done)], news: Vec::new(), events: Vec::new() });
-    }
-    let applied = apply(backend, shared, jobs).await;
-    let (batch, answers) = match applied {
-        Ok(applied) => applied,
+/// Applies and commits some jobs, which keep their answers. No caller is answered here, so an error means that nothing was
+/// acknowledged.
+async fn attempt<B: Backend>(
+    backend: &mut B,
+    shared: &Shared,
+    jobs: &mut [BatchJob],
+) -> Result<Committed, StoreError> {
+    match apply(backend, shared, jobs).await {
+        Ok(batch) => commit(backend, shared, batch).await,
         Err(error) => {
             backend.rollback().await;
-            return Err(error);
+            Err(error)
         }
-    };
-    let (news, events) = commit(backend, shared, batch).await?;
-    Ok(Written { answers, news, events })
-}
-
-/// Work that is a transaction of its own and makes no ledger entry.
-async fn alone<B: Backend>(backend: &mut B, work: &Work) -> Option<Result<Done, StoreError>> {
-    match work {
-        Work::Lease { owner, channels, limit, until } => {
-            Some(backend.lease(owner, channels, *limit, *until).await.map(Done::Leased))
-        }
-        Work::Attempt { id, owner, result } => {
-            Some(backend.attempt(*id, owner, result).await.map(|()| Done::Nothing))
-        }
-        Work::Seen { id, secret, next } => {
-            Some(backend.seen(*id, *secret, *next).await.map(|()| Done::Nothing))
-        }
-        Work::Prune { before } => Some(backend.prune(*before).await.map(|()| Done::Nothing)),
-        Work::PruneEvents { keep, before } => {
-            Some(backend.prune_events(*keep, *before).await.map(Done::Pruned))
-        }
-        Work::Theme { theme, most } => Some(backend.put_theme(theme, *most).await.map(Done::Theme)),
-        Work::Notes { changes, most } => Some(change_notes(backend, changes, *most).await.map(Done::Notes)),
-        Work::PruneNotes => Some(backend.prune_notes().await.map(Done::Pruned)),
-        Work::Commands { .. } | Work::Event(_) | Work::Admin { .. } => None,
-    }
-}
-
-async fn change_notes<B: Backend>(
-    backend: &mut B,
-    changes: &[NoteChange],
-    most: u64,
-) -> Result<NotesDone, StoreError> {
-    let mut batch = [0_u8; 16];
-    random(&mut batch)?;
-    match backend.change_notes(changes, most, batch).await {
-        Ok(done) => Ok(done),
-        Err(NotesError::Not(error)) => Err(error),
-        Err(NotesError::Maybe(error, done)) => look_up(backend, batch, error).await.map(|()| done),
     }
 }
 
 async fn apply<B: Backend>(
     backend: &mut B,
     shared: &Shared,
-    jobs: &[Job],
-) -> Result<(Batch, Vec<Answer>), StoreError> {
-    let loaded = backend.begin(&want(jobs.iter().map(|job| &job.work))).await?;
+    jobs: &mut [BatchJob],
+) -> Result<Batch, StoreError> {
+    let mut reads = ReadSet::default();
+    jobs.iter().for_each(|job| job.add_reads(&mut reads));
+    let loaded = backend.begin(&reads).await?;
     // Keys and people are held in memory; the head says whether another node changed them since.
     let (known, mut directory) = shared.directory.borrow().clone();
     if known != loaded.head.principals_seq {
         directory = Arc::new(backend.directory().await?);
         shared.directory.send_replace((loaded.head.principals_seq, directory.clone()));
     }
-    let mut batch = Batch::new(loaded, directory, shared.telling.clone(), shared.secret.clone());
-    let mut answers = Vec::with_capacity(jobs.len());
+    let mut batch = Batch::new(loaded, directory, shared.outbox.clone(), shared.secret.clone());
     for job in jobs {
-        answers.push(match &job.work {
-            Work::Commands { actor, commands, atomic } => match batch.commands(actor, commands, *atomic) {
-                Err(error) if !matches!(error, StoreError::KeyReused) => return Err(error),
-                answer => answer,
-            },
-            Work::Event(work) => match batch.event(work) {
-                Err(error) if !matches!(error, StoreError::KeyReused) => return Err(error),
-                answer => answer,
-            },
-            Work::Admin { actor, command, idempotency } => {
-                match batch.admin(actor, command, idempotency.as_ref()) {
-                    Ok((done, None)) => Ok(done),
-                    Ok((done, Some(agent))) => {
-                        let live = backend.live_of(Some(&agent)).await?;
-                        batch.end_of_agent(live)?;
-                        Ok(done)
-                    }
-                    Err(StoreError::KeyReused) => Err(StoreError::KeyReused),
-                    Err(error) => return Err(error),
-                }
+        match job {
+            BatchJob::Commands(ticket) => {
+                let answer = batch.commands(&ticket.unit);
+                ticket.keep(answer)?;
             }
-            _ => Ok(Done::Nothing),
-        });
+            BatchJob::Event(ticket) => {
+                let answer = batch.event(&ticket.unit);
+                ticket.keep(answer)?;
+            }
+            BatchJob::Admin(ticket) => {
+                let answer = apply_admin(backend, &mut batch, &ticket.unit).await;
+                ticket.keep(answer)?;
+            }
+        }
     }
-    Ok((batch, answers))
+    Ok(batch)
 }
 
-/// Commits what was applied, and says what the tails are to be told. An unknown outcome is looked up, never guessed.
-async fn commit<B: Backend>(
+async fn apply_admin<B: Backend>(
     backend: &mut B,
-    shared: &Shared,
-    batch: Batch,
-) -> Result<(Vec<News>, Vec<SeenEvent>), StoreError> {
+    batch: &mut Batch,
+    unit: &AdminUnit,
+) -> Result<AdminOutcome, StoreError> {
+    let (outcome, last_key_of) = batch.admin(unit)?;
+    if let Some(agent) = last_key_of {
+        let live = backend.live_of(Some(&agent)).await?;
+        batch.end_of_agent(live)?;
+    }
+    Ok(outcome)
+}
+
+/// Does work on a table beside the ledger. An error here is fatal to the store.
+async fn write_table<B: Backend>(backend: &mut B, job: TableJob) -> Result<(), String> {
+    match job {
+        TableJob::Lease(ticket) => {
+            let LeaseUnit { owner, channels, limit, lease } = &ticket.unit;
+            let answer = backend.lease(owner, channels, *limit, *lease).await;
+            finish(ticket, answer)
+        }
+        TableJob::Attempt(ticket) => {
+            let AttemptUnit { id, owner, result } = &ticket.unit;
+            let answer = backend.attempt(*id, owner, result).await;
+            finish(ticket, answer)
+        }
+        TableJob::SessionUse(ticket) => {
+            let SessionUseUnit { id, secret, next } = ticket.unit;
+            let answer = backend.use_session(id, secret, next).await;
+            finish(ticket, answer)
+        }
+        TableJob::Prune(ticket) => {
+            let answer = backend.prune(ticket.unit).await;
+            finish(ticket, answer)
+        }
+        TableJob::PruneEvents(ticket) => {
+            let PruneEventsUnit { keep, before } = ticket.unit;
+            let answer = backend.prune_events(keep, before).await;
+            finish(ticket, answer)
+        }
+        TableJob::Theme(ticket) => {
+            let answer = backend.put_theme(&ticket.unit.theme, ticket.unit.most).await;
+            finish(ticket, answer)
+        }
+        TableJob::Notes(ticket) => {
+            let answer = change_notes(backend, &ticket.unit).await;
+            finish(ticket, answer)
+        }
+        TableJob::PruneNotes(ticket) => {
+            let answer = backend.prune_notes().await;
+            finish(ticket, answer)
+        }
+    }
+}
+
+/// Answers the caller. Says why the store has to stop, if it has to.
+fn finish<U, A>(ticket: Ticket<U, A>, answer: Result<A, StoreError>) -> Result<(), String> {
+    let stopped = match &answer {
+        Err(StoreError::Stopped(why)) => Err(why.clone()),
+        _ => Ok(()),
+    };
+    ticket.answer(answer);
+    stopped
+}
+
+async fn change_notes<B: Backend>(backend: &mut B, unit: &NotesUnit) -> Result<NotesOutcome, StoreError> {
+    let mut batch = [0_u8; 16];
+    random(&mut batch)?;
+    match backend.change_notes(&unit.changes, unit.most, batch).await {
+        Ok(outcome) => Ok(outcome),
+        Err(NotesError::Not(error)) => Err(error),
+        Err(NotesError::Maybe(error, outcome)) => look_up(backend, batch, error).await.map(|()| outcome),
+    }
+}
+
+/// Commits what was applied. An unknown outcome is looked up, never guessed.
+async fn commit<B: Backend>(backend: &mut B, shared: &Shared, batch: Batch) -> Result<Committed, StoreError> {
     if batch.is_empty() {
         backend.rollback().await;
-        return Ok((Vec::new(), Vec::new()));
+        return Ok(Committed { news: Vec::new(), events: Vec::new() });
     }
     let directory = batch.directory.clone();
     let mut id = [0_u8; 16];
@@ -293,25 +334,15 @@ async fn commit<B: Backend>(
         shared.directory.send_replace((head.principals_seq, directory));
     }
     words(shared).written(changes.words);
-    // What nobody follows need not be laid out.
+    // Without a tail of events there is no need to lay them out.
     let followed = shared.events.receiver_count() > 0;
     let events = if followed { changes.events.iter().map(EventRow::seen).collect() } else { Vec::new() };
-    Ok((news, events))
+    Ok(Committed { news, events })
 }
 
 fn words(shared: &Shared) -> std::sync::MutexGuard<'_, Words> {
     // Held for a few lookups, never across an await; a panic leaves a plain map behind.
     shared.words.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn tell(shared: &Shared, news: Vec<News>, events: Vec<SeenEvent>) {
-    // No tail is listening before the gate starts; that is fine, it begins at the head.
-    if !news.is_empty() {
-        let _ = shared.committed.send(news.into());
-    }
-    if !events.is_empty() {
-        let _ = shared.events.send(events.into());
-    }
 }
 
 async fn look_up<B: Backend>(backend: &mut B, batch: [u8; 16], error: StoreError) -> Result<(), StoreError> {

@@ -8,7 +8,7 @@ use placet_core::{
 };
 use placet_gate::Entropy as _;
 use placet_ledger::Parts;
-use placet_store::{Done, Idempotency, Outcome, Store, StoreError, Work};
+use placet_store::{CommandUnit, Idempotency, Outcome, Store, StoreError};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -71,9 +71,9 @@ pub fn submit(actor: &Actor, now: Time, create: Value) -> Command {
     }))
 }
 
-/// One command as a unit of work.
-pub fn work(actor: &Actor, command: Command, idempotency: Option<Idempotency>) -> Work {
-    Work::Commands { actor: actor.clone(), commands: vec![(command, idempotency)], atomic: false }
+/// One command as a unit.
+pub fn unit(actor: &Actor, command: Command, idempotency: Option<Idempotency>) -> CommandUnit {
+    CommandUnit::one(actor.clone(), command, idempotency)
 }
 
 /// An idempotency key with a body.
@@ -93,14 +93,6 @@ pub async fn one(
     command: Command,
     idempotency: Option<Idempotency>,
 ) -> Result<Outcome, StoreError> {
-    let done = store.run(work(actor, command, idempotency)).await?;
-    Ok(answered(done).pop().expect("one outcome for one command"))
-}
-
-/// The outcomes of a unit of commands.
-pub fn answered(done: Done) -> Vec<Outcome> {
-    match done {
-        Done::Commands(outcomes) => outcomes,
-        other => panic!("commands were answered with {other:?}"),
-    }
+    let mut outcomes = store.commands(unit(actor, command, idempotency)).await?;
+    Ok(outcomes.pop().expect("one outcome for one command"))
 }

@@ -29,7 +29,7 @@ mod twins;
 mod wait;
 
 pub use clock::FakeClock;
-pub use commands::{answered, idempotency, one, submit, weak_key, work};
+pub use commands::{idempotency, one, submit, unit, weak_key};
 pub use earlier::lay_out_version_0_2;
 pub use entropy::SeededEntropy;
 pub use http::{Answer, Http, Lines};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use placet_core::{Actor, Command, Reassign, RequestId};
 use placet_gate::{Feed, Until};
-use placet_testkit::{Backend, Kit, answered, block_on, both, soon};
+use placet_testkit::{Backend, Kit, block_on, both, soon};
 
 use crate::{outcome, parked};
 
@@ -35,8 +35,8 @@ async fn entries(kit: &Kit, reviewer: &Actor, id: RequestId, count: usize) {
         let reassign =
             || (Command::Reassign(Reassign { id, to: vec![reviewer.name.clone()], reason: None }), None);
         let commands = chunk.iter().map(|_| reassign()).collect();
-        let unit = placet_store::Work::Commands { actor: reviewer.clone(), commands, atomic: false };
-        assert!(answered(kit.store().run(unit).await.unwrap()).iter().all(|outcome| outcome.answer.is_ok()));
+        let unit = placet_store::CommandUnit { actor: reviewer.clone(), commands, atomic: false };
+        assert!(kit.store().commands(unit).await.unwrap().iter().all(|outcome| outcome.answer.is_ok()));
     }
 }
 

@@ -8,27 +8,25 @@ use placet_core::{
 };
 use placet_ledger::Data;
 
-use super::{Batch, Began, Slot, Unsealed, by};
+use super::{Batch, EpochReason, Slot, Unsealed, by};
 use crate::{
-    Done, Idempotency, StoreError,
+    AdminOutcome, StoreError,
+    job::AdminUnit,
     policies::{self, PolicyRow, PolicyVersion},
     rows::{AnswerRow, KeyRow},
 };
 
 impl Batch {
     /// Applies a command about keys or people. Returns the agent whose last key just went, if one did.
-    pub(crate) fn admin(
-        &mut self,
-        actor: &Actor,
-        command: &AdminCommand,
-        idempotency: Option<&Idempotency>,
-    ) -> Result<(Done, Option<String>), StoreError> {
+    pub(crate) fn admin(&mut self, unit: &AdminUnit) -> Result<(AdminOutcome, Option<String>), StoreError> {
+        let AdminUnit { actor, command, idempotency } = unit;
+        let idempotency = idempotency.as_ref();
         if let Some(known) = idempotency.and_then(|idempotency| self.answers.get(&idempotency.scope)) {
             if idempotency.is_some_and(|idempotency| idempotency.body != known.body) {
                 return Err(StoreError::KeyReused);
             }
             let key = known.answer.as_deref().map(crate::rows::parse::<KeyId>).transpose()?;
-            return Ok((Done::Replayed(key), None));
+            return Ok((AdminOutcome::Replayed(key), None));
         }
         // The key that gave the command may have been revoked since it was checked at the door.
         let may = |role: Role| match command {
@@ -62,14 +60,14 @@ impl Batch {
                 AdminCommand::EndSession { .. } | AdminCommand::SetPassword { .. } => AdminRefusal::NoSession,
                 _ => AdminRefusal::NoKey,
             };
-            return Ok((Done::Admin(Err(refusal)), None));
+            return Ok((AdminOutcome::Refused(refusal), None));
         }
         if self.behind && matches!(command, AdminCommand::CreateGrant { .. }) {
-            return Ok((Done::Admin(Err(AdminRefusal::ClockBehind)), None));
+            return Ok((AdminOutcome::Refused(AdminRefusal::ClockBehind), None));
         }
         let event = match self.directory.apply(command, self.now) {
             Ok(event) => event,
-            Err(refusal) => return Ok((Done::Admin(Err(refusal)), None)),
+            Err(refusal) => return Ok((AdminOutcome::Refused(refusal), None)),
         };
         let as_person = self.signing_in(command, actor);
         let actor = as_person.as_ref().unwrap_or(actor);
@@ -110,7 +108,7 @@ impl Batch {
                 stored: false,
             });
         }
-        Ok((Done::Admin(Ok(())), last_key_of))
+        Ok((AdminOutcome::Applied, last_key_of))
     }
 
     /// Who it is that signs in, when somebody does: what they showed says who.
@@ -174,7 +172,7 @@ impl Batch {
         };
         let last_key_of = last_key_of.filter(|name| directory.live_keys_of(name) == 0);
         let (ended, given) = policies::changed(&before, &directory, &event);
-        self.standing.changed(ended, given);
+        self.prior.changed(ended, given);
         self.sign_ins.changed(&before, &directory);
         self.directory = Arc::new(directory);
         self.entries.push(Unsealed { by: by(actor), payload: None, data: Data::Admin(event), request: None });
@@ -217,20 +215,20 @@ impl Batch {
     pub(crate) fn new_epoch(
         &mut self,
         epoch: String,
-        began: Began,
+        reason: EpochReason,
         live: Vec<Arc<Request>>,
     ) -> Result<(), StoreError> {
         let from = std::mem::replace(&mut self.head.head.epoch, epoch);
-        let event = match began {
-            Began::Restored => AdminEvent::Restored { from },
-            Began::Recovered { acknowledged } => AdminEvent::Recovered { from, acknowledged },
+        let event = match reason {
+            EpochReason::Restored => AdminEvent::Restored { from },
+            EpochReason::Recovered { acknowledged } => AdminEvent::Recovered { from, acknowledged },
         };
         self.admin_event(&Actor::system(), event);
         self.no_trust = true;
         for request in live {
             let event = match request.state {
                 State::Pending => Event::Cancelled {},
-                State::Approved if began == Began::Restored => Event::Revoked {},
+                State::Approved if reason == EpochReason::Restored => Event::Revoked {},
                 State::Approved | State::Claimed => Event::Unknown {},
                 _ => continue,
             };

@@ -2,16 +2,15 @@
 
 use super::Batch;
 use crate::{
-    Done, StoreError,
-    events::{EventDone, EventRow, EventWork},
+    EventOutcome, EventUnit, StoreError,
+    events::EventRow,
     rows::{AnswerRow, parse},
-    work::Answer,
 };
 
 impl Batch {
     /// Takes an event, and makes its request if it has one. A refused request leaves no event behind.
-    pub(crate) fn event(&mut self, work: &EventWork) -> Answer {
-        let EventWork { actor, event, ask, idempotency } = work;
+    pub(crate) fn event(&mut self, unit: &EventUnit) -> Result<EventOutcome, StoreError> {
+        let EventUnit { actor, event, ask, idempotency } = unit;
         let outcome = match ask {
             Some(command) => Some(self.command(actor, command, idempotency.as_ref())?),
             None => None,
@@ -21,7 +20,7 @@ impl Batch {
         // The key may have been revoked since it was checked at the door.
         let revoked = actor.key.is_some_and(|key| self.directory.live_key(key).is_none());
         if replayed || refused || revoked {
-            return Ok(Done::Event(EventDone { id: None, replayed, outcome }));
+            return Ok(EventOutcome { id: None, replayed, outcome });
         }
         if let (None, Some(idempotency)) = (ask, idempotency) {
             if let Some(known) = self.answers.get(&idempotency.scope) {
@@ -29,7 +28,7 @@ impl Batch {
                     return Err(StoreError::KeyReused);
                 }
                 let id = known.answer.as_deref().map(parse::<u64>).transpose()?;
-                return Ok(Done::Event(EventDone { id, replayed: true, outcome: None }));
+                return Ok(EventOutcome { id, replayed: true, outcome: None });
             }
             self.remember(AnswerRow {
                 scope: idempotency.scope,
@@ -51,6 +50,6 @@ impl Batch {
             timestamp: event.timestamp,
             body: event.body.clone(),
         });
-        Ok(Done::Event(EventDone { id: Some(self.last_event), replayed: false, outcome }))
+        Ok(EventOutcome { id: Some(self.last_event), replayed: false, outcome })
     }
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Note, NoteChange, NoteFilter, NotePage, NotePlace, StoreError,
-    notes::{COLUMNS, Found, FoundNote, count_sql, counted, page, page_sql},
+    notes::{COLUMNS, StoredNote, StoredNotes, count_sql, counted, page, page_sql},
     rows::{int, uint},
 };
 
@@ -47,12 +47,15 @@ pub(super) fn look<'a>(
 }
 
 /// What [`look`] saw.
-pub(super) fn found(rows: &[Vec<Row>]) -> Result<Found, StoreError> {
+pub(super) fn found(rows: &[Vec<Row>]) -> Result<StoredNotes, StoreError> {
     let of = |place: usize| rows.get(place).map(Vec::as_slice).unwrap_or_default();
-    let mut found = Found::default();
+    let mut found = StoredNotes::default();
     for row in of(1) {
-        let there =
-            FoundNote { version: uint(read(row, 2)?), owner: read(row, 3)?, open: read::<i64>(row, 4)? == 1 };
+        let there = StoredNote {
+            version: uint(read(row, 2)?),
+            owner: read(row, 3)?,
+            open: read::<i64>(row, 4)? == 1,
+        };
         found.notes.insert((read(row, 0)?, read(row, 1)?), there);
     }
     for row in of(2) {

@@ -51,14 +51,14 @@ pub(super) fn simple<'a>(client: &'a Client, sql: &'a str) -> Statement<'a> {
 
 /// What came of a pipeline.
 #[derive(Debug)]
-pub(super) struct Sent {
+pub(super) struct PipelineAnswers {
     /// The answers, in order.
     pub(super) answers: Vec<Result<Vec<Row>, Error>>,
     /// Whether every statement was sent. If not, the last answer says why.
     pub(super) all: bool,
 }
 
-impl Sent {
+impl PipelineAnswers {
     /// The rows of every statement, or the first error. A later statement of a failed transaction only says that.
     pub(super) fn rows(self) -> Result<Vec<Vec<Row>>, Error> {
         self.answers.into_iter().collect()
@@ -69,7 +69,7 @@ impl Sent {
 /// are not sent either: a COMMIT must not follow a transaction that lacks a part.
 ///
 /// Dropped half-way, everything was sent or nothing: there is no wait between the statements.
-pub(super) async fn pipeline(statements: Vec<Statement<'_>>) -> Sent {
+pub(super) async fn pipeline(statements: Vec<Statement<'_>>) -> PipelineAnswers {
     let mut all = true;
     let mut sent = Vec::with_capacity(statements.len());
     for statement in statements {
@@ -87,7 +87,7 @@ pub(super) async fn pipeline(statements: Vec<Statement<'_>>) -> Sent {
         (&mut statement).await;
         answers.extend(Pin::new(&mut statement).take_output());
     }
-    Sent { answers, all }
+    PipelineAnswers { answers, all }
 }
 
 /// Whether a connection is of no more use after this error.

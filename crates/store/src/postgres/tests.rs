@@ -25,10 +25,9 @@ use super::{
     session::{Driver, connect},
 };
 use crate::{
-    Clock, Done, Idempotency, Location, Options, Outcome, Store, StoreError, SystemClock, Timeline, Work,
-    backend::{Backend, Changes, Want},
-    batch::{Batch, want},
-    work::Work as Unit,
+    Clock, CommandUnit, Idempotency, Location, Options, Outcome, Store, StoreError, SystemClock, Timeline,
+    backend::{Backend, Changes, ReadSet},
+    batch::Batch,
 };
 
 /// A database of its own in the throw-away cluster.
@@ -210,8 +209,8 @@ fn submit(session: &str) -> Command {
     }))
 }
 
-fn work(command: Command, idempotency: Option<Idempotency>) -> Work {
-    Work::Commands { actor: agent(), commands: vec![(command, idempotency)], atomic: false }
+fn unit(command: Command, idempotency: Option<Idempotency>) -> CommandUnit {
+    CommandUnit::one(agent(), command, idempotency)
 }
 
 async fn send(
@@ -219,10 +218,7 @@ async fn send(
     command: Command,
     idempotency: Option<Idempotency>,
 ) -> Result<Outcome, StoreError> {
-    match store.run(work(command, idempotency)).await? {
-        Done::Commands(mut outcomes) => Ok(outcomes.pop().unwrap()),
-        other => panic!("a command was answered with {other:?}"),
-    }
+    Ok(store.commands(unit(command, idempotency)).await?.pop().unwrap())
 }
 
 async fn sent(store: &Store, command: Command) -> Arc<Request> {
@@ -233,16 +229,18 @@ async fn sent(store: &Store, command: Command) -> Arc<Request> {
 
 /// Begins a batch of one command and lays out what it would write.
 async fn begun(writer: &mut PostgresWriter, command: Command, batch: [u8; 16]) -> Changes {
-    let unit: Unit = work(command, None);
-    let loaded = writer.begin(&want(std::iter::once(&unit))).await.unwrap();
-    let Unit::Commands { actor, commands, .. } = &unit else { unreachable!() };
-    let mut applied = Batch::new(loaded, Arc::default(), crate::outbox::Telling::default(), Arc::default());
-    applied.commands(actor, commands, false).unwrap();
+    let unit = unit(command, None);
+    let mut reads = ReadSet::default();
+    reads.add_commands(&unit);
+    let loaded = writer.begin(&reads).await.unwrap();
+    let mut applied =
+        Batch::new(loaded, Arc::default(), crate::outbox::OutboxSettings::default(), Arc::default());
+    applied.commands(&unit).unwrap();
     applied.finish(batch).unwrap().0
 }
 
 async fn head_seq(writer: &mut PostgresWriter) -> u64 {
-    let loaded = writer.begin(&Want::default()).await.unwrap();
+    let loaded = writer.begin(&ReadSet::default()).await.unwrap();
     writer.rollback().await;
     loaded.head.head.seq
 }

@@ -10,14 +10,15 @@ use super::{
     config, known, notes, plain,
     readers::{self, BY_INDEX, Param, typed},
     session::{
-        self, Driver, Sent, Statement, broken, connect, failed, pipeline, read, request, requests, simple,
+        self, Driver, PipelineAnswers, Statement, broken, connect, failed, pipeline, read, request, requests,
+        simple,
     },
     write::{Begun, Statements, send},
 };
 use crate::{
-    AttemptResult, Channels, Delivery, NewTheme, NoteChange, NotesDone, Reading, StoreError, ThemeDone,
+    AttemptResult, Channels, Delivery, NewTheme, NoteChange, NotesOutcome, Reading, StoreError, ThemeOutcome,
     Timeline,
-    backend::{Backend, Changes, CommitError, Loaded, NotesError, Want},
+    backend::{Backend, Changes, CommitError, Loaded, NotesError, ReadSet},
     events::{MARK_EVERY, PRUNED},
     history::History,
     notes as noted, outbox,
@@ -134,8 +135,8 @@ impl PostgresWriter {
     }
 
     /// The rows of a round trip. Whether or not it worked, the connection is fit for use afterwards or forgotten.
-    fn settle(&mut self, sent: Result<Sent, Elapsed>) -> Result<Vec<Vec<Row>>, StoreError> {
-        match sent.map(Sent::rows) {
+    fn settle(&mut self, sent: Result<PipelineAnswers, Elapsed>) -> Result<Vec<Vec<Row>>, StoreError> {
+        match sent.map(PipelineAnswers::rows) {
             Ok(Ok(rows)) => Ok(rows),
             Ok(Err(error)) => {
                 if broken(&error) {
@@ -156,17 +157,18 @@ impl PostgresWriter {
     }
 
     /// Takes the lock and reads what the batch needs, in one round trip.
-    async fn load(&mut self, want: &Want) -> Result<Loaded, StoreError> {
+    async fn load(&mut self, reads: &ReadSet) -> Result<Loaded, StoreError> {
         self.session().await?;
         // Until the head was read: a rollback is due from the moment BEGIN may have been sent.
         self.begun = Some(Begun { seq: u64::MAX, epoch: String::new() });
-        let ids: Vec<String> = want.requests.iter().map(ToString::to_string).collect();
-        let scopes: Vec<&[u8]> = want.scopes.iter().map(|scope| &scope[..]).collect();
-        let (ids, scopes, agents) = (&ids, &scopes, &want.agents);
+        let ids: Vec<String> = reads.requests.iter().map(ToString::to_string).collect();
+        let scopes: Vec<&[u8]> = reads.scopes.iter().map(|scope| &scope[..]).collect();
+        let agents: Vec<String> = reads.agents.iter().cloned().collect();
+        let (ids, scopes, agents) = (&ids, &scopes, &agents);
         let (find_answers, find_requests) = (!scopes.is_empty(), !ids.is_empty() || !scopes.is_empty());
         let find_tallies = find_requests || !agents.is_empty();
-        let grants: Vec<String> = want.grants.iter().map(ToString::to_string).collect();
-        let keys: Vec<&[u8]> = want.trust.iter().map(|key| &key[..]).collect();
+        let grants: Vec<String> = reads.grants.iter().map(ToString::to_string).collect();
+        let keys: Vec<&[u8]> = reads.trust.iter().map(|key| &key[..]).collect();
         let (grants, keys) = (&grants, &keys);
         let known = self.history.known();
         let must_be_there = known.as_ref().map_or(0, |known| int(known.seq));
@@ -192,7 +194,7 @@ impl PostgresWriter {
         if !keys.is_empty() {
             all.push(send!(client, &statements.trust, keys));
         }
-        if want.last_event {
+        if reads.last_event {
             all.push(send!(client, &statements.last_event,));
         }
         let sent = timeout(ROUND_TRIP, pipeline(all)).await;
@@ -202,7 +204,7 @@ impl PostgresWriter {
         let (answers, requests, tallies) = (next(find_answers), next(find_requests), next(find_tallies));
         let (uses, trusted) = (next(!grants.is_empty()), next(!keys.is_empty()));
         let last_event =
-            next(want.last_event).first().map(|row| read::<i64>(row, 0)).transpose()?.map_or(0, uint);
+            next(reads.last_event).first().map(|row| read::<i64>(row, 0)).transpose()?.map_or(0, uint);
 
         let row = heads
             .first()
@@ -230,7 +232,7 @@ impl PostgresWriter {
             .collect::<Result<HashMap<_, _>, StoreError>>()?;
         // What was asked for is there, so that later commands of the batch see what earlier ones did.
         let mut trust: HashMap<[u8; 32], TrustRow> =
-            want.trust.iter().map(|key| (*key, TrustRow::none())).collect();
+            reads.trust.iter().map(|key| (*key, TrustRow::none())).collect();
         for row in &trusted {
             let found = TrustRow {
                 count: small(read(row, 1)?),
@@ -286,7 +288,7 @@ impl PostgresWriter {
     }
 
     /// How a transaction ended whose last statement was its commit.
-    fn committed(&mut self, sent: Result<Sent, Elapsed>) -> Result<(), CommitError> {
+    fn committed(&mut self, sent: Result<PipelineAnswers, Elapsed>) -> Result<(), CommitError> {
         let Ok(sent) = sent else {
             self.forget();
             let error =
@@ -355,7 +357,7 @@ fn answer(row: &Row) -> Result<AnswerRow, StoreError> {
 ///
 /// INVARIANT: only a COMMIT that succeeded, after statements that all did, is a yes. A COMMIT of a transaction that
 /// failed rolls back and reports no error; and an answer that never came says nothing at all.
-pub(super) fn verdict(sent: Sent) -> Result<(), CommitError> {
+pub(super) fn verdict(sent: PipelineAnswers) -> Result<(), CommitError> {
     let (all, mut answers) = (sent.all, sent.answers);
     let commit = if all { answers.pop() } else { None };
     let failure = answers.into_iter().find_map(Result::err);
@@ -371,12 +373,14 @@ pub(super) fn verdict(sent: Sent) -> Result<(), CommitError> {
 }
 
 impl Backend for PostgresWriter {
-    async fn begin(&mut self, want: &Want) -> Result<Loaded, StoreError> {
+    async fn begin(&mut self, reads: &ReadSet) -> Result<Loaded, StoreError> {
         self.rollback().await;
         let seemed_well = self.session.as_ref().is_some_and(|session| !session.client.is_closed());
-        match self.load(want).await {
+        match self.load(reads).await {
             // It broke under our hands, before anything was written: once more on a new connection.
-            Err(StoreError::Unavailable(_)) if seemed_well && self.session.is_none() => self.load(want).await,
+            Err(StoreError::Unavailable(_)) if seemed_well && self.session.is_none() => {
+                self.load(reads).await
+            }
             loaded => loaded,
         }
     }
@@ -499,7 +503,7 @@ impl Backend for PostgresWriter {
         Ok(())
     }
 
-    async fn seen(
+    async fn use_session(
         &mut self,
         id: SessionId,
         secret: [u8; 32],
@@ -537,7 +541,7 @@ impl Backend for PostgresWriter {
         Ok(deleted.map_or(0, uint))
     }
 
-    async fn put_theme(&mut self, theme: &NewTheme, most: u32) -> Result<ThemeDone, StoreError> {
+    async fn put_theme(&mut self, theme: &NewTheme, most: u32) -> Result<ThemeOutcome, StoreError> {
         let name = theme.name.clone();
         let (now, found) = self
             .small(move |Session { client, statements, .. }| {
@@ -552,14 +556,14 @@ impl Backend for PostgresWriter {
         let (there, same) = counts.unwrap_or_else(|| Err(lost()))?;
         if same > 0 || there >= i64::from(most) {
             self.rollback().await;
-            return Ok(if same > 0 { ThemeDone::NameTaken } else { ThemeDone::TooMany });
+            return Ok(if same > 0 { ThemeOutcome::NameTaken } else { ThemeOutcome::TooMany });
         }
         let (id, name, body, now) = (theme.id.clone(), theme.name.clone(), theme.body.clone(), now.micros());
         self.finish(move |Session { client, statements, .. }| {
             vec![send!(client, &statements.put_theme, id, name, now, &*body)]
         })
         .await?;
-        Ok(ThemeDone::Stored)
+        Ok(ThemeOutcome::Stored)
     }
 
     async fn change_notes(
@@ -567,7 +571,7 @@ impl Backend for PostgresWriter {
         changes: &[NoteChange],
         most: u64,
         batch: [u8; 16],
-    ) -> Result<NotesDone, NotesError> {
+    ) -> Result<NotesOutcome, NotesError> {
         let (now, rows) = self
             .small(|Session { client, statements, .. }| notes::look(client, statements, changes, most))
             .await
@@ -575,7 +579,7 @@ impl Backend for PostgresWriter {
         let found = notes::found(&rows);
         let found = self.undo_failed(found).await.map_err(NotesError::Not)?;
         let done = noted::judge(changes, found, most);
-        let NotesDone::Changed(versions) = &done else {
+        let NotesOutcome::Changed(versions) = &done else {
             self.rollback().await;
             return Ok(done);
         };

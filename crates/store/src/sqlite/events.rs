@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::readers::{self, SqliteReaders};
 use crate::{
-    Channels, EventWords, NewTheme, RecentEvents, SeenEvent, StoreError, StoredEvent, ThemeDone,
+    Channels, EventWords, NewTheme, RecentEvents, SeenEvent, StoreError, StoredEvent, ThemeOutcome,
     backend::Changes,
     events::{MARK_EVERY, PRUNED, SESSIONS, WAITING, WORDS},
     rows::{int, parse, uint},
@@ -100,18 +100,18 @@ pub(super) fn put_theme(
     theme: &NewTheme,
     most: u32,
     now: Time,
-) -> Result<ThemeDone, StoreError> {
+) -> Result<ThemeOutcome, StoreError> {
     let taken = db.prepare_cached("SELECT 1 FROM themes WHERE name = ?1")?.exists([&theme.name])?;
     if taken {
-        return Ok(ThemeDone::NameTaken);
+        return Ok(ThemeOutcome::NameTaken);
     }
     let there: u32 = db.prepare_cached("SELECT count(*) FROM themes")?.query_row([], |row| row.get(0))?;
     if there >= most {
-        return Ok(ThemeDone::TooMany);
+        return Ok(ThemeOutcome::TooMany);
     }
     db.prepare_cached("INSERT INTO themes (id, name, created_at, body) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![theme.id, theme.name, now.micros(), &*theme.body])?;
-    Ok(ThemeDone::Stored)
+    Ok(ThemeOutcome::Stored)
 }
 
 impl SqliteReaders {

@@ -5,8 +5,8 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter
 
 use super::readers::{SqliteReaders, values};
 use crate::{
-    Note, NoteChange, NoteFilter, NotePage, NotePlace, NotesDone, StoreError,
-    notes::{COLUMNS, Found, FoundNote, PRUNED, count_sql, counted, judge, page, page_sql},
+    Note, NoteChange, NoteFilter, NotePage, NotePlace, NotesOutcome, StoreError,
+    notes::{COLUMNS, PRUNED, StoredNote, StoredNotes, count_sql, counted, judge, page, page_sql},
     rows::{int, uint},
 };
 
@@ -25,14 +25,14 @@ fn note(row: &Row<'_>) -> rusqlite::Result<Note> {
 }
 
 /// What is there of the notes that are to be changed.
-fn look(db: &Connection, changes: &[NoteChange], most: u64) -> Result<Found, StoreError> {
-    let mut found = Found::default();
+fn look(db: &Connection, changes: &[NoteChange], most: u64) -> Result<StoredNotes, StoreError> {
+    let mut found = StoredNotes::default();
     for change in changes {
         let (kind, key) = change.name();
         let there = db
             .prepare_cached("SELECT version, owner, open FROM notes WHERE kind = ?1 AND key = ?2")?
             .query_row([kind, key], |row| {
-                Ok(FoundNote { version: uint(row.get(0)?), owner: row.get(1)?, open: row.get(2)? })
+                Ok(StoredNote { version: uint(row.get(0)?), owner: row.get(1)?, open: row.get(2)? })
             })
             .optional()?;
         found.notes.extend(there.map(|there| ((kind.to_owned(), key.to_owned()), there)));
@@ -53,9 +53,9 @@ pub(super) fn change(
     changes: &[NoteChange],
     most: u64,
     now: Time,
-) -> Result<NotesDone, StoreError> {
+) -> Result<NotesOutcome, StoreError> {
     let done = judge(changes, look(db, changes, most)?, most);
-    let NotesDone::Changed(versions) = &done else { return Ok(done) };
+    let NotesOutcome::Changed(versions) = &done else { return Ok(done) };
     for (change, version) in changes.iter().zip(versions) {
         match change {
             NoteChange::Put { note, .. } => db

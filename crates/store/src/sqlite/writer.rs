@@ -7,8 +7,9 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::{OpenFiles, Recent, events, notes, readers};
 use crate::{
-    AttemptResult, Channels, Delivery, NewTheme, NoteChange, NotesDone, StoreError, ThemeDone, Timeline,
-    backend::{Backend, Changes, CommitError, Loaded, NotesError, Want},
+    AttemptResult, Channels, Delivery, NewTheme, NoteChange, NotesOutcome, StoreError, ThemeOutcome,
+    Timeline,
+    backend::{Backend, Changes, CommitError, Loaded, NotesError, ReadSet},
     history::History,
     keyed::of_call,
     outbox,
@@ -38,7 +39,7 @@ impl SqliteWriter {
         Self { connection, time, history, recent, files }
     }
 
-    fn load(&mut self, want: &Want) -> Result<Loaded, StoreError> {
+    fn load(&mut self, reads: &ReadSet) -> Result<Loaded, StoreError> {
         let db = &self.connection;
         db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         // What is written into a file that nobody finds again is not durable.
@@ -56,7 +57,7 @@ impl SqliteWriter {
         }
         self.history.saw(&head.head);
         let mut answers = Vec::new();
-        for scope in &want.scopes {
+        for scope in &reads.scopes {
             let mut find = db.prepare_cached(
                 "SELECT i.body, i.request, r.id, i.answer FROM idempotency i LEFT JOIN requests r ON r.seq = i.request WHERE i.scope = ?1",
             )?;
@@ -86,7 +87,7 @@ impl SqliteWriter {
         }
         let replayed = answers.iter().filter_map(|answer| answer.request.map(|(_, id)| id));
         let mut requests: Vec<Arc<Request>> = Vec::new();
-        for id in want.requests.iter().copied().chain(replayed) {
+        for id in reads.requests.iter().copied().chain(replayed) {
             if requests.iter().any(|request| request.id == id) {
                 continue;
             }
@@ -96,20 +97,20 @@ impl SqliteWriter {
             });
         }
         let mut tallies = HashMap::new();
-        for agent in want.agents.iter().chain(requests.iter().map(|request| &request.agent)) {
+        for agent in reads.agents.iter().chain(requests.iter().map(|request| &request.agent)) {
             if !tallies.contains_key(agent) {
                 tallies.insert(agent.clone(), tally(db, agent)?);
             }
         }
         let mut used = HashMap::new();
-        for id in &want.grants {
+        for id in &reads.grants {
             let mut find = db.prepare_cached("SELECT used FROM grants WHERE id = ?1")?;
             used.extend(
                 find.query_row([id.to_string()], |row| row.get(0)).optional()?.map(|used| (*id, used)),
             );
         }
         let mut trust = HashMap::new();
-        for key in &want.trust {
+        for key in &reads.trust {
             let mut find = db.prepare_cached("SELECT count, at, seq FROM trust WHERE digest = ?1")?;
             let row = find.query_row([&key[..]], |row| {
                 Ok(TrustRow {
@@ -121,7 +122,7 @@ impl SqliteWriter {
             // What was asked for is there, so that later commands of the batch see what earlier ones did.
             trust.insert(*key, row.optional()?.unwrap_or(TrustRow::none()));
         }
-        let last_event = if want.last_event { events::last(db)? } else { 0 };
+        let last_event = if reads.last_event { events::last(db)? } else { 0 };
         // Read after the lock is held, so that nothing is decided on an old time.
         self.time.saw(at);
         let time = self.time.read();
@@ -425,8 +426,8 @@ fn tally(db: &Connection, agent: &str) -> Result<u64, StoreError> {
 }
 
 impl Backend for SqliteWriter {
-    async fn begin(&mut self, want: &Want) -> Result<Loaded, StoreError> {
-        self.load(want)
+    async fn begin(&mut self, reads: &ReadSet) -> Result<Loaded, StoreError> {
+        self.load(reads)
     }
 
     async fn directory(&mut self) -> Result<Directory, StoreError> {
@@ -498,7 +499,7 @@ impl Backend for SqliteWriter {
         })
     }
 
-    async fn seen(
+    async fn use_session(
         &mut self,
         id: SessionId,
         secret: [u8; 32],
@@ -522,7 +523,7 @@ impl Backend for SqliteWriter {
         self.within(|db| events::prune(db, keep, before))
     }
 
-    async fn put_theme(&mut self, theme: &NewTheme, most: u32) -> Result<ThemeDone, StoreError> {
+    async fn put_theme(&mut self, theme: &NewTheme, most: u32) -> Result<ThemeOutcome, StoreError> {
         let now = self.time.now();
         self.within(|db| events::put_theme(db, theme, most, now))
     }
@@ -532,7 +533,7 @@ impl Backend for SqliteWriter {
         changes: &[NoteChange],
         most: u64,
         _batch: [u8; 16],
-    ) -> Result<NotesDone, NotesError> {
+    ) -> Result<NotesOutcome, NotesError> {
         let now = self.time.now();
         self.within(|db| notes::change(db, changes, most, now)).map_err(NotesError::Not)
     }

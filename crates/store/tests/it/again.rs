@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use placet_core::{Actor, Command, DecisionWord, Refusal, Request, Revoke, State, Submit, WeakKey};
-use placet_store::{Clock as _, StoreError, Work};
-use placet_testkit::{answered, both, idempotency, submit, weak_key, work};
+use placet_store::{Clock as _, StoreError};
+use placet_testkit::{both, idempotency, submit, unit, weak_key};
 use serde_json::json;
 
 use crate::shop::{Shop, ann, bot, cancel, claim, decide, expire};
@@ -139,15 +139,15 @@ both! {
         let shop = Shop::open(backend).await;
         let (agent, key) = (bot("bot"), weak_key("w", "same"));
         let first = shop.ask(&agent).await;
-        let mut units = vec![work(&agent, cancel(first.id), None)];
+        let mut units = vec![unit(&agent, cancel(first.id), None)];
         for n in 0..20 {
             let strong = format!("k{n}");
-            units.push(work(&agent, weak(shop.new_request(&agent), key), Some(idempotency(&strong, "body"))));
+            units.push(unit(&agent, weak(shop.new_request(&agent), key), Some(idempotency(&strong, "body"))));
         }
-        units.push(work(&agent, weak(shop.new_request(&agent), weak_key("w", "else")), Some(idempotency("e", "body"))));
-        units.push(work(&agent, weak(shop.new_request(&agent), key), Some(idempotency("back", "body"))));
+        units.push(unit(&agent, weak(shop.new_request(&agent), weak_key("w", "else")), Some(idempotency("e", "body"))));
+        units.push(unit(&agent, weak(shop.new_request(&agent), key), Some(idempotency("back", "body"))));
         let results = shop.queue_up(units).await;
-        let outcomes: Vec<_> = results.into_iter().skip(1).map(|done| answered(done.unwrap()).remove(0)).collect();
+        let outcomes: Vec<_> = results.into_iter().skip(1).map(|done| done.unwrap().remove(0)).collect();
         let id = |n: usize| outcomes[n].request.as_ref().unwrap().id;
         assert!((0..20).all(|n| id(n) == id(0)));
         assert_eq!(outcomes[..20].iter().filter(|outcome| !outcome.replayed).count(), 1);
@@ -203,7 +203,7 @@ both! {
         shop.done(&agent, cancel(done.id)).await;
         shop.clock.advance(Duration::from_mins(1));
         let before = placet_core::Time::from_micros(shop.clock.now().micros() - 30_000_000);
-        shop.store.run(Work::Prune { before }).await.unwrap();
+        shop.store.prune(before).await.unwrap();
         assert_eq!(shop.place.value("SELECT count(*) FROM idempotency").await, "2");
         assert_eq!(ask(&shop, &agent, weak_key("open", "same"), "three").await.0.id, open.id);
         let (fresh, found) = ask(&shop, &agent, weak_key("done", "same"), "four").await;
@@ -211,7 +211,7 @@ both! {
         // A key that points elsewhere is as young as what it points at.
         shop.done(&agent, cancel(fresh.id)).await;
         let (last, _) = ask(&shop, &agent, weak_key("done", "same"), "five").await;
-        shop.store.run(Work::Prune { before }).await.unwrap();
+        shop.store.prune(before).await.unwrap();
         assert_eq!(ask(&shop, &agent, weak_key("done", "same"), "six").await.0.id, last.id);
         shop.finish().await;
     }

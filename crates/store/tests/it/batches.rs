@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use placet_core::{DecisionWord, Refusal, State};
-use placet_store::Work;
-use placet_testkit::{answered, both, work};
+use placet_store::CommandUnit;
+use placet_testkit::{both, unit};
 use tokio::task::JoinSet;
 
 use crate::shop::{Shop, ann, bot, cancel, claim, decide, entry, expire, person, report};
@@ -16,9 +16,9 @@ both! {
         let before = shop.ledger().await.len();
         shop.clock.tick();
         // One in the writer's hands, 299 behind it, at most 256 in one transaction: three commits.
-        let units = (0..300).map(|_| work(&agent, shop.new_request(&agent), None)).collect();
+        let units = (0..300).map(|_| unit(&agent, shop.new_request(&agent), None)).collect();
         for done in shop.queue_up(units).await {
-            assert_eq!(answered(done.unwrap())[0].answer, Ok(()));
+            assert_eq!(done.unwrap()[0].answer, Ok(()));
         }
         let ledger = shop.ledger().await;
         let times: BTreeSet<String> = ledger[before..].iter().map(|row| entry(row)["at"].to_string()).collect();
@@ -32,9 +32,9 @@ both! {
         let mut running = JoinSet::new();
         for index in 0..400 {
             let agent = bot(&format!("bot-{}", index % 7));
-            let unit = work(&agent, shop.new_request(&agent), None);
+            let unit = unit(&agent, shop.new_request(&agent), None);
             let store = shop.store.clone();
-            running.spawn(async move { answered(store.run(unit).await.unwrap()).remove(0).request.unwrap().seq });
+            running.spawn(async move { store.commands(unit).await.unwrap().remove(0).request.unwrap().seq });
         }
         let seqs: BTreeSet<u64> = running.join_all().await.into_iter().collect();
         assert_eq!(seqs.len(), 400);
@@ -51,13 +51,13 @@ both! {
         let (first, request) = (shop.ask(&agent).await, shop.ask(&agent).await);
         shop.clock.tick();
         let units = vec![
-            work(&agent, cancel(first.id), None),
-            work(&ann(), decide(&request, DecisionWord::Approve), None),
-            work(&agent, claim(request.id, 1), None),
-            work(&agent, claim(request.id, 2), None),
-            work(&agent, report(request.id, 1), None),
+            unit(&agent, cancel(first.id), None),
+            unit(&ann(), decide(&request, DecisionWord::Approve), None),
+            unit(&agent, claim(request.id, 1), None),
+            unit(&agent, claim(request.id, 2), None),
+            unit(&agent, report(request.id, 1), None),
         ];
-        let outcomes: Vec<_> = shop.queue_up(units).await.into_iter().map(|done| answered(done.unwrap()).remove(0)).collect();
+        let outcomes: Vec<_> = shop.queue_up(units).await.into_iter().map(|done| done.unwrap().remove(0)).collect();
         let states: Vec<_> = outcomes.iter().map(|outcome| outcome.request.as_ref().unwrap().state).collect();
         assert_eq!(states, [State::Cancelled, State::Approved, State::Claimed, State::Claimed, State::Succeeded]);
         assert_eq!(outcomes[3].answer, Err(Refusal::AlreadyClaimed));
@@ -75,8 +75,8 @@ both! {
         let agent = bot("bot");
         let new = shop.new_request(&agent);
         let id = new.request();
-        let unit = Work::Commands { actor: agent, commands: vec![(new, None), (cancel(id), None)], atomic: false };
-        answered(shop.store.run(unit).await.unwrap());
+        let unit = CommandUnit { actor: agent, commands: vec![(new, None), (cancel(id), None)], atomic: false };
+        shop.store.commands(unit).await.unwrap();
         let request = shop.read(id).await;
         assert_eq!((request.state, request.version), (State::Cancelled, 2));
         shop.finish().await;
@@ -90,14 +90,14 @@ both! {
         let mut wrong = request.as_ref().clone();
         wrong.digest = other.digest;
         let units = vec![
-            work(&agent, cancel(first.id), None),
-            work(&ann(), decide(&wrong, DecisionWord::Approve), None),
-            work(&bot("stranger"), cancel(request.id), None),
-            work(&person("nobody"), decide(&request, DecisionWord::Approve), None),
-            work(&ann(), decide(&request, DecisionWord::Approve), None),
-            work(&ann(), decide(&other, DecisionWord::Deny), None),
+            unit(&agent, cancel(first.id), None),
+            unit(&ann(), decide(&wrong, DecisionWord::Approve), None),
+            unit(&bot("stranger"), cancel(request.id), None),
+            unit(&person("nobody"), decide(&request, DecisionWord::Approve), None),
+            unit(&ann(), decide(&request, DecisionWord::Approve), None),
+            unit(&ann(), decide(&other, DecisionWord::Deny), None),
         ];
-        let outcomes: Vec<_> = shop.queue_up(units).await.into_iter().map(|done| answered(done.unwrap()).remove(0)).collect();
+        let outcomes: Vec<_> = shop.queue_up(units).await.into_iter().map(|done| done.unwrap().remove(0)).collect();
         let answers: Vec<_> = outcomes.iter().map(|outcome| outcome.answer.clone()).collect();
         assert_eq!(
             answers,
@@ -116,19 +116,19 @@ both! {
         let (one, two, three) = (shop.ask(&agent).await, shop.ask(&agent).await, shop.ask(&agent).await);
         shop.done(&ann(), decide(&two, DecisionWord::Deny)).await;
         let before = shop.ledger().await.len();
-        let unit = |atomic, requests: [&placet_core::Request; 3]| Work::Commands {
+        let unit = |atomic, requests: [&placet_core::Request; 3]| CommandUnit {
             actor: ann(),
             commands: requests.iter().map(|request| (decide(request, DecisionWord::Deny), None)).collect(),
             atomic,
         };
-        let outcomes = answered(shop.store.run(unit(true, [&one, &two, &three])).await.unwrap());
+        let outcomes = shop.store.commands(unit(true, [&one, &two, &three])).await.unwrap();
         assert_eq!(outcomes[1].answer, Err(Refusal::AlreadyDecided));
         assert_eq!(outcomes[0].request.as_ref().unwrap().state, State::Pending);
         assert_eq!(shop.ledger().await.len(), before);
         assert_eq!(shop.read(one.id).await.state, State::Pending);
         assert_eq!(shop.read(three.id).await.state, State::Pending);
         // The same, one by one.
-        answered(shop.store.run(unit(false, [&one, &two, &three])).await.unwrap());
+        shop.store.commands(unit(false, [&one, &two, &three])).await.unwrap();
         assert_eq!(shop.ledger().await.len(), before + 2);
         assert_eq!(shop.read(three.id).await.state, State::Denied);
         shop.finish().await;
@@ -141,16 +141,16 @@ both! {
         let first = shop.ask(&agent).await;
         let both = |word| {
             let commands = [&requests[0], &requests[1]].map(|request| (decide(request, word), None)).into();
-            Work::Commands { actor: ann(), commands, atomic: true }
+            CommandUnit { actor: ann(), commands, atomic: true }
         };
         let units = vec![
-            work(&agent, cancel(first.id), None),
-            work(&ann(), decide(&requests[1], DecisionWord::Deny), None),
+            unit(&agent, cancel(first.id), None),
+            unit(&ann(), decide(&requests[1], DecisionWord::Deny), None),
             both(DecisionWord::Approve),
-            work(&ann(), decide(&requests[2], DecisionWord::Approve), None),
-            work(&ann(), decide(&requests[0], DecisionWord::Approve), None),
+            unit(&ann(), decide(&requests[2], DecisionWord::Approve), None),
+            unit(&ann(), decide(&requests[0], DecisionWord::Approve), None),
         ];
-        let results: Vec<_> = shop.queue_up(units).await.into_iter().map(|done| answered(done.unwrap())).collect();
+        let results: Vec<_> = shop.queue_up(units).await.into_iter().map(|done| done.unwrap()).collect();
         assert_eq!(results[2][1].answer, Err(Refusal::AlreadyDecided));
         assert_eq!(results[4][0].answer, Ok(()));
         for (request, state) in requests.iter().zip([State::Approved, State::Denied, State::Approved]) {

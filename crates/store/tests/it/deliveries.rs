@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use placet_core::{DecisionWord, Refusal};
-use placet_store::{AttemptResult, Channels, Delivery, Done, Work};
+use placet_store::{AttemptResult, Channels, Delivery};
 use placet_testkit::{Backend, block_on, both};
 
 use crate::shop::{Shop, ann, bot, decide};
@@ -15,15 +15,11 @@ async fn lease(shop: &Shop, owner: &str, limit: u32) -> Vec<Delivery> {
 }
 
 async fn lease_of(shop: &Shop, owner: &str, channels: Channels, limit: u32) -> Vec<Delivery> {
-    let work = Work::Lease { owner: owner.to_owned(), channels, limit, until: LEASE };
-    match shop.store.run(work).await.unwrap() {
-        Done::Leased(deliveries) => deliveries,
-        other => panic!("{other:?}"),
-    }
+    shop.store.lease(owner, channels, limit, LEASE).await.unwrap()
 }
 
 async fn attempt(shop: &Shop, owner: &str, delivery: &Delivery, result: AttemptResult) {
-    shop.store.run(Work::Attempt { id: delivery.id, owner: owner.to_owned(), result }).await.unwrap();
+    shop.store.record_attempt(delivery.id, owner, result).await.unwrap();
 }
 
 fn failed() -> AttemptResult {

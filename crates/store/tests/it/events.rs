@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use placet_core::{Actor, AnswerBack, Command, DecisionWord, Refusal, Submit, door::EVENTS};
 use placet_store::{
-    ANSWER_TO, AttemptResult, Channels, Clock as _, Delivery, Done, EventDone, EventWork, Idempotency,
-    NewEvent, NewTheme, SeenEvent, StoreError, ThemeDone, Work, backup, restore,
+    ANSWER_TO, AttemptResult, Channels, Clock as _, Delivery, EventUnit, Idempotency, NewEvent, NewTheme,
+    SeenEvent, StoreError, ThemeOutcome, backup, restore,
 };
 use placet_testkit::{Backend, Place, block_on, both, soon, submit};
 use serde_json::json;
@@ -23,24 +23,12 @@ fn event(app: &str, session: &str, timestamp: i64) -> NewEvent {
     }
 }
 
-fn plain(app: &str) -> Work {
-    Work::Event(Box::new(EventWork {
-        actor: bot("bot"),
-        event: event(app, "s", 0),
-        ask: None,
-        idempotency: None,
-    }))
-}
-
-async fn run(shop: &Shop, work: Work) -> Result<EventDone, StoreError> {
-    match shop.store.run(work).await? {
-        Done::Event(done) => Ok(done),
-        other => panic!("{other:?}"),
-    }
+fn plain(app: &str) -> EventUnit {
+    EventUnit { actor: bot("bot"), event: event(app, "s", 0), ask: None, idempotency: None }
 }
 
 async fn tell(shop: &Shop, app: &str) -> u64 {
-    run(shop, plain(app)).await.unwrap().id.unwrap()
+    shop.store.add_event(plain(app)).await.unwrap().id.unwrap()
 }
 
 /// A request of this door, with somewhere to send its answer to.
@@ -54,8 +42,8 @@ fn question(shop: &Shop, agent: &Actor) -> Command {
 
 async fn ask(shop: &Shop) -> (u64, Arc<placet_core::Request>) {
     let (actor, command) = (bot("bot"), question(shop, &bot("bot")));
-    let work = EventWork { actor, event: event("app", "s", 0), ask: Some(command), idempotency: None };
-    let done = run(shop, Work::Event(Box::new(work))).await.unwrap();
+    let unit = EventUnit { actor, event: event("app", "s", 0), ask: Some(command), idempotency: None };
+    let done = shop.store.add_event(unit).await.unwrap();
     (done.id.unwrap(), done.outcome.unwrap().request.unwrap())
 }
 
@@ -66,10 +54,7 @@ fn ids(events: &[SeenEvent]) -> Vec<u64> {
 async fn prune(shop: &Shop, keep: u64, age: Duration) -> u64 {
     let before =
         placet_core::Time::from_micros(shop.clock.now().micros() - i64::try_from(age.as_micros()).unwrap());
-    match shop.store.run(Work::PruneEvents { keep, before }).await.unwrap() {
-        Done::Pruned(count) => count,
-        other => panic!("{other:?}"),
-    }
+    shop.store.prune_events(keep, before).await.unwrap()
 }
 
 const LONG: Duration = Duration::from_hours(24 * 365);
@@ -77,12 +62,9 @@ const LONG: Duration = Duration::from_hours(24 * 365);
 both! {
     async fn events_are_numbered_one_after_the_other_and_kept_whole_across_a_restart(backend: Backend) {
         let shop = Shop::open(backend).await;
-        let works = (0..40).map(|n| plain(&format!("app-{n}"))).collect();
-        let done = shop.queue_up(works).await;
-        let given: Vec<_> = done.iter().map(|done| match done {
-            Ok(Done::Event(done)) => done.id.unwrap(),
-            other => panic!("{other:?}"),
-        }).collect();
+        let events = (0..40).map(|n| shop.store.add_event(plain(&format!("app-{n}"))));
+        let done = shop.queue_all(events).await;
+        let given: Vec<_> = done.into_iter().map(|done| done.unwrap().id.unwrap()).collect();
         assert_eq!(given, (1..=40).collect::<Vec<_>>());
         let shop = shop.reopen().await;
         assert_eq!(tell(&shop, "later").await, 41);
@@ -97,8 +79,8 @@ both! {
     async fn times_that_agents_claim_hide_nothing(backend: Backend) {
         let shop = Shop::open(backend).await;
         for timestamp in [i64::MAX, 5, i64::MIN, 0] {
-            let work = EventWork { actor: bot("bot"), event: event("a", "s", timestamp), ask: None, idempotency: None };
-            run(&shop, Work::Event(Box::new(work))).await.unwrap();
+            let unit = EventUnit { actor: bot("bot"), event: event("a", "s", timestamp), ask: None, idempotency: None };
+            shop.store.add_event(unit).await.unwrap();
         }
         let recent = shop.store.recent_events(2).await.unwrap();
         assert_eq!((ids(&recent.events), recent.last), (vec![3, 4], 4));
@@ -117,8 +99,8 @@ both! {
             Command::Submit(made) => Command::Submit(Box::new(Submit { pending_cap: 1, ..*made })),
             other => panic!("{other:?}"),
         };
-        let work = EventWork { actor: bot("bot"), event: event("a", "s", 0), ask: Some(command), idempotency: None };
-        let done = run(&shop, Work::Event(Box::new(work))).await.unwrap();
+        let unit = EventUnit { actor: bot("bot"), event: event("a", "s", 0), ask: Some(command), idempotency: None };
+        let done = shop.store.add_event(unit).await.unwrap();
         assert_eq!((done.id, done.outcome.unwrap().answer), (None, Err(Refusal::PendingCap(1))));
         assert_eq!(shop.store.last_event().await.unwrap(), id);
         shop.finish().await;
@@ -126,19 +108,16 @@ both! {
 
     async fn the_same_key_gives_the_same_event(backend: Backend) {
         let shop = Shop::open(backend).await;
-        let work = |body: u8, ask: Option<Command>| {
+        let add = |body: u8, ask: Option<Command>| {
             let idempotency = Some(Idempotency { scope: [u8::from(ask.is_some()); 32], body: [body; 32] });
-            Work::Event(Box::new(EventWork { actor: bot("bot"), event: event("a", "s", 0), ask, idempotency }))
+            shop.store.add_event(EventUnit { actor: bot("bot"), event: event("a", "s", 0), ask, idempotency })
         };
-        let done = shop.queue_up(vec![plain("x"), work(1, None), work(1, None)]).await;
-        let given: Vec<_> = done.into_iter().map(|done| match done {
-            Ok(Done::Event(done)) => (done.id, done.replayed),
-            other => panic!("{other:?}"),
-        }).collect();
+        let done = shop.queue_all([shop.store.add_event(plain("x")), add(1, None), add(1, None)]).await;
+        let given: Vec<_> = done.into_iter().map(Result::unwrap).map(|done| (done.id, done.replayed)).collect();
         assert_eq!(given, [(Some(1), false), (Some(2), false), (Some(2), true)]);
-        assert!(matches!(run(&shop, work(2, None)).await, Err(StoreError::KeyReused)));
-        let first = run(&shop, work(1, Some(question(&shop, &bot("bot"))))).await.unwrap();
-        let again = run(&shop, work(1, Some(question(&shop, &bot("bot"))))).await.unwrap();
+        assert!(matches!(add(2, None).await, Err(StoreError::KeyReused)));
+        let first = add(1, Some(question(&shop, &bot("bot")))).await.unwrap();
+        let again = add(1, Some(question(&shop, &bot("bot")))).await.unwrap();
         assert_eq!((first.id, again.id, again.replayed), (Some(3), None, true));
         assert_eq!(first.outcome.unwrap().request.unwrap().id, again.outcome.unwrap().request.unwrap().id);
         assert_eq!(shop.store.last_event().await.unwrap(), 3);
@@ -169,8 +148,8 @@ both! {
     async fn words_to_filter_by_are_known_without_looking_at_events_and_go_with_them(backend: Backend) {
         let shop = Shop::open(backend).await;
         for n in 0..320 {
-            let work = EventWork { actor: bot("bot"), event: event("b", &format!("s-{n:03}"), 0), ask: None, idempotency: None };
-            run(&shop, Work::Event(Box::new(work))).await.unwrap();
+            let unit = EventUnit { actor: bot("bot"), event: event("b", &format!("s-{n:03}"), 0), ask: None, idempotency: None };
+            shop.store.add_event(unit).await.unwrap();
         }
         tell(&shop, "a").await;
         let words = shop.store.event_words().await.unwrap();
@@ -178,7 +157,7 @@ both! {
         assert_eq!((words.session_ids.len(), words.session_ids[0].as_str(), words.session_ids[299].as_str()), (300, "s-319", "s-020"));
         // A thousand events later the old ones, and their words, are gone.
         for _ in 0..3 {
-            shop.queue_up((0..400).map(|_| plain("c")).collect()).await;
+            shop.queue_all((0..400).map(|_| shop.store.add_event(plain("c")))).await;
         }
         while prune(&shop, 5, LONG).await > 0 {}
         let words = shop.store.event_words().await.unwrap();
@@ -225,11 +204,7 @@ both! {
         assert!(news.own);
         // Others have to wait; the writer need not lease it.
         let lease = async |owner: &str| {
-            let work = Work::Lease { owner: owner.to_owned(), channels: Channels::Others(vec![]), limit: 9, until: Duration::from_secs(20) };
-            match shop.store.run(work).await.unwrap() {
-                Done::Leased(leased) => leased,
-                other => panic!("{other:?}"),
-            }
+            shop.store.lease(owner, Channels::Others(vec![]), 9, Duration::from_secs(20)).await.unwrap()
         };
         assert!(lease("other").await.is_empty());
         assert!(!shop.store.deliveries_due(shop.clock.now(), Channels::Others(Vec::new())).await.unwrap());
@@ -237,7 +212,7 @@ both! {
         assert!(shop.store.deliveries_due(shop.clock.now(), Channels::Others(Vec::new())).await.unwrap());
         let leased = lease("other").await;
         assert_eq!((leased[0].id, leased[0].request), (delivery.id, answered.id));
-        shop.store.run(Work::Attempt { id: delivery.id, owner: "other".to_owned(), result: AttemptResult::Delivered }).await.unwrap();
+        shop.store.record_attempt(delivery.id, "other", AttemptResult::Delivered).await.unwrap();
         // A deadline is no answer.
         shop.clock.advance(Duration::from_mins(10));
         shop.done(&Actor::system(), crate::shop::expire(expires.id)).await;
@@ -249,15 +224,12 @@ both! {
         let shop = Shop::open(backend).await;
         let put = async |name: &str| {
             let theme = NewTheme { id: format!("id-{name}"), name: name.to_owned(), body: format!("{{\"name\":\"{name}\"}}").into() };
-            match shop.store.run(Work::Theme { theme, most: 2 }).await.unwrap() {
-                Done::Theme(done) => done,
-                other => panic!("{other:?}"),
-            }
+            shop.store.put_theme(theme, 2).await.unwrap()
         };
-        assert_eq!(put("a").await, ThemeDone::Stored);
-        assert_eq!(put("a").await, ThemeDone::NameTaken);
-        assert_eq!(put("b").await, ThemeDone::Stored);
-        assert_eq!(put("c").await, ThemeDone::TooMany);
+        assert_eq!(put("a").await, ThemeOutcome::Stored);
+        assert_eq!(put("a").await, ThemeOutcome::NameTaken);
+        assert_eq!(put("b").await, ThemeOutcome::Stored);
+        assert_eq!(put("c").await, ThemeOutcome::TooMany);
         assert_eq!(shop.store.themes().await.unwrap().len(), 2);
         shop.finish().await;
     }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, os::unix::fs::PermissionsExt as _};
 
-use placet_store::{Store, StoreError, Work, backed_up, backup};
+use placet_store::{CommandUnit, Store, StoreError, backed_up, backup};
 use placet_testkit::{Backend, Place, block_on, both};
 
 use crate::shop::{Shop, bot};
@@ -146,12 +146,12 @@ fn nothing_is_acknowledged_once_the_data_folder_is_not_the_one_that_was_opened()
             let shop = Shop::open(Backend::Sqlite).await;
             shop.ask(&bot("bot")).await;
             deed(&shop.place.folder());
-            let work = Work::Commands {
+            let unit = CommandUnit {
                 actor: bot("bot"),
                 commands: vec![(shop.new_request(&bot("bot")), None)],
                 atomic: false,
             };
-            let refused = shop.store.run(work).await;
+            let refused = shop.store.commands(unit).await;
             assert!(matches!(refused, Err(StoreError::Stopped(_))), "{what}: {refused:?}");
             let why = placet_testkit::soon("the store to stop", shop.store.until_stopped()).await;
             assert!(why.contains("moved, removed or replaced"), "{what}: {why}");

@@ -2,7 +2,7 @@
 
 use placet_core::{Actor, DecisionWord};
 use placet_store::{News, Tail};
-use placet_testkit::{Backend, block_on, both, soon, work};
+use placet_testkit::{Backend, block_on, both, soon, unit};
 
 use crate::shop::{Shop, ann, bot, decide, expire};
 
@@ -51,7 +51,7 @@ both! {
         let shop = Shop::open(backend).await;
         let agent = bot("bot");
         // More than one page of the past.
-        let units = (0..300).map(|_| work(&agent, shop.new_request(&agent), None)).collect();
+        let units = (0..300).map(|_| unit(&agent, shop.new_request(&agent), None)).collect();
         shop.queue_up(units).await;
         let head = shop.store.head().await.unwrap().1;
         let mut tail = shop.store.tail(Some(2)).await.unwrap();
@@ -123,11 +123,11 @@ fn two_nodes_hand_out_the_same_entries_in_the_same_order() {
         let writing = |shop: &Shop| {
             let (store, units) = (
                 shop.store.clone(),
-                (0..150).map(|_| work(&agent, shop.new_request(&agent), None)).collect::<Vec<_>>(),
+                (0..150).map(|_| unit(&agent, shop.new_request(&agent), None)).collect::<Vec<_>>(),
             );
             async move {
                 for unit in units {
-                    store.run(unit).await.unwrap();
+                    store.commands(unit).await.unwrap();
                 }
             }
         };

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use placet_store::{
-    Clock as _, Done, NewNote, Note, NoteChange, NoteExpected, NoteFilter, NotePage, NotesDone, Store, Work,
-    backup, restore,
+    Clock as _, NewNote, Note, NoteChange, NoteExpected, NoteFilter, NotePage, NotesOutcome, Store, backup,
+    restore,
 };
 use placet_testkit::{Backend, Place, block_on, both};
 
@@ -30,26 +30,23 @@ fn delete(key: &str, version: u64) -> NoteChange {
     NoteChange::Delete { kind: "door.task", key: key.to_owned(), version }
 }
 
-async fn change(store: &Store, changes: Vec<NoteChange>, most: u64) -> NotesDone {
-    match store.run(Work::Notes { changes, most }).await.unwrap() {
-        Done::Notes(done) => done,
-        other => panic!("{other:?}"),
-    }
+async fn change(store: &Store, changes: Vec<NoteChange>, most: u64) -> NotesOutcome {
+    store.change_notes(changes, most).await.unwrap()
 }
 
 /// Stores new notes.
 async fn new(shop: &Shop, notes: Vec<NewNote>) {
     let count = notes.len();
     let changes = notes.into_iter().map(|note| put(note, NoteExpected::Absent)).collect();
-    assert_eq!(change(&shop.store, changes, 10_000).await, NotesDone::Changed(vec![1; count]));
+    assert_eq!(change(&shop.store, changes, 10_000).await, NotesOutcome::Changed(vec![1; count]));
 }
 
 async fn read(shop: &Shop, key: &str) -> Option<Note> {
     shop.store.note("door.task", key).await.unwrap()
 }
 
-fn conflict(key: &str) -> NotesDone {
-    NotesDone::Conflict { kind: "door.task".to_owned(), key: key.to_owned() }
+fn conflict(key: &str) -> NotesOutcome {
+    NotesOutcome::Conflict { kind: "door.task".to_owned(), key: key.to_owned() }
 }
 
 fn all() -> NoteFilter {
@@ -86,10 +83,10 @@ both! {
         shop.clock.advance(Duration::from_secs(5));
         let second = NewNote { owner: "bob".to_owned(), scope: "s".to_owned(), open: false, body: "[]".into(), ..first };
         let done = change(&shop.store, vec![put(second, NoteExpected::Version(1))], 9).await;
-        assert_eq!(done, NotesDone::Changed(vec![2]));
+        assert_eq!(done, NotesOutcome::Changed(vec![2]));
         let there = read(&shop, "ünï/códe").await.unwrap();
         assert_eq!((there.version, there.at, &*there.owner, &*there.scope, there.open, &*there.body), (2, shop.clock.now(), "bob", "s", false, "[]"));
-        assert_eq!(change(&shop.store, vec![delete("ünï/códe", 2)], 9).await, NotesDone::Changed(vec![0]));
+        assert_eq!(change(&shop.store, vec![delete("ünï/códe", 2)], 9).await, NotesOutcome::Changed(vec![0]));
         assert_eq!(read(&shop, "ünï/códe").await, None);
         assert_eq!(shop.store.head().await.unwrap().1, shop.ledger().await.len() as u64, "notes are not in the ledger");
         shop.finish().await;
@@ -105,7 +102,7 @@ both! {
                 change(&shop.store, vec![put(changed, NoteExpected::Version(round))], 9)
             });
             let done = futures_util::future::join_all(racers).await;
-            let won: Vec<usize> = (0..6).filter(|n| done[*n] == NotesDone::Changed(vec![round + 1])).collect();
+            let won: Vec<usize> = (0..6).filter(|n| done[*n] == NotesOutcome::Changed(vec![round + 1])).collect();
             assert_eq!(won.len(), 1, "{done:?}");
             assert_eq!(done.iter().filter(|done| **done == conflict("a")).count(), 5);
             assert_eq!(*read(&shop, "a").await.unwrap().body, *format!("\"{round}/{}\"", won[0]));
@@ -133,7 +130,7 @@ both! {
             put(NewNote { body: "1".into(), ..note(&shop, "a", "ann") }, NoteExpected::Version(1)),
             delete("b", 1),
         ];
-        assert_eq!(change(&shop.store, good, 9).await, NotesDone::Changed(vec![1, 2, 0]));
+        assert_eq!(change(&shop.store, good, 9).await, NotesOutcome::Changed(vec![1, 2, 0]));
         assert_eq!(keys(&shop, all(), 9).await, ["a", "c"]);
         shop.finish().await;
     }
@@ -193,19 +190,19 @@ both! {
     async fn an_owner_has_a_bounded_number_of_open_notes_of_a_kind(backend: Backend) {
         let shop = Shop::open(backend).await;
         let one = |key: &str, owner: &str| put(note(&shop, key, owner), NoteExpected::Absent);
-        assert_eq!(change(&shop.store, vec![one("a", "ann"), one("b", "ann")], 3).await, NotesDone::Changed(vec![1, 1]));
-        let too_many = NotesDone::TooMany { kind: "door.task".to_owned(), owner: "ann".to_owned() };
+        assert_eq!(change(&shop.store, vec![one("a", "ann"), one("b", "ann")], 3).await, NotesOutcome::Changed(vec![1, 1]));
+        let too_many = NotesOutcome::TooMany { kind: "door.task".to_owned(), owner: "ann".to_owned() };
         assert_eq!(change(&shop.store, vec![one("c", "ann"), one("d", "ann")], 3).await, too_many);
         assert_eq!(keys(&shop, all(), 9).await, ["a", "b"]);
-        assert_eq!(change(&shop.store, vec![one("c", "ann")], 3).await, NotesDone::Changed(vec![1]));
+        assert_eq!(change(&shop.store, vec![one("c", "ann")], 3).await, NotesOutcome::Changed(vec![1]));
         assert_eq!(change(&shop.store, vec![one("d", "ann")], 3).await, too_many);
         // Others, other kinds and closed notes do not count.
         let other = NewNote { kind: "door.other", ..note(&shop, "d", "ann") };
         let closed = NewNote { open: false, ..note(&shop, "e", "ann") };
         let fine = vec![one("d", "bob"), put(other, NoteExpected::Absent), put(closed, NoteExpected::Absent)];
-        assert_eq!(change(&shop.store, fine, 3).await, NotesDone::Changed(vec![1, 1, 1]));
+        assert_eq!(change(&shop.store, fine, 3).await, NotesOutcome::Changed(vec![1, 1, 1]));
         let close = NewNote { open: false, ..note(&shop, "a", "ann") };
-        assert_eq!(change(&shop.store, vec![put(close, NoteExpected::Version(1)), one("f", "ann")], 3).await, NotesDone::Changed(vec![2, 1]));
+        assert_eq!(change(&shop.store, vec![put(close, NoteExpected::Version(1)), one("f", "ann")], 3).await, NotesOutcome::Changed(vec![2, 1]));
         shop.finish().await;
     }
 
@@ -216,10 +213,7 @@ both! {
         for some in notes.chunks(250) {
             new(&shop, some.to_vec()).await;
         }
-        let prune = async || match shop.store.run(Work::PruneNotes).await.unwrap() {
-            Done::Pruned(count) => count,
-            other => panic!("{other:?}"),
-        };
+        let prune = async || shop.store.prune_notes().await.unwrap();
         assert_eq!(prune().await, 0);
         shop.clock.advance(Duration::from_hours(2));
         // A bounded number at a time.
@@ -257,7 +251,7 @@ fn of_two_nodes_that_read_the_same_version_one_wins() {
                 change(&shop.store, vec![put(note(shop, "a", "ann"), NoteExpected::Version(version))], 9)
             });
             let done = futures_util::future::join_all(both).await;
-            let won = done.iter().filter(|done| **done == NotesDone::Changed(vec![version + 1])).count();
+            let won = done.iter().filter(|done| **done == NotesOutcome::Changed(vec![version + 1])).count();
             let lost = done.iter().filter(|done| **done == conflict("a")).count();
             assert_eq!((won, lost), (1, 1), "{done:?}");
         }

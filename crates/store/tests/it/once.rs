@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use placet_core::{Actor, AdminCommand, DecisionWord, KeyId, Refusal, Role, State};
-use placet_store::{Clock as _, Done, StoreError, Work};
-use placet_testkit::{answered, both, idempotency, work};
+use placet_store::{AdminOutcome, Clock as _, CommandUnit, StoreError};
+use placet_testkit::{both, idempotency, unit};
 
 use crate::shop::{Shop, ann, bot, cancel, claim, decide};
 
@@ -44,12 +44,12 @@ both! {
         let shop = Shop::open(backend).await;
         let agent = bot("bot");
         let first = shop.ask(&agent).await;
-        let mut units = vec![work(&agent, cancel(first.id), None)];
-        units.extend((0..20).map(|_| work(&agent, shop.new_request(&agent), Some(idempotency("twin", "body")))));
-        units.push(work(&agent, shop.new_request(&agent), Some(idempotency("twin", "another body"))));
+        let mut units = vec![unit(&agent, cancel(first.id), None)];
+        units.extend((0..20).map(|_| unit(&agent, shop.new_request(&agent), Some(idempotency("twin", "body")))));
+        units.push(unit(&agent, shop.new_request(&agent), Some(idempotency("twin", "another body"))));
         let mut results = shop.queue_up(units).await;
         assert!(matches!(results.pop(), Some(Err(StoreError::KeyReused))));
-        let outcomes: Vec<_> = results.into_iter().skip(1).map(|done| answered(done.unwrap()).remove(0)).collect();
+        let outcomes: Vec<_> = results.into_iter().skip(1).map(|done| done.unwrap().remove(0)).collect();
         let ids: std::collections::BTreeSet<_> = outcomes.iter().map(|outcome| outcome.request.as_ref().unwrap().id).collect();
         assert_eq!(ids.len(), 1);
         assert_eq!(outcomes.iter().filter(|outcome| !outcome.replayed).count(), 1);
@@ -80,7 +80,7 @@ both! {
         shop.done(&ann(), decide(&decided, DecisionWord::Deny)).await;
         let key = |name| Some(idempotency(name, "body"));
         let commands = vec![(decide(&open, DecisionWord::Approve), key("one")), (decide(&decided, DecisionWord::Approve), key("two"))];
-        answered(shop.store.run(Work::Commands { actor: ann(), commands, atomic: true }).await.unwrap());
+        shop.store.commands(CommandUnit { actor: ann(), commands, atomic: true }).await.unwrap();
         assert_eq!(shop.place.value("SELECT count(*) FROM idempotency").await, "0");
         let now = shop.give(&ann(), decide(&open, DecisionWord::Approve), key("one")).await.unwrap();
         assert_eq!((now.answer, now.replayed), (Ok(()), false));
@@ -89,23 +89,19 @@ both! {
 
     async fn a_repeated_key_command_names_the_key_and_makes_no_second_one(backend: Backend) {
         let shop = Shop::open(backend).await;
-        let make = |n: u8, body: &str| Work::Admin {
-            actor: Actor::system(),
-            command: AdminCommand::CreateKey {
+        let make = |n: u8, body: &str| {
+            let command = AdminCommand::CreateKey {
                 id: KeyId::new(1, [n; 10]),
                 role: Role::Agent,
                 name: "bot".to_owned(),
                 owner: None,
                 secret: [n; 32],
-            },
-            idempotency: Some(idempotency("key", body)),
+            };
+            shop.store.admin(Actor::system(), command, Some(idempotency("key", body)))
         };
-        assert!(matches!(shop.store.run(make(1, "body")).await.unwrap(), Done::Admin(Ok(()))));
-        match shop.store.run(make(2, "body")).await.unwrap() {
-            Done::Replayed(Some(id)) => assert_eq!(id, KeyId::new(1, [1; 10])),
-            other => panic!("{other:?}"),
-        }
-        assert!(matches!(shop.store.run(make(3, "other")).await, Err(StoreError::KeyReused)));
+        assert_eq!(make(1, "body").await.unwrap(), AdminOutcome::Applied);
+        assert_eq!(make(2, "body").await.unwrap(), AdminOutcome::Replayed(Some(KeyId::new(1, [1; 10]))));
+        assert!(matches!(make(3, "other").await, Err(StoreError::KeyReused)));
         assert_eq!(shop.place.value("SELECT count(*) FROM keys").await, "1");
         shop.finish().await;
     }
@@ -121,7 +117,7 @@ both! {
         let fresh = shop.give(&agent, shop.new_request(&agent), key("fresh")).await.unwrap().request.unwrap();
         shop.done(&agent, cancel(fresh.id)).await;
         let before = placet_core::Time::from_micros(shop.clock.now().micros() - 30_000_000);
-        shop.store.run(Work::Prune { before }).await.unwrap();
+        shop.store.prune(before).await.unwrap();
         for (name, id, replayed) in [("open", open.id, true), ("fresh", fresh.id, true), ("done", done.id, false)] {
             let again = shop.give(&agent, shop.new_request(&agent), key(name)).await.unwrap();
             assert_eq!((again.request.unwrap().id == id, again.replayed), (replayed, replayed), "{name}");

@@ -6,8 +6,8 @@ use data_encoding::BASE32_DNSSEC;
 use placet_core::{
     Actor, AdminCommand, AdminRefusal, Auth, Command, DecisionWord, KeyId, Refusal, Role, State,
 };
-use placet_store::{Done, Work};
-use placet_testkit::{Backend, Kit, answered, block_on, both, work};
+use placet_store::AdminOutcome;
+use placet_testkit::{Backend, Kit, block_on, both, unit};
 
 use crate::shop::{Shop, ann, bot, cancel, claim, decide, entry, report};
 
@@ -45,10 +45,10 @@ both! {
         let shop = Shop::open(backend).await;
         let (agent, other) = (bot("bot"), bot("other"));
         let first = shop.ask(&other).await;
-        let mut units = vec![work(&other, cancel(first.id), None)];
-        units.extend((0..5).map(|_| work(&agent, capped(&shop, &agent, 3), None)));
+        let mut units = vec![unit(&other, cancel(first.id), None)];
+        units.extend((0..5).map(|_| unit(&agent, capped(&shop, &agent, 3), None)));
         // In one batch: the later ones count the earlier ones.
-        let outcomes: Vec<_> = shop.queue_up(units).await.into_iter().skip(1).map(|done| answered(done.unwrap()).remove(0)).collect();
+        let outcomes: Vec<_> = shop.queue_up(units).await.into_iter().skip(1).map(|done| done.unwrap().remove(0)).collect();
         let refused = outcomes.iter().filter(|outcome| outcome.answer == Err(Refusal::PendingCap(3))).count();
         assert_eq!(refused, 2);
         // Over a restart, and for nobody else.
@@ -142,8 +142,8 @@ both! {
         let other = kit.key(Role::Admin, "root", None).await;
         kit.revoke_key(&other).await;
         let command = AdminCommand::PutPerson { name: "eve".to_owned(), roles: [Role::Reviewer].into(), teams: [].into() };
-        let done = kit.store().run(Work::Admin { actor: other, command, idempotency: None }).await.unwrap();
-        assert!(matches!(done, Done::Admin(Err(AdminRefusal::NoKey))), "{done:?}");
+        let done = kit.store().admin(other, command, None).await.unwrap();
+        assert_eq!(done, AdminOutcome::Refused(AdminRefusal::NoKey));
         assert!(!kit.store().directory().people.contains_key("eve"));
     }
 }

@@ -4,16 +4,16 @@ use std::{future::Future, pin::Pin, time::Duration};
 
 use futures_util::FutureExt as _;
 use placet_core::{Actor, DecisionWord};
-use placet_store::{Done, StoreError, Work};
-use placet_testkit::{both, idempotency, until, work};
+use placet_store::{CommandUnit, Outcome, StoreError};
+use placet_testkit::{both, idempotency, unit, until};
 
 use crate::shop::{Shop, ann, bot, cancel, decide, entry, expire};
 
-type Running<'a> = Vec<Pin<Box<dyn Future<Output = Result<Done, StoreError>> + 'a>>>;
+type Running<'a> = Vec<Pin<Box<dyn Future<Output = Result<Vec<Outcome>, StoreError>> + 'a>>>;
 
 /// Puts a unit in the queue: it enters when it is first polled.
-fn enter<'a>(shop: &'a Shop, running: &mut Running<'a>, unit: Work) {
-    let mut run = Box::pin(shop.store.run(unit));
+fn enter<'a>(shop: &'a Shop, running: &mut Running<'a>, unit: CommandUnit) {
+    let mut run = Box::pin(shop.store.commands(unit));
     assert!((&mut run).now_or_never().is_none(), "it waits for the writer");
     running.push(run);
 }
@@ -24,9 +24,9 @@ both! {
         let (flood, other) = (bot("flood"), bot("other"));
         let (waiting, first) = (shop.ask(&other).await, shop.ask(&other).await);
         let before = shop.ledger().await.len() as u64;
-        let mut units = vec![work(&other, cancel(first.id), None)];
-        units.extend((0..600).map(|_| work(&flood, shop.new_request(&flood), None)));
-        units.push(work(&ann(), decide(&waiting, DecisionWord::Approve), None));
+        let mut units = vec![unit(&other, cancel(first.id), None)];
+        units.extend((0..600).map(|_| unit(&flood, shop.new_request(&flood), None)));
+        units.push(unit(&ann(), decide(&waiting, DecisionWord::Approve), None));
         shop.queue_up(units).await;
         let ledger = shop.ledger().await;
         let decided = ledger.iter().find(|row| entry(row)["data"]["type"] == "request.decided").unwrap();
@@ -40,9 +40,9 @@ both! {
         let (flood, other) = (bot("flood"), bot("other"));
         let first = shop.ask(&other).await;
         let before = shop.ledger().await.len() as u64;
-        let mut units = vec![work(&other, cancel(first.id), None)];
-        units.extend((0..500).map(|_| work(&flood, shop.new_request(&flood), None)));
-        units.extend((0..5).map(|_| work(&other, shop.new_request(&other), None)));
+        let mut units = vec![unit(&other, cancel(first.id), None)];
+        units.extend((0..500).map(|_| unit(&flood, shop.new_request(&flood), None)));
+        units.extend((0..5).map(|_| unit(&other, shop.new_request(&other), None)));
         shop.queue_up(units).await;
         let ledger = shop.ledger().await;
         let others = ledger.iter().filter(|row| row.seq > before + 1 && entry(row)["by"]["name"] == "other");
@@ -57,20 +57,20 @@ both! {
         let (first, waiting) = (shop.ask(&other).await, shop.ask(&other).await);
         let held = shop.place.hold().await;
         let mut running = Vec::new();
-        enter(&shop, &mut running, work(&other, cancel(first.id), None));
+        enter(&shop, &mut running, unit(&other, cancel(first.id), None));
         until("the writer to take the first unit", async || shop.store.queued() == 0).await;
         // One idempotency key for all, so that the flood is cheap to write when the gates open.
         let (flooding, key) = (shop.new_request(&flood), Some(idempotency("flood", "body")));
         for _ in 0..4096 {
-            enter(&shop, &mut running, work(&flood, flooding.clone(), key));
+            enter(&shop, &mut running, unit(&flood, flooding.clone(), key));
         }
         for _ in 0..3 {
-            let refused = shop.store.run(work(&flood, flooding.clone(), key)).await;
+            let refused = shop.store.commands(unit(&flood, flooding.clone(), key)).await;
             assert!(matches!(refused, Err(StoreError::Busy)), "{refused:?}");
         }
         // Other agents still have room, and reviewers have a lane of their own.
-        enter(&shop, &mut running, work(&other, shop.new_request(&other), None));
-        enter(&shop, &mut running, work(&ann(), decide(&waiting, DecisionWord::Approve), None));
+        enter(&shop, &mut running, unit(&other, shop.new_request(&other), None));
+        enter(&shop, &mut running, unit(&ann(), decide(&waiting, DecisionWord::Approve), None));
         assert_eq!(shop.store.queued(), 4098);
         drop(held);
         assert!(futures_util::future::join_all(running).await.iter().all(Result::is_ok));
@@ -84,12 +84,12 @@ both! {
         let request = shop.ask(&agent).await;
         let held = shop.place.hold().await;
         let mut running = Vec::new();
-        enter(&shop, &mut running, work(&agent, shop.new_request(&agent), None));
+        enter(&shop, &mut running, unit(&agent, shop.new_request(&agent), None));
         until("the writer to take the first unit", async || shop.store.queued() == 0).await;
         for _ in 0..8192 {
-            enter(&shop, &mut running, work(&Actor::system(), expire(request.id), None));
+            enter(&shop, &mut running, unit(&Actor::system(), expire(request.id), None));
         }
-        let refused = shop.store.run(work(&ann(), decide(&request, DecisionWord::Approve), None)).await;
+        let refused = shop.store.commands(unit(&ann(), decide(&request, DecisionWord::Approve), None)).await;
         assert!(matches!(refused, Err(StoreError::Busy)), "{refused:?}");
         drop(held);
         assert!(futures_util::future::join_all(running).await.iter().all(Result::is_ok));

@@ -4,7 +4,7 @@ use std::{os::unix::fs::PermissionsExt as _, path::PathBuf, sync::Arc};
 
 use placet_core::{DecisionWord, Refusal, State};
 use placet_store::{Location, Store, StoreError, VerifyError, backup, restore, verify_file};
-use placet_testkit::{Backend, Place, block_on, both, idempotency, work};
+use placet_testkit::{Backend, Place, block_on, both, idempotency, unit};
 
 use crate::shop::{Shop, ann, bot, claim, decide, report};
 
@@ -102,7 +102,7 @@ both! {
         let agent = bot("bot");
         let writing = async {
             for _ in 0..40 {
-                let units = (0..5).map(|_| shop.store.run(work(&agent, shop.new_request(&agent), None)));
+                let units = (0..5).map(|_| shop.store.commands(unit(&agent, shop.new_request(&agent), None)));
                 for done in futures_util::future::join_all(units).await {
                     done.unwrap();
                 }

@@ -6,7 +6,9 @@ use placet_core::{
     Actor, AdminCommand, Auth, Cancel, Claim, Command, Decide, DecisionWord, Digest, Expire, Report,
     ReportStatus, Request, RequestId, Role,
 };
-use placet_store::{Clock as _, Done, Idempotency, LedgerRow, Options, Outcome, Store, StoreError, Work};
+use placet_store::{
+    AdminOutcome, Clock as _, CommandUnit, Idempotency, LedgerRow, Options, Outcome, Store, StoreError,
+};
 use placet_testkit::{Backend, FakeClock, Place, one, submit, until};
 use serde_json::{Value, json};
 
@@ -71,15 +73,8 @@ impl Shop {
     }
 
     pub(crate) async fn admin(&self, command: AdminCommand) {
-        match self
-            .store
-            .run(Work::Admin { actor: Actor::system(), command, idempotency: None })
-            .await
-            .unwrap()
-        {
-            Done::Admin(Ok(())) => {}
-            other => panic!("{other:?}"),
-        }
+        let outcome = self.store.admin(Actor::system(), command, None).await.unwrap();
+        assert_eq!(outcome, AdminOutcome::Applied);
     }
 
     /// A new request, not yet given to the store.
@@ -134,11 +129,16 @@ impl Shop {
     }
 
     /// Queues units, in order, while the writer is kept from writing: the first is in its hands, the others wait together.
-    pub(crate) async fn queue_up(&self, units: Vec<Work>) -> Vec<Result<Done, StoreError>> {
+    pub(crate) async fn queue_up(&self, units: Vec<CommandUnit>) -> Vec<Result<Vec<Outcome>, StoreError>> {
+        self.queue_all(units.into_iter().map(|unit| self.store.commands(unit))).await
+    }
+
+    /// The same for any work of the writer.
+    pub(crate) async fn queue_all<F: Future>(&self, units: impl IntoIterator<Item = F>) -> Vec<F::Output> {
         let held = self.place.hold().await;
-        let mut running: Vec<_> = Vec::with_capacity(units.len());
+        let mut running: Vec<_> = Vec::new();
         for unit in units {
-            let mut run = Box::pin(self.store.run(unit));
+            let mut run = Box::pin(unit);
             // A unit enters the queue when it is first polled.
             assert!(futures_util::poll!(&mut run).is_pending());
             if running.is_empty() {

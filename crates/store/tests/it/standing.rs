@@ -7,8 +7,8 @@ use placet_core::{
     Refusal, Request, Revoke, Role, Scope, State, Submit, TrustOffer, TrustTerms,
 };
 use placet_ledger::hash;
-use placet_store::{Clock as _, Done, Store, Work, backup, restore, trust_key, verify_file};
-use placet_testkit::{Backend, Place, both, work};
+use placet_store::{AdminOutcome, Clock as _, CommandUnit, Store, backup, restore, trust_key, verify_file};
+use placet_testkit::{Backend, Place, both, unit};
 
 use crate::shop::{Shop, ann, bot, decide, person};
 
@@ -21,9 +21,10 @@ fn put(text: &str, expected: Expected) -> AdminCommand {
 }
 
 async fn said(shop: &Shop, actor: Actor, command: AdminCommand) -> Result<(), AdminRefusal> {
-    match shop.store.run(Work::Admin { actor, command, idempotency: None }).await.unwrap() {
-        Done::Admin(said) => said,
-        other => panic!("{other:?}"),
+    match shop.store.admin(actor, command, None).await.unwrap() {
+        AdminOutcome::Applied => Ok(()),
+        AdminOutcome::Refused(refusal) => Err(refusal),
+        AdminOutcome::Replayed(_) => panic!("a command without a key was replayed"),
     }
 }
 
@@ -92,16 +93,9 @@ both! {
     async fn of_two_who_put_a_policy_made_from_the_same_one_only_the_first_is_heard(backend: Backend) {
         let shop = Shop::open(backend).await;
         shop.admin(put("base", Expected::BuiltIn)).await;
-        let units = ["left", "right"].map(|text| {
-            let command = put(text, Expected::Hash(named("base")));
-            Work::Admin { actor: Actor::system(), command, idempotency: None }
-        });
-        let [left, right] = units.map(|unit| shop.store.run(unit));
-        let (left, right) = tokio::join!(left, right);
-        let answers = [left.unwrap(), right.unwrap()].map(|done| match done {
-            Done::Admin(said) => said,
-            other => panic!("{other:?}"),
-        });
+        let putting = |text| said(&shop, Actor::system(), put(text, Expected::Hash(named("base"))));
+        let (left, right) = tokio::join!(putting("left"), putting("right"));
+        let answers = [left, right];
         let active = shop.store.directory().policy.clone();
         assert_eq!(answers.iter().filter(|said| said.is_ok()).count(), 1);
         assert!(answers.contains(&Err(AdminRefusal::StalePolicy { active: active.clone() })), "{answers:?}");
@@ -141,10 +135,10 @@ both! {
     async fn sixty_four_at_once_never_use_a_yes_more_often_than_it_says(backend: Backend) {
         let (shop, policy) = granted(backend, 10).await;
         let agent = bot("bot");
-        let units: Vec<_> = (0..64).map(|_| shop.store.run(work(&agent, with_grant(&shop, &policy), None))).collect();
+        let units: Vec<_> = (0..64).map(|_| shop.store.commands(unit(&agent, with_grant(&shop, &policy), None))).collect();
         let mut approved = 0;
         for done in futures_util::future::join_all(units).await {
-            let outcome = placet_testkit::answered(done.unwrap()).pop().unwrap();
+            let outcome = done.unwrap().pop().unwrap();
             approved += u32::from(outcome.request.unwrap().state == State::Approved);
         }
         assert_eq!((approved, used(&shop).await), (10, 10));
@@ -176,8 +170,8 @@ both! {
         let (one, two) = (shop.ask(&agent).await, shop.ask(&agent).await);
         shop.done(&ann(), decide(&two, DecisionWord::Deny)).await;
         let commands = vec![(remembering(&one, 1, 5), None), (decide(&two, DecisionWord::Approve), None)];
-        let done = shop.store.run(Work::Commands { actor: ann(), commands, atomic: true }).await.unwrap();
-        let answers: Vec<_> = placet_testkit::answered(done).into_iter().map(|outcome| outcome.answer).collect();
+        let done = shop.store.commands(CommandUnit { actor: ann(), commands, atomic: true }).await.unwrap();
+        let answers: Vec<_> = done.into_iter().map(|outcome| outcome.answer).collect();
         assert_eq!(answers, [Err(Refusal::NotApplied), Err(Refusal::AlreadyDecided)]);
         assert_eq!(shop.read(one.id).await.state, State::Pending);
         assert!(shop.store.grants().await.unwrap().is_empty() && shop.store.directory().grants.is_empty());
@@ -251,7 +245,7 @@ both! {
         assert_eq!(trusted(&shop, &agent).await.state, State::Pending, "one is one, not three");
         shop.clock.advance(60 * day);
         let before = placet_core::Time::from_micros(shop.clock.now().micros());
-        shop.store.run(Work::Prune { before }).await.unwrap();
+        shop.store.prune(before).await.unwrap();
         assert_eq!(shop.place.value("SELECT count(*) FROM trust").await, "0");
         shop.finish().await;
     }
@@ -269,11 +263,11 @@ both! {
             // More than one person is needed, so that it waits although it is trusted.
             submit.trust.as_mut().unwrap().terms.after = 100;
         })).await;
-        let submits = || work(&agent, trusting(&shop, &agent), None);
-        let deny = work(&ann(), decide(&pending, DecisionWord::Deny), None);
+        let submits = || unit(&agent, trusting(&shop, &agent), None);
+        let deny = unit(&ann(), decide(&pending, DecisionWord::Deny), None);
         // The first unit is in the writer's hands; the no goes before the new requests that queued with it.
         let done = shop.queue_up(vec![submits(), submits(), deny, submits()]).await;
-        let states: Vec<_> = done.into_iter().map(|done| placet_testkit::answered(done.unwrap()).pop().unwrap().request.unwrap().state).collect();
+        let states: Vec<_> = done.into_iter().map(|done| done.unwrap().pop().unwrap().request.unwrap().state).collect();
         assert_eq!(states, [State::Approved, State::Pending, State::Denied, State::Pending]);
         shop.finish().await;
     }

@@ -7,7 +7,7 @@ use axum::{
 };
 use data_encoding::HEXLOWER;
 use http::{HeaderValue, Request, StatusCode, header};
-use placet_gate::{NewTheme, ThemeDone};
+use placet_gate::{NewTheme, ThemeOutcome};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -96,18 +96,18 @@ pub(super) async fn create(
     };
     let done = state.gate.put_theme(&actor, new, MOST).await.map_err(|error| Fault::gate(&state, error))?;
     Ok(match done {
-        ThemeDone::Stored => answer(
+        ThemeOutcome::Stored => answer(
             StatusCode::CREATED,
             &json!({"success": true, "data": theme, "message": "Theme created successfully"}),
         ),
-        ThemeDone::NameTaken => {
+        ThemeOutcome::NameTaken => {
             let taken = error("name", "A theme with this name already exists", "DUPLICATE");
             answer(
                 StatusCode::BAD_REQUEST,
                 &json!({"success": false, "error": "Theme name already exists", "validationErrors": [taken]}),
             )
         }
-        ThemeDone::TooMany => answer(
+        ThemeOutcome::TooMany => answer(
             StatusCode::BAD_REQUEST,
             &json!({"success": false, "error": format!("there are {MOST} themes, which is the limit")}),
         ),

@@ -7,13 +7,13 @@ use tokio::time::sleep;
 
 use super::{
     super::{
-        session::{Sent, Statement, pipeline},
+        session::{PipelineAnswers, Statement, pipeline},
         writer::verdict,
     },
     wire::{Mode, Wire},
     *,
 };
-use crate::{NewNote, NoteChange, NoteExpected, NotesDone, backend::CommitError, rows::RequestRow};
+use crate::{NewNote, NoteChange, NoteExpected, NotesOutcome, backend::CommitError, rows::RequestRow};
 
 fn some_error() -> tokio_postgres::Error {
     "nonsense".parse::<Config>().unwrap_err()
@@ -42,7 +42,7 @@ async fn nothing_is_sent_after_a_statement_that_could_not_be_sent() {
 
 #[test]
 fn only_a_commit_after_statements_that_all_succeeded_is_a_yes() {
-    let answers = |list: Vec<Result<(), ()>>| Sent {
+    let answers = |list: Vec<Result<(), ()>>| PipelineAnswers {
         answers: list
             .into_iter()
             .map(|answer| answer.map(|()| Vec::new()).map_err(|()| some_error()))
@@ -135,9 +135,9 @@ async fn a_change_of_notes_whose_answer_was_lost_is_found_to_be_one() {
             keep_until: Time::from_micros(i64::MAX),
             body: "{}".into(),
         };
-        store.run(Work::Notes { changes: vec![NoteChange::Put { note, expected }], most: 9 })
+        store.change_notes(vec![NoteChange::Put { note, expected }], 9)
     };
-    assert!(matches!(put(NoteExpected::Absent).await, Ok(Done::Notes(NotesDone::Changed(_)))));
+    assert!(matches!(put(NoteExpected::Absent).await, Ok(NotesOutcome::Changed(_))));
     // Somebody holds the note, so that writing it waits: answers stop then, and the word of the commit is lost.
     let (client, _driver) = database.client().await;
     client.batch_execute("BEGIN; SELECT FROM notes FOR UPDATE").await.unwrap();
@@ -155,7 +155,7 @@ async fn a_change_of_notes_whose_answer_was_lost_is_found_to_be_one() {
         wire.set(Mode::Open);
     };
     let (done, ()) = tokio::join!(put(NoteExpected::Version(1)), cut);
-    assert!(matches!(&done, Ok(Done::Notes(NotesDone::Changed(versions))) if versions == &[2]), "{done:?}");
+    assert!(matches!(&done, Ok(NotesOutcome::Changed(versions)) if versions == &[2]), "{done:?}");
     store.close().await;
     looking.close().await;
 }

@@ -1,4 +1,4 @@
-//! Standing yeses and trust inside a batch: what was loaded, what is counted, and what becomes of it.
+//! PriorApprovals yeses and trust inside a batch: what was loaded, what is counted, and what becomes of it.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -10,17 +10,17 @@ use placet_core::{Command, DecisionWord, Event, GrantId, OPEN_REVIEWER, ReportSt
 use crate::{
     StoreError,
     keyed::{same_call, trust_key_of},
-    policies::{Ended, GrantRow, TrustChange, TrustRow},
+    policies::{GrantEnding, GrantRow, TrustChange, TrustRow},
     sabotage::planted,
 };
 
 /// What a batch knows and does about standing yeses and trust.
 #[derive(Clone, Default)]
-pub(crate) struct Standing {
+pub(crate) struct PriorApprovals {
     used: HashMap<GrantId, u32>,
     newly_used: BTreeSet<GrantId>,
     given: Vec<Arc<GrantRow>>,
-    ended: Vec<Ended>,
+    ended: Vec<GrantEnding>,
     // Only what some new request claims is loaded; changes need not know what there was.
     trust: HashMap<[u8; 32], TrustRow>,
     // In the order in which they happened.
@@ -28,9 +28,9 @@ pub(crate) struct Standing {
 }
 
 /// What is to be written: uses, new ones, those that ended, and changes of trust.
-type Finished = (Vec<(GrantId, u32)>, Vec<Arc<GrantRow>>, Vec<Ended>, Vec<([u8; 32], TrustChange)>);
+type Finished = (Vec<(GrantId, u32)>, Vec<Arc<GrantRow>>, Vec<GrantEnding>, Vec<([u8; 32], TrustChange)>);
 
-impl Standing {
+impl PriorApprovals {
     pub(crate) fn new(used: HashMap<GrantId, u32>, trust: HashMap<[u8; 32], TrustRow>) -> Self {
         Self { used, trust, ..Self::default() }
     }
@@ -92,7 +92,7 @@ impl Standing {
     }
 
     /// Takes over what an event ended and gave.
-    pub(crate) fn changed(&mut self, ended: Vec<Ended>, given: Vec<GrantRow>) {
+    pub(crate) fn changed(&mut self, ended: Vec<GrantEnding>, given: Vec<GrantRow>) {
         self.ended.extend(ended);
         self.given.extend(given.into_iter().map(Arc::new));
     }
