@@ -96,6 +96,8 @@ pub(crate) struct Changes {
     pub(crate) entries: Vec<EntryRow>,
     pub(crate) answers: Vec<AnswerRow>,
     pub(crate) tallies: Vec<(String, u64)>,
+    /// The people of new decisions, each with the `seq` of the request.
+    pub(crate) decided_by: Vec<(String, u64)>,
     pub(crate) keys: Vec<KeyRow>,
     pub(crate) principals: Vec<PrincipalRow>,
     pub(crate) removed_principals: Vec<String>,

@@ -44,6 +44,7 @@ pub(crate) struct Batch {
     new_answers: Vec<([u8; 32], Option<AnswerRow>)>,
     payloads: Vec<PayloadRow>,
     entries: Vec<Unsealed>,
+    decided_by: Vec<(String, u64)>,
     keys: Vec<KeyRow>,
     principals: BTreeSet<String>,
     policies: Vec<PolicyRow>,
@@ -85,6 +86,7 @@ struct Unsealed {
 /// What to go back to when an atomic unit is refused.
 struct Mark {
     entries: usize,
+    decided_by: usize,
     payloads: usize,
     new_answers: usize,
     slots: Vec<(RequestId, Option<Slot>)>,
@@ -113,6 +115,7 @@ impl Batch {
             new_answers: Vec::new(),
             payloads: Vec::new(),
             entries: Vec::new(),
+            decided_by: Vec::new(),
             keys: Vec::new(),
             principals: BTreeSet::new(),
             policies: Vec::new(),
@@ -277,6 +280,9 @@ impl Batch {
             self.payloads.push(PayloadRow { seq, request: request.seq, version: request.version, body });
             digest
         });
+        if let Event::Decided { by, .. } = &event {
+            self.decided_by.extend(by.iter().map(|name| (name.clone(), request.seq)));
+        }
         let request = Arc::new(request);
         self.entries.push(Unsealed {
             by,
@@ -312,6 +318,7 @@ impl Batch {
             .collect();
         Mark {
             entries: self.entries.len(),
+            decided_by: self.decided_by.len(),
             payloads: self.payloads.len(),
             new_answers: self.new_answers.len(),
             slots,
@@ -323,6 +330,7 @@ impl Batch {
 
     fn go_back(&mut self, mark: Mark) {
         self.entries.truncate(mark.entries);
+        self.decided_by.truncate(mark.decided_by);
         self.payloads.truncate(mark.payloads);
         self.forget_answers(mark.new_answers);
         for (id, slot) in mark.slots {
@@ -405,6 +413,7 @@ impl Batch {
                 .into_iter()
                 .map(|agent| (agent.clone(), self.tallies.get(&agent).copied().unwrap_or(0)))
                 .collect(),
+            decided_by: self.decided_by,
             keys: self.keys,
             principals,
             removed_principals,

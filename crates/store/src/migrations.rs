@@ -15,6 +15,7 @@ pub(crate) const SQLITE: &[Migration] = &[
     (9, include_str!("../migrations/sqlite/0009_time.sql")),
     (10, include_str!("../migrations/sqlite/0010_bound.sql")),
     (11, include_str!("../migrations/sqlite/0011_folders.sql")),
+    (12, include_str!("../migrations/sqlite/0012_lists.sql")),
 ];
 pub(crate) const POSTGRES: &[Migration] = &[
     (1, include_str!("../migrations/postgres/0001_gate.sql")),
@@ -28,10 +29,11 @@ pub(crate) const POSTGRES: &[Migration] = &[
     (9, include_str!("../migrations/postgres/0009_time.sql")),
     (10, include_str!("../migrations/postgres/0010_bound.sql")),
     (11, include_str!("../migrations/postgres/0011_folders.sql")),
+    (12, include_str!("../migrations/postgres/0012_lists.sql")),
 ];
 
 /// The newest format that this program knows; both databases are always at the same.
-pub(crate) const KNOWN: i64 = 11;
+pub(crate) const KNOWN: i64 = 12;
 
 /// The first format with policies, standing yeses and trust.
 pub(crate) const POLICY: i64 = 2;
@@ -47,6 +49,9 @@ pub(crate) const FREEZES: i64 = 8;
 
 /// The first format whose sessions are bound to a browser.
 pub(crate) const BOUND: i64 = 10;
+
+/// The first format with the door of a request as a column, and a table of the people who decided it.
+pub(crate) const LISTS: i64 = 12;
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use placet_core::{Directory, OutboxId, Request, RequestId, Risk, SessionId, State, Time};
+use placet_core::{Directory, Door, OutboxId, Request, RequestId, Risk, SessionId, State, Time};
 use tracing::Instrument as _;
 
 use crate::{
@@ -36,7 +36,7 @@ pub struct Filter {
     pub by: Option<String>,
     /// Decided: neither pending nor over without a decision.
     pub decided: bool,
-    /// That came in by this door, which is not `rest`.
+    /// That came in by this door.
     pub source: Option<String>,
     /// The newest first, also where the nearest deadline would come first.
     pub newest: bool,
@@ -228,6 +228,14 @@ impl Readers {
         both!(self, readers => readers.tables_page(after, limit))
     }
 
+    pub(crate) async fn decided_by(
+        &self,
+        after: &(String, u64),
+        limit: u32,
+    ) -> Result<Option<Vec<(String, u64)>>, StoreError> {
+        both!(self, readers => readers.decided_by(after, limit))
+    }
+
     pub(crate) async fn payloads_of(&self, after: u64, upto: u64) -> Result<Vec<(u64, String)>, StoreError> {
         both!(self, readers => readers.payloads_of(after, upto))
     }
@@ -357,6 +365,11 @@ pub(crate) fn list_sql(
     mark: char,
     like: &str,
 ) -> (String, Vec<Bind>) {
+    // What one person decided is found by the table of deciders, which is in the order of the list.
+    let (from, seq_column) = match &filter.by {
+        Some(_) => ("decided_by JOIN requests ON seq = request", "request"),
+        None => ("requests", "seq"),
+    };
     let mut binds = Vec::new();
     let mut clauses = Vec::new();
     let mut put = |bind: Bind| {
@@ -384,8 +397,8 @@ pub(crate) fn list_sql(
     for (column, sign, value) in [
         ("created_at", ">=", filter.since.map(Time::micros)),
         ("created_at", "<", filter.until.map(Time::micros)),
-        ("seq", ">=", between.from.map(crate::rows::int)),
-        ("seq", "<", between.to.map(crate::rows::int)),
+        (seq_column, ">=", between.from.map(crate::rows::int)),
+        (seq_column, "<", between.to.map(crate::rows::int)),
     ] {
         if let Some(value) = value {
             clauses.push(format!("{column} {sign} {}", put(Bind::Int(value))));
@@ -395,23 +408,13 @@ pub(crate) fn list_sql(
         clauses.push("state NOT IN ('pending', 'expired', 'cancelled')".to_owned());
     }
     if let Some(by) = &filter.by {
-        // A name as it stands in the list of names, with its quotes.
-        let name = put(Bind::Text(serde_json::Value::from(by.as_str()).to_string()));
-        // One of the databases refuses to read JSON with certain characters anywhere in it, so there the list of names
-        // is found in the text. Nothing that somebody wrote can pass for it: inside JSON text, quotes are escaped.
-        clauses.push(if mark == '?' {
-            format!("instr(json_extract(meta, '$.decision.by'), {name}) > 0")
-        } else {
-            format!(
-                r#"strpos(substring(meta from '"decision":\{{"word":"[a-z]+","by":(\[[^]]*\])'), {name}) > 0"#
-            )
-        });
+        clauses.push(format!("name = {}", put(Bind::Text(by.clone()))));
     }
     if let Some(source) = &filter.source {
-        // In the text, as above. The door of most requests is not written down.
-        let written = put(Bind::Text(format!("\"source\":{}", serde_json::Value::from(source.as_str()))));
-        let find = if mark == '?' { "instr" } else { "strpos" };
-        clauses.push(format!("{find}(meta, {written}) > 0"));
+        clauses.push(match Door::named(source).written() {
+            Some(source) => format!("source = {}", put(Bind::Text(source.to_owned()))),
+            None => "source IS NULL".to_owned(),
+        });
     }
     if let Some(q) = &filter.q {
         let pattern = format!("%{}%", q.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));
@@ -427,13 +430,13 @@ pub(crate) fn list_sql(
             clauses.push(format!("(deadline, seq) > ({deadline}, {seq})"));
         }
         (Some(Order { seq, .. }), false) => {
-            clauses.push(format!("seq < {}", put(Bind::Int(crate::rows::int(seq)))));
+            clauses.push(format!("{seq_column} < {}", put(Bind::Int(crate::rows::int(seq)))));
         }
         _ => {}
     }
     let clauses = if clauses.is_empty() { "TRUE".to_owned() } else { clauses.join(" AND ") };
-    let order = if filter.by_deadline() { "deadline, seq" } else { "seq DESC" };
-    (format!("SELECT {columns} FROM requests WHERE {clauses} ORDER BY {order} LIMIT {limit}"), binds)
+    let order = if filter.by_deadline() { "deadline, seq".to_owned() } else { format!("{seq_column} DESC") };
+    (format!("SELECT {columns} FROM {from} WHERE {clauses} ORDER BY {order} LIMIT {limit}"), binds)
 }
 
 /// Cuts a page that was read with one row too many, and says where the next one begins.

@@ -77,8 +77,10 @@ pub(crate) const TABLES: &[(&str, &[(&str, Column)])] = {
                 ("changed_at", Int),
                 ("deadline", Int),
                 ("meta", Text),
+                ("source", Text),
             ],
         ),
+        ("decided_by", &[("name", Text), ("request", Int)]),
         ("payloads", &[("seq", Int), ("request", Int), ("version", Int), ("body", Text)]),
         ("ledger", &[("seq", Int), ("request", Int), ("entry", Text), ("hash", Bytes)]),
         (
@@ -254,15 +256,22 @@ pub(crate) fn rows_of(
     mut each: impl FnMut(Vec<Vec<Value>>) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     let connection = sqlite::open_read_only(file)?;
-    // A backup of an earlier format does not have every table.
-    if !connection.table_exists(None, table)? {
-        return Ok(());
-    }
-    let mut names = Vec::with_capacity(columns.len());
-    for (name, _) in columns {
-        names.push(if connection.column_exists(None, table, name)? { name } else { before(table, name) });
-    }
-    let mut find = connection.prepare(&format!("SELECT {} FROM {table}", names.join(", ")))?;
+    let mut names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    // A backup of an earlier format does not have every table and every column.
+    let from = if connection.table_exists(None, table)? {
+        for name in &mut names {
+            if !connection.column_exists(None, table, name)? {
+                *name = column_before(table, name);
+            }
+        }
+        table
+    } else {
+        match table_before(table) {
+            Some(rows) => rows,
+            None => return Ok(()),
+        }
+    };
+    let mut find = connection.prepare(&format!("SELECT {} FROM {from}", names.join(", ")))?;
     let mut rows = find.query([])?;
     let mut page = Vec::new();
     while let Some(row) = rows.next()? {
@@ -275,15 +284,24 @@ pub(crate) fn rows_of(
 }
 
 /// What a backup of an earlier format says in the place of a column that came later, as its migration would.
-fn before(table: &str, column: &str) -> &'static str {
+fn column_before(table: &str, column: &str) -> &'static str {
     match (table, column) {
         ("keys", "owner") => {
             "(SELECT json_extract(entry, '$.data.owner') FROM ledger
               WHERE entry LIKE '%\"type\":\"key.created\"%' AND json_extract(entry, '$.data.id') = keys.id)"
         }
         ("trust", "seq") | ("head", "at") => "0",
+        ("requests", "source") => "json_extract(meta, '$.source')",
         _ => "NULL",
     }
+}
+
+/// The rows of a table that came later, as its migration would make them.
+fn table_before(table: &str) -> Option<&'static str> {
+    (table == "decided_by").then_some(
+        "(SELECT DISTINCT person.value AS name, requests.seq AS request
+          FROM requests, json_each(requests.meta, '$.decision.by') AS person)",
+    )
 }
 
 /// Checks a database file, or a folder, without a server.

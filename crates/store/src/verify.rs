@@ -1,6 +1,6 @@
 //! Verification: the chain holds, what was written has its digests, and the tables are what the ledger says.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use placet_core::{AdminEvent, Directory, Event, GrantId, Request, RequestId, Time, Written, evolve};
 use placet_ledger::{BadEntry, Chain, Data, Entry, hash, payload_digest};
@@ -23,11 +23,12 @@ pub(crate) struct TableRow {
     pub(crate) group: Option<String>,
     pub(crate) created_at: i64,
     pub(crate) deadline: Option<i64>,
+    pub(crate) source: Option<String>,
 }
 
 impl TableRow {
-    /// The first column that lists would be led astray by.
-    fn misleads(&self, request: &Request) -> Option<&'static str> {
+    /// The first column that is not what the ledger says. Lists go by these columns.
+    fn wrong_column(&self, request: &Request) -> Option<&'static str> {
         // One of the databases cannot store the character zero and keeps a sign for it instead.
         let same = |stored: Option<&str>, is: Option<&str>| {
             stored == is || stored == is.map(|text| text.replace('\0', "\u{2400}")).as_deref()
@@ -42,6 +43,7 @@ impl TableRow {
             ("grp", same(self.group.as_deref(), request.group.as_deref())),
             ("created_at", self.created_at == request.created_at.micros()),
             ("deadline", self.deadline == request.deadline().map(Time::micros)),
+            ("source", same(self.source.as_deref(), request.door().written())),
         ];
         columns.into_iter().find(|(_, good)| !good).map(|(column, _)| column)
     }
@@ -251,6 +253,11 @@ impl Rebuilt {
         let differs = |what: String| Err(VerifyError::Differs(what));
         let mut by_seq: HashMap<u64, Request> =
             self.requests.drain().map(|(_, request)| (request.seq, request)).collect();
+        let mut deciders: HashSet<(String, u64)> = HashSet::new();
+        for request in by_seq.values() {
+            let names = request.decision.iter().flat_map(|decision| &decision.by);
+            deciders.extend(names.map(|name| (name.clone(), request.seq)));
+        }
         let mut pending: HashMap<String, u64> = HashMap::new();
         let (mut after, mut requests) = (0, 0);
         loop {
@@ -279,7 +286,7 @@ impl Rebuilt {
                         expected.id, row.state, row.version, expected.state, expected.version
                     ));
                 }
-                if let Some(column) = row.misleads(&expected) {
+                if let Some(column) = row.wrong_column(&expected) {
                     return differs(format!(
                         "the column `{column}` of {} is not what the ledger says",
                         expected.id
@@ -294,6 +301,7 @@ impl Rebuilt {
         if let Some(missing) = by_seq.values().next() {
             return differs(format!("{} is not in the table of requests", missing.id));
         }
+        let unexpected = compare_deciders(readers, deciders, upto).await?;
         let (_, mut directory) = readers.directory().await?;
         let tallies = readers.tallies().await?;
         let (mut policies, grants) = (readers.policies(u32::MAX).await?, readers.grants().await?);
@@ -305,6 +313,11 @@ impl Rebuilt {
         }
         if readers.head().await?.head.seq > upto {
             return Ok(requests);
+        }
+        if let Some((name, request)) = unexpected {
+            return differs(format!(
+                "`{name}` stands for a decision on the request of entry {request} that the ledger does not have"
+            ));
         }
         // A reminder, which databases of earlier formats do not have.
         (directory.unconfirmed, self.directory.unconfirmed) = (None, None);
@@ -333,5 +346,32 @@ impl Rebuilt {
             return differs("the counts of pending requests are wrong".to_owned());
         }
         Ok(requests)
+    }
+}
+
+/// Compares the table of deciders with the ledger. Returns the first row that the ledger does not have, which a decision after
+/// `upto` explains.
+async fn compare_deciders(
+    readers: &Readers,
+    mut expected: HashSet<(String, u64)>,
+    upto: u64,
+) -> Result<Option<(String, u64)>, VerifyError> {
+    let (mut after, mut unexpected) = ((String::new(), 0), None);
+    loop {
+        // A database of an earlier format has no such table.
+        let Some(page) = readers.decided_by(&after, PAGE).await? else { return Ok(None) };
+        let Some(last) = page.last() else { break };
+        after = last.clone();
+        for row in page.into_iter().filter(|(_, request)| *request <= upto) {
+            if !expected.remove(&row) {
+                unexpected.get_or_insert(row);
+            }
+        }
+    }
+    match expected.into_iter().next() {
+        Some((name, request)) => Err(VerifyError::Differs(format!(
+            "`{name}` decided on the request of entry {request}, and the table of deciders does not have it"
+        ))),
+        None => Ok(unexpected),
     }
 }

@@ -21,7 +21,7 @@ use crate::{
     StoredSession, Waiting,
     backend::HeadRow,
     figures::figure,
-    migrations::{BOUND, CREDENTIALS, FREEZES, POLICY, SIGN_IN},
+    migrations::{BOUND, CREDENTIALS, FREEZES, LISTS, POLICY, SIGN_IN},
     policies,
     read::{Between, Bind, groups_sql, list_sql, page},
     rows::{self, bytes32, int, parse, uint},
@@ -301,13 +301,12 @@ impl PostgresReaders {
     }
 
     pub(crate) async fn tables_page(&self, after: u64, limit: u32) -> Result<Vec<TableRow>, StoreError> {
-        let rows = self
-            .query(
-                "SELECT seq, version, state, meta, id, kind, agent, session, tool, risk, grp, created_at, deadline FROM requests
-                 WHERE seq > $1 ORDER BY seq LIMIT $2",
-                &[&int(after), &i64::from(limit)],
-            )
-            .await?;
+        let source = if self.format().await? < LISTS { SOURCE_BEFORE } else { "source" };
+        let page = format!(
+            "SELECT seq, version, state, meta, id, kind, agent, session, tool, risk, grp, created_at, deadline, {source}
+             FROM requests WHERE seq > $1 ORDER BY seq LIMIT $2"
+        );
+        let rows = self.query(&page, &[&int(after), &i64::from(limit)]).await?;
         rows.iter()
             .map(|row| {
                 Ok(TableRow {
@@ -324,9 +323,24 @@ impl PostgresReaders {
                     group: read(row, 10)?,
                     created_at: read(row, 11)?,
                     deadline: read(row, 12)?,
+                    source: read(row, 13)?,
                 })
             })
             .collect()
+    }
+
+    /// Who decided which request, in pages. None in a database of an earlier format.
+    pub(crate) async fn decided_by(
+        &self,
+        after: &(String, u64),
+        limit: u32,
+    ) -> Result<Option<Vec<(String, u64)>>, StoreError> {
+        if self.format().await? < LISTS {
+            return Ok(None);
+        }
+        let page = "SELECT name, request FROM decided_by WHERE (name, request) > ($1, $2) ORDER BY name, request LIMIT $3";
+        let rows = self.query(page, &[&after.0, &int(after.1), &i64::from(limit)]).await?;
+        rows.iter().map(|row| Ok((read(row, 0)?, uint(read(row, 1)?)))).collect::<Result<_, _>>().map(Some)
     }
 
     pub(crate) async fn history(&self, after: u64, limit: u32) -> Result<Vec<Arc<Request>>, StoreError> {
@@ -480,6 +494,9 @@ const KEYS_BEFORE: &str =
     "SELECT keys.id, role, name, secret, created_at, revoked_at, made.owner FROM keys LEFT JOIN
     (SELECT entry::jsonb -> 'data' ->> 'id' AS id, entry::jsonb -> 'data' ->> 'owner' AS owner
      FROM ledger WHERE entry LIKE '%\"type\":\"key.created\"%') AS made ON made.id = keys.id";
+
+/// The door of a request in a database that is read before it is upgraded, as its migration would find it.
+const SOURCE_BEFORE: &str = r"replace(meta, E'\\u0000', E'\\u0001')::jsonb ->> 'source'";
 
 const POLICY_IN_FORCE: &str = "SELECT hash FROM policies ORDER BY seq DESC LIMIT 1";
 const GRANTS: &str = "SELECT data, digest, pattern FROM grants WHERE ended_at IS NULL";

@@ -57,9 +57,10 @@ statements! {
     uses = "SELECT id, used FROM grants WHERE id = ANY ($1)";
     trust = "SELECT digest, count, at, seq FROM trust WHERE digest = ANY ($1)";
 
-    put_requests = "INSERT INTO requests (seq, id, version, state, kind, agent, session, tool, risk, grp, created_at, deadline, meta, changed_at)
-                    SELECT n.*, $14 FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-                                         $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::text[]) n";
+    put_requests = "INSERT INTO requests (seq, id, version, state, kind, agent, session, tool, risk, grp, created_at, deadline, meta, source, changed_at)
+                    SELECT n.*, $15 FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+                                         $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::text[], $14::text[]) n";
+    put_decided_by = "INSERT INTO decided_by (name, request) SELECT * FROM unnest($1::text[], $2::bigint[])";
     set_requests = "WITH changed AS (
                         UPDATE requests r SET version = n.version, state = n.state, deadline = n.deadline, meta = n.meta, risk = n.risk, changed_at = $7
                         FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[], $8::text[])
@@ -216,6 +217,11 @@ impl Statements {
     ) -> Result<Vec<Statement<'a>>, StoreError> {
         let mut all = Vec::with_capacity(16);
         self.requests(client, changes, &mut all);
+        if !changes.decided_by.is_empty() {
+            let (names, requests): (Vec<&str>, Vec<i64>) =
+                changes.decided_by.iter().map(|(name, request)| (name.as_str(), int(*request))).unzip();
+            all.push(send!(client, &self.put_decided_by, names, requests));
+        }
         if !changes.payloads.is_empty() {
             let rows = &changes.payloads;
             let seqs: Vec<i64> = rows.iter().map(|row| int(row.seq)).collect();
@@ -338,6 +344,7 @@ impl Statements {
             let risks: Vec<&str> = new.iter().map(|row| row.request.risk.as_str()).collect();
             let groups: Vec<_> = new.iter().map(|row| row.request.group.as_deref().map(plain)).collect();
             let metas: Vec<&str> = new.iter().map(|row| row.meta.as_str()).collect();
+            let sources: Vec<_> = new.iter().map(|row| row.request.door().written().map(plain)).collect();
             all.push(send!(
                 client,
                 &self.put_requests,
@@ -354,6 +361,7 @@ impl Statements {
                 created,
                 deadlines,
                 metas,
+                sources,
                 changes.now.micros(),
             ));
         }

@@ -16,7 +16,7 @@ use crate::{
     StoredSession, Waiting,
     backend::HeadRow,
     figures::figure,
-    migrations::{BOUND, CREDENTIALS, FREEZES, POLICY, SIGN_IN},
+    migrations::{BOUND, CREDENTIALS, FREEZES, LISTS, POLICY, SIGN_IN},
     policies,
     read::{Between, Bind, groups_sql, list_sql, page},
     rows::{self, bytes32, int, parse, uint},
@@ -275,10 +275,12 @@ impl SqliteReaders {
 
     pub(crate) async fn tables_page(&self, after: u64, limit: u32) -> Result<Vec<TableRow>, StoreError> {
         self.long(move |db| {
-            let mut find = db.prepare_cached(
-                "SELECT seq, version, state, meta, id, kind, agent, session, tool, risk, grp, created_at, deadline FROM requests
-                 WHERE seq > ?1 ORDER BY seq LIMIT ?2",
-            )?;
+            let source =
+                if super::format(db)? < LISTS { "json_extract(meta, '$.source')" } else { "source" };
+            let mut find = db.prepare_cached(&format!(
+                "SELECT seq, version, state, meta, id, kind, agent, session, tool, risk, grp, created_at, deadline, {source}
+                 FROM requests WHERE seq > ?1 ORDER BY seq LIMIT ?2",
+            ))?;
             let rows = find.query_map(rusqlite::params![int(after), limit], |row| {
                 Ok(TableRow {
                     seq: uint(row.get(0)?),
@@ -294,9 +296,32 @@ impl SqliteReaders {
                     group: row.get(10)?,
                     created_at: row.get(11)?,
                     deadline: row.get(12)?,
+                    source: row.get(13)?,
                 })
             })?;
             Ok(rows.collect::<Result<_, _>>()?)
+        })
+        .await
+    }
+
+    /// Who decided which request, in pages. None in a database of an earlier format.
+    pub(crate) async fn decided_by(
+        &self,
+        after: &(String, u64),
+        limit: u32,
+    ) -> Result<Option<Vec<(String, u64)>>, StoreError> {
+        let (name, request) = (after.0.clone(), int(after.1));
+        self.long(move |db| {
+            if super::format(db)? < LISTS {
+                return Ok(None);
+            }
+            let mut find = db.prepare_cached(
+                "SELECT name, request FROM decided_by WHERE (name, request) > (?1, ?2) ORDER BY name, request LIMIT ?3",
+            )?;
+            let rows = find.query_map(rusqlite::params![name, request, limit], |row| {
+                Ok((row.get(0)?, uint(row.get(1)?)))
+            })?;
+            Ok(Some(rows.collect::<Result<_, _>>()?))
         })
         .await
     }

@@ -136,8 +136,8 @@ impl SqliteWriter {
             let deadline = request.deadline().map(Time::micros);
             if row.new {
                 db.prepare_cached(
-                    "INSERT INTO requests (seq, id, version, state, kind, agent, session, tool, risk, grp, created_at, deadline, meta, changed_at)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                    "INSERT INTO requests (seq, id, version, state, kind, agent, session, tool, risk, grp, created_at, deadline, meta, changed_at, source)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
                 )?
                 .execute(params![
                     int(request.seq),
@@ -154,6 +154,7 @@ impl SqliteWriter {
                     deadline,
                     row.meta,
                     changes.now.micros(),
+                    request.door().written(),
                 ])?;
             } else {
                 let changed = db
@@ -163,6 +164,10 @@ impl SqliteWriter {
                     return Err(StoreError::Damaged(format!("{} has no row to update", request.id)));
                 }
             }
+        }
+        for (name, request) in &changes.decided_by {
+            db.prepare_cached("INSERT INTO decided_by (name, request) VALUES (?1, ?2)")?
+                .execute(params![name, int(*request)])?;
         }
         for row in &changes.payloads {
             db.prepare_cached("INSERT INTO payloads (seq, request, version, body) VALUES (?1, ?2, ?3, ?4)")?

@@ -31,6 +31,63 @@ both! {
         shop.finish().await;
     }
 
+    async fn lists_by_door_and_by_decider_show_those_requests_and_no_others(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        let agent = bot("bot");
+        let mut made = Vec::new();
+        for number in 0..12 {
+            let mut command = shop.new_request(&agent);
+            if let placet_core::Command::Submit(submit) = &mut command {
+                // A word that passes for a door, in a text of the agent's.
+                submit.spec.session = r#""source":"a2a","by":["ann"]"#.to_owned();
+                submit.source = ["rest", "events", "a2a"][number % 3].to_owned();
+            }
+            let request = shop.done(&agent, command).await;
+            match number % 4 {
+                0 => drop(shop.done(&ann(), decide(&request, DecisionWord::Approve)).await),
+                1 => drop(shop.done(&crate::shop::person("bob"), decide(&request, DecisionWord::Deny)).await),
+                _ => {}
+            }
+            made.push(request.seq);
+        }
+        let listed = async |filter: &Filter| {
+            let mut seqs = Vec::new();
+            let mut filter = filter.clone();
+            loop {
+                let page = shop.store.list(&filter, 2, shop.clock.now()).await.unwrap();
+                seqs.extend(page.items.iter().map(|request| request.seq));
+                filter.after = page.next;
+                if filter.after.is_none() {
+                    return seqs;
+                }
+            }
+        };
+        let expected = |keep: fn(usize) -> bool| -> Vec<u64> {
+            made.iter().enumerate().rev().filter(|(number, _)| keep(*number)).map(|(_, seq)| *seq).collect()
+        };
+        let door = |name: &str| Filter { source: Some(name.to_owned()), ..Filter::default() };
+        assert_eq!(listed(&door("rest")).await, expected(|number| number % 3 == 0));
+        assert_eq!(listed(&door("events")).await, expected(|number| number % 3 == 1));
+        assert_eq!(listed(&door("a2a")).await, expected(|number| number % 3 == 2));
+        assert!(listed(&door("a")).await.is_empty());
+        let by = |name: &str| Filter { by: Some(name.to_owned()), ..Filter::default() };
+        assert_eq!(listed(&by("ann")).await, expected(|number| number % 4 == 0));
+        assert_eq!(listed(&by("bob")).await, expected(|number| number % 4 == 1));
+        assert!(listed(&by("an")).await.is_empty());
+        let both = Filter { since: Some(shop.clock.now()), ..Filter { source: Some("events".to_owned()), ..by("ann") } };
+        assert_eq!(listed(&both).await, expected(|number| number % 4 == 0 && number % 3 == 1));
+        if backend == Backend::Sqlite {
+            for (query, index) in [
+                ("SELECT seq FROM requests WHERE source = 'a2a' ORDER BY seq DESC LIMIT 9", "requests_source"),
+                ("SELECT seq FROM decided_by JOIN requests ON seq = request WHERE name = 'ann' ORDER BY request DESC LIMIT 9", "PRIMARY KEY (name=?)"),
+            ] {
+                let plan = format!("{:?}", shop.place.rows(&format!("EXPLAIN QUERY PLAN {query}")).await);
+                assert!(plan.contains(index) && !plan.contains("SCAN") && !plan.contains("B-TREE"), "{plan}");
+            }
+        }
+        shop.finish().await;
+    }
+
     async fn the_entries_of_a_request_are_those_about_it_and_no_others(backend: Backend) {
         let shop = Shop::open(backend).await;
         let agent = bot("bot");

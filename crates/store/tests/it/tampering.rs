@@ -8,8 +8,18 @@ use placet_testkit::{Backend, Place, both};
 
 use crate::shop::{Shop, ann, bot, claim, decide, report};
 
-const TABLES: [&str; 9] =
-    ["ledger", "payloads", "requests", "head", "tallies", "principals", "keys", "policies", "grants"];
+const TABLES: [&str; 10] = [
+    "ledger",
+    "payloads",
+    "requests",
+    "decided_by",
+    "head",
+    "tallies",
+    "principals",
+    "keys",
+    "policies",
+    "grants",
+];
 
 /// A closed database with a known history, whose ledger can be written to.
 async fn history(backend: Backend) -> Place {
@@ -179,13 +189,26 @@ both! {
         for (column, value) in [
             ("id", "'req_0698d3r3kvtg0i8s0c1g60o30c'"), ("kind", "'input'"), ("agent", "'other'"), ("session", "'other'"),
             ("tool", "NULL"), ("risk", "'low'"), ("grp", "'g'"), ("created_at", "1"), ("deadline", "deadline + 1"),
-            ("deadline", "NULL"),
+            ("deadline", "NULL"), ("source", "'events'"),
         ] {
             let says = differs(&place, &format!("UPDATE requests SET {column} = {value} WHERE seq = 8")).await;
             assert!(says.contains(&format!("`{column}`")), "{column}: {says}");
         }
         // What was decided has no deadline.
         differs(&place, "UPDATE requests SET deadline = 1 WHERE seq = 4").await;
+    }
+
+    async fn a_changed_table_of_deciders_is_found(backend: Backend) {
+        let place = history(backend).await;
+        for change in [
+            "DELETE FROM decided_by WHERE request = 4",
+            "UPDATE decided_by SET name = 'bob' WHERE request = 9",
+            "INSERT INTO decided_by (name, request) VALUES ('bob', 4)",
+            "INSERT INTO decided_by (name, request) VALUES ('ann', 8)",
+        ] {
+            let says = differs(&place, change).await;
+            assert!(says.contains("decide") || says.contains("decision"), "{change}: {says}");
+        }
     }
 
     async fn changed_policies_and_standing_yeses_are_found(backend: Backend) {

@@ -1,12 +1,38 @@
 //! A database of version 0.2.0: it verifies as it is, is upgraded, and verifies to the same head.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use placet_core::{Role, Voided};
-use placet_store::Store;
+use placet_store::{Filter, Store, backup, restore};
 use placet_testkit::{Backend, FakeClock, Place, both, lay_out_version_0_2};
 
 const SQLITE_HEAD: &str = "sha256:ce290c82b3179ab032b0f0a36585a26112c8b0148477c6c6412e470abd31fd87";
+
+/// Every request of version 0.2.0 is in the list of its door and in those of the people who decided it, and in no other.
+async fn found_by_lists(store: &Store) {
+    let requests = store.history(0, 1000).await.unwrap();
+    let (mut doors, mut people) = (BTreeMap::<_, BTreeSet<_>>::new(), BTreeMap::<_, BTreeSet<_>>::new());
+    for request in &requests {
+        doors.entry(request.source.clone()).or_default().insert(request.id);
+        for name in request.decision.iter().flat_map(|decision| &decision.by) {
+            people.entry(name.clone()).or_default().insert(request.id);
+        }
+    }
+    assert!(doors.len() > 1 && !people.is_empty(), "{doors:?} {people:?}");
+    let list = async |filter: Filter| {
+        let listed = store.list(&filter, 1000, placet_core::Time::default()).await.unwrap();
+        listed.items.iter().map(|request| request.id).collect::<BTreeSet<_>>()
+    };
+    for (door, expected) in doors {
+        assert_eq!(list(Filter { source: Some(door), ..Filter::default() }).await, expected);
+    }
+    for (name, expected) in people {
+        assert_eq!(list(Filter { by: Some(name), ..Filter::default() }).await, expected);
+    }
+}
 
 both! {
     async fn a_database_of_version_0_2_0_is_upgraded_and_verifies_to_the_same_head(backend: Backend) {
@@ -28,9 +54,24 @@ both! {
         let unbound = |grant: &&Arc<placet_core::Grant>| grant.scope == placet_core::Scope::Exact { bound: false };
         assert_eq!(directory.grants.values().filter(unbound).count(), 1, "it says nothing of a folder");
         assert!(!directory.voided.contains_key(&Voided::Person("ann".to_owned())));
+        found_by_lists(&store).await;
         store.close().await;
         let after = place.verify().await.unwrap();
         assert_eq!((after.entries, after.head), (before.entries, before.head));
+    }
+
+    async fn a_backup_of_version_0_2_0_is_restored_with_what_lists_go_by(backend: Backend) {
+        let (old, clock) = (Place::new(Backend::Sqlite).await, Arc::new(FakeClock::new()));
+        lay_out_version_0_2(&old).await;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("backup.db");
+        backup(&old.location(), &file).await.unwrap();
+        let into = Place::new(backend).await;
+        restore(&file, &into.location(), clock.clone(), |_| {}).await.unwrap();
+        let store = Store::open(into.options(clock)).await.unwrap();
+        found_by_lists(&store).await;
+        store.close().await;
+        into.verify().await.unwrap();
     }
 
     async fn what_version_0_2_0_had_learned_is_dropped_and_counted(backend: Backend) {
