@@ -7,8 +7,8 @@ use placet_core::{
     Actor, Auth, Body, Command, Create, DecisionWord, Refusal, Request, Role, State, Time, door,
 };
 use placet_store::{
-    EventOutcome, EventTail, EventUnit, EventWords, Idempotency, NewEvent, NewTheme, Outcome, RecentEvents,
-    SeenEvent, StoreError, StoredEvent, ThemeOutcome,
+    DocumentOutcome, EventOutcome, EventTail, EventUnit, EventWords, Idempotency, NewDocument, NewEvent,
+    Outcome, RecentEvents, SeenEvent, StoreError, StoredEvent,
 };
 use serde_json::{Map, Value, json};
 
@@ -131,21 +131,21 @@ impl Gate {
         Ok(self.store.event_tail().await?)
     }
 
-    /// Every colour theme, as JSON.
-    pub async fn themes(&self, actor: &Actor) -> Result<Vec<String>, GateError> {
+    /// All documents of a kind, as JSON: what the dashboard keeps here, such as its colour themes.
+    pub async fn event_documents(&self, actor: &Actor, kind: &'static str) -> Result<Vec<String>, GateError> {
         self.reads_events(actor)?;
-        Ok(self.store.themes().await?)
+        Ok(self.store.documents(kind).await?)
     }
 
-    /// Stores a colour theme, unless there are as many as there may be.
-    pub async fn put_theme(
+    /// Stores a document of the dashboard, unless there are as many as there may be.
+    pub async fn add_event_document(
         &self,
         actor: &Actor,
-        theme: NewTheme,
+        document: NewDocument,
         most: u32,
-    ) -> Result<ThemeOutcome, GateError> {
+    ) -> Result<DocumentOutcome, GateError> {
         self.reads_events(actor)?;
-        Ok(self.store.put_theme(theme, most).await?)
+        Ok(self.store.add_document(document, most).await?)
     }
 
     /// Deletes old events until those that are left may stay. Returns how many went.

@@ -60,10 +60,10 @@ pub use outgrown::{Outgrown, OutgrownGrant};
 pub use pace::Pace;
 pub use permit::{Claimed, Ran};
 pub use placet_store::{
-    ANSWER_TO, AttemptResult, Channels, Clock, Delivery, EventTail, EventWords, Filter, Idempotency,
-    LedgerRow, Listed, NewEvent, NewNote, NewTheme, News, Note, NoteChange, NoteExpected, NoteFilter, Order,
-    Outcome, PolicyVersion, Progress, RecentEvents, SeenEvent, StoreError, StoredEvent, StoredSession,
-    SystemClock, ThemeOutcome, planted,
+    ANSWER_TO, AttemptResult, Channels, Clock, Delivery, DocumentOutcome, EventTail, EventWords, Filter,
+    Idempotency, LedgerRow, Listed, NewDocument, NewEvent, NewNote, News, Note, NoteChange, NoteExpected,
+    NoteFilter, Order, Outcome, PolicyVersion, Progress, RecentEvents, SeenEvent, StoreError, StoredEvent,
+    StoredSession, SystemClock, planted,
 };
 pub use policies::{Checked, PolicyView, Put};
 pub use roots::AgentView;

@@ -13,8 +13,8 @@ use placet_core::{
 use placet_ledger::Head;
 
 use crate::{
-    AttemptResult, Channels, CommandUnit, Delivery, EventUnit, NewTheme, NoteChange, NotesOutcome, Reading,
-    StoreError, ThemeOutcome,
+    AttemptResult, Channels, CommandUnit, Delivery, DocumentOutcome, EventUnit, NewDocument, NoteChange,
+    NotesOutcome, Reading, StoreError,
     events::{EventRow, WordRow},
     policies::{GrantEnding, GrantRow, PolicyRow, TrustChange, TrustRow},
     rows::{AnswerRow, EntryRow, KeyRow, OutboxRow, PayloadRow, PrincipalRow, RequestRow},
@@ -182,12 +182,12 @@ pub(crate) trait Backend: Send + 'static {
         keep: u64,
         before: Time,
     ) -> impl Future<Output = Result<u64, StoreError>> + Send;
-    /// Stores a theme, unless there is one of that name or there are too many.
-    fn put_theme(
+    /// Stores a document, unless there is one of that name or there are too many.
+    fn add_document(
         &mut self,
-        theme: &NewTheme,
+        document: &NewDocument,
         most: u32,
-    ) -> impl Future<Output = Result<ThemeOutcome, StoreError>> + Send;
+    ) -> impl Future<Output = Result<DocumentOutcome, StoreError>> + Send;
     /// Changes notes, all of them or none: one transaction of its own, which can be looked up by the name of the batch.
     fn change_notes(
         &mut self,

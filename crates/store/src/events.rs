@@ -105,28 +105,6 @@ pub struct EventWords {
     pub hook_event_types: Vec<String>,
 }
 
-/// A colour theme to be stored.
-#[derive(Debug, Clone)]
-pub struct NewTheme {
-    /// Its identifier.
-    pub id: String,
-    /// Its name, which no other has.
-    pub name: String,
-    /// The theme as JSON.
-    pub body: Arc<str>,
-}
-
-/// The result of storing a theme.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ThemeOutcome {
-    /// It is stored.
-    Stored,
-    /// Another has its name.
-    NameTaken,
-    /// There are as many as there may be.
-    TooMany,
-}
-
 /// An event to be written.
 #[derive(Debug)]
 pub(crate) struct EventRow {
@@ -194,11 +172,6 @@ impl Store {
     /// What events can be filtered by.
     pub async fn event_words(&self) -> Result<EventWords, StoreError> {
         self.readers().event_words().await
-    }
-
-    /// Every theme, the oldest first.
-    pub async fn themes(&self) -> Result<Vec<String>, StoreError> {
-        self.readers().themes().await
     }
 }
 

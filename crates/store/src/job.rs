@@ -8,8 +8,8 @@ use placet_core::{
 use tokio::sync::oneshot;
 
 use crate::{
-    AttemptResult, Channels, Delivery, EventOutcome, EventUnit, NewTheme, NoteChange, NotesOutcome,
-    StoreError, ThemeOutcome, backend::ReadSet,
+    AttemptResult, Channels, Delivery, DocumentOutcome, EventOutcome, EventUnit, NewDocument, NoteChange,
+    NotesOutcome, StoreError, backend::ReadSet,
 };
 
 /// Scope and body of an idempotency key, both as hashes.
@@ -103,10 +103,10 @@ pub(crate) struct PruneEventsUnit {
     pub(crate) before: Time,
 }
 
-/// A colour theme, and how many there may be.
+/// A document, and how many of its kind there may be.
 #[derive(Debug)]
-pub(crate) struct ThemeUnit {
-    pub(crate) theme: NewTheme,
+pub(crate) struct DocumentUnit {
+    pub(crate) document: NewDocument,
     pub(crate) most: u32,
 }
 
@@ -171,7 +171,7 @@ pub(crate) enum TableJob {
     SessionUse(Ticket<SessionUseUnit, ()>),
     Prune(Ticket<Time, ()>),
     PruneEvents(Ticket<PruneEventsUnit, u64>),
-    Theme(Ticket<ThemeUnit, ThemeOutcome>),
+    Document(Ticket<DocumentUnit, DocumentOutcome>),
     Notes(Ticket<NotesUnit, NotesOutcome>),
     PruneNotes(Ticket<(), u64>),
 }
@@ -260,7 +260,7 @@ impl TableJob {
             Self::SessionUse(ticket) => ticket.answer(Err(error)),
             Self::Prune(ticket) => ticket.answer(Err(error)),
             Self::PruneEvents(ticket) => ticket.answer(Err(error)),
-            Self::Theme(ticket) => ticket.answer(Err(error)),
+            Self::Document(ticket) => ticket.answer(Err(error)),
             Self::Notes(ticket) => ticket.answer(Err(error)),
             Self::PruneNotes(ticket) => ticket.answer(Err(error)),
         }
@@ -279,7 +279,7 @@ impl Job {
             Self::Table(TableJob::SessionUse(_)) => "seen",
             Self::Table(TableJob::Prune(_)) => "prune",
             Self::Table(TableJob::PruneEvents(_)) => "prune_events",
-            Self::Table(TableJob::Theme(_)) => "theme",
+            Self::Table(TableJob::Document(_)) => "document",
             Self::Table(TableJob::Notes(_)) => "notes",
             Self::Table(TableJob::PruneNotes(_)) => "prune_notes",
         }

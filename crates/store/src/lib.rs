@@ -8,6 +8,7 @@ mod acked;
 mod backend;
 mod batch;
 mod clock;
+mod documents;
 mod error;
 mod events;
 mod figures;
@@ -37,10 +38,10 @@ mod writes;
 
 pub use acked::Acked;
 pub use clock::{ABSORBED, Clock, Reading, SystemClock, Timeline};
+pub use documents::{DocumentOutcome, NewDocument};
 pub use error::StoreError;
 pub use events::{
-    EventOutcome, EventTail, EventUnit, EventWords, NewEvent, NewTheme, RecentEvents, SeenEvent, StoredEvent,
-    ThemeOutcome,
+    EventOutcome, EventTail, EventUnit, EventWords, NewEvent, RecentEvents, SeenEvent, StoredEvent,
 };
 pub use figures::{Counted, Figure, Settled, VerdictWord, Waiting};
 pub use job::{AdminOutcome, CommandUnit, Idempotency, Outcome};

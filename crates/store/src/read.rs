@@ -301,8 +301,8 @@ impl Readers {
         both!(self, readers => readers.event_words())
     }
 
-    pub(crate) async fn themes(&self) -> Result<Vec<String>, StoreError> {
-        both!(self, readers => readers.themes())
+    pub(crate) async fn documents(&self, kind: &'static str) -> Result<Vec<String>, StoreError> {
+        both!(self, readers => readers.documents(kind))
     }
 
     pub(crate) async fn note(&self, kind: &str, key: &str) -> Result<Option<Note>, StoreError> {

@@ -176,7 +176,7 @@ pub(crate) const TABLES: &[(&str, &[(&str, Column)])] = {
             ],
         ),
         ("event_words", &[("kind", Int), ("word", Text), ("seen", Int)]),
-        ("themes", &[("id", Text), ("name", Text), ("created_at", Int), ("body", Text)]),
+        ("documents", &[("kind", Text), ("name", Text), ("created_at", Int), ("body", Text)]),
     ]
 };
 
@@ -267,8 +267,8 @@ pub(crate) fn rows_of(
         table
     } else {
         match table_before(table) {
-            Some(rows) => rows,
-            None => return Ok(()),
+            Some((made_from, rows)) if connection.table_exists(None, made_from)? => rows,
+            _ => return Ok(()),
         }
     };
     let mut find = connection.prepare(&format!("SELECT {} FROM {from}", names.join(", ")))?;
@@ -296,12 +296,19 @@ fn column_before(table: &str, column: &str) -> &'static str {
     }
 }
 
-/// The rows of a table that came later, as its migration would make them.
-fn table_before(table: &str) -> Option<&'static str> {
-    (table == "decided_by").then_some(
-        "(SELECT DISTINCT person.value AS name, requests.seq AS request
-          FROM requests, json_each(requests.meta, '$.decision.by') AS person)",
-    )
+/// A table that came later: the table that it is made from, and its rows, as its migration would make them.
+fn table_before(table: &str) -> Option<(&'static str, &'static str)> {
+    match table {
+        "decided_by" => Some((
+            "requests",
+            "(SELECT DISTINCT person.value AS name, requests.seq AS request
+              FROM requests, json_each(requests.meta, '$.decision.by') AS person)",
+        )),
+        "documents" => {
+            Some(("themes", "(SELECT 'events.theme' AS kind, name, created_at, body FROM themes)"))
+        }
+        _ => None,
+    }
 }
 
 /// Checks a database file, or a folder, without a server.

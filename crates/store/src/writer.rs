@@ -264,8 +264,8 @@ async fn write_table<B: Backend>(backend: &mut B, job: TableJob) -> Result<(), S
             let answer = backend.prune_events(keep, before).await;
             finish(ticket, answer)
         }
-        TableJob::Theme(ticket) => {
-            let answer = backend.put_theme(&ticket.unit.theme, ticket.unit.most).await;
+        TableJob::Document(ticket) => {
+            let answer = backend.add_document(&ticket.unit.document, ticket.unit.most).await;
             finish(ticket, answer)
         }
         TableJob::Notes(ticket) => {

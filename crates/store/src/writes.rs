@@ -6,11 +6,11 @@ use placet_core::{Actor, AdminCommand, OutboxId, SessionId, Time};
 use tracing::Instrument as _;
 
 use crate::{
-    AdminOutcome, AttemptResult, Channels, CommandUnit, Delivery, EventOutcome, EventUnit, Idempotency,
-    NewTheme, NoteChange, NotesOutcome, Outcome, Store, StoreError, ThemeOutcome,
+    AdminOutcome, AttemptResult, Channels, CommandUnit, Delivery, DocumentOutcome, EventOutcome, EventUnit,
+    Idempotency, NewDocument, NoteChange, NotesOutcome, Outcome, Store, StoreError,
     job::{
-        AdminUnit, AttemptUnit, BatchJob, Job, LeaseUnit, NotesUnit, PruneEventsUnit, SessionUseUnit,
-        TableJob, ThemeUnit, Ticket,
+        AdminUnit, AttemptUnit, BatchJob, DocumentUnit, Job, LeaseUnit, NotesUnit, PruneEventsUnit,
+        SessionUseUnit, TableJob, Ticket,
     },
 };
 
@@ -83,10 +83,14 @@ impl Store {
         self.write(unit, |ticket| Job::Table(TableJob::PruneEvents(ticket))).await
     }
 
-    /// Stores a colour theme, unless there are `most` already or its name is taken.
-    pub async fn put_theme(&self, theme: NewTheme, most: u32) -> Result<ThemeOutcome, StoreError> {
-        let unit = ThemeUnit { theme, most };
-        self.write(unit, |ticket| Job::Table(TableJob::Theme(ticket))).await
+    /// Stores a document, unless there are `most` of its kind already or its name is taken.
+    pub async fn add_document(
+        &self,
+        document: NewDocument,
+        most: u32,
+    ) -> Result<DocumentOutcome, StoreError> {
+        let unit = DocumentUnit { document, most };
+        self.write(unit, |ticket| Job::Table(TableJob::Document(ticket))).await
     }
 
     /// Changes notes, all of them or none. Each change is about another note. `most` is how many open notes of a kind an

@@ -12,3 +12,15 @@ CREATE TABLE decided_by (
 INSERT INTO decided_by (name, request)
 SELECT DISTINCT person.value, requests.seq FROM requests, json_each(requests.meta, '$.decision.by') AS person
 WHERE instr(requests.meta, '"decision":{') > 0;
+
+-- Small JSON documents that a door keeps for its clients, such as the colour themes of a dashboard. `kind` is the door and
+-- the purpose; a document has its name to itself. Not in the ledger, never changed, bounded by the door.
+CREATE TABLE documents (
+    kind       TEXT    NOT NULL,
+    name       TEXT    NOT NULL,
+    created_at INTEGER NOT NULL,
+    body       TEXT    NOT NULL,
+    PRIMARY KEY (kind, name)
+);
+INSERT INTO documents (kind, name, created_at, body) SELECT 'events.theme', name, created_at, body FROM themes;
+DROP TABLE themes;

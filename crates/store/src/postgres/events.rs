@@ -1,4 +1,4 @@
-//! Reading events and themes out of Postgres.
+//! Reading events and documents out of Postgres.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     Channels, EventWords, RecentEvents, SeenEvent, StoreError, StoredEvent,
+    documents::DOCUMENTS,
     events::{SESSIONS, WAITING, WORDS},
     rows::{int, parse, uint},
 };
@@ -100,8 +101,8 @@ impl PostgresReaders {
         Ok(EventWords { source_apps: next(), session_ids: next(), hook_event_types: next() })
     }
 
-    pub(crate) async fn themes(&self) -> Result<Vec<String>, StoreError> {
-        let rows = self.query("SELECT body FROM themes ORDER BY created_at, id", &[]).await?;
+    pub(crate) async fn documents(&self, kind: &'static str) -> Result<Vec<String>, StoreError> {
+        let rows = self.query(DOCUMENTS, &[&kind]).await?;
         rows.iter().map(|row| read(row, 0)).collect()
     }
 

@@ -139,8 +139,8 @@ statements! {
                     gone AS (DELETE FROM events e USING old WHERE e.id = old.id RETURNING 1)
                     SELECT count(*) FROM gone";
     prune_words = "DELETE FROM event_words WHERE seen < (SELECT id FROM events WHERE request IS NULL ORDER BY id LIMIT 1) - $1";
-    themes = "SELECT count(*), count(*) FILTER (WHERE name = $1) FROM themes";
-    put_theme = "INSERT INTO themes (id, name, created_at, body) VALUES ($1, $2, $3, $4)";
+    count_documents = "SELECT count(*), count(*) FILTER (WHERE name = $2) FROM documents WHERE kind = $1";
+    put_document = "INSERT INTO documents (kind, name, created_at, body) VALUES ($1, $2, $3, $4)";
     /// Notes of doors.
     find_notes = "SELECT n.kind, n.key, n.version, n.owner, n.open
                   FROM unnest($1::text[], $2::text[]) AS w (kind, key) JOIN notes n ON n.kind = w.kind AND n.key = w.key";

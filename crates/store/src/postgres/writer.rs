@@ -16,8 +16,8 @@ use super::{
     write::{Begun, Statements, send},
 };
 use crate::{
-    AttemptResult, Channels, Delivery, NewTheme, NoteChange, NotesOutcome, Reading, StoreError, ThemeOutcome,
-    Timeline,
+    AttemptResult, Channels, Delivery, DocumentOutcome, NewDocument, NoteChange, NotesOutcome, Reading,
+    StoreError, Timeline,
     backend::{Backend, Changes, CommitError, Loaded, NotesError, ReadSet},
     events::{MARK_EVERY, PRUNED},
     history::History,
@@ -541,12 +541,16 @@ impl Backend for PostgresWriter {
         Ok(deleted.map_or(0, uint))
     }
 
-    async fn put_theme(&mut self, theme: &NewTheme, most: u32) -> Result<ThemeOutcome, StoreError> {
-        let name = theme.name.clone();
+    async fn add_document(
+        &mut self,
+        document: &NewDocument,
+        most: u32,
+    ) -> Result<DocumentOutcome, StoreError> {
+        let (kind, name) = (document.kind, document.name.clone());
         let (now, found) = self
             .small(move |Session { client, statements, .. }| {
                 // The lock of the writers: two nodes must not both find room for the last one.
-                vec![send!(client, &statements.head,), send!(client, &statements.themes, name)]
+                vec![send!(client, &statements.head,), send!(client, &statements.count_documents, kind, name)]
             })
             .await?;
         let counts = found
@@ -556,14 +560,14 @@ impl Backend for PostgresWriter {
         let (there, same) = counts.unwrap_or_else(|| Err(lost()))?;
         if same > 0 || there >= i64::from(most) {
             self.rollback().await;
-            return Ok(if same > 0 { ThemeOutcome::NameTaken } else { ThemeOutcome::TooMany });
+            return Ok(if same > 0 { DocumentOutcome::NameTaken } else { DocumentOutcome::TooMany });
         }
-        let (id, name, body, now) = (theme.id.clone(), theme.name.clone(), theme.body.clone(), now.micros());
+        let (name, body, now) = (document.name.clone(), document.body.clone(), now.micros());
         self.finish(move |Session { client, statements, .. }| {
-            vec![send!(client, &statements.put_theme, id, name, now, &*body)]
+            vec![send!(client, &statements.put_document, kind, name, now, &*body)]
         })
         .await?;
-        Ok(ThemeOutcome::Stored)
+        Ok(DocumentOutcome::Stored)
     }
 
     async fn change_notes(

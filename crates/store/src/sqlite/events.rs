@@ -1,4 +1,4 @@
-//! Events and themes in the embedded database.
+//! Events and documents in the embedded database.
 
 use std::sync::Arc;
 
@@ -7,8 +7,9 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::readers::{self, SqliteReaders};
 use crate::{
-    Channels, EventWords, NewTheme, RecentEvents, SeenEvent, StoreError, StoredEvent, ThemeOutcome,
+    Channels, EventWords, RecentEvents, SeenEvent, StoreError, StoredEvent,
     backend::Changes,
+    documents::DOCUMENTS,
     events::{MARK_EVERY, PRUNED, SESSIONS, WAITING, WORDS},
     rows::{int, parse, uint},
 };
@@ -95,25 +96,6 @@ pub(super) fn prune(db: &Connection, keep: u64, before: Time) -> Result<u64, Sto
     Ok(deleted as u64)
 }
 
-pub(super) fn put_theme(
-    db: &Connection,
-    theme: &NewTheme,
-    most: u32,
-    now: Time,
-) -> Result<ThemeOutcome, StoreError> {
-    let taken = db.prepare_cached("SELECT 1 FROM themes WHERE name = ?1")?.exists([&theme.name])?;
-    if taken {
-        return Ok(ThemeOutcome::NameTaken);
-    }
-    let there: u32 = db.prepare_cached("SELECT count(*) FROM themes")?.query_row([], |row| row.get(0))?;
-    if there >= most {
-        return Ok(ThemeOutcome::TooMany);
-    }
-    db.prepare_cached("INSERT INTO themes (id, name, created_at, body) VALUES (?1, ?2, ?3, ?4)")?
-        .execute(params![theme.id, theme.name, now.micros(), &*theme.body])?;
-    Ok(ThemeOutcome::Stored)
-}
-
 impl SqliteReaders {
     pub(crate) async fn recent_events(&self, limit: u32) -> Result<RecentEvents, StoreError> {
         self.long(move |db| {
@@ -194,10 +176,10 @@ impl SqliteReaders {
         .await
     }
 
-    pub(crate) async fn themes(&self) -> Result<Vec<String>, StoreError> {
-        self.long(|db| {
-            let mut find = db.prepare_cached("SELECT body FROM themes ORDER BY created_at, id")?;
-            let rows = find.query_map([], |row| row.get(0))?;
+    pub(crate) async fn documents(&self, kind: &'static str) -> Result<Vec<String>, StoreError> {
+        self.long(move |db| {
+            let mut find = db.prepare_cached(DOCUMENTS)?;
+            let rows = find.query_map([kind], |row| row.get(0))?;
             Ok(rows.collect::<Result<_, _>>()?)
         })
         .await

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::{OpenFiles, Recent, events, notes, readers};
 use crate::{
-    AttemptResult, Channels, Delivery, NewTheme, NoteChange, NotesOutcome, StoreError, ThemeOutcome,
+    AttemptResult, Channels, Delivery, DocumentOutcome, NewDocument, NoteChange, NotesOutcome, StoreError,
     Timeline,
     backend::{Backend, Changes, CommitError, Loaded, NotesError, ReadSet},
     history::History,
@@ -528,9 +528,31 @@ impl Backend for SqliteWriter {
         self.within(|db| events::prune(db, keep, before))
     }
 
-    async fn put_theme(&mut self, theme: &NewTheme, most: u32) -> Result<ThemeOutcome, StoreError> {
+    async fn add_document(
+        &mut self,
+        document: &NewDocument,
+        most: u32,
+    ) -> Result<DocumentOutcome, StoreError> {
+        let NewDocument { kind, name, body } = document;
         let now = self.time.now();
-        self.within(|db| events::put_theme(db, theme, most, now))
+        self.within(|db| {
+            let (there, same): (u32, u32) = db
+                .prepare_cached(
+                    "SELECT count(*), count(*) FILTER (WHERE name = ?2) FROM documents WHERE kind = ?1",
+                )?
+                .query_row([*kind, name], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            if same > 0 {
+                return Ok(DocumentOutcome::NameTaken);
+            }
+            if there >= most {
+                return Ok(DocumentOutcome::TooMany);
+            }
+            db.prepare_cached(
+                "INSERT INTO documents (kind, name, created_at, body) VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute(params![kind, name, now.micros(), &**body])?;
+            Ok(DocumentOutcome::Stored)
+        })
     }
 
     async fn change_notes(

@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use placet_core::{Actor, AnswerBack, Command, DecisionWord, Refusal, Submit, door::EVENTS};
 use placet_store::{
-    ANSWER_TO, AttemptResult, Channels, Clock as _, Delivery, EventUnit, Idempotency, NewEvent, NewTheme,
-    SeenEvent, StoreError, ThemeOutcome, backup, restore,
+    ANSWER_TO, AttemptResult, Channels, Clock as _, Delivery, DocumentOutcome, EventUnit, Idempotency,
+    NewDocument, NewEvent, SeenEvent, StoreError, backup, restore,
 };
 use placet_testkit::{Backend, Place, block_on, both, soon, submit};
 use serde_json::json;
@@ -220,17 +220,33 @@ both! {
         shop.finish().await;
     }
 
-    async fn a_theme_has_a_name_of_its_own_and_there_are_not_too_many(backend: Backend) {
+    async fn a_document_has_its_name_to_itself_and_there_are_not_too_many_of_a_kind(backend: Backend) {
         let shop = Shop::open(backend).await;
-        let put = async |name: &str| {
-            let theme = NewTheme { id: format!("id-{name}"), name: name.to_owned(), body: format!("{{\"name\":\"{name}\"}}").into() };
-            shop.store.put_theme(theme, 2).await.unwrap()
+        let add = async |kind, name: &str| {
+            let document = NewDocument { kind, name: name.to_owned(), body: json!({"name": name}).to_string().into() };
+            shop.store.add_document(document, 2).await.unwrap()
         };
-        assert_eq!(put("a").await, ThemeOutcome::Stored);
-        assert_eq!(put("a").await, ThemeOutcome::NameTaken);
-        assert_eq!(put("b").await, ThemeOutcome::Stored);
-        assert_eq!(put("c").await, ThemeOutcome::TooMany);
-        assert_eq!(shop.store.themes().await.unwrap().len(), 2);
+        assert_eq!(add("events.theme", "b").await, DocumentOutcome::Stored);
+        assert_eq!(add("events.theme", "b").await, DocumentOutcome::NameTaken);
+        assert_eq!(add("door.other", "b").await, DocumentOutcome::Stored);
+        shop.clock.tick();
+        assert_eq!(add("events.theme", "a").await, DocumentOutcome::Stored);
+        assert_eq!(add("events.theme", "c").await, DocumentOutcome::TooMany);
+        let themes = [r#"{"name":"b"}"#, r#"{"name":"a"}"#];
+        assert_eq!(shop.store.documents("events.theme").await.unwrap(), themes);
+        let head = shop.store.head().await.unwrap().1;
+        assert_eq!(head, shop.ledger().await.len() as u64, "documents are not in the ledger");
+        // A backup carries them.
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("backup.db");
+        backup(&shop.place.location(), &file).await.unwrap();
+        for to in Backend::ALL {
+            let into = Place::new(to).await;
+            restore(&file, &into.location(), shop.clock.clone(), |_| {}).await.unwrap();
+            let store = placet_store::Store::open(into.options(shop.clock.clone())).await.unwrap();
+            assert_eq!(store.documents("events.theme").await.unwrap(), themes);
+            store.close().await;
+        }
         shop.finish().await;
     }
 

@@ -333,7 +333,7 @@ fn a_restore_ends_every_yes_in_advance_and_all_trust() {
 }
 
 /// What takes a database back to the format before policies.
-const EARLIER: &str = "DROP INDEX requests_source; ALTER TABLE requests DROP COLUMN source; DROP TABLE decided_by; ALTER TABLE head DROP COLUMN at; ALTER TABLE keys DROP COLUMN owner; DROP TABLE voided; DROP TABLE freezes; DROP TABLE notes; DROP TABLE events; DROP TABLE event_words; DROP TABLE themes; DROP TABLE sessions; DROP TABLE links; DROP TABLE passwords; DROP TABLE policies; DROP TABLE grants; DROP TABLE trust; DROP INDEX ledger_later;";
+const EARLIER: &str = "DROP INDEX requests_source; ALTER TABLE requests DROP COLUMN source; DROP TABLE decided_by; ALTER TABLE head DROP COLUMN at; ALTER TABLE keys DROP COLUMN owner; DROP TABLE voided; DROP TABLE freezes; DROP TABLE notes; DROP TABLE events; DROP TABLE event_words; DROP TABLE documents; DROP TABLE sessions; DROP TABLE links; DROP TABLE passwords; DROP TABLE policies; DROP TABLE grants; DROP TABLE trust; DROP INDEX ledger_later;";
 
 #[test]
 fn a_backup_of_the_format_before_policies_verifies_and_can_be_restored() {

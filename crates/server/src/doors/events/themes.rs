@@ -7,7 +7,7 @@ use axum::{
 };
 use data_encoding::HEXLOWER;
 use http::{HeaderValue, Request, StatusCode, header};
-use placet_gate::{NewTheme, ThemeOutcome};
+use placet_gate::{DocumentOutcome, NewDocument};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -17,6 +17,8 @@ use crate::{State, call::Caller, problem::Problem};
 /// Largest body of a theme, and how many themes there are at most.
 const LARGEST: usize = 64 * 1024;
 const MOST: u32 = 200;
+/// What a theme is called among the documents of doors.
+const KIND: &str = "events.theme";
 
 const COLOURS: [&str; 24] = [
     "primary",
@@ -55,7 +57,8 @@ pub(super) async fn list(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Fault> {
     let Caller(actor) = caller?;
-    let themes = state.gate.themes(&actor).await.map_err(|error| Fault::gate(&state, error))?;
+    let themes =
+        state.gate.event_documents(&actor, KIND).await.map_err(|error| Fault::gate(&state, error))?;
     let query = query.unwrap_or_default();
     let author = query.split('&').find_map(|pair| pair.strip_prefix("authorId="));
     let mut shown: Vec<Value> = themes.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
@@ -89,25 +92,22 @@ pub(super) async fn create(
             return Ok(answer(StatusCode::BAD_REQUEST, &refused));
         }
     };
-    let new = NewTheme {
-        id: text(&theme, "id"),
-        name: text(&theme, "name"),
-        body: Value::Object(theme.clone()).to_string().into(),
-    };
-    let done = state.gate.put_theme(&actor, new, MOST).await.map_err(|error| Fault::gate(&state, error))?;
-    Ok(match done {
-        ThemeOutcome::Stored => answer(
+    let body = Value::Object(theme.clone()).to_string().into();
+    let new = NewDocument { kind: KIND, name: text(&theme, "name"), body };
+    let stored = state.gate.add_event_document(&actor, new, MOST).await;
+    Ok(match stored.map_err(|error| Fault::gate(&state, error))? {
+        DocumentOutcome::Stored => answer(
             StatusCode::CREATED,
             &json!({"success": true, "data": theme, "message": "Theme created successfully"}),
         ),
-        ThemeOutcome::NameTaken => {
+        DocumentOutcome::NameTaken => {
             let taken = error("name", "A theme with this name already exists", "DUPLICATE");
             answer(
                 StatusCode::BAD_REQUEST,
                 &json!({"success": false, "error": "Theme name already exists", "validationErrors": [taken]}),
             )
         }
-        ThemeOutcome::TooMany => answer(
+        DocumentOutcome::TooMany => answer(
             StatusCode::BAD_REQUEST,
             &json!({"success": false, "error": format!("there are {MOST} themes, which is the limit")}),
         ),
