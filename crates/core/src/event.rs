@@ -235,14 +235,17 @@ pub enum Written {
 }
 
 impl Written {
-    /// Reads a stored payload back.
+    /// Reads a stored payload back. That of a new request has everything: without its nonce no digest would fit.
     pub fn from_payload(kind: Kind, payload: Payload) -> Result<Self, serde_json::Error> {
+        let missing = |field: &str| {
+            <serde_json::Error as serde::de::Error>::custom(format!("a stored request has no `{field}`"))
+        };
         Ok(match payload {
             Payload { body: Some(body), context, summary, nonce, .. } => Self::Content(Arc::new(Content {
                 body: Body::from_value(kind, body)?,
-                context: context.unwrap_or_default(),
+                context: context.ok_or_else(|| missing("context"))?,
                 summary,
-                nonce: nonce.unwrap_or_default(),
+                nonce: nonce.ok_or_else(|| missing("nonce"))?,
             })),
             later => Self::Later(Box::new(later)),
         })
@@ -308,6 +311,26 @@ impl Event {
             Self::Lapsed {} => "request.lapsed",
             Self::Unknown {} => "request.unknown",
             Self::Resolved { .. } => "request.resolved",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_stored_request_without_its_nonce_or_its_context_is_an_error() {
+        let whole = json!({"body": {"tool": "t", "arguments": {}}, "context": {}, "nonce": "n"});
+        let read =
+            |payload: Value| Written::from_payload(Kind::Action, serde_json::from_value(payload).unwrap());
+        assert!(read(whole.clone()).is_ok());
+        for field in ["nonce", "context"] {
+            let mut less = whole.clone();
+            less.as_object_mut().unwrap().remove(field);
+            assert!(read(less).unwrap_err().to_string().contains(field));
         }
     }
 }

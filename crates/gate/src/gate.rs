@@ -53,7 +53,7 @@ impl Default for Settings {
             claim_window: Duration::from_mins(15),
             report_window: Duration::from_hours(1),
             needs: Needs::default(),
-            policy: placet_policy::preset("default").unwrap_or_default().to_owned(),
+            policy: placet_policy::DEFAULT.to_owned(),
             waits_per_principal: 5_000,
             waits: 50_000,
             events: EventRetention::default(),

@@ -381,6 +381,7 @@ impl Gate {
         let put = self.store.policies(VERSIONS).await?.into_iter().find(|put| put.hash == version.hash());
         let text: Arc<str> = match version {
             Version::Good(policy) => policy.text().into(),
+            // The built-in policy of another version of this program is not stored. What is broken about it says so.
             Version::Broken { hash, .. } => self.store.policy_text(hash).await?.unwrap_or_default(),
         };
         let Checked { hash, name, warnings, findings } = self.checked(version);

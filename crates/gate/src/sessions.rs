@@ -207,7 +207,8 @@ impl Gate {
         let token = self.random_secret();
         let command = AdminCommand::CreateLink { name: name.to_owned(), token: hashed(&token), lives };
         self.admin(actor, command, idempotency).await?;
-        let expires_at = self.store.directory().links.get(name).copied().unwrap_or_default();
+        // A repeated call may find that the link was used since: then it has ended by now.
+        let expires_at = self.store.directory().links.get(name).copied().unwrap_or_else(|| self.now());
         let token = self.knows_link(&token).then_some(token);
         Ok(MadeLink { name: name.to_owned(), token, expires_at })
     }

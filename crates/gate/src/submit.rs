@@ -82,12 +82,12 @@ impl Gate {
         if let Body::Action(action) = &spec.body {
             check_schema(action.arguments_schema.as_ref())?;
         }
-        let mut random = [0_u8; 26];
-        self.entropy.fill(&mut random);
-        let (id_bits, nonce_bits) = random.split_at(10);
+        let (mut id_bits, mut nonce_bits) = ([0_u8; 10], [0_u8; 16]);
+        self.entropy.fill(&mut id_bits);
+        self.entropy.fill(&mut nonce_bits);
         let created_at = self.now();
-        let id = RequestId::new(created_at.millis(), id_bits.try_into().unwrap_or_default());
-        let nonce = HEXLOWER.encode(nonce_bits);
+        let id = RequestId::new(created_at.millis(), id_bits);
+        let nonce = HEXLOWER.encode(&nonce_bits);
         let canonical = Parts {
             id,
             agent: &actor.name,
@@ -269,4 +269,48 @@ struct Whole<'a> {
 pub(crate) struct Keys {
     pub(crate) idempotency: Option<Idempotency>,
     pub(crate) weak: Option<WeakKey>,
+}
+
+#[cfg(test)]
+mod tests {
+    use placet_core::{Auth, Kind};
+    use placet_store::Store;
+    use placet_testkit::{Backend, FakeClock, Place, block_on};
+
+    use super::*;
+    use crate::{Entropy, Settings};
+
+    /// Tens for an id, sixteens for a nonce: the length of what it fills.
+    struct Lengths;
+
+    impl Entropy for Lengths {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(u8::try_from(bytes.len()).unwrap());
+        }
+    }
+
+    #[test]
+    fn an_id_and_a_nonce_are_all_of_the_random_bytes_and_no_zeros() {
+        block_on(async {
+            let place = Place::new(Backend::Sqlite).await;
+            let store = Arc::new(Store::open(place.options(Arc::new(FakeClock::new()))).await.unwrap());
+            let gate = Gate::start(store, Arc::new(Lengths), Settings::default()).await.unwrap();
+            let bot = Actor {
+                name: "local".to_owned(),
+                role: Role::Agent,
+                key: None,
+                session: None,
+                auth: Auth::Open,
+            };
+            let create = Create {
+                tool: Some("t".to_owned()),
+                arguments: Some(serde_json::Map::new()),
+                ..Create::new(Kind::Action, "s")
+            };
+            let request = gate.submit(&bot, create, None).await.unwrap().request;
+            assert_eq!(request.id, RequestId::new(request.created_at.millis(), [10; 10]));
+            assert_eq!(request.content.as_ref().unwrap().nonce, "10".repeat(16));
+            gate.close().await;
+        });
+    }
 }

@@ -64,7 +64,7 @@ pub use outcome::{Outcome, Trust};
 pub use people::{Finding, Severity};
 pub use place::{Named, Place, WORKSPACE, named};
 pub use policy::Policy;
-pub use presets::{names, preset, preset_as_named};
+pub use presets::{DEFAULT, names, preset, preset_as_named};
 pub use problem::{PolicyErrors, Problem};
 pub use reference::reference;
 pub use template::{NotLike, Template};

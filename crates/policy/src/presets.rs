@@ -1,7 +1,10 @@
 //! Policies that come with the program.
 
+/// The text of the preset `default`.
+pub const DEFAULT: &str = include_str!("../presets/default.toml");
+
 const PRESETS: [(&str, &str); 5] = [
-    ("default", include_str!("../presets/default.toml")),
+    ("default", DEFAULT),
     ("coding-agent", include_str!("../presets/coding-agent.toml")),
     ("payments", include_str!("../presets/payments.toml")),
     ("database", include_str!("../presets/database.toml")),

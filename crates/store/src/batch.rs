@@ -189,7 +189,11 @@ impl Batch {
         }
         let id = command.request();
         let before = self.slots.get(&id).map(|slot| slot.request.clone());
-        let pending = self.tallies.get(&actor.name).copied().unwrap_or(0);
+        // Only a new request is checked against it. A count that is missing must not pass for none.
+        let pending = match command {
+            Command::Submit(_) => *self.tallies.get(&actor.name).ok_or_else(|| uncounted(&actor.name))?,
+            _ => 0,
+        };
         let (trust, used) = self.prior.claims(command, self.now);
         let mut directory = self.directory.clone();
         if planted("stolen-votes-count") {
@@ -399,6 +403,11 @@ impl Batch {
                 removed_principals.push(name);
             }
         }
+        let tallies = self.changed_tallies.into_iter().map(|agent| match self.tallies.get(&agent) {
+            Some(pending) => Ok((agent, *pending)),
+            None => Err(uncounted(&agent)),
+        });
+        let tallies = tallies.collect::<Result<_, StoreError>>()?;
         let (used, grants, ended, trust) = self.prior.finish(self.no_trust);
         let changes = Changes {
             batch,
@@ -408,11 +417,7 @@ impl Batch {
             payloads: self.payloads,
             entries,
             answers: self.new_answers.iter().filter_map(|(scope, _)| answers.remove(scope)).collect(),
-            tallies: self
-                .changed_tallies
-                .into_iter()
-                .map(|agent| (agent.clone(), self.tallies.get(&agent).copied().unwrap_or(0)))
-                .collect(),
+            tallies,
             decided_by: self.decided_by,
             keys: self.keys,
             principals,
@@ -430,6 +435,10 @@ impl Batch {
         };
         Ok((changes, news))
     }
+}
+
+fn uncounted(agent: &str) -> StoreError {
+    StoreError::Damaged(format!("the pending requests of `{agent}` were not counted"))
 }
 
 fn by(actor: &Actor) -> By {

@@ -50,6 +50,7 @@ impl Default for SystemClock {
 impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the clock that everybody else is given")]
     fn now(&self) -> Time {
+        // A clock before 1970 says 1970. The newest entry of the ledger is later, and rules.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Time::from_micros(0).plus(since)
     }

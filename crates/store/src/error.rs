@@ -77,7 +77,12 @@ impl From<rusqlite::Error> for StoreError {
                 _ => {}
             }
         }
-        Self::Database(error.to_string())
+        match error {
+            rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::InvalidColumnType(..) => Self::Damaged(error.to_string()),
+            _ => Self::Database(error.to_string()),
+        }
     }
 }
 

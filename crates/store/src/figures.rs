@@ -3,7 +3,7 @@
 use placet_core::{Confine, DecisionWord, Effect, GrantId, Kind, Risk, State, Time};
 use serde::{Deserialize, de::IgnoredAny};
 
-use crate::{Store, StoreError, read::earlier, rows::uint};
+use crate::{Store, StoreError, read::earlier};
 
 /// Of one request what figures are made from.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,9 +80,8 @@ pub struct Waiting {
 }
 
 /// A stored row.
-pub(crate) fn figure(seq: i64, changed_at: i64, meta: &str) -> Result<Figure, StoreError> {
-    let (seq, changed_at) = (uint(seq), Time::from_micros(changed_at));
-    Ok(Figure { seq, changed_at, request: serde_json::from_str(meta)? })
+pub(crate) fn figure(seq: u64, changed_at: i64, meta: &str) -> Result<Figure, StoreError> {
+    Ok(Figure { seq, changed_at: Time::from_micros(changed_at), request: serde_json::from_str(meta)? })
 }
 
 /// How long before the time asked for a request may have been made whose waiting reaches into it.

@@ -90,10 +90,10 @@ impl History {
 
 /// Ends when history was lost.
 pub(crate) async fn until_lost(lost: &mut watch::Receiver<Option<String>>) -> StoreError {
-    let why = lost.wait_for(Option::is_some).await.map(|why| why.clone().unwrap_or_default());
+    let why = lost.wait_for(Option::is_some).await.map(|why| why.clone());
     match why {
-        Ok(why) => StoreError::HistoryLost(why),
-        Err(_) => std::future::pending().await,
+        Ok(Some(why)) => StoreError::HistoryLost(why),
+        _ => std::future::pending().await,
     }
 }
 

@@ -56,8 +56,7 @@ pub(crate) const ENDED: &str =
 pub(crate) const DROPPED: &str = "SELECT value FROM meta WHERE name = 'dropped_trust'";
 
 impl EndedGrant {
-    pub(crate) fn read(data: &str, used: i64, at: i64) -> Result<Self, StoreError> {
-        let used = u32::try_from(used.max(0)).unwrap_or(u32::MAX);
+    pub(crate) fn read(data: &str, used: u32, at: i64) -> Result<Self, StoreError> {
         Ok(Self { grant: Arc::new(serde_json::from_str(data)?), used, at: Time::from_micros(at) })
     }
 }

@@ -91,6 +91,7 @@ pub(crate) async fn prepare(url: &str) -> Result<(), StoreError> {
 
 /// Refuses a format that only a newer program knows.
 fn known(found: Option<i64>) -> Result<i64, StoreError> {
+    // A database without tables has no format yet.
     let found = found.unwrap_or(0);
     if found > KNOWN { Err(StoreError::Newer { found, known: KNOWN }) } else { Ok(found) }
 }

@@ -1,7 +1,7 @@
 //! PriorApprovals yeses and trust inside a batch: what was loaded, what is counted, and what becomes of it.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, HashMap},
     sync::Arc,
 };
 
@@ -18,7 +18,7 @@ use crate::{
 #[derive(Clone, Default)]
 pub(crate) struct PriorApprovals {
     used: HashMap<GrantId, u32>,
-    newly_used: BTreeSet<GrantId>,
+    newly_used: BTreeMap<GrantId, u32>,
     given: Vec<Arc<GrantRow>>,
     ended: Vec<GrantEnding>,
     // Only what some new request claims is loaded; changes need not know what there was.
@@ -39,6 +39,7 @@ impl PriorApprovals {
     pub(crate) fn claims(&self, command: &Command, now: Time) -> (u32, Vec<(GrantId, u32)>) {
         let Command::Submit(submit) = command else { return (0, Vec::new()) };
         let trust = submit.trust.as_ref().and_then(|offer| self.trust.get(&offer.key));
+        // One that was given in this batch has no row yet, and no use.
         let used = |id: &GrantId| (*id, self.used.get(id).copied().unwrap_or(0));
         (trust.map_or(0, |row| row.standing(now)), submit.grants.iter().map(used).collect())
     }
@@ -58,7 +59,7 @@ impl PriorApprovals {
                 if let Some(id) = created.grant {
                     let used = self.used.entry(id).or_default();
                     *used = used.saturating_add(1);
-                    self.newly_used.insert(id);
+                    self.newly_used.insert(id, *used);
                 }
                 return Ok(());
             }
@@ -99,8 +100,8 @@ impl PriorApprovals {
 
     /// What is to be written. Where all trust ends there is nothing left to change about it.
     pub(crate) fn finish(self, no_trust: bool) -> Finished {
-        let Self { used, newly_used, given, ended, trust_changes, .. } = self;
-        let used = newly_used.into_iter().map(|id| (id, used.get(&id).copied().unwrap_or(0))).collect();
+        let Self { newly_used, given, ended, trust_changes, .. } = self;
+        let used = newly_used.into_iter().collect();
         let trust = if no_trust { Vec::new() } else { trust_changes };
         (used, given, ended, trust)
     }

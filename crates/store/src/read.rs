@@ -8,7 +8,7 @@ use tracing::Instrument as _;
 use crate::{
     Channels, EndedAtUpgrade, EventWords, Figure, GrantUse, Note, NoteFilter, NotePage, NotePlace,
     PolicyVersion, RecentEvents, SeenEvent, StoreError, StoredEvent, StoredSession, Waiting,
-    postgres::PostgresReaders, rows::uint, sqlite::SqliteReaders, tail::News,
+    postgres::PostgresReaders, sqlite::SqliteReaders, tail::News,
 };
 
 /// Which requests a list shows. Everything given must match.
@@ -444,7 +444,7 @@ pub(crate) fn page(
     mut items: Vec<Arc<Request>>,
     limit: u32,
     pending: bool,
-    seq: i64,
+    seq: u64,
     epoch: String,
 ) -> Listed {
     let more = items.len() > limit as usize;
@@ -453,5 +453,5 @@ pub(crate) fn page(
         .last()
         .filter(|_| more)
         .map(|last| Order { deadline: last.deadline().filter(|_| pending), seq: last.seq });
-    Listed { items, next, seq: uint(seq), epoch }
+    Listed { items, next, seq, epoch }
 }

@@ -158,12 +158,12 @@ pub(crate) fn parse<T: std::str::FromStr>(text: &str) -> Result<T, StoreError> {
         .map_err(|_| StoreError::Damaged(format!("`{}` is not a value of its column", text.escape_debug())))
 }
 
-/// A sequence number for a column.
+/// A number for a column. The largest one stands for all beyond it: a cursor that a caller made up finds nothing there.
 pub(crate) fn int(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-/// A sequence number from a column.
-pub(crate) fn uint(value: i64) -> u64 {
-    u64::try_from(value).unwrap_or(0)
+/// A number from a column that is never negative.
+pub(crate) fn uint<T: TryFrom<i64>>(value: i64) -> Result<T, StoreError> {
+    T::try_from(value).map_err(|_| StoreError::Damaged(format!("{value} is out of the range of its column")))
 }

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use placet_core::{AdminCommand, Directory, Freeze, FreezeId, Session, SessionId, Time, Voided};
 
+use crate::StoreError;
+
 /// A session with what changes about it without an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredSession {
@@ -116,20 +118,26 @@ impl SignIns {
     }
 
     /// Takes over what a command that went ahead brought along and the ledger must not know.
-    pub(crate) fn stored_with(&mut self, command: &AdminCommand, directory: &mut Arc<Directory>) {
+    pub(crate) fn stored_with(
+        &mut self,
+        command: &AdminCommand,
+        directory: &mut Arc<Directory>,
+    ) -> Result<(), StoreError> {
+        let missing = |what: String| StoreError::Damaged(format!("{what} was made and is not there"));
         match command {
             AdminCommand::CreateLink { name, token, .. } => {
-                let expires_at = directory.links.get(name).copied().unwrap_or_default();
+                let expires_at = directory.links.get(name).copied();
+                let expires_at = expires_at.ok_or_else(|| missing(format!("the link of `{name}`")))?;
                 self.links.push(NewLink { name: name.clone(), token: *token, expires_at });
             }
             AdminCommand::OpenSession { id, secret, user_agent, key, .. } => {
                 let session = directory.sessions.get(id).cloned();
-                self.opened.extend(session.map(|session| NewSession {
-                    session,
+                self.opened.push(NewSession {
+                    session: session.ok_or_else(|| missing(format!("the session {id}")))?,
                     secret: *secret,
                     user_agent: user_agent.clone(),
                     key: key.point,
-                }));
+                });
             }
             AdminCommand::SetPassword { name, hash, .. } => {
                 Arc::make_mut(directory).passwords.insert(name.clone(), hash.clone());
@@ -137,6 +145,7 @@ impl SignIns {
             }
             _ => {}
         }
+        Ok(())
     }
 }
 
@@ -144,13 +153,13 @@ impl SignIns {
 pub(crate) type SessionColumns = (String, String, String, i64, i64, Option<Vec<u8>>);
 
 /// A browser's key from its column.
-pub(crate) fn key(bound: Option<&[u8]>) -> Result<Option<[u8; 64]>, crate::StoreError> {
-    let damaged = |_| crate::StoreError::Damaged("the key of a session has another length".to_owned());
+pub(crate) fn key(bound: Option<&[u8]>) -> Result<Option<[u8; 64]>, StoreError> {
+    let damaged = |_| StoreError::Damaged("the key of a session has another length".to_owned());
     bound.map(|bytes| bytes.try_into().map_err(damaged)).transpose()
 }
 
 /// A session from its columns.
-pub(crate) fn session(columns: SessionColumns) -> Result<Session, crate::StoreError> {
+pub(crate) fn session(columns: SessionColumns) -> Result<Session, StoreError> {
     let (id, name, via, created_at, expires_at, bound) = columns;
     Ok(Session {
         bound: key(bound.as_deref())?.as_ref().map(placet_ledger::thumbprint),
@@ -176,7 +185,7 @@ pub(crate) fn voided_columns(what: &Voided) -> (&'static str, String) {
 pub(crate) fn attach_voided(
     directory: &mut Directory,
     rows: impl IntoIterator<Item = (String, String, i64)>,
-) -> Result<(), crate::StoreError> {
+) -> Result<(), StoreError> {
     for (kind, name, at) in rows {
         let what = match kind.as_str() {
             "key" => Voided::Key(crate::rows::parse(&name)?),
@@ -193,7 +202,7 @@ pub(crate) fn attach_voided(
 pub(crate) fn attach_freezes(
     directory: &mut Directory,
     rows: impl IntoIterator<Item = String>,
-) -> Result<(), crate::StoreError> {
+) -> Result<(), StoreError> {
     for data in rows {
         let freeze: Freeze = serde_json::from_str(&data)?;
         directory.freezes.insert(freeze.id, Arc::new(freeze));
@@ -202,10 +211,7 @@ pub(crate) fn attach_freezes(
 }
 
 /// Puts the reminder of a restore into the directory.
-pub(crate) fn attach_unconfirmed(
-    directory: &mut Directory,
-    row: Option<String>,
-) -> Result<(), crate::StoreError> {
+pub(crate) fn attach_unconfirmed(directory: &mut Directory, row: Option<String>) -> Result<(), StoreError> {
     directory.unconfirmed = row.map(|at| crate::rows::parse(&at)).transpose()?;
     Ok(())
 }
@@ -216,7 +222,7 @@ pub(crate) fn attach(
     sessions: impl IntoIterator<Item = SessionColumns>,
     links: impl IntoIterator<Item = (String, Vec<u8>, i64)>,
     passwords: impl IntoIterator<Item = (String, String)>,
-) -> Result<(), crate::StoreError> {
+) -> Result<(), StoreError> {
     for columns in sessions {
         let session = session(columns)?;
         directory.sessions.insert(session.id, Arc::new(session));

@@ -259,9 +259,10 @@ impl Store {
     /// Ends when the store stops by itself because stable storage failed.
     pub async fn until_stopped(&self) -> String {
         let mut stopped = self.shared.stopped.subscribe();
-        match stopped.wait_for(Option::is_some).await {
-            Ok(why) => why.clone().unwrap_or_default(),
-            Err(_) => std::future::pending().await,
+        let why = stopped.wait_for(Option::is_some).await.map(|why| why.clone());
+        match why {
+            Ok(Some(why)) => why,
+            _ => std::future::pending().await,
         }
     }
 

@@ -306,7 +306,9 @@ impl Rebuilt {
         let tallies = readers.tallies().await?;
         let (mut policies, grants) = (readers.policies(u32::MAX).await?, readers.grants().await?);
         for version in &policies {
-            let text = readers.policy_text(&version.hash).await?.unwrap_or_default();
+            let Some(text) = readers.policy_text(&version.hash).await? else {
+                return differs(format!("the text of the policy {} is missing", version.hash));
+            };
             if hash("placet/policy/v1", &[text.as_bytes()]).to_string() != version.hash {
                 return differs(format!("the text of the policy {} was changed", version.hash));
             }

@@ -69,7 +69,7 @@ impl Batch {
             Ok(event) => event,
             Err(refusal) => return Ok((AdminOutcome::Refused(refusal), None)),
         };
-        let as_person = self.signing_in(command, actor);
+        let as_person = self.signing_in(command)?;
         let actor = as_person.as_ref().unwrap_or(actor);
         for ended in self.directory.ends_with(command, self.now) {
             self.entry_about(actor, ended, None, None);
@@ -94,7 +94,7 @@ impl Batch {
             self.policies.push(PolicyRow { version, text: text.clone() });
         }
         let last_key_of = self.entry_about(actor, event.clone(), secret, key);
-        self.sign_ins.stored_with(command, &mut self.directory);
+        self.sign_ins.stored_with(command, &mut self.directory)?;
         if let Some(idempotency) = idempotency {
             let answer = match &event {
                 AdminEvent::KeyCreated { id, .. } => Some(id.to_string()),
@@ -112,11 +112,14 @@ impl Batch {
     }
 
     /// Who it is that signs in, when somebody does: what they showed says who.
-    fn signing_in(&self, command: &AdminCommand, actor: &Actor) -> Option<Actor> {
-        let AdminCommand::OpenSession { id, proof, .. } = command else { return None };
-        let (name, _) = self.directory.signing_in(proof, self.now).ok()?;
-        let role = self.directory.usual_role(name).unwrap_or(actor.role);
-        Some(Actor { name: name.to_owned(), role, key: None, session: Some(*id), auth: Auth::Session })
+    fn signing_in(&self, command: &AdminCommand) -> Result<Option<Actor>, StoreError> {
+        let AdminCommand::OpenSession { id, proof, .. } = command else { return Ok(None) };
+        // It was good a moment ago, when the command was applied.
+        let unknown = |_| StoreError::Damaged(format!("the session {id} is opened by nobody"));
+        let (name, _) = self.directory.signing_in(proof, self.now).map_err(unknown)?;
+        // A person without any role may sign in, and can do nothing.
+        let role = self.directory.usual_role(name).unwrap_or(Role::Auditor);
+        Ok(Some(Actor { name: name.to_owned(), role, key: None, session: Some(*id), auth: Auth::Session }))
     }
 
     /// Writes an event about the ledger itself.

@@ -6,14 +6,14 @@ use placet_core::{OutboxId, Request, RequestId, Time};
 use tokio_postgres::{Row, types::Type};
 
 use super::{
-    readers::{Param, PostgresReaders, snapshot, typed},
-    session::{read, request, requests},
+    readers::{Param, PostgresReaders, one, snapshot, typed},
+    session::{number, read, request, requests},
 };
 use crate::{
     Channels, EventWords, RecentEvents, SeenEvent, StoreError, StoredEvent,
     documents::DOCUMENTS,
     events::{SESSIONS, WAITING, WORDS},
-    rows::{int, parse, uint},
+    rows::{int, parse},
 };
 
 const COLUMNS: &str = "e.id, e.received_at, e.agent, e.request, e.body";
@@ -21,7 +21,7 @@ const LAST: &str = "SELECT coalesce(max(id), 0) FROM events";
 
 fn stored(row: &Row) -> Result<StoredEvent, StoreError> {
     Ok(StoredEvent {
-        id: uint(read(row, 0)?),
+        id: number(row, 0)?,
         received_at: Time::from_micros(read(row, 1)?),
         agent: read(row, 2)?,
         request: read::<Option<&str>>(row, 3)?.map(parse).transpose()?,
@@ -62,7 +62,7 @@ impl PostgresReaders {
         let [last, rows] =
             snapshot(&client, vec![typed(&client, LAST, vec![]), typed(&client, &all, params)]).await?;
         drop(client);
-        let last = last.first().map(|row| read::<i64>(row, 0)).transpose()?.map_or(0, uint);
+        let last = number(one(&last)?, 0)?;
         Ok(RecentEvents { events: self.seen(&rows).await?, last })
     }
 
@@ -86,19 +86,20 @@ impl PostgresReaders {
 
     pub(crate) async fn last_event(&self) -> Result<u64, StoreError> {
         let rows = self.query(LAST, &[]).await?;
-        Ok(rows.first().map(|row| read::<i64>(row, 0)).transpose()?.map_or(0, uint))
+        number(one(&rows)?, 0)
     }
 
     pub(crate) async fn event_words(&self) -> Result<EventWords, StoreError> {
-        let mut lists = Vec::with_capacity(3);
-        for (kind, order, limit) in [(0_i64, "ASC", WORDS), (1, "DESC", SESSIONS), (2, "ASC", WORDS)] {
+        let words = async |kind: i64, order, limit| {
             let find = format!("SELECT word FROM event_words WHERE kind = $1 ORDER BY word {order} LIMIT $2");
             let rows = self.query(&find, &[&kind, &i64::from(limit)]).await?;
-            lists.push(rows.iter().map(|row| read(row, 0)).collect::<Result<Vec<String>, _>>()?);
-        }
-        let mut lists = lists.into_iter();
-        let mut next = || lists.next().unwrap_or_default();
-        Ok(EventWords { source_apps: next(), session_ids: next(), hook_event_types: next() })
+            rows.iter().map(|row| read(row, 0)).collect::<Result<Vec<String>, StoreError>>()
+        };
+        Ok(EventWords {
+            source_apps: words(0, "ASC", WORDS).await?,
+            session_ids: words(1, "DESC", SESSIONS).await?,
+            hook_event_types: words(2, "ASC", WORDS).await?,
+        })
     }
 
     pub(crate) async fn documents(&self, kind: &'static str) -> Result<Vec<String>, StoreError> {

@@ -5,13 +5,13 @@ use tokio_postgres::{Client, Row};
 
 use super::{
     readers::{PostgresReaders, params, typed, within},
-    session::{Statement, read},
+    session::{Statement, number, read},
     write::{Statements, send},
 };
 use crate::{
     Note, NoteChange, NoteFilter, NotePage, NotePlace, StoreError,
     notes::{COLUMNS, StoredNote, StoredNotes, count_sql, counted, page, page_sql},
-    rows::{int, uint},
+    rows::int,
 };
 
 fn note(row: &Row) -> Result<Note, StoreError> {
@@ -21,7 +21,7 @@ fn note(row: &Row) -> Result<Note, StoreError> {
         owner: read(row, 2)?,
         scope: read(row, 3)?,
         open: read::<i64>(row, 4)? == 1,
-        version: uint(read(row, 5)?),
+        version: number(row, 5)?,
         at: Time::from_micros(read(row, 6)?),
         keep_until: Time::from_micros(read(row, 7)?),
         body: read::<&str>(row, 8)?.into(),
@@ -51,15 +51,12 @@ pub(super) fn found(rows: &[Vec<Row>]) -> Result<StoredNotes, StoreError> {
     let of = |place: usize| rows.get(place).map(Vec::as_slice).unwrap_or_default();
     let mut found = StoredNotes::default();
     for row in of(1) {
-        let there = StoredNote {
-            version: uint(read(row, 2)?),
-            owner: read(row, 3)?,
-            open: read::<i64>(row, 4)? == 1,
-        };
+        let there =
+            StoredNote { version: number(row, 2)?, owner: read(row, 3)?, open: read::<i64>(row, 4)? == 1 };
         found.notes.insert((read(row, 0)?, read(row, 1)?), there);
     }
     for row in of(2) {
-        found.open.insert((read(row, 0)?, read(row, 1)?), uint(read(row, 2)?));
+        found.open.insert((read(row, 0)?, read(row, 1)?), number(row, 2)?);
     }
     Ok(found)
 }
@@ -121,6 +118,6 @@ impl PostgresReaders {
         let (sql, binds) = count_sql(filter, '$');
         let client = self.client().await?;
         let rows = within(typed(&client, &sql, params(binds))).await?;
-        rows.first().map_or(Ok(0), |row| Ok(uint(read(row, 0)?)))
+        rows.first().map_or(Ok(0), |row| Ok(number(row, 0)?))
     }
 }

@@ -14,7 +14,7 @@ use tokio_postgres::{
 
 use super::{
     config, known, plain,
-    session::{self, CONNECT, Statement, failed, pipeline, read, request, requests, simple},
+    session::{self, CONNECT, Statement, failed, number, pipeline, read, request, requests, simple},
 };
 use crate::{
     EndedAtUpgrade, EndedGrant, Figure, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError,
@@ -24,7 +24,7 @@ use crate::{
     migrations::{BOUND, CREDENTIALS, FREEZES, LISTS, POLICY, SIGN_IN},
     policies,
     read::{Between, Bind, groups_sql, list_sql, page},
-    rows::{self, bytes32, int, parse, uint},
+    rows::{self, bytes32, int, parse},
     sessions::{self, FROZEN, LINKS, PASSWORDS, SESSIONS, SESSIONS_BEFORE, UNCONFIRMED, VOIDED},
     tail::News,
     verify::TableRow,
@@ -157,7 +157,8 @@ impl PostgresReaders {
 
     async fn format(&self) -> Result<i64, StoreError> {
         let rows = self.query("SELECT max(version) FROM placet_format", &[]).await?;
-        Ok(rows.first().map(|row| read::<Option<i64>>(row, 0)).transpose()?.flatten().unwrap_or(0))
+        // NULL where the tables are still to be made.
+        Ok(read::<Option<i64>>(one(&rows)?, 0)?.unwrap_or(0))
     }
 
     /// Whether the tables of policies are there: a database of the first format can still be verified.
@@ -191,7 +192,7 @@ impl PostgresReaders {
     pub(crate) async fn made_after(&self, seq: u64) -> Result<Option<(u64, Time)>, StoreError> {
         let first = "SELECT seq, created_at FROM requests WHERE seq >= $1 ORDER BY seq LIMIT 1";
         let rows = self.query(first, &[&int(seq)]).await?;
-        rows.first().map(|row| Ok((uint(read(row, 0)?), Time::from_micros(read(row, 1)?)))).transpose()
+        rows.first().map(|row| Ok((number(row, 0)?, Time::from_micros(read(row, 1)?)))).transpose()
     }
 
     pub(crate) async fn entries_of(&self, request: u64, limit: u32) -> Result<Vec<LedgerRow>, StoreError> {
@@ -209,7 +210,7 @@ impl PostgresReaders {
     ) -> Result<Vec<Figure>, StoreError> {
         let page = "SELECT seq, changed_at, meta FROM requests WHERE seq >= $1 AND seq < $2 ORDER BY seq DESC LIMIT $3";
         let rows = self.query(page, &[&int(from), &int(before), &i64::from(limit)]).await?;
-        rows.iter().map(|row| figure(read(row, 0)?, read(row, 1)?, read(row, 2)?)).collect()
+        rows.iter().map(|row| figure(number(row, 0)?, read(row, 1)?, read(row, 2)?)).collect()
     }
 
     pub(crate) async fn waiting(&self, now: Time) -> Result<Vec<Waiting>, StoreError> {
@@ -219,7 +220,7 @@ impl PostgresReaders {
         rows.iter()
             .map(|row| {
                 let oldest = Time::from_micros(read(row, 2)?);
-                Ok(Waiting { risk: parse(read(row, 0)?)?, count: uint(read(row, 1)?), oldest })
+                Ok(Waiting { risk: parse(read(row, 0)?)?, count: number(row, 1)?, oldest })
             })
             .collect()
     }
@@ -247,7 +248,7 @@ impl PostgresReaders {
             items.sort_by_key(|request| std::cmp::Reverse(request.seq));
         }
         let head = session::head(one(&heads)?)?.head;
-        Ok(page(items, limit, pending, int(head.seq), head.epoch))
+        Ok(page(items, limit, pending, head.seq, head.epoch))
     }
 
     /// How many groups there are among the newest requests of a list.
@@ -261,7 +262,7 @@ impl PostgresReaders {
         let (sql, binds) = groups_sql(filter, between, newest, now, '$', "ILIKE");
         let client = self.client().await?;
         let rows = within(typed(&client, &sql, params(binds))).await?;
-        Ok(uint(read::<i64>(one(&rows)?, 0)?))
+        number(one(&rows)?, 0)
     }
 
     pub(crate) async fn ledger(&self, after: u64, limit: u32) -> Result<Vec<LedgerRow>, StoreError> {
@@ -310,8 +311,8 @@ impl PostgresReaders {
         rows.iter()
             .map(|row| {
                 Ok(TableRow {
-                    seq: uint(read(row, 0)?),
-                    version: u32::try_from(read::<i64>(row, 1)?).unwrap_or(u32::MAX),
+                    seq: number(row, 0)?,
+                    version: number(row, 1)?,
                     state: read(row, 2)?,
                     meta: read(row, 3)?,
                     id: read(row, 4)?,
@@ -340,7 +341,7 @@ impl PostgresReaders {
         }
         let page = "SELECT name, request FROM decided_by WHERE (name, request) > ($1, $2) ORDER BY name, request LIMIT $3";
         let rows = self.query(page, &[&after.0, &int(after.1), &i64::from(limit)]).await?;
-        rows.iter().map(|row| Ok((read(row, 0)?, uint(read(row, 1)?)))).collect::<Result<_, _>>().map(Some)
+        rows.iter().map(|row| Ok((read(row, 0)?, number(row, 1)?))).collect::<Result<_, _>>().map(Some)
     }
 
     pub(crate) async fn history(&self, after: u64, limit: u32) -> Result<Vec<Arc<Request>>, StoreError> {
@@ -370,7 +371,7 @@ impl PostgresReaders {
         rows.iter()
             .map(|row| {
                 Ok(PolicyVersion {
-                    seq: uint(read(row, 0)?),
+                    seq: number(row, 0)?,
                     hash: read(row, 1)?,
                     source: read(row, 2)?,
                     by: read(row, 3)?,
@@ -389,19 +390,18 @@ impl PostgresReaders {
         rows.iter()
             .map(|row| {
                 let grant: Grant = serde_json::from_str(read(row, 0)?)?;
-                let used = u32::try_from(read::<i64>(row, 1)?.max(0)).unwrap_or(u32::MAX);
-                Ok(GrantUse { grant: Arc::new(grant), used })
+                Ok(GrantUse { grant: Arc::new(grant), used: number(row, 1)? })
             })
             .collect()
     }
 
     pub(crate) async fn ended_at_upgrade(&self) -> Result<EndedAtUpgrade, StoreError> {
         let rows = self.query(policies::ENDED, &[]).await?;
-        let grants = rows.iter().map(|row| EndedGrant::read(read(row, 0)?, read(row, 1)?, read(row, 2)?));
+        let grants = rows.iter().map(|row| EndedGrant::read(read(row, 0)?, number(row, 1)?, read(row, 2)?));
         let grants = grants.collect::<Result<_, _>>()?;
         let rows = self.query(policies::DROPPED, &[]).await?;
-        let dropped = rows.first().map(|row| read::<String>(row, 0)).transpose()?;
-        let trust = dropped.and_then(|count| count.parse().ok()).unwrap_or(0);
+        // Nothing is written down where nothing was dropped.
+        let trust = rows.first().map_or(Ok(0), |row| parse(read(row, 0)?))?;
         Ok(EndedAtUpgrade { grants, trust })
     }
 
@@ -412,19 +412,19 @@ impl PostgresReaders {
                 &[&int(after), &int(upto)],
             )
             .await?;
-        rows.iter().map(|row| Ok((uint(read(row, 0)?), read(row, 1)?))).collect()
+        rows.iter().map(|row| Ok((number(row, 0)?, read(row, 1)?))).collect()
     }
 
     pub(crate) async fn tallies(&self) -> Result<Vec<(String, u64)>, StoreError> {
         let rows =
             self.query("SELECT agent, pending FROM tallies WHERE pending <> 0 ORDER BY agent", &[]).await?;
-        rows.iter().map(|row| Ok((read(row, 0)?, uint(read(row, 1)?)))).collect()
+        rows.iter().map(|row| Ok((read(row, 0)?, number(row, 1)?))).collect()
     }
 }
 
 fn ledger_row(row: &Row) -> Result<LedgerRow, StoreError> {
     let hash = Digest::new(bytes32(read(row, 2)?)?);
-    Ok(LedgerRow { seq: uint(read(row, 0)?), text: read(row, 1)?, hash })
+    Ok(LedgerRow { seq: number(row, 0)?, text: read(row, 1)?, hash })
 }
 
 async fn set_up(client: &Client) -> Result<(), tokio_postgres::Error> {
@@ -482,7 +482,7 @@ fn live() -> Vec<&'static str> {
     LIVE.iter().map(|state| state.as_str()).collect()
 }
 
-fn one(rows: &[Row]) -> Result<&Row, StoreError> {
+pub(super) fn one(rows: &[Row]) -> Result<&Row, StoreError> {
     rows.first().ok_or_else(|| StoreError::Damaged("the head of the ledger is missing".to_owned()))
 }
 

@@ -114,11 +114,20 @@ pub(super) fn read<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T,
     row.try_get(column).map_err(|error| StoreError::Damaged(error.to_string()))
 }
 
+/// A column that holds a number and is never negative.
+pub(super) fn number<T: TryFrom<i64>>(row: &Row, column: usize) -> Result<T, StoreError> {
+    let value: i64 = read(row, column)?;
+    let name = row.columns().get(column).map_or("?", tokio_postgres::Column::name);
+    T::try_from(value).map_err(|_| {
+        StoreError::Damaged(format!("the column `{name}` of a row holds {value}, which is out of range"))
+    })
+}
+
 pub(super) fn head(row: &Row) -> Result<HeadRow, StoreError> {
     let hash = Digest::new(bytes32(read(row, 2)?)?);
     Ok(HeadRow {
-        head: Head { epoch: read(row, 0)?, seq: uint(read(row, 1)?), hash },
-        principals_seq: uint(read(row, 3)?),
+        head: Head { epoch: read(row, 0)?, seq: number(row, 1)?, hash },
+        principals_seq: number(row, 3)?,
     })
 }
 
@@ -165,7 +174,7 @@ pub(super) use requests;
 /// A row of such a statement.
 pub(super) fn request(row: &Row) -> Result<Request, StoreError> {
     let (versions, bodies): (Option<Vec<i64>>, Option<Vec<String>>) = (read(row, 1)?, read(row, 2)?);
-    let versions =
-        versions.unwrap_or_default().into_iter().map(|version| u32::try_from(version).unwrap_or(u32::MAX));
-    rows::request(read(row, 0)?, versions.zip(bodies.unwrap_or_default()))
+    // Both are NULL where nothing was written, or all of it was erased.
+    let versions = versions.into_iter().flatten().map(uint).collect::<Result<Vec<u32>, _>>()?;
+    rows::request(read(row, 0)?, versions.into_iter().zip(bodies.into_iter().flatten()))
 }

@@ -10,8 +10,8 @@ use super::{
     config, known, notes, plain,
     readers::{self, BY_INDEX, Param, typed},
     session::{
-        self, Driver, PipelineAnswers, Statement, broken, connect, failed, pipeline, read, request, requests,
-        simple,
+        self, Driver, PipelineAnswers, Statement, broken, connect, failed, number, pipeline, read, request,
+        requests, simple,
     },
     write::{Begun, Statements, send},
 };
@@ -199,12 +199,11 @@ impl PostgresWriter {
         }
         let sent = timeout(ROUND_TRIP, pipeline(all)).await;
         let mut rows = self.settle(sent)?.into_iter().skip(1);
-        let mut next = |asked: bool| if asked { rows.next().unwrap_or_default() } else { Vec::new() };
-        let (heads, clock) = (next(true), next(true));
-        let (answers, requests, tallies) = (next(find_answers), next(find_requests), next(find_tallies));
-        let (uses, trusted) = (next(!grants.is_empty()), next(!keys.is_empty()));
-        let last_event =
-            next(reads.last_event).first().map(|row| read::<i64>(row, 0)).transpose()?.map_or(0, uint);
+        let mut next = |asked: bool| if asked { rows.next().ok_or_else(lost) } else { Ok(Vec::new()) };
+        let (heads, clock) = (next(true)?, next(true)?);
+        let (answers, requests, tallies) = (next(find_answers)?, next(find_requests)?, next(find_tallies)?);
+        let (uses, trusted) = (next(!grants.is_empty())?, next(!keys.is_empty())?);
+        let last_event = next(reads.last_event)?.first().map_or(Ok(0), |row| number(row, 0))?;
 
         let row = heads
             .first()
@@ -224,20 +223,20 @@ impl PostgresWriter {
         let met = agents.iter().cloned().chain(requests.iter().map(|request| request.agent.clone()));
         let mut counts: HashMap<String, u64> = met.map(|agent| (agent, 0)).collect();
         for row in &tallies {
-            counts.insert(read(row, 0)?, uint(read(row, 1)?));
+            counts.insert(read(row, 0)?, number(row, 1)?);
         }
         let used = uses
             .iter()
-            .map(|row| Ok((parse(read(row, 0)?)?, small(read(row, 1)?))))
+            .map(|row| Ok((parse(read(row, 0)?)?, number(row, 1)?)))
             .collect::<Result<HashMap<_, _>, StoreError>>()?;
         // What was asked for is there, so that later commands of the batch see what earlier ones did.
         let mut trust: HashMap<[u8; 32], TrustRow> =
             reads.trust.iter().map(|key| (*key, TrustRow::none())).collect();
         for row in &trusted {
             let found = TrustRow {
-                count: small(read(row, 1)?),
+                count: number(row, 1)?,
                 at: Time::from_micros(read(row, 2)?),
-                seq: uint(read(row, 3)?),
+                seq: number(row, 3)?,
             };
             trust.insert(bytes32(read(row, 0)?)?, found);
         }
@@ -330,18 +329,13 @@ impl PostgresWriter {
     }
 }
 
-/// A count from a column.
-fn small(count: i64) -> u32 {
-    u32::try_from(count.max(0)).unwrap_or(u32::MAX)
-}
-
 fn lost() -> StoreError {
     StoreError::Unavailable("the connection was lost".to_owned())
 }
 
 fn answer(row: &Row) -> Result<AnswerRow, StoreError> {
     let request = match (read::<Option<i64>>(row, 2)?, read::<Option<&str>>(row, 3)?) {
-        (Some(seq), Some(id)) => Some((uint(seq), parse(id)?)),
+        (Some(seq), Some(id)) => Some((uint(seq)?, parse(id)?)),
         _ => None,
     };
     Ok(AnswerRow {
@@ -493,7 +487,7 @@ impl Backend for PostgresWriter {
             self.rollback().await;
             return Ok(());
         };
-        let attempts = u32::try_from(read::<i64>(row, 0)?).unwrap_or(u32::MAX).saturating_add(1);
+        let attempts = number::<u32>(row, 0)?.saturating_add(1);
         let (state, next_at, error) = outbox::after(result, attempts, Time::from_micros(read(row, 1)?), now);
         let (next_at, error) = (next_at.micros(), error.map(|error| plain(error).into_owned()));
         self.finish(move |Session { client, statements, .. }| {
@@ -536,9 +530,7 @@ impl Backend for PostgresWriter {
                 ]
             })
             .await?;
-        let deleted =
-            rows.first().and_then(|rows| rows.first()).map(|row| read::<i64>(row, 0)).transpose()?;
-        Ok(deleted.map_or(0, uint))
+        number(rows.first().and_then(|rows| rows.first()).ok_or_else(lost)?, 0)
     }
 
     async fn add_document(
@@ -615,9 +607,7 @@ impl Backend for PostgresWriter {
                 vec![send!(client, &statements.prune_notes, now, limit)]
             })
             .await?;
-        let deleted =
-            rows.first().and_then(|rows| rows.first()).map(|row| read::<i64>(row, 0)).transpose()?;
-        Ok(deleted.map_or(0, uint))
+        number(rows.first().and_then(|rows| rows.first()).ok_or_else(lost)?, 0)
     }
 
     async fn prune(&mut self, before: Time) -> Result<(), StoreError> {
@@ -639,9 +629,9 @@ impl Backend for PostgresWriter {
 fn delivery(row: &Row) -> Result<Delivery, StoreError> {
     Ok(Delivery {
         id: parse(read(row, 0)?)?,
-        seq: uint(read(row, 1)?),
+        seq: number(row, 1)?,
         request: parse(read(row, 2)?)?,
         channel: read(row, 3)?,
-        attempts: u32::try_from(read::<i64>(row, 4)?).unwrap_or(u32::MAX),
+        attempts: number(row, 4)?,
     })
 }

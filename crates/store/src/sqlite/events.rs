@@ -5,26 +5,29 @@ use std::sync::Arc;
 use placet_core::{OutboxId, RequestId, Time};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::readers::{self, SqliteReaders};
+use super::{
+    number,
+    readers::{self, SqliteReaders},
+};
 use crate::{
     Channels, EventWords, RecentEvents, SeenEvent, StoreError, StoredEvent,
     backend::Changes,
     documents::DOCUMENTS,
     events::{MARK_EVERY, PRUNED, SESSIONS, WAITING, WORDS},
-    rows::{int, parse, uint},
+    rows::{int, parse},
 };
 
 const COLUMNS: &str = "e.id, e.received_at, e.agent, e.request, e.body";
 
-type Columns = (i64, i64, String, Option<String>, String);
+type Columns = (u64, i64, String, Option<String>, String);
 
 fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
-    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+    Ok((number(row, 0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
 }
 
 fn stored((id, at, agent, request, body): Columns) -> Result<StoredEvent, StoreError> {
     Ok(StoredEvent {
-        id: uint(id),
+        id,
         received_at: Time::from_micros(at),
         agent,
         request: request.as_deref().map(parse).transpose()?,
@@ -40,9 +43,8 @@ fn seen(db: &Connection, columns: Columns) -> Result<SeenEvent, StoreError> {
 
 /// The number of the newest event.
 pub(super) fn last(db: &Connection) -> Result<u64, StoreError> {
-    let last: i64 =
-        db.prepare_cached("SELECT coalesce(max(id), 0) FROM events")?.query_row([], |row| row.get(0))?;
-    Ok(uint(last))
+    let mut find = db.prepare_cached("SELECT coalesce(max(id), 0) FROM events")?;
+    Ok(find.query_row([], |row| number(row, 0))?)
 }
 
 pub(super) fn write(db: &Connection, changes: &Changes) -> Result<(), StoreError> {
@@ -89,6 +91,7 @@ pub(super) fn prune(db: &Connection, keep: u64, before: Time) -> Result<u64, Sto
             .prepare_cached("SELECT id FROM events WHERE request IS NULL ORDER BY id LIMIT 1")?
             .query_row([], |row| row.get(0))
             .optional()?
+            // All that is left are events with requests: their words stay.
             .unwrap_or(0);
         db.prepare_cached("DELETE FROM event_words WHERE seen < ?1")?
             .execute([oldest.saturating_sub(int(MARK_EVERY))])?;

@@ -3,11 +3,14 @@
 use placet_core::Time;
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
 
-use super::readers::{SqliteReaders, values};
+use super::{
+    number,
+    readers::{SqliteReaders, values},
+};
 use crate::{
     Note, NoteChange, NoteFilter, NotePage, NotePlace, NotesOutcome, StoreError,
     notes::{COLUMNS, PRUNED, StoredNote, StoredNotes, count_sql, counted, judge, page, page_sql},
-    rows::{int, uint},
+    rows::int,
 };
 
 fn note(row: &Row<'_>) -> rusqlite::Result<Note> {
@@ -17,7 +20,7 @@ fn note(row: &Row<'_>) -> rusqlite::Result<Note> {
         owner: row.get(2)?,
         scope: row.get(3)?,
         open: row.get(4)?,
-        version: uint(row.get(5)?),
+        version: number(row, 5)?,
         at: Time::from_micros(row.get(6)?),
         keep_until: Time::from_micros(row.get(7)?),
         body: row.get::<_, String>(8)?.into(),
@@ -32,18 +35,18 @@ fn look(db: &Connection, changes: &[NoteChange], most: u64) -> Result<StoredNote
         let there = db
             .prepare_cached("SELECT version, owner, open FROM notes WHERE kind = ?1 AND key = ?2")?
             .query_row([kind, key], |row| {
-                Ok(StoredNote { version: uint(row.get(0)?), owner: row.get(1)?, open: row.get(2)? })
+                Ok(StoredNote { version: number(row, 0)?, owner: row.get(1)?, open: row.get(2)? })
             })
             .optional()?;
         found.notes.extend(there.map(|there| ((kind.to_owned(), key.to_owned()), there)));
     }
     for (kind, owner) in counted(changes) {
-        let count: i64 = db
+        let count = db
             .prepare_cached(
                 "SELECT count(*) FROM (SELECT 1 FROM notes WHERE kind = ?1 AND owner = ?2 AND open = 1 LIMIT ?3)",
             )?
-            .query_row(params![kind, owner, int(most)], |row| row.get(0))?;
-        found.open.insert((kind, owner), uint(count));
+            .query_row(params![kind, owner, int(most)], |row| number(row, 0))?;
+        found.open.insert((kind, owner), count);
     }
     Ok(found)
 }
@@ -123,7 +126,7 @@ impl SqliteReaders {
         let (sql, binds) = count_sql(filter, '?');
         self.long(move |db| {
             let mut count = db.prepare_cached(&sql)?;
-            Ok(uint(count.query_row(params_from_iter(values(&binds)), |row| row.get(0))?))
+            Ok(count.query_row(params_from_iter(values(&binds)), |row| number(row, 0))?)
         })
         .await
     }

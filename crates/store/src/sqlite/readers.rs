@@ -10,7 +10,7 @@ use placet_ledger::{Entry, Head};
 use rusqlite::{Connection, OptionalExtension as _, Row, params_from_iter, types::ToSql};
 use tokio::sync::Semaphore;
 
-use super::Recent;
+use super::{Recent, number};
 use crate::{
     EndedAtUpgrade, EndedGrant, Figure, Filter, GrantUse, LedgerRow, Listed, PolicyVersion, StoreError,
     StoredSession, Waiting,
@@ -19,7 +19,7 @@ use crate::{
     migrations::{BOUND, CREDENTIALS, FREEZES, LISTS, POLICY, SIGN_IN},
     policies,
     read::{Between, Bind, groups_sql, list_sql, page},
-    rows::{self, bytes32, int, parse, uint},
+    rows::{self, bytes32, int, parse},
     sessions,
     tail::News,
     verify::TableRow,
@@ -167,7 +167,7 @@ impl SqliteReaders {
                         Ok(Arc::new(rows::request(&meta, payloads(db, seq)?)?))
                     })
                     .collect::<Result<Vec<_>, StoreError>>()?;
-                Ok(page(items, limit, pending, int(head.seq), head.epoch))
+                Ok(page(items, limit, pending, head.seq, head.epoch))
             })
         })
         .await
@@ -183,9 +183,8 @@ impl SqliteReaders {
     ) -> Result<u64, StoreError> {
         let (sql, binds) = groups_sql(filter, between, newest, now, '?', "LIKE");
         self.long(move |db| {
-            let count: i64 =
-                db.prepare_cached(&sql)?.query_row(params_from_iter(values(&binds)), |row| row.get(0))?;
-            Ok(uint(count))
+            let mut count = db.prepare_cached(&sql)?;
+            Ok(count.query_row(params_from_iter(values(&binds)), |row| number(row, 0))?)
         })
         .await
     }
@@ -193,11 +192,11 @@ impl SqliteReaders {
     /// The first request that this entry or a later one made, and when.
     pub(crate) async fn made_after(&self, seq: u64) -> Result<Option<(u64, Time)>, StoreError> {
         self.short(|db| {
-            let row: Option<(i64, i64)> = db
-                .prepare_cached("SELECT seq, created_at FROM requests WHERE seq >= ?1 ORDER BY seq LIMIT 1")?
-                .query_row([int(seq)], |row| Ok((row.get(0)?, row.get(1)?)))
-                .optional()?;
-            Ok(row.map(|(seq, at)| (uint(seq), Time::from_micros(at))))
+            let mut find = db.prepare_cached(
+                "SELECT seq, created_at FROM requests WHERE seq >= ?1 ORDER BY seq LIMIT 1",
+            )?;
+            let row = |row: &Row<'_>| Ok((number(row, 0)?, Time::from_micros(row.get(1)?)));
+            Ok(find.query_row([int(seq)], row).optional()?)
         })
         .await
     }
@@ -224,7 +223,7 @@ impl SqliteReaders {
                 "SELECT seq, changed_at, meta FROM requests WHERE seq >= ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3",
             )?;
             let rows = find.query_map(rusqlite::params![int(from), int(before), limit], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?))
+                Ok((number(row, 0)?, row.get(1)?, row.get::<_, String>(2)?))
             })?;
             rows.map(|row| {
                 let (seq, changed_at, meta) = row?;
@@ -241,11 +240,12 @@ impl SqliteReaders {
                 "SELECT risk, count(*), min(created_at) FROM requests
                  WHERE state = 'pending' AND deadline IS NOT NULL AND deadline > ?1 GROUP BY risk",
             )?;
-            let rows = find
-                .query_map([now.micros()], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))?;
+            let rows = find.query_map([now.micros()], |row| {
+                Ok((row.get::<_, String>(0)?, number(row, 1)?, row.get(2)?))
+            })?;
             rows.map(|row| {
                 let (risk, count, oldest) = row?;
-                Ok(Waiting { risk: parse(&risk)?, count: uint(count), oldest: Time::from_micros(oldest) })
+                Ok(Waiting { risk: parse(&risk)?, count, oldest: Time::from_micros(oldest) })
             })
             .collect()
         })
@@ -283,7 +283,7 @@ impl SqliteReaders {
             ))?;
             let rows = find.query_map(rusqlite::params![int(after), limit], |row| {
                 Ok(TableRow {
-                    seq: uint(row.get(0)?),
+                    seq: number(row, 0)?,
                     version: row.get(1)?,
                     state: row.get(2)?,
                     meta: row.get(3)?,
@@ -319,7 +319,7 @@ impl SqliteReaders {
                 "SELECT name, request FROM decided_by WHERE (name, request) > (?1, ?2) ORDER BY name, request LIMIT ?3",
             )?;
             let rows = find.query_map(rusqlite::params![name, request, limit], |row| {
-                Ok((row.get(0)?, uint(row.get(1)?)))
+                Ok((row.get(0)?, number(row, 1)?))
             })?;
             Ok(Some(rows.collect::<Result<_, _>>()?))
         })
@@ -330,7 +330,7 @@ impl SqliteReaders {
         self.long(move |db| {
             let mut find = db
                 .prepare_cached("SELECT seq, body FROM payloads WHERE seq > ?1 AND seq <= ?2 ORDER BY seq")?;
-            let rows = find.query_map([int(after), int(upto)], |row| Ok((uint(row.get(0)?), row.get(1)?)))?;
+            let rows = find.query_map([int(after), int(upto)], |row| Ok((number(row, 0)?, row.get(1)?)))?;
             Ok(rows.collect::<Result<_, _>>()?)
         })
         .await
@@ -376,7 +376,7 @@ impl SqliteReaders {
             )?;
             let rows = find.query_map([limit], |row| {
                 Ok(PolicyVersion {
-                    seq: uint(row.get(0)?),
+                    seq: number(row, 0)?,
                     hash: row.get(1)?,
                     source: row.get(2)?,
                     by: row.get(3)?,
@@ -416,7 +416,8 @@ impl SqliteReaders {
             let grants = grants.collect::<Result<_, _>>()?;
             let dropped: Option<String> =
                 db.prepare_cached(policies::DROPPED)?.query_row([], |row| row.get(0)).optional()?;
-            Ok(EndedAtUpgrade { grants, trust: dropped.and_then(|count| count.parse().ok()).unwrap_or(0) })
+            // Nothing is written down where nothing was dropped.
+            Ok(EndedAtUpgrade { grants, trust: dropped.map_or(Ok(0), |count| parse(&count))? })
         })
         .await
     }
@@ -466,7 +467,7 @@ impl SqliteReaders {
         self.long(|db| {
             let mut find =
                 db.prepare_cached("SELECT agent, pending FROM tallies WHERE pending <> 0 ORDER BY agent")?;
-            let rows = find.query_map([], |row| Ok((row.get(0)?, uint(row.get(1)?))))?;
+            let rows = find.query_map([], |row| Ok((row.get(0)?, number(row, 1)?)))?;
             Ok(rows.collect::<Result<_, _>>()?)
         })
         .await
@@ -494,8 +495,8 @@ pub(super) fn head(db: &Connection) -> Result<HeadRow, StoreError> {
 }
 
 fn head_row(row: &Row<'_>) -> rusqlite::Result<HeadRow> {
-    let head = Head { epoch: row.get(0)?, seq: uint(row.get(1)?), hash: Digest::new(row.get(2)?) };
-    Ok(HeadRow { head, principals_seq: uint(row.get(3)?) })
+    let head = Head { epoch: row.get(0)?, seq: number(row, 1)?, hash: Digest::new(row.get(2)?) };
+    Ok(HeadRow { head, principals_seq: number(row, 3)? })
 }
 
 /// The end of the ledger, and when it was written.
@@ -659,7 +660,7 @@ fn rows_of(mut rows: rusqlite::Rows<'_>) -> Result<Vec<LedgerRow>, StoreError> {
     let mut out = Vec::new();
     while let Some(row) = rows.next()? {
         let hash: Vec<u8> = row.get(2)?;
-        out.push(LedgerRow { seq: uint(row.get(0)?), text: row.get(1)?, hash: Digest::new(bytes32(&hash)?) });
+        out.push(LedgerRow { seq: number(row, 0)?, text: row.get(1)?, hash: Digest::new(bytes32(&hash)?) });
     }
     Ok(out)
 }

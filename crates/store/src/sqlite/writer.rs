@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use placet_core::{Directory, GrantEnd, OutboxId, Request, RequestId, SessionId, Time};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::{OpenFiles, Recent, events, notes, readers};
+use super::{OpenFiles, Recent, events, notes, number, readers};
 use crate::{
     AttemptResult, Channels, Delivery, DocumentOutcome, NewDocument, NoteChange, NotesOutcome, StoreError,
     Timeline,
@@ -73,7 +73,7 @@ impl SqliteWriter {
                 .optional()?;
             if let Some((body, seq, id, answer)) = row {
                 let request = match (seq, id) {
-                    (Some(seq), Some(id)) => Some((uint(seq), parse(&id)?)),
+                    (Some(seq), Some(id)) => Some((uint(seq)?, parse(&id)?)),
                     _ => None,
                 };
                 answers.push(AnswerRow {
@@ -113,11 +113,7 @@ impl SqliteWriter {
         for key in &reads.trust {
             let mut find = db.prepare_cached("SELECT count, at, seq FROM trust WHERE digest = ?1")?;
             let row = find.query_row([&key[..]], |row| {
-                Ok(TrustRow {
-                    count: row.get(0)?,
-                    at: Time::from_micros(row.get(1)?),
-                    seq: uint(row.get(2)?),
-                })
+                Ok(TrustRow { count: row.get(0)?, at: Time::from_micros(row.get(1)?), seq: number(row, 2)? })
             });
             // What was asked for is there, so that later commands of the batch see what earlier ones did.
             trust.insert(*key, row.optional()?.unwrap_or(TrustRow::none()));
@@ -423,11 +419,9 @@ impl SqliteWriter {
 }
 
 fn tally(db: &Connection, agent: &str) -> Result<u64, StoreError> {
-    let found: Option<i64> = db
-        .prepare_cached("SELECT pending FROM tallies WHERE agent = ?1")?
-        .query_row([agent], |row| row.get(0))
-        .optional()?;
-    Ok(found.map_or(0, uint))
+    let mut find = db.prepare_cached("SELECT pending FROM tallies WHERE agent = ?1")?;
+    // An agent that was never counted has nothing pending.
+    Ok(find.query_row([agent], |row| number(row, 0)).optional()?.unwrap_or(0))
 }
 
 impl Backend for SqliteWriter {
@@ -590,18 +584,12 @@ impl Backend for SqliteWriter {
     }
 }
 
-type DeliveryColumns = (String, i64, String, String, u32);
+type DeliveryColumns = (String, u64, String, String, u32);
 
 fn delivery_columns(row: &Row<'_>) -> rusqlite::Result<DeliveryColumns> {
-    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+    Ok((row.get(0)?, number(row, 1)?, row.get(2)?, row.get(3)?, row.get(4)?))
 }
 
 fn delivery((id, seq, request, channel, attempts): DeliveryColumns) -> Result<Delivery, StoreError> {
-    Ok(Delivery {
-        id: parse(&id)?,
-        seq: uint(seq),
-        request: parse::<RequestId>(&request)?,
-        channel,
-        attempts,
-    })
+    Ok(Delivery { id: parse(&id)?, seq, request: parse::<RequestId>(&request)?, channel, attempts })
 }

@@ -198,6 +198,18 @@ both! {
         differs(&place, "UPDATE requests SET deadline = 1 WHERE seq = 4").await;
     }
 
+    async fn a_count_below_zero_is_damage_and_does_not_pass_for_none(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        let agent = bot("bot");
+        shop.ask(&agent).await;
+        shop.place.sql("UPDATE tallies SET pending = -1 WHERE agent = 'bot'").await;
+        let refused = shop.give(&agent, shop.new_request(&agent), None).await;
+        assert!(matches!(refused, Err(placet_store::StoreError::Damaged(_))), "{refused:?}");
+        shop.place.sql("UPDATE tallies SET pending = 1 WHERE agent = 'bot'").await;
+        shop.ask(&agent).await;
+        shop.finish().await;
+    }
+
     async fn a_changed_table_of_deciders_is_found(backend: Backend) {
         let place = history(backend).await;
         for change in [
