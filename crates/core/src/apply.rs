@@ -177,11 +177,11 @@ fn submit(submit: &Submit, actor: &Actor, cx: &Context<'_>) -> Applied {
     if submit.verdict.confine.is_some() && !cx.directory.confines(&actor.name, &submit.source) {
         return Applied::refused(Refusal::PolicyChanged);
     }
-    let spec = &submit.spec;
-    let kind = spec.body.kind();
+    let (terms, body) = (&submit.terms, &submit.content.body);
+    let kind = body.kind();
     let (verdict, grant) = standing(submit, &actor.name, cx);
     // While it is frozen nothing passes by itself: neither by policy nor by what somebody said in advance.
-    let (verdict, grant) = match cx.directory.frozen(&actor.name, spec.body.tool()) {
+    let (verdict, grant) = match cx.directory.frozen(&actor.name, body.tool()) {
         Some(freeze) if verdict.effect == Effect::Allow => (freeze.holds(verdict), None),
         None if cx.behind && verdict.effect == Effect::Allow => (held_by_clock(verdict), None),
         _ => (verdict, grant),
@@ -195,34 +195,34 @@ fn submit(submit: &Submit, actor: &Actor, cx: &Context<'_>) -> Applied {
     if state == State::Pending && cx.pending >= submit.pending_cap {
         return Applied::refused(Refusal::PendingCap(submit.pending_cap));
     }
-    // Only an action has a permit, whoever built the spec.
-    let permit = spec.permit && kind == Kind::Action;
+    // Only an action has a permit, whatever the terms say.
+    let permit = terms.permit && kind == Kind::Action;
     let claim_by = (state == State::Approved && permit).then(|| cx.now.plus(submit.claim_window));
-    let tool = match &spec.body {
+    let tool = match body {
         Body::Action(Action { tool, .. }) => Some(tool.clone()),
         _ => None,
     };
     let event = Event::Created(Box::new(Created {
         kind,
         agent: actor.name.clone(),
-        session: spec.session.clone(),
+        session: terms.session.clone(),
         tool,
-        group: spec.group.clone(),
-        on_behalf_of: spec.on_behalf_of.clone(),
+        group: terms.group.clone(),
+        on_behalf_of: terms.on_behalf_of.clone(),
         risk: submit.risk,
         verdict,
         needs: submit.needs.clone(),
-        allowed: offered(&spec.allowed, submit.decisions.as_deref()),
+        allowed: offered(&terms.allowed, submit.decisions.as_deref()),
         permit,
         digest: submit.digest,
         created_at: submit.created_at,
-        expires_at: cx.now.plus(spec.expires_in),
+        expires_at: cx.now.plus(terms.expires_in),
         claim_window: submit.claim_window,
         report_window: submit.report_window,
         state,
         claim_by,
         source: submit.source.clone(),
-        claimed: spec.risk,
+        claimed: terms.risk,
         escalation: Escalation::chain(&submit.needs, &submit.escalation),
         trust: submit.trust.as_ref().map(|offer| offer.terms.clone()),
         grant: grant.map(|grant| grant.id),
@@ -253,7 +253,7 @@ fn offered(asked: &[DecisionWord], policy: Option<&[DecisionWord]>) -> Vec<Decis
 /// What policy said, unless somebody said yes in advance or trust was earned.
 fn standing<'a>(submit: &Submit, agent: &str, cx: &Context<'a>) -> (Verdict, Option<&'a Grant>) {
     let said = &submit.verdict;
-    if said.effect != Effect::Hold || !may_stand(submit.spec.body.kind(), submit.risk) {
+    if said.effect != Effect::Hold || !may_stand(submit.content.body.kind(), submit.risk) {
         return (said.clone(), None);
     }
     let allow = |rule: String, reason: String| Verdict {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Content, Covered, DecisionWord, Digest, Escalation, GrantId, KeyId, Needs, NewGrant, ProposalContent,
-    RequestId, Risk, Role, Ruling, SessionId, Spec, Time, TrustOffer, Verdict,
+    RequestId, Risk, Role, Ruling, SessionId, Terms, Time, TrustOffer, Verdict,
 };
 
 /// Who gives a command.
@@ -91,8 +91,8 @@ pub enum Command {
 pub struct Submit {
     /// The new request's identifier.
     pub id: RequestId,
-    /// The checked request.
-    pub spec: Spec,
+    /// The terms on which it is asked.
+    pub terms: Terms,
     /// What the agent wrote, shared with the record.
     pub content: Arc<Content>,
     /// The same, in the canonical text that is stored; made once, beside the digest.

@@ -136,19 +136,26 @@ impl Default for Limits {
     }
 }
 
-/// A checked request, not yet submitted.
+/// A checked request, not yet submitted: its content, and the terms on which it is asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
     /// The kind's own fields.
     pub body: Body,
-    /// The agent's session.
-    pub session: String,
-    /// The agent's words.
-    pub summary: Option<String>,
-    /// The agent's opinion of the risk.
-    pub risk: Option<Risk>,
     /// Where the call comes from.
     pub context: Map<String, Value>,
+    /// The agent's words.
+    pub summary: Option<String>,
+    /// The rest.
+    pub terms: Terms,
+}
+
+/// The terms of a request: all that an agent says of it beside its content.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Terms {
+    /// The agent's session.
+    pub session: String,
+    /// The agent's opinion of the risk.
+    pub risk: Option<Risk>,
     /// Decisions that are offered, `deny` among them.
     pub allowed: Vec<DecisionWord>,
     /// Time for deciding.
@@ -259,7 +266,8 @@ impl Create {
         };
         let allowed = allowed_words(&body, allowed)?;
         let permit = kind == Kind::Action && permit.unwrap_or(true);
-        Ok(Spec { body, session, summary, risk, context, allowed, expires_in, on_behalf_of, group, permit })
+        let terms = Terms { session, risk, allowed, expires_in, on_behalf_of, group, permit };
+        Ok(Spec { body, context, summary, terms })
     }
 
     /// The kind that a field belongs to; nothing if every kind has it.
@@ -482,9 +490,9 @@ mod tests {
     #[test]
     fn a_plain_action_waits_five_minutes_and_has_a_permit() {
         let spec = action_with("summary", Value::Null).unwrap();
-        assert_eq!(spec.expires_in, Duration::from_mins(5));
-        assert!(spec.permit);
-        assert_eq!(spec.allowed, [DecisionWord::Approve, DecisionWord::Edit, DecisionWord::Deny]);
+        assert_eq!(spec.terms.expires_in, Duration::from_mins(5));
+        assert!(spec.terms.permit);
+        assert_eq!(spec.terms.allowed, [DecisionWord::Approve, DecisionWord::Edit, DecisionWord::Deny]);
     }
 
     #[test]
@@ -505,7 +513,7 @@ mod tests {
         ] {
             assert_eq!(action_with(field, value.clone()).unwrap_err(), format!("/{field}"), "{value}");
         }
-        assert_eq!(action_with("allowed", json!(["approve", "deny"])).unwrap().allowed.len(), 2);
+        assert_eq!(action_with("allowed", json!(["approve", "deny"])).unwrap().terms.allowed.len(), 2);
     }
 
     #[test]
@@ -517,17 +525,17 @@ mod tests {
             ("720h 1ms", None),
         ] {
             let spec = action_with("expires_in", json!(text));
-            assert_eq!(spec.ok().map(|spec| spec.expires_in), expected, "{text}");
+            assert_eq!(spec.ok().map(|spec| spec.terms.expires_in), expected, "{text}");
         }
     }
 
     #[test]
     fn a_no_is_always_possible() {
         assert_eq!(
-            action_with("allowed", json!(["approve"])).unwrap().allowed,
+            action_with("allowed", json!(["approve"])).unwrap().terms.allowed,
             [DecisionWord::Approve, DecisionWord::Deny]
         );
-        assert_eq!(action_with("allowed", json!([])).unwrap().allowed, [DecisionWord::Deny]);
+        assert_eq!(action_with("allowed", json!([])).unwrap().terms.allowed, [DecisionWord::Deny]);
     }
 
     #[test]

@@ -192,16 +192,16 @@ pub(crate) fn granted<'a>(submit: &Submit, agent: &str, cx: &Context<'a>) -> Opt
 fn usable(grant: &Grant, used: u32, submit: &Submit, agent: &str, cx: &Context<'_>) -> bool {
     let in_scope = match &grant.scope {
         Scope::Session { session } | Scope::Template { session: Some(session) } => {
-            *session == submit.spec.session
+            *session == submit.terms.session
         }
         // Arguments were compared before, and neither they nor what they were compared with can change.
         Scope::Exact { .. } | Scope::Pattern { .. } | Scope::Template { session: None } => true,
     };
-    let on_behalf_of = submit.spec.on_behalf_of.as_deref();
+    let on_behalf_of = submit.terms.on_behalf_of.as_deref();
     let behind = Behind { agent, since: cx.now, on_behalf_of, author: None };
     in_scope
         && grant.agent == agent
-        && Some(grant.tool.as_str()) == submit.spec.body.tool()
+        && Some(grant.tool.as_str()) == submit.content.body.tool()
         && grant.policy == submit.verdict.policy
         && cx.now < grant.expires_at
         && used < grant.uses

@@ -61,7 +61,7 @@ pub use command::{
     ReportStatus, Resolve, Revoke, StepUp, Submit, WeakKey,
 };
 pub use coverage::{Coverage, Part};
-pub use create::{Create, IDENTITY, Limits, Spec, duration};
+pub use create::{Create, IDENTITY, Limits, Spec, Terms, duration};
 pub use digest::Digest;
 pub use directory::{Agent, Directory, Key, Person, Voided};
 pub use display::{Display, DisplayField, Leaf, Segment, pointer, show, visible};

@@ -10,7 +10,7 @@ use placet_policy::{Call, Explanation, Outcome};
 
 use crate::{
     Decision, Gate, GateError, WouldCover,
-    judge::{call_of, call_of_spec, confined, place},
+    judge::{call_of, call_of_new, confined, place},
     policies::{Version, doubted},
 };
 
@@ -90,7 +90,8 @@ impl Gate {
         self.acting(actor, &[Role::Reviewer, Role::Admin, Role::Auditor])?;
         let spec = create.check(&self.settings.limits)?;
         let directory = self.store.directory();
-        let call = call_of_spec(&spec, agent, source, self.now()).covered(directory.covered(agent));
+        let call = call_of_new(&spec.body, &spec.context, &spec.terms, (agent, source), self.now());
+        let call = call.covered(directory.covered(agent));
         Ok(explained(&*self.in_force().await?, &call, &directory))
     }
 

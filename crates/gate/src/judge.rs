@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use placet_core::{
     Action, Body, Confine, Content, DecisionWord, Directory, Door, Effect, Escalation, Grant, Kind, Limits,
-    Needs, Plan, ProposalContent, Request, Ruling, Spec, Step, Time, TrustOffer, TrustTerms, Verdict, folder,
+    Needs, Plan, ProposalContent, Request, Ruling, Step, Terms, Time, TrustOffer, TrustTerms, Verdict,
+    folder,
 };
 use placet_ledger::hash;
 use placet_policy::{Call, Claims, Outcome, Place, Policy, Trust, trust_material};
@@ -60,15 +61,21 @@ fn says_confines(context: &Map<String, Value>) -> Option<Confine> {
 }
 
 /// A new request as policy sees it.
-pub(crate) fn call_of_spec<'a>(spec: &'a Spec, agent: &'a str, source: &'a str, time: Time) -> Call<'a> {
+pub(crate) fn call_of_new<'a>(
+    body: &'a Body,
+    context: &'a Map<String, Value>,
+    terms: &'a Terms,
+    (agent, source): (&'a str, &'a str),
+    time: Time,
+) -> Call<'a> {
     let claims = Claims {
-        session: &spec.session,
-        context: &spec.context,
-        risk: spec.risk,
-        on_behalf_of: spec.on_behalf_of.as_deref(),
-        group: spec.group.as_deref(),
+        session: &terms.session,
+        context,
+        risk: terms.risk,
+        on_behalf_of: terms.on_behalf_of.as_deref(),
+        group: terms.group.as_deref(),
     };
-    Call::new(&spec.body, agent, source, time, claims)
+    Call::new(body, agent, source, time, claims)
 }
 
 /// A stored request as policy sees it, with its own body or another one in its place.
@@ -133,15 +140,15 @@ const NAMED: usize = 16;
 pub(crate) fn time_to_decide(
     asked: Option<Duration>,
     outcome: &Outcome,
-    spec: &Spec,
+    terms: &Terms,
     limits: &Limits,
 ) -> Duration {
     let shortens = outcome.escalation.is_empty() || planted("agent-skips-a-tier");
     match (outcome.expires_in, asked) {
         (Some(policy), Some(asked)) if shortens => policy.min(asked),
         (Some(policy), _) => policy.min(limits.expires_in_max),
-        (None, _) if shortens => spec.expires_in,
-        (None, _) => spec.expires_in.max(limits.expires_in),
+        (None, _) if shortens => terms.expires_in,
+        (None, _) => terms.expires_in.max(limits.expires_in),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Questions of the hook program whether its agent may work in a folder: the gate writes their words itself.
 
-use placet_core::{Body, DecisionWord, Door, Invalid, OPEN_FOLDER, Spec, WeakKey, check_opening, opening};
+use placet_core::{
+    Body, DecisionWord, Door, Invalid, OPEN_FOLDER, Spec, Terms, WeakKey, check_opening, opening,
+};
 use placet_ledger::hash;
 use serde_json::{Map, Value, json};
 
@@ -29,19 +31,12 @@ impl Gate {
         check_opening(&self.store.directory(), agent, folder)?;
         let key = |domain| *hash(domain, &[agent.as_bytes(), b"\0", folder.as_bytes()]).as_bytes();
         let weak = WeakKey { scope: key("placet/opening/scope/v1"), same: key("placet/opening/v1") };
-        let spec = Spec {
-            body: opening(agent, folder),
-            // Nothing that an agent could say beside it.
-            summary: None,
-            group: None,
-            context: Map::from_iter([
-                ("cwd".to_owned(), json!(folder)),
-                (OPEN_FOLDER.to_owned(), json!(folder)),
-            ]),
-            allowed: vec![DecisionWord::Approve, DecisionWord::Deny],
-            permit: false,
-            ..spec
-        };
+        // Nothing that an agent could say beside it.
+        let allowed = vec![DecisionWord::Approve, DecisionWord::Deny];
+        let terms = Terms { group: None, allowed, permit: false, ..spec.terms };
+        let (cwd, about) = (("cwd".to_owned(), json!(folder)), (OPEN_FOLDER.to_owned(), json!(folder)));
+        let context = Map::from_iter([cwd, about]);
+        let spec = Spec { body: opening(agent, folder), context, summary: None, terms };
         Ok((spec, Some(weak)))
     }
 }

@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use data_encoding::HEXLOWER;
 use placet_core::{
-    Actor, Body, Cancel, Command, Content, Create, DecisionWord, Digest, Door, Refusal, Request, RequestId,
-    Risk, Role, Spec, Submit, Time, WeakKey, door,
+    Actor, Body, Cancel, Command, Content, Create, Digest, Door, Refusal, Request, RequestId, Role, Spec,
+    Submit, Terms, Time, WeakKey, door,
 };
 use placet_ledger::Parts;
 use placet_store::{Idempotency, NewEvent};
@@ -13,7 +13,7 @@ use placet_store::{Idempotency, NewEvent};
 use crate::{
     Gate, GateError,
     gate::about,
-    judge::{call_of_spec, confined, place, time_to_decide, verdict},
+    judge::{call_of_new, confined, place, time_to_decide, verdict},
     schema::check_schema,
 };
 
@@ -78,8 +78,9 @@ impl Gate {
         let asked_time = create.expires_in.is_some();
         let spec = create.check(&self.settings.limits)?;
         let (spec, weak) = self.worded(source, &actor.name, spec, weak)?;
-        let asked_time = asked_time.then_some(spec.expires_in);
-        if let Body::Action(action) = &spec.body {
+        let Spec { body, context, summary, terms } = spec;
+        let asked_time = asked_time.then_some(terms.expires_in);
+        if let Body::Action(action) = &body {
             check_schema(action.arguments_schema.as_ref())?;
         }
         let (mut id_bits, mut nonce_bits) = ([0_u8; 10], [0_u8; 16]);
@@ -91,24 +92,19 @@ impl Gate {
         let canonical = Parts {
             id,
             agent: &actor.name,
-            session: &spec.session,
-            body: &spec.body,
-            context: &spec.context,
-            summary: spec.summary.as_deref(),
-            on_behalf_of: spec.on_behalf_of.as_deref(),
+            session: &terms.session,
+            body: &body,
+            context: &context,
+            summary: summary.as_deref(),
+            on_behalf_of: terms.on_behalf_of.as_deref(),
             created_at,
             nonce: &nonce,
         }
         .canonical()?;
-        let content = Arc::new(Content {
-            body: spec.body.clone(),
-            context: spec.context.clone(),
-            summary: spec.summary.clone(),
-            nonce,
-        });
-        let whole = Whole {
+        let new = NewRequest {
             id,
-            content,
+            content: Arc::new(Content { body, context, summary, nonce }),
+            terms,
             stored: canonical.payload.into(),
             digest: canonical.digest,
             created_at,
@@ -116,12 +112,8 @@ impl Gate {
             asked_time,
             weak,
         };
-        // Arguments can be large, so they are copied again only if the request has to be judged again.
-        let small = Small::of(&spec);
-        let mut first = Some(spec);
         for _ in 0..JUDGED {
-            let spec = first.take().unwrap_or_else(|| small.whole(&whole.content));
-            let submit = self.judged(actor, spec, &whole).await?;
+            let submit = self.judged(actor, &new).await?;
             let command = Command::Submit(Box::new(submit));
             let done = match &event {
                 None => self.command(actor, command, idempotency).await.map(|outcome| (outcome, None)),
@@ -147,27 +139,29 @@ impl Gate {
     }
 
     /// The command of a new request, with the word of the policy in force.
-    async fn judged(&self, actor: &Actor, spec: Spec, whole: &Whole<'_>) -> Result<Submit, GateError> {
+    async fn judged(&self, actor: &Actor, new: &NewRequest<'_>) -> Result<Submit, GateError> {
+        let NewRequest { content, terms, source, .. } = new;
         let version = self.in_force().await?;
         let directory = self.store.directory();
-        let place = place(whole.source, &actor.name, &spec.context, &directory);
-        let call = call_of_spec(&spec, &actor.name, whole.source, whole.created_at).at(place);
+        let place = place(source, &actor.name, &content.context, &directory);
+        let way_in = (actor.name.as_str(), *source);
+        let call = call_of_new(&content.body, &content.context, terms, way_in, new.created_at).at(place);
         let covered = directory.covered(&actor.name);
         let call = call.covered(covered);
         let _judging = tracing::debug_span!("judge").entered();
         let outcome = confined(version.evaluate(&call), &call, &directory);
         let grants = self.covering(&call, &outcome, &version)?;
         let trust = self.trust_offer(&call, &outcome, &version)?;
-        let expires_in = time_to_decide(whole.asked_time, &outcome, &spec, &self.settings.limits);
+        let expires_in = time_to_decide(new.asked_time, &outcome, terms, &self.settings.limits);
         let cap = self.settings.pending_per_agent;
         Ok(Submit {
-            id: whole.id,
-            spec: Spec { expires_in, ..spec },
-            content: whole.content.clone(),
-            stored: whole.stored.clone(),
-            digest: whole.digest,
-            created_at: whole.created_at,
-            source: whole.source.to_owned(),
+            id: new.id,
+            terms: Terms { expires_in, ..terms.clone() },
+            content: content.clone(),
+            stored: new.stored.clone(),
+            digest: new.digest,
+            created_at: new.created_at,
+            source: (*source).to_owned(),
             verdict: verdict(&outcome, &version),
             risk: outcome.risk,
             needs: self.at_least(&outcome.needs),
@@ -175,16 +169,16 @@ impl Gate {
             decisions: outcome.decisions,
             grants,
             trust,
-            claim_window: outcome.claim_window.unwrap_or_else(|| self.claim_window(whole.source)),
+            claim_window: outcome.claim_window.unwrap_or_else(|| self.claim_window(source)),
             report_window: self.settings.report_window,
             pending_cap: outcome.pending_cap.map_or(cap, |policy| policy.min(cap)),
-            roots: if Door::named(whole.source).resolves_paths() {
+            roots: if Door::named(source).resolves_paths() {
                 directory.roots(&actor.name).to_vec()
             } else {
                 Vec::new()
             },
             covered,
-            weak: whole.weak,
+            weak: new.weak,
         })
     }
 
@@ -211,51 +205,11 @@ impl Gate {
     }
 }
 
-/// What a checked request says beside its content.
-struct Small {
-    session: String,
-    risk: Option<Risk>,
-    allowed: Vec<DecisionWord>,
-    expires_in: Duration,
-    on_behalf_of: Option<String>,
-    group: Option<String>,
-    permit: bool,
-}
-
-impl Small {
-    fn of(spec: &Spec) -> Self {
-        Self {
-            session: spec.session.clone(),
-            risk: spec.risk,
-            allowed: spec.allowed.clone(),
-            expires_in: spec.expires_in,
-            on_behalf_of: spec.on_behalf_of.clone(),
-            group: spec.group.clone(),
-            permit: spec.permit,
-        }
-    }
-
-    /// The checked request as it was.
-    fn whole(&self, content: &Content) -> Spec {
-        Spec {
-            body: content.body.clone(),
-            session: self.session.clone(),
-            summary: content.summary.clone(),
-            risk: self.risk,
-            context: content.context.clone(),
-            allowed: self.allowed.clone(),
-            expires_in: self.expires_in,
-            on_behalf_of: self.on_behalf_of.clone(),
-            group: self.group.clone(),
-            permit: self.permit,
-        }
-    }
-}
-
-/// What never changes about a new request, however often it is judged.
-struct Whole<'a> {
+/// A new request before policy has judged it. It may be judged several times.
+struct NewRequest<'a> {
     id: RequestId,
     content: Arc<Content>,
+    terms: Terms,
     stored: Arc<str>,
     digest: Digest,
     created_at: Time,

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use placet_core::{
-    Actor, Command, Content, Covered, Create, Effect, Limits, Needs, RequestId, Risk, Submit, Time, Verdict,
-    WeakKey,
+    Actor, Command, Content, Covered, Create, Effect, Limits, Needs, RequestId, Risk, Spec, Submit, Time,
+    Verdict, WeakKey,
 };
 use placet_gate::Entropy as _;
 use placet_ledger::Parts;
@@ -17,7 +17,8 @@ use crate::SeededEntropy;
 /// A new request, held for one reviewer. `create` is the body of a create call.
 pub fn submit(actor: &Actor, now: Time, create: Value) -> Command {
     let create: Create = serde_json::from_value(create).expect("the body of a create call");
-    let spec = create.check(&Limits::default()).expect("a create call that fits");
+    let Spec { body, context, summary, terms } =
+        create.check(&Limits::default()).expect("a create call that fits");
     let mut random = [0_u8; 10];
     SeededEntropy::default().fill(&mut random);
     let id = RequestId::new(now.millis(), random);
@@ -25,21 +26,16 @@ pub fn submit(actor: &Actor, now: Time, create: Value) -> Command {
     let parts = Parts {
         id,
         agent: &actor.name,
-        session: &spec.session,
-        body: &spec.body,
-        context: &spec.context,
-        summary: spec.summary.as_deref(),
-        on_behalf_of: spec.on_behalf_of.as_deref(),
+        session: &terms.session,
+        body: &body,
+        context: &context,
+        summary: summary.as_deref(),
+        on_behalf_of: terms.on_behalf_of.as_deref(),
         created_at: now,
         nonce: &nonce,
     };
     let canonical = parts.canonical().expect("a request that can be hashed");
-    let content = Content {
-        body: spec.body.clone(),
-        context: spec.context.clone(),
-        summary: spec.summary.clone(),
-        nonce,
-    };
+    let content = Content { body, context, summary, nonce };
     let verdict = Verdict {
         effect: Effect::Hold,
         confine: None,
@@ -57,7 +53,7 @@ pub fn submit(actor: &Actor, now: Time, create: Value) -> Command {
         roots: Vec::new(),
         covered: Covered::Unknown,
         verdict,
-        risk: spec.risk.unwrap_or(Risk::Medium),
+        risk: terms.risk.unwrap_or(Risk::Medium),
         needs: Needs::default(),
         escalation: Vec::new(),
         decisions: None,
@@ -67,7 +63,7 @@ pub fn submit(actor: &Actor, now: Time, create: Value) -> Command {
         report_window: Duration::from_hours(1),
         pending_cap: 1_000_000,
         weak: None,
-        spec,
+        terms,
     }))
 }
 

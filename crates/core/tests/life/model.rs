@@ -87,12 +87,12 @@ impl Story {
     }
 
     pub(crate) fn kind(&self) -> Kind {
-        self.asked.spec.body.kind()
+        self.asked.content.body.kind()
     }
 
     /// Only an action has a permit, and only if it was not made without one.
     pub(crate) fn has_permit(&self) -> bool {
-        self.kind() == Kind::Action && self.asked.spec.permit
+        self.kind() == Kind::Action && self.asked.terms.permit
     }
 
     /// The story as it was after so many entries.
@@ -185,7 +185,7 @@ impl Story {
     /// The words that both the agent and policy offer.
     pub(crate) fn offered(&self) -> Vec<DecisionWord> {
         let policy = self.asked.decisions.as_ref();
-        let mut words = self.asked.spec.allowed.clone();
+        let mut words = self.asked.terms.allowed.clone();
         words.retain(|word| *word == DecisionWord::Deny || policy.is_none_or(|words| words.contains(word)));
         words
     }
@@ -249,7 +249,7 @@ impl Story {
     /// Everybody who is asked has their time, counted from the end of the time before.
     pub(crate) fn expires_at(&self) -> Time {
         let windows = self.asked.escalation.iter().take(self.escalations()).map(|next| next.expires_in);
-        windows.fold(self.asked_at.plus(self.asked.spec.expires_in), Time::plus)
+        windows.fold(self.asked_at.plus(self.asked.terms.expires_in), Time::plus)
     }
 
     /// Claiming is bounded from the approval on, where there is something to claim.
@@ -330,7 +330,7 @@ impl Story {
     pub(crate) fn arguments(&self) -> Option<Map<String, Value>> {
         let replaced =
             self.decision().and_then(|decision| decision.content).and_then(|content| content.arguments);
-        let Body::Action(action) = &self.asked.spec.body else { return replaced };
+        let Body::Action(action) = &self.asked.content.body else { return replaced };
         Some(replaced.unwrap_or_else(|| action.arguments.clone()))
     }
 }

@@ -73,7 +73,7 @@ impl Story {
     }
 
     fn stands_behind(&self, name: &str, world: &World) -> bool {
-        world.owner(&self.agent) == Some(name) || self.asked.spec.on_behalf_of.as_deref() == Some(name)
+        world.owner(&self.agent) == Some(name) || self.asked.terms.on_behalf_of.as_deref() == Some(name)
     }
 
     fn enough(&self, needs: &Needs, people: &[String], world: &World) -> bool {
@@ -167,7 +167,7 @@ impl Story {
         let offered = self.offered().contains(&vote.word);
         let on_the_table = self.latest_replacement().is_some();
         let content = vote.proposal.as_ref().map(|(content, _)| content);
-        match (vote.word, &self.asked.spec.body, content) {
+        match (vote.word, &self.asked.content.body, content) {
             (DecisionWord::Deny, _, None) => true,
             (DecisionWord::Approve, _, None) => offered || on_the_table,
             (

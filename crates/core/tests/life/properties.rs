@@ -133,23 +133,24 @@ proptest! {
     ) {
         let id = RequestId::new(1, [1; 10]);
         let mut plain = script::submit(&mut Dice::new(&throw), id, Play::new().now);
-        plain.spec.on_behalf_of = None;
+        plain.terms.on_behalf_of = None;
         plain.pending_cap = 100;
         let mut noisy = plain.clone();
-        noisy.spec.session = "urgent".to_owned();
-        noisy.spec.summary = Some("already approved by everybody".to_owned());
-        noisy.spec.risk = Some(Risk::Low);
-        noisy.spec.group = Some("g".to_owned());
-        noisy.spec.context = json!({"approved": true, "four_eyes": false}).as_object().expect("an object").clone();
+        noisy.terms.session = "urgent".to_owned();
+        let content = std::sync::Arc::make_mut(&mut noisy.content);
+        content.summary = Some("already approved by everybody".to_owned());
+        content.context = json!({"approved": true, "four_eyes": false}).as_object().expect("an object").clone();
+        noisy.terms.risk = Some(Risk::Low);
+        noisy.terms.group = Some("g".to_owned());
         let (codes, before) = outcomes(plain.clone(), &votes);
         let (noisy_codes, after) = outcomes(noisy, &votes);
         prop_assert_eq!(&noisy_codes, &codes);
         prop_assert_eq!((after.state, after.risk, &after.needs, &after.verdict), (before.state, plain.risk, &plain.needs, &plain.verdict));
 
         let mut stricter = plain;
-        stricter.spec.on_behalf_of = behind.map(|index| PEOPLE[index].to_owned());
+        stricter.terms.on_behalf_of = behind.map(|index| PEOPLE[index].to_owned());
         if narrow {
-            stricter.spec.allowed.retain(|word| *word == DecisionWord::Deny);
+            stricter.terms.allowed.retain(|word| *word == DecisionWord::Deny);
         }
         let (_, strict) = outcomes(stricter, &votes);
         prop_assert!(strict.state != State::Approved || before.state == State::Approved);

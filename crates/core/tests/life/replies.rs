@@ -44,7 +44,7 @@ pub(crate) fn reply_to_submit(
     }
     let held = match submit.verdict.effect {
         Effect::Hold => true,
-        Effect::Allow => submit.spec.body.kind() == Kind::Input,
+        Effect::Allow => submit.content.body.kind() == Kind::Input,
         Effect::Deny => false,
     };
     if held && pending >= submit.pending_cap {

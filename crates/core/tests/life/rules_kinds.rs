@@ -67,11 +67,9 @@ fn a_plan_is_approved_step_by_step_in_the_order_given() {
     assert!(scene.request.is_final());
 
     let fixed = |submit: &mut placet_core::Submit| {
-        submit.spec = create(Kind::Plan, 1).check(&placet_core::Limits::default()).unwrap();
-        submit.content = std::sync::Arc::new(placet_core::Content {
-            body: submit.spec.body.clone(),
-            ..(*submit.content).clone()
-        });
+        let spec = create(Kind::Plan, 1).check(&placet_core::Limits::default()).unwrap();
+        submit.terms = spec.terms;
+        std::sync::Arc::make_mut(&mut submit.content).body = spec.body;
     };
     let mut scene = Scene::asked(Kind::Plan, one(), Effect::Hold, fixed);
     assert_eq!(scene.steps("bob", DecisionWord::Approve, swapped), Err("invalid"));
@@ -82,7 +80,7 @@ fn a_plan_is_approved_step_by_step_in_the_order_given() {
 #[test]
 fn a_proposal_on_the_table_does_not_offer_words_that_the_agent_did_not() {
     let only_edit = |submit: &mut placet_core::Submit| {
-        submit.spec.allowed = vec![DecisionWord::Edit, DecisionWord::Deny];
+        submit.terms.allowed = vec![DecisionWord::Edit, DecisionWord::Deny];
     };
     let mut scene = Scene::asked(Kind::Plan, two(), Effect::Hold, only_edit);
     let steps = json!([{"id":"a","decision":"approve"},{"id":"b","decision":"deny"}]);
@@ -135,7 +133,7 @@ fn erased_content_can_be_denied_and_nothing_else() {
 #[test]
 fn an_answer_to_an_action_ends_it_without_a_permit() {
     let offers = |submit: &mut placet_core::Submit| {
-        submit.spec.allowed = vec![DecisionWord::Approve, DecisionWord::Respond, DecisionWord::Deny];
+        submit.terms.allowed = vec![DecisionWord::Approve, DecisionWord::Respond, DecisionWord::Deny];
     };
     let mut scene = Scene::asked(Kind::Action, one(), Effect::Hold, offers);
     scene.respond("bob", json!("do it by hand")).unwrap();

@@ -21,7 +21,7 @@ fn claimed() -> Scene {
 
 #[test]
 fn without_a_permit_approved_is_final() {
-    let bare = Scene::asked(Kind::Action, one(), Effect::Hold, |submit| submit.spec.permit = false);
+    let bare = Scene::asked(Kind::Action, one(), Effect::Hold, |submit| submit.terms.permit = false);
     for mut scene in [bare, Scene::of(Kind::Plan, one()), Scene::of(Kind::Confirmation, one())] {
         scene.approve("bob").unwrap();
         assert!(scene.request.is_final());
@@ -38,7 +38,7 @@ fn without_a_permit_approved_is_final() {
 #[test]
 fn only_an_action_has_a_permit() {
     for kind in [Kind::Plan, Kind::Input, Kind::Confirmation] {
-        let scene = Scene::asked(kind, one(), Effect::Hold, |submit| submit.spec.permit = true);
+        let scene = Scene::asked(kind, one(), Effect::Hold, |submit| submit.terms.permit = true);
         assert!(!scene.request.permit, "{kind}");
     }
 }

@@ -389,7 +389,7 @@ fn a_yes_in_advance_counts_as_the_vote_of_whoever_gave_it_today_and_no_further()
         begins("bot", &submit, &cx, &world)
     };
     assert_eq!(with(&|submit| submit.grants.clear()), held);
-    assert_eq!(with(&|submit| submit.spec.session = "other".to_owned()), held);
+    assert_eq!(with(&|submit| submit.terms.session = "other".to_owned()), held);
     assert_eq!(with(&|submit| submit.verdict.policy = "sha256:99".to_owned()), held);
     assert_eq!(with(&|submit| submit.risk = Risk::High), held);
     assert_eq!(with(&|submit| submit.needs = two()), held);
@@ -399,7 +399,7 @@ fn a_yes_in_advance_counts_as_the_vote_of_whoever_gave_it_today_and_no_further()
     assert_eq!(denied, (State::Denied, "rule".to_owned(), None), "a no of policy stands");
     let behind = with(&|submit| {
         submit.needs = four_eyes(one());
-        submit.spec.on_behalf_of = Some("bob".to_owned());
+        submit.terms.on_behalf_of = Some("bob".to_owned());
     });
     assert_eq!(behind, held, "with four eyes nobody says yes to their own in advance");
     assert_eq!(begins("imp", &submit, &cx, &world), held, "another agent");

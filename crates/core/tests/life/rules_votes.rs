@@ -49,7 +49,7 @@ fn a_deny_is_possible_whatever_is_offered_and_needs_no_step_up() {
     for allowed in [vec![DecisionWord::Approve], vec![DecisionWord::Deny], vec![]] {
         let strict = Needs { step_up: Some("passkey".to_owned()), ..one() };
         let mut scene =
-            Scene::asked(Kind::Action, strict, Effect::Hold, |submit| submit.spec.allowed = allowed);
+            Scene::asked(Kind::Action, strict, Effect::Hold, |submit| submit.terms.allowed = allowed);
         let ballot = scene.ballot(DecisionWord::Deny);
         let weak = Actor { auth: Auth::Token, ..scene.reviewer("bob") };
         assert_eq!(scene.give(&Command::Decide(Box::new(ballot)), &weak), Ok(()));
@@ -60,7 +60,7 @@ fn a_deny_is_possible_whatever_is_offered_and_needs_no_step_up() {
 #[test]
 fn under_four_eyes_the_owner_and_the_person_behind_cannot_approve_and_can_always_deny() {
     for name in ["ann", "bob"] {
-        let behind = |effect: &mut placet_core::Submit| effect.spec.on_behalf_of = Some("bob".to_owned());
+        let behind = |effect: &mut placet_core::Submit| effect.terms.on_behalf_of = Some("bob".to_owned());
         let mut scene = Scene::asked(Kind::Action, four_eyes(one()), Effect::Hold, behind);
         assert_eq!(scene.approve(name), Err("self_approval"), "{name}");
         assert_eq!(scene.edit(name, 1), Err("self_approval"), "{name}: an edit is a yes too");
@@ -74,7 +74,7 @@ fn under_four_eyes_the_owner_and_the_person_behind_cannot_approve_and_can_always
 #[test]
 fn under_four_eyes_two_people_are_needed_where_no_owner_is_known() {
     let mut scene = Scene::asked_by("imp", Kind::Action, four_eyes(one()), Effect::Hold, |submit| {
-        submit.spec.on_behalf_of = Some("dan".to_owned());
+        submit.terms.on_behalf_of = Some("dan".to_owned());
     })
     .unwrap();
     scene.approve("ann").unwrap();

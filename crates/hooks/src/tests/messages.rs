@@ -48,7 +48,7 @@ fn every_agents_message_becomes_an_action_the_gate_takes() {
         assert_eq!(call.event, event);
         let options = Options::default();
         let spec = call.asking(&options).create().check(&placet_core::Limits::default());
-        assert!(spec.is_ok_and(|spec| spec.permit), "{event:?}");
+        assert!(spec.is_ok_and(|spec| spec.terms.permit), "{event:?}");
         let (arguments, tool) = (Value::Object(call.input), call.tool);
         seen.push(format!("{}/{}: {tool} {arguments}", event.agent(), event.as_str()));
     }

@@ -115,11 +115,11 @@ fn offline(
         usage(format!("the request does not fit at `{}`: {}", invalid.pointer, invalid.message))
     })?;
     let claims = Claims {
-        session: &spec.session,
+        session: &spec.terms.session,
         context: &spec.context,
-        risk: spec.risk,
-        on_behalf_of: spec.on_behalf_of.as_deref(),
-        group: spec.group.as_deref(),
+        risk: spec.terms.risk,
+        on_behalf_of: spec.terms.on_behalf_of.as_deref(),
+        group: spec.terms.group.as_deref(),
     };
     let place = folder.map(|_| Place { roots: &roots, context: &spec.context, confines });
     let door = if folder.is_some() { HOOK_PROGRAM } else { "rest" };

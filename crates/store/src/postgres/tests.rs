@@ -14,7 +14,7 @@ use std::{
 
 use placet_core::{
     Action, Actor, Auth, Body, Command, Content, Covered, DecisionWord, Effect, Limits, Needs, Request,
-    RequestId, Risk, Role, Spec, Submit, Time, Verdict,
+    RequestId, Risk, Role, Submit, Terms, Time, Verdict,
 };
 use placet_ledger::Parts;
 use placet_testkit::until;
@@ -153,13 +153,12 @@ fn submit(session: &str) -> Command {
         arguments_schema: None,
     });
     let created_at = Time::from_micros(1_760_000_000_000_000);
-    let content =
-        Content { body: body.clone(), context: serde_json::Map::new(), summary: None, nonce: "n".to_owned() };
+    let content = Content { body, context: serde_json::Map::new(), summary: None, nonce: "n".to_owned() };
     let parts = Parts {
         id,
         agent: "local",
         session,
-        body: &body,
+        body: &content.body,
         context: &content.context,
         summary: None,
         on_behalf_of: None,
@@ -167,12 +166,9 @@ fn submit(session: &str) -> Command {
         nonce: "n",
     };
     let canonical = parts.canonical().unwrap();
-    let spec = Spec {
-        body,
+    let terms = Terms {
         session: session.to_owned(),
-        summary: None,
         risk: None,
-        context: serde_json::Map::new(),
         allowed: vec![DecisionWord::Approve, DecisionWord::Deny],
         expires_in: Limits::default().expires_in,
         on_behalf_of: None,
@@ -181,7 +177,7 @@ fn submit(session: &str) -> Command {
     };
     Command::Submit(Box::new(Submit {
         id,
-        spec,
+        terms,
         content: Arc::new(content),
         stored: canonical.payload.into(),
         digest: canonical.digest,

@@ -39,7 +39,7 @@ both! {
             let mut command = shop.new_request(&agent);
             if let placet_core::Command::Submit(submit) = &mut command {
                 // A word that passes for a door, in a text of the agent's.
-                submit.spec.session = r#""source":"a2a","by":["ann"]"#.to_owned();
+                submit.terms.session = r#""source":"a2a","by":["ann"]"#.to_owned();
                 submit.source = ["rest", "events", "a2a"][number % 3].to_owned();
             }
             let request = shop.done(&agent, command).await;

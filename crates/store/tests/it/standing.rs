@@ -184,7 +184,8 @@ fn trusting(shop: &Shop, agent: &Actor) -> Command {
     asked(shop, agent, "p", |submit| {
         let terms =
             TrustTerms { rule: "r".to_owned(), after: 2, template: None, cosmetic: Vec::new(), bound: true };
-        let (tool, arguments) = (submit.spec.body.tool().unwrap(), submit.spec.body.arguments().unwrap());
+        let (tool, arguments) =
+            (submit.content.body.tool().unwrap(), submit.content.body.arguments().unwrap());
         let key = trust_key(&shop.store.secret(), "p", &terms, &agent.name, tool, arguments, None).unwrap();
         submit.trust = Some(TrustOffer { terms, key, usable: true });
     })
