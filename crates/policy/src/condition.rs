@@ -36,8 +36,8 @@ pub(crate) const ROOTS: &[(&str, &str)] = &[
     ("args", "the arguments of the call"),
     ("tool", "the tool's name"),
     ("agent", "the authenticated agent"),
-    ("source", "the door it came in by, such as `rest`"),
-    ("time", "when it came in; a timestamp"),
+    ("source", "the door of the request, such as `rest`"),
+    ("time", "when the request was made; a timestamp"),
     ("session", "the agent's session: a claim, so not in allow rules"),
     ("lineage", "the chain of agents, a list of texts: a claim, so not in allow rules"),
 ];
@@ -52,7 +52,7 @@ pub(crate) const FUNCTIONS: &[(&str, &str)] = &[
         "list.all(v, c), list.exists(v, c), list.exists_one(v, c)",
         "a condition on the elements; also over the keys of a map",
     ),
-    ("list.filter(v, c), list.map(v, e)", "the elements that fit; a value for each"),
+    ("list.filter(v, c), list.map(v, e)", "the elements that match; a value for each"),
     ("int(x), double(x), string(x)", "conversion; arithmetic does not mix whole numbers and others"),
     ("timestamp('…')", "a literal point in time, RFC 3339"),
     (

@@ -10,21 +10,21 @@ pub(crate) const TOP: &[Key] = &[
     (
         "extends",
         "list of `\"preset:NAME\"`",
-        "The rules of these presets come along, their names prefixed with `NAME/`. Only rules and what they use: a preset's `[defaults]` do not.",
+        "Includes the rules of these presets, with their names prefixed by `NAME/`, and the tables that they use. A preset's `[defaults]` are not included.",
     ),
     (
         "switches",
         "list of names",
-        "What the operator turns on: entries of `shell = { allow = […] }` with that `switch`, in this file and in the presets it extends. On the command line: `preset:coding-agent+network-reads`.",
+        "Switches that the operator turns on: entries of `shell = { allow = […] }` with that `switch`, in this file and in the presets it extends. On the command line: `preset:coding-agent+network-reads`.",
     ),
-    ("defaults", "table", "What holds where no rule says otherwise."),
+    ("defaults", "table", "Values that hold if no rule says otherwise."),
     (
         "paths",
         "lists by name",
         "Files by name, for `touches` and `above` in rules: `.env` anywhere, `~/.ssh` in a home folder, `/etc/shadow` there alone; `*` and `?` inside a segment.",
     ),
-    ("needs", "tables by name", "Whose yes is needed, under a name that rules can use."),
-    ("escalation", "tables by name", "Who is asked when nobody decided in time."),
+    ("needs", "tables by name", "The approvals that a request needs, under a name that rules can use."),
+    ("escalation", "tables by name", "The people who are asked after the deadline."),
     (
         "rule",
         "list of tables",
@@ -33,7 +33,7 @@ pub(crate) const TOP: &[Key] = &[
     (
         "cosmetic",
         "list of tables",
-        "Arguments that change nothing but what is shown. Standing approvals and trust do not compare them. Those of presets come along.",
+        "Arguments that change only the text on the screen. Grants and trust do not compare them. Those of presets are included.",
     ),
 ];
 
@@ -42,46 +42,46 @@ pub(crate) const DEFAULTS: &[Key] = &[
     (
         "effect",
         "`\"hold\"` or `\"deny\"`",
-        "What happens to calls that no rule speaks of. Default `\"hold\"`; never allow.",
+        "The verdict for calls that no rule matches. Default `\"hold\"`; never allow.",
     ),
     (
         "risk",
         "risk",
-        "Risk of calls that no rule speaks of, and of hold and deny rules that name none. Default `\"medium\"`.",
+        "Risk of calls that no rule matches, and of hold and deny rules that name none. Default `\"medium\"`.",
     ),
     ("expires_in", "duration", "Time for deciding."),
     ("claim_within", "duration", "Time for claiming after approval."),
-    ("needs", "name or table", "Whose yes is needed where a rule does not say. Default: one reviewer."),
+    ("needs", "name or table", "The needs of rules that name none. Default: one reviewer."),
     ("hold_at_risk", "risk", "From this risk on nothing is allowed without a person. Default `\"high\"`."),
 ];
 
 /// In `[needs.NAME]`.
 pub(crate) const NEEDS: &[Key] = &[
     ("people", "1 to 20", "How many people. Default 1."),
-    ("team", "text", "Of which team; of any when absent."),
+    ("team", "text", "Their team; any team when absent."),
     (
         "any",
         "list of `{ all = [ { people, team } ] }`",
         "Instead of `people` and `team`: one of these must be met, each seat by another person. A seat may stand alone, without `all`.",
     ),
     ("all", "list of `{ people, team }`", "Short for `any` with one alternative."),
-    ("four_eyes", "boolean", "Whoever owns, ordered or edited the request cannot approve it."),
+    ("four_eyes", "boolean", "The person who owns, ordered or edited the request cannot approve it."),
     (
         "step_up",
         "`\"code\"`",
-        "Each approver types a short code shown only on the detail view. Always so at critical risk.",
+        "Each approver types a short code shown only on the detail view. Always required at critical risk.",
     ),
 ];
 
 /// A seat inside `any` or `all`.
 pub(crate) const SEAT: &[Key] = &[
     ("people", "1 to 20", "How many people. Default 1."),
-    ("team", "text", "Of which team; of any when absent."),
+    ("team", "text", "Their team; any team when absent."),
 ];
 
 /// In `[escalation.NAME]`.
 pub(crate) const ESCALATION: &[Key] = &[
-    ("needs", "name or table", "Whose yes is needed from then on. Required."),
+    ("needs", "name or table", "The needs from then on. Required."),
     ("expires_in", "duration", "Time for deciding. Required."),
     ("then", "name", "The escalation after this one."),
 ];
@@ -91,7 +91,7 @@ pub(crate) const RULE_MATCH: &[Key] = &[
     (
         "tool",
         "glob or list",
-        "The tool's name, exactly or by glob: `*` any run of characters, `?` one. Case counts.",
+        "The tool's name, exactly or by glob: `*` is any run of characters, `?` one. Case-sensitive.",
     ),
     (
         "tool_begins",
@@ -101,16 +101,16 @@ pub(crate) const RULE_MATCH: &[Key] = &[
     (
         "tool_has",
         "word or list",
-        "Among the words of the tool's own name, in any case, also torn apart (`deLete`, `de_lete`). `*` at the beginning looks inside words.",
+        "Any word of the tool's own name, in any case, also split (`deLete`, `de_lete`). `*` at the beginning looks inside words.",
     ),
     (
         "server",
         "glob or list",
-        "The server part of the tool's name: `mcp__SERVER__TOOL`, or what stands before the first `/` or `:`.",
+        "The server part of the tool's name: `mcp__SERVER__TOOL`, or the part before the first `/` or `:`.",
     ),
     ("agent", "glob or list", "The authenticated agent."),
     ("kind", "word or list", "`action`, `plan`, `input`, `confirmation`. Only an action can be allowed."),
-    ("source", "glob or list", "The door it came in by, such as `rest`."),
+    ("source", "glob or list", "The door of the request, such as `rest`."),
     ("session", "glob or list", "The agent's session. A claim: only in hold and deny rules."),
     (
         "lineage",
@@ -120,7 +120,7 @@ pub(crate) const RULE_MATCH: &[Key] = &[
     (
         "coverage",
         "word or list",
-        "What the agent's adapters report of it: `complete`, `partial` (something runs where Placet does not see it) or `unknown` (nothing was reported). A claim: only in hold and deny rules.",
+        "The report of the agent's adapters: `complete`, `partial` (something runs where Placet does not see it) or `unknown` (nothing was reported). A claim: only in hold and deny rules.",
     ),
     (
         "args",
@@ -147,7 +147,7 @@ pub(crate) const RULE_MATCH: &[Key] = &[
         "name of `[paths]`, or list",
         "hold, deny: the same for folders that have a file of the list below them, such as a home folder.",
     ),
-    ("when", "text", "A condition in CEL, for what matchers cannot say."),
+    ("when", "text", "A condition in CEL, for tests that matchers cannot express."),
 ];
 
 /// In `[[rule]]`: what it does.
@@ -159,21 +159,21 @@ pub(crate) const RULE_EFFECT: &[Key] = &[
         "risk",
         "`low`, `medium`, `high` or `critical`. Default: `low` in allow rules, `[defaults] risk` in others.",
     ),
-    ("reason", "text", "Why, for people; at most 500 characters."),
+    ("reason", "text", "The reason, for people; at most 500 characters."),
     (
         "reads_only",
         "boolean",
-        "allow: what the rule lets pass only reads. A call that it matches waits if its arguments hold a command, SQL that changes something, a method or a body.",
+        "allow: the calls of this rule only read. A call that it matches waits if its arguments have a command, SQL that changes data, a method or a body.",
     ),
     (
         "confine",
         "`\"workspace\"`",
-        "allow: what the rule lets pass may run only confined, by `placet run`. Only the hook program of an agent that is marked for it (`placet agent confine`) gets that; every other call waits. `under` then asks for the folder alone.",
+        "allow: the calls of this rule may run only confined, by `placet run`. Only the hook program of an agent that is marked for it (`placet agent confine`) gets such a permit; every other call waits. `under` then checks the folder alone.",
     ),
     (
         "otherwise",
         "boolean",
-        "allow, with `confine`: the rule is asked only where no other rule lets the call pass, and only of a caller that can confine it.",
+        "allow, with `confine`: the rule applies only if no other rule lets the call pass, and only for a caller that can confine it.",
     ),
     (
         "unless_confined",
@@ -185,40 +185,40 @@ pub(crate) const RULE_EFFECT: &[Key] = &[
         "name of an allow rule",
         "hold: the rule does not hold a call that this rule of the same file lets pass, without confinement. Every other hold and deny rule still counts.",
     ),
-    ("needs", "name or table", "hold: whose yes is needed."),
+    ("needs", "name or table", "hold: the approvals that the request needs."),
     ("expires_in", "duration", "hold: time for deciding."),
     (
         "on_expiry",
         "`\"deny\"` or `{ escalate = NAME }`",
-        "hold: what happens when nobody decided in time. Default `\"deny\"`; never allow.",
+        "hold: the effect when the time for deciding is over. Default `\"deny\"`; never allow.",
     ),
     ("claim_within", "duration", "allow, hold: time for claiming."),
     (
         "decisions",
         "list of `approve`, `edit`, `deny`, `respond`",
-        "hold: which decisions are offered; `deny` always is.",
+        "hold: the decisions that people can choose; `deny` always is one.",
     ),
     ("pending_cap", "1 to 10000", "hold: how many requests of one agent may wait at once."),
     (
         "trust_after",
         "1 to 1000",
-        "hold: after so many human approvals of the same thing nobody is asked any more. Not at high or critical risk.",
+        "hold: after this number of approvals by people, the same call needs no person any more. Not at high or critical risk.",
     ),
     (
         "template",
         "list of JSON pointers",
-        "With `trust_after`: the arguments that make it the same thing. Without it, all of them. Not for free-form commands.",
+        "With `trust_after`: the arguments that must be equal. Without it, all of them. Not for free-form commands.",
     ),
 ];
 
 /// In `[[cosmetic]]`.
 pub(crate) const COSMETIC: &[Key] = &[
     ("tool", "name or list", "The tools, each by its whole name. Required."),
-    ("agent", "glob or list", "The authenticated agents whose calls are meant. Default: all."),
+    ("agent", "glob or list", "The authenticated agents. Default: all."),
     (
         "arguments",
         "name or list",
-        "Arguments at the top that do not act, such as `description`. Names that hold a command, a path, a target or text to write are refused, and so is what a rule for the tool looks at. A list or table as a value is compared all the same. Required.",
+        "Top-level arguments without effect, such as `description`. Names of arguments with a command, a path, a target or text to write are refused, and so are names that a rule for the tool looks at. A list or table as a value is still compared. Required.",
     ),
 ];
 
@@ -226,7 +226,7 @@ pub(crate) const COSMETIC: &[Key] = &[
 pub(crate) const MATCHERS: &[Key] = &[
     ("equals", "any value", "The same value; `1` and `1.0` are the same."),
     ("in", "list", "One of these values."),
-    ("prefix", "text", "A text that begins so. For paths use `under`, for URLs `host_in`."),
+    ("prefix", "text", "A text that begins with this. For paths use `under`, for URLs `host_in`."),
     ("min", "number", "This or more."),
     ("max", "number", "This or less."),
     ("above", "number", "More than this."),
@@ -234,45 +234,45 @@ pub(crate) const MATCHERS: &[Key] = &[
     (
         "under",
         "absolute path or list",
-        "A path in this folder, compared by segments. Relative paths, `..`, `~`, `$`, percent escapes, backslashes and look-alikes are an error. `@workspace` stands for the folders that a person opened to the agent: there the path counts that the hook program resolved, and over every other door it never matches.",
+        "A path in this folder, compared by segments. Relative paths, `..`, `~`, `$`, percent escapes, backslashes and look-alikes are an error. `@workspace` stands for the folders that a person opened to the agent: there the path that the hook program resolved counts. Over every other door it never matches.",
     ),
     (
         "host_in",
         "host or list",
-        "An http or https URL of this host; `*.example.com` for its subdomains. User names, odd addresses and anything two programs could read differently are an error.",
+        "An http or https URL of this host; `*.example.com` for its subdomains. User names, unusual addresses and any text that two programs could read differently are an error.",
     ),
     (
         "matches",
         "regular expression",
-        "Runs in time linear in the text. In allow rules anchored with `^` and `$`.",
+        "Runs in linear time. In allow rules it must be anchored with `^` and `$`.",
     ),
-    ("shell", "table", "A command line, taken apart into its commands; see the guide to shell patterns."),
-    ("max_length", "1 to 100000", "A text of so many bytes at most; of a list of words, all together."),
+    ("shell", "table", "A command line, parsed into its commands; see the guide to shell patterns."),
+    ("max_length", "1 to 100000", "A text of at most this number of bytes; for a list of words, their sum."),
     (
         "exists",
         "boolean",
-        "Whether the path is there at all; the only matcher for which missing is no error.",
+        "Whether the path exists; the only matcher for which a missing value is no error.",
     ),
     ("not", "matcher", "The opposite. An error stays an error."),
 ];
 
 /// In an entry of `shell = { allow = […] }`.
 pub(crate) const SHELL_ALLOW: &[Key] = &[
-    ("exact", "list of words", "The whole command, word for word. Stands alone."),
+    ("exact", "list of words", "The whole command, word for word. No other key may stand beside it."),
     ("program", "word or list", "The program, without a path."),
     ("subcommand", "text or list", "The words right after it, such as `remote get-url`."),
-    ("flags", "list", "Flags that stand alone. `-#` is a number, such as `-20`."),
+    ("flags", "list", "Flags without a value. `-#` is a number, such as `-20`."),
     ("values", "list", "Flags that take the next word, or `--name=value`."),
     ("attached", "boolean", "The program also takes `-n5` for `-n 5`. Default `false`."),
     ("optional", "list", "Flags that may have a value attached, such as `--color=always`."),
     (
         "operands",
         "`\"any\"`, `\"none\"` or `{ under = […] }`",
-        "What may stand beside the flags. Default `\"none\"`.",
+        "The words beside the flags. Default `\"none\"`.",
     ),
-    ("max_operands", "number", "How many of them at most."),
-    ("text", "boolean", "Every word is text, whatever it looks like, as for `echo`. Default `false`."),
-    ("switch", "name", "The entry counts only where the policy has this name in `switches`."),
+    ("max_operands", "number", "The largest number of them."),
+    ("text", "boolean", "Every word is text, as for `echo`. Default `false`."),
+    ("switch", "name", "The entry counts only if the policy has this name in `switches`."),
 ];
 
 /// In an entry of `shell = { mention = […] }`.
@@ -281,7 +281,7 @@ pub(crate) const SHELL_MENTION: &[Key] = &[
     ("flags", "list", "Every one of them must be there; `-f|--force` are spellings of one."),
     ("args", "list of globs", "Every one of them must match a word."),
     ("feeds", "list of globs", "Programs that its output reaches by a pipe or a substitution."),
-    ("words", "list of paths", "Paths of which one is named anywhere in the command."),
+    ("words", "list of paths", "Paths; the command must name one of them anywhere."),
 ];
 
 /// The closest known key to one that is not, for the fix.

@@ -13,10 +13,10 @@ pub fn reference() -> String {
     let mut out = String::new();
     out.push_str(
         "# Policy reference\n\n\
-         This page is made from the program by `cargo xtask reference` and tested to be current; edit the program, not the page.\n\n\
-         A policy is one TOML file. Deny beats hold beats allow, whatever the order of the rules. A call that no rule\n\
-         speaks of waits. A matcher that cannot be evaluated (a missing argument, a value of another type) keeps an allow rule from\n\
-         applying and makes a hold or deny rule apply. What an agent merely claims can only make the outcome stricter.\n",
+         This page is generated from the program by `cargo xtask reference` and tested to be current; edit the program, not the page.\n\n\
+         A policy is one TOML file. Deny beats hold beats allow, in any order of the rules. A call that no rule\n\
+         matches waits. A matcher that cannot be evaluated (a missing argument, a value of another type) keeps an allow rule from\n\
+         applying and makes a hold or deny rule apply. An agent's own statements can only make the outcome stricter.\n",
     );
     section(&mut out, "The file", keys::TOP);
     section(&mut out, "`[defaults]`", keys::DEFAULTS);
@@ -33,8 +33,8 @@ pub fn reference() -> String {
     section(&mut out, "`[[cosmetic]]`", keys::COSMETIC);
     section(&mut out, "Matchers", keys::MATCHERS);
     out.push_str(
-        "\nA path that is missing and a value of another type are errors, except for `exists`. Under `**` matchers of texts pass over\n\
-         other values, and nothing there is no match.\n",
+        "\nA path that is missing and a value of another type are errors, except for `exists`. Under `**` matchers of texts skip\n\
+         other values, and an empty result is no match.\n",
     );
     section(&mut out, "`shell = { allow = […] }`: each entry", keys::SHELL_ALLOW);
     section(&mut out, "`shell = { mention = […] }`: each entry", keys::SHELL_MENTION);
