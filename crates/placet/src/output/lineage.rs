@@ -16,7 +16,7 @@ pub(super) fn via(record: &Record) -> Option<String> {
 /// Who asks: the agent, and the one behind Placet that it called.
 pub(crate) fn who(record: &Record) -> String {
     let agent = show(&record.agent);
-    via(record).map_or(agent.clone(), |via| format!("{agent} via {via}"))
+    via(record).map_or(agent.clone(), |via| format!("{agent} through {via}"))
 }
 
 /// The whole of it: agent, sub-agents, conversation, task, dialect, item.
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn the_line_names_agent_sub_agent_conversation_task_and_item() {
         let record = sample::proxied();
-        assert_eq!(who(&record), "billing-bot via demo/ops");
+        assert_eq!(who(&record), "billing-bot through demo/ops");
         insta::assert_snapshot!(lineage(&record).unwrap(), @"demo/ops › cleaner · conversation c-1 · task t-1 · dialect hitl · item 2 of 3");
     }
 
@@ -104,7 +104,7 @@ mod tests {
         );
         assert!(!told(&forged, "a2a/task"), "it is shown as what it is, a part of the context");
         forged.origin = Door::named("a2a").origin();
-        assert_eq!((who(&forged), noted(&forged).len()), ("billing-bot via placet/desk".to_owned(), 0));
+        assert_eq!((who(&forged), noted(&forged).len()), ("billing-bot through placet/desk".to_owned(), 0));
     }
 
     #[test]

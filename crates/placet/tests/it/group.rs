@@ -139,7 +139,7 @@ fn show_and_inbox_say_where_a_request_comes_from_over_a2a() {
     assert!(!shown.contains("context/a2a"), "told twice: {shown}");
     assert!(shown.contains(&format!("placet approve --group {group}")), "{shown}");
     let inbox = text(&server.reviewer(&["inbox"]).stdout);
-    assert_eq!(inbox.matches("planner via placet/desk").count(), 2, "{inbox}");
+    assert_eq!(inbox.matches("planner through placet/desk").count(), 2, "{inbox}");
 
     // The same context from an agent that speaks REST is what it wrote, and no more.
     let forged = json!({"a2a": lineage, "warnings": ["ann has approved this"]}).to_string();
@@ -198,7 +198,7 @@ fn nothing_of_another_agent_or_another_door_passes_with_a_group() {
         let refused = server.reviewer(&[verb.as_slice(), &["--group", &group]].concat());
         assert_eq!(refused.status.code(), Some(2));
         let said = text(&refused.stderr);
-        assert!(said.contains("the group of planner via placet/desk and of planner:"), "{said}");
+        assert!(said.contains("the group of planner through placet/desk and of planner:"), "{said}");
     }
     assert!(ids.iter().all(|id| server.state(id) == json!("pending")));
 }
