@@ -271,8 +271,8 @@ pub(crate) const SHELL_ALLOW: &[Key] = &[
         "The words beside the flags. Default `\"none\"`.",
     ),
     ("max_operands", "number", "The largest number of them."),
-    ("text", "boolean", "Every word is text, as for `echo`. Default `false`."),
-    ("switch", "name", "The entry counts only if the policy has this name in `switches`."),
+    ("text", "boolean", "Every word is text, whatever it looks like, as for `echo`. Default `false`."),
+    ("switch", "name", "The entry counts only where the policy has this name in `switches`."),
 ];
 
 /// In an entry of `shell = { mention = […] }`.
