@@ -248,11 +248,7 @@ pub(crate) const MATCHERS: &[Key] = &[
     ),
     ("shell", "table", "A command line, parsed into its commands; see the guide to shell patterns."),
     ("max_length", "1 to 100000", "A text of at most this number of bytes; for a list of words, their sum."),
-    (
-        "exists",
-        "boolean",
-        "Whether the path exists; the only matcher for which a missing value is no error.",
-    ),
+    ("exists", "boolean", "Whether the path exists; the only matcher for which a missing value is no error."),
     ("not", "matcher", "The opposite. An error stays an error."),
 ];
 
