@@ -3,6 +3,7 @@
 import { learnClock } from "@/lib/time";
 import { ApiError, send } from "./client";
 import type { RequestRecord, Row, RowPage } from "./extra";
+import { originOf } from "./origin";
 
 export interface QueueData {
   rows: ReadonlyMap<string, Row>;
@@ -136,7 +137,7 @@ export function toRow(item: Row | RequestRecord): Row {
     agent: item.agent,
     session: item.session,
     source: item.source ?? null,
-    origin: item.origin ?? null,
+    origin: originOf(item),
     tool: item.tool,
     risk: item.risk,
     effect: effectOf(item),

@@ -153,7 +153,7 @@ export default function BatchDialog({
             <FoldsProvider folds={folds}>
               {open.map((record) => {
                 const warnings = warningsOf(record);
-                const via = viaOf(record.origin);
+                const via = viaOf(record);
                 return (
                   <section key={record.id} data-id={record.id} className={css.batchItem}>
                     <div className={css.top}>

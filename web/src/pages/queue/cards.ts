@@ -15,8 +15,9 @@ export function cardsOf(rows: readonly Row[]): ReadonlyMap<string, string> {
   }
   const cards = new Map<string, string>();
   for (const group of named.values()) {
-    if (group.length < 2) continue;
-    for (const card of hooked(group[0]?.origin) ? atOnce(group) : [group]) {
+    const [one] = group;
+    if (!one || group.length < 2) continue;
+    for (const card of hooked(one) ? atOnce(group) : [group]) {
       const key = `pause:${card.map((row) => row.id).sort()[0]}`;
       if (card.length > 1) for (const row of card) cards.set(row.id, key);
     }

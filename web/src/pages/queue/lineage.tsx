@@ -2,6 +2,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { RequestRecord } from "@/api/extra";
+import { originOf } from "@/api/origin";
 import { cx } from "@/lib/cx";
 import { strings } from "@/strings";
 import css from "./detail.module.css";
@@ -18,9 +19,9 @@ export function Lineage({ record }: { record: RequestRecord }) {
   const others = fields.filter((field) => !lineage.includes(field) && !toldElsewhere(record, field.pointer));
   if (!a2a && lineage.length === 0 && others.length === 0) return null;
   const names = lineage.map((field) => bare(field.text));
-  const known = a2a && proxied(record.origin) ? [record.agent, a2a.via] : [record.agent];
+  const known = a2a && proxied(record) ? [record.agent, a2a.via] : [record.agent];
   // What the doors of A2A read out of a pause are agents below the one that pauses; elsewhere an agent names those above it.
-  const below = proxied(record.origin) || a2a?.dialect === "kagent";
+  const below = proxied(record) || a2a?.dialect === "kagent";
   const chain = below ? [...known, ...names] : [...names, ...known];
   return (
     <Section title={s.section.lineage}>
@@ -49,7 +50,7 @@ function Block({ record, lineage }: { record: RequestRecord; lineage: OverA2a })
     <dl className={cx(css.pairs, css.block, css.facts)} aria-label={s.a2a.title}>
       <Fact name={s.a2a.agent}>
         <b className="verbatim">{via}</b>{" "}
-        <span className={css.muted}>{record.origin?.desk ? s.a2a.desk : s.a2a.proxied}</span>
+        <span className={css.muted}>{originOf(record)?.desk ? s.a2a.desk : s.a2a.proxied}</span>
       </Fact>
       {conversation !== null ? (
         <Fact name={s.a2a.conversation}>

@@ -217,7 +217,7 @@ const RowLine = memo(function RowLine({
   onCheck(id: string): void;
 }) {
   const open = row.state === "pending";
-  const via = viaOf(row.origin);
+  const via = viaOf(row);
   const other = via === null ? s.lineage : s.involved;
   return (
     // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus

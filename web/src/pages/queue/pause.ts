@@ -1,25 +1,24 @@
 /** Where a request comes from over A2A, and what else was asked in the same pause. Pure. */
-import type { Origin, RequestRecord, Row, Warning } from "@/api/extra";
+import type { RequestRecord, Row, Warning } from "@/api/extra";
+import { originOf, type WayIn } from "@/api/origin";
 
 /** What the approval desk is called where other agents have a name. */
 const DESK = "placet/desk";
 
-/**
- * The agent that a request came in through, as `namespace/agent`; null for any other door. The server says which door it
- * was. A context that an agent wrote itself proves nothing, whatever it names.
- */
-export function viaOf(origin: Origin | null | undefined): string | null {
+/** The agent that a request came in through, as `namespace/agent`; null for any other door. */
+export function viaOf(way: WayIn): string | null {
+  const origin = originOf(way);
   return origin?.desk ? DESK : (origin?.agent ?? null);
 }
 
 /** Whether the agent runs behind the proxy, so that Placet itself wrote the context and hands on the answer. */
-export function proxied(origin: Origin | null | undefined): boolean {
-  return typeof origin?.agent === "string";
+export function proxied(way: WayIn): boolean {
+  return typeof originOf(way)?.agent === "string";
 }
 
 /** Whether a call came through a hook: its group is a whole turn, so only what waited at the same time belongs together. */
-export function hooked(origin: Origin | null | undefined): boolean {
-  return origin?.turn === true;
+export function hooked(way: WayIn): boolean {
+  return originOf(way)?.turn === true;
 }
 
 /** The text of a quoted value, without its quotes. */
@@ -41,7 +40,7 @@ export interface Lineage {
 
 /** The lineage of a request that came in over A2A. */
 export function lineageOf(record: RequestRecord): Lineage | null {
-  const via = viaOf(record.origin);
+  const via = viaOf(record);
   if (via === null) return null;
   const field = (name: string) =>
     record.display?.fields.find((one) => one.pointer === `/context/a2a/${name}`)?.text ?? null;
@@ -70,15 +69,15 @@ const NOTED = /^\/context\/warnings\/\d+$/;
 
 /** Whether a field of the context is told elsewhere: in the block on A2A, or with the warnings. */
 export function toldElsewhere(record: RequestRecord, pointer: string): boolean {
-  if (viaOf(record.origin) === null) return false;
-  return pointer.startsWith("/context/a2a/") || (proxied(record.origin) && NOTED.test(pointer));
+  if (viaOf(record) === null) return false;
+  return pointer.startsWith("/context/a2a/") || (proxied(record) && NOTED.test(pointer));
 }
 
 /** What to look at twice: what the server saw in the values, and what the proxy noted when it read the call. */
 export function warningsOf(record: RequestRecord): Warning[] {
   const seen = record.display?.warnings ?? [];
   // Anybody can write `warnings` into a context of their own; only the proxy's are Placet's words.
-  if (!proxied(record.origin)) return seen;
+  if (!proxied(record)) return seen;
   const noted = (record.display?.fields ?? []).filter((field) => NOTED.test(field.pointer));
   return [...seen, ...noted.map(({ text }) => ({ code: "noted", pointer: "", text: bare(text) }))];
 }
@@ -88,8 +87,8 @@ export function warningsOf(record: RequestRecord): Warning[] {
  * that it failed.
  */
 export function lostOf(record: RequestRecord): string | null {
-  if (record.state !== "failed" || !proxied(record.origin)) return null;
-  const lead = `${viaOf(record.origin)}: upstream_lost: `;
+  if (record.state !== "failed" || !proxied(record)) return null;
+  const lead = `${viaOf(record)}: upstream_lost: `;
   const note = record.outcome?.note ?? "";
   return note.startsWith(lead) ? note.slice(lead.length) : null;
 }
@@ -108,7 +107,7 @@ export function pauseOf(id: string, listed: readonly Row[], queue: Iterable<Row>
     row.agent === own.agent &&
     row.session === own.session &&
     (row.source ?? null) === (own.source ?? null) &&
-    (!hooked(own.origin) || atOnce(row, own));
+    (!hooked(own) || atOnce(row, own));
   const items = new Map<string, Row>();
   for (const row of [...listed, ...queue]) {
     if (together(row) && row.version > (items.get(row.id)?.version ?? 0)) items.set(row.id, row);

@@ -1,6 +1,7 @@
 /** "Remember this": a standing yes that comes with an approval, with its scope spelled out by the server. */
 import { useEffect, useMemo, useState } from "react";
 import type { Decide, DryRun, Json, JsonObject, Remember, RequestRecord } from "@/api/extra";
+import { originOf } from "@/api/origin";
 import { dryRun } from "@/api/requests";
 import { strings } from "@/strings";
 import { Banner, Checkbox, Field, Input, Select, Spinner } from "@/ui";
@@ -16,7 +17,7 @@ type Answer = { covers: string | null; would: DryRun["would"]; error: string | n
 function hasForm(record: RequestRecord): boolean {
   const { command, cmd } = (record.arguments ?? {}) as JsonObject;
   const paths = (record.context as JsonObject | null)?.paths;
-  return record.origin?.paths === true && (command ?? cmd) !== undefined && paths !== undefined;
+  return originOf(record)?.paths === true && (command ?? cmd) !== undefined && paths !== undefined;
 }
 
 export function useRemember(record: RequestRecord, base: Decide) {

@@ -148,14 +148,14 @@ export function DecisionPart({ record }: { record: RequestRecord }) {
         ) : null}
         {decision?.reason ? <span className="verbatim">{decision.reason}</span> : null}
       </Banner>
-      {record.state === "cancelled" && proxied(record.origin) ? (
+      {record.state === "cancelled" && proxied(record) ? (
         <p className={css.muted}>{s.a2a.withdrawn}</p>
       ) : null}
       {fields.length > 0 ? <Fields fields={fields} strip="/decision" /> : null}
       {lost !== null ? (
         <Banner tone="bad">
           <strong>{s.lost}</strong>
-          <span>{s.lostText(viaOf(record.origin) ?? "", lost)}</span>
+          <span>{s.lostText(viaOf(record) ?? "", lost)}</span>
         </Banner>
       ) : outcome ? (
         <p className={css.muted}>

@@ -43,7 +43,7 @@ export function Together({
   const live = useLive();
   const waiting = useWaiting();
   // The group of a hook is a whole turn, and the server says what of it waits.
-  const turn = hooked(record.origin);
+  const turn = hooked(record);
   const { data: group } = useQuery({ ...groupQuery(record), enabled: record.group !== null && !turn });
   const { data: queue } = useQuery<QueueData>({ queryKey: keys.queue, enabled: false });
   const items = useMemo(() => {
