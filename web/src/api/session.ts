@@ -64,6 +64,12 @@ export function useHasRole(role: Role): boolean {
   return useMe().roles.includes(role);
 }
 
+/** Whether the server suggests rules to this person: not to auditors, who only read. */
+export function useCanSuggest(): boolean {
+  const [reviewer, admin] = [useHasRole("reviewer"), useHasRole("admin")];
+  return reviewer || admin;
+}
+
 /** Takes over a session that a sign-in call answered with. */
 export function useSignedIn(): (session: Session) => void {
   const client = useQueryClient();

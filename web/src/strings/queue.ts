@@ -119,6 +119,18 @@ export const queue = {
   offlineHint: "Not connected: decisions are refused",
   notReviewer: "Only reviewers decide",
   waitHint: "Being sent",
+  /** Why the server refuses a yes of the person who looks. */
+  refused: {
+    team: (teams: string) => `Only members of ${teams} can approve this.`,
+    frozen: (what: string) => `${what} It cannot be approved until an admin lifts that.`,
+    own: (agent: string) => `You own ${agent}. Somebody else must approve this. You can deny it.`,
+    ordered: (agent: string) =>
+      `${agent} asks on your behalf. Somebody else must approve this. You can deny it.`,
+    replaced: "You wrote this replacement. Somebody else must approve it. You can edit or deny it.",
+    folder: (owner: string, agent: string) =>
+      `Only ${owner}, who owns ${agent}, or an admin can approve this. You can deny it.`,
+    folderAdmin: "Only an admin can approve this. You can deny it.",
+  },
   begun: (word: string) =>
     `You had begun (${word.toLowerCase()}) and nothing was sent. What you typed is kept.`,
   goOn: "Continue",
@@ -341,6 +353,7 @@ export const queue = {
       count === 1
         ? "One was decided or withdrawn meanwhile. Nothing is sent for it."
         : `${count} were decided or withdrawn meanwhile. Nothing is sent for them.`,
+    refused: (count: number, reason: string) => `${count} left out: ${reason}`,
     unread: (count: number) => `${count} could not be read, and nothing is sent for them.`,
   },
 } as const;

@@ -1,9 +1,9 @@
 // The stop switch, from the button to the line above every page, against the real program.
 import assert from "node:assert/strict";
 import { ask, low } from "../lib/ask.mjs";
-import { launch, signedIn } from "../lib/browser.mjs";
+import { asPage, launch, signedIn } from "../lib/browser.mjs";
 import { after, before, test } from "../lib/limited.mjs";
-import { clean, detail, dialog, openByKeyboard, think, toasts } from "../lib/screen.mjs";
+import { clean, detail, dialog, openByKeyboard, sent, toasts } from "../lib/screen.mjs";
 import { Server } from "../lib/server.mjs";
 
 let server;
@@ -38,11 +38,17 @@ test("a reviewer stops everything, nothing is approved meanwhile, everybody sees
   assert.match(words, /An admin can lift it/);
   assert.equal(await line(bob.page).getByRole("button").count(), 0, "not for a reviewer");
 
-  // What is pending can be read, and is not approved.
+  // What is pending can be read, and is not approved: the page says so, and the server refuses.
+  const decisions = sent(bob.page);
   await openByKeyboard(bob.page, asked);
   await bob.page.keyboard.press("a");
-  await think(bob.page);
-  await toasts(bob.page).getByText("is frozen, by").first().waitFor();
+  await toasts(bob.page).getByText("Everything is frozen.").first().waitFor();
+  assert.deepEqual(decisions, []);
+  const { digest, version } = asked;
+  const vote = { decision: "approve", digest, version };
+  const path = `/v1/requests/${asked.id}/decision`;
+  const refused = await asPage(bob.page, "POST", path, vote);
+  assert.deepEqual([refused.status, refused.body.code], [423, "frozen"]);
   assert.equal((await bot.get(`/v1/requests/${asked.id}`)).state, "pending");
 
   const ann = await signedIn(browser, server, "ann");

@@ -368,3 +368,28 @@ test("requests at the desk say that they came by it, and what was asked together
   clean(seen);
   await context.close();
 });
+
+test("a server of an older version names the door alone, and the page shows the same", async () => {
+  const { context, page, seen } = await signedIn(browser, server, "ann");
+  const tools = [call("/srv/old/a"), call("/srv/old/b")];
+  const [first, second] = await paused(tools, "cleaner");
+  let answers = 0;
+  await context.route(/\/v1\/requests/, async (route) => {
+    const answer = await route.fetch();
+    answers += 1;
+    const old = JSON.parse(await answer.text(), (name, value) => (name === "origin" ? undefined : value));
+    await route.fulfill({ response: answer, json: old });
+  });
+  await openByAddress(page, server, second.id);
+  const facts = await block(page).textContent();
+  for (const fact of ["demo/ops", second.context.a2a.task, "2 of 2", "hands on the decision"]) {
+    assert.ok(facts.includes(fact), `${fact} is not in ${facts}`);
+  }
+  assert.match(await row(page, first.id).textContent(), /demo\/ops/);
+  const chain = detail(page).locator("ol").filter({ hasText: "cleaner" }).first();
+  assert.deepEqual(await chain.locator("li").allTextContents(), ["planner", "demo/ops", "cleaner"]);
+  assert.equal(await together(page).getByRole("listitem").count(), 2);
+  assert.ok(answers > 1, "the page read what an older server says");
+  clean(seen);
+  await context.close();
+});

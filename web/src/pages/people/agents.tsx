@@ -1,6 +1,7 @@
 /** Agents, the folders that are open to them, and what they report of themselves. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { type Agent, agentsQuery } from "@/api/agents";
 import { call } from "@/api/client";
 import { keys } from "@/api/keys";
 import { strings } from "@/strings";
@@ -9,16 +10,11 @@ import { FormDialog } from "@/ui/form-dialog";
 import { Section } from "../shared/bits";
 import { Loaded } from "../shared/loaded";
 import { visible } from "../shared/visible";
-import { CoverageDialog, CoveredMark, type Reporting } from "./coverage";
+import { CoverageDialog, CoveredMark } from "./coverage";
 import { problem } from "./parts";
 import css from "./people.module.css";
 
 const text = strings.people;
-
-interface Agent extends Reporting {
-  owner: string | null;
-  roots: string[];
-}
 
 /** Sets all folders of an agent: one a line. */
 function FoldersDialog({ agent, close }: { agent: Agent; close(): void }) {
@@ -65,10 +61,7 @@ function FoldersDialog({ agent, close }: { agent: Agent; close(): void }) {
 }
 
 export function Agents() {
-  const query = useQuery({
-    queryKey: keys.agents,
-    queryFn: ({ signal }) => call<{ items: Agent[] }>("/v1/agents", { signal }),
-  });
+  const query = useQuery(agentsQuery);
   const [editing, setEditing] = useState<Agent | null>(null);
   const [shown, setShown] = useState<Agent | null>(null);
   return (
@@ -78,7 +71,7 @@ export function Agents() {
           <Table
             cards
             label={text.agents}
-            items={query.data?.items ?? []}
+            items={query.data ?? []}
             rowKey={(agent) => agent.name}
             empty={
               <EmptyState icon="key" title={text.noAgents}>

@@ -1,5 +1,6 @@
 /** What an agent reports of itself: what asks, what was left out, and what runs out of sight. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { Agent } from "@/api/agents";
 import { call } from "@/api/client";
 import { keys } from "@/api/keys";
 import { strings } from "@/strings";
@@ -10,31 +11,11 @@ import css from "./people.module.css";
 
 const text = strings.people;
 
-export type Covered = "complete" | "partial" | "unknown";
-
-export interface Report {
-  framework: string;
-  agent: string;
-  parts: {
-    name: string;
-    kind: string;
-    agent: string;
-    status: "gated" | "unasked" | "uncovered";
-    why: string;
-  }[];
-}
-
-export interface Reporting {
-  name: string;
-  covered: Covered;
-  coverage: Report[];
-}
-
 const TONES = { complete: "good", partial: "bad", unknown: undefined } as const;
 const ORDER = { uncovered: 0, unasked: 1, gated: 2 } as const;
 
 /** One word, and how much is out of sight. */
-export function CoveredMark({ agent }: { agent: Reporting }) {
+export function CoveredMark({ agent }: { agent: Agent }) {
   const hidden = agent.coverage.flatMap(({ parts }) => parts).filter(({ status }) => status === "uncovered");
   return (
     <Badge tone={TONES[agent.covered]}>
@@ -43,7 +24,7 @@ export function CoveredMark({ agent }: { agent: Reporting }) {
   );
 }
 
-export function CoverageDialog({ agent, close }: { agent: Reporting; close(): void }) {
+export function CoverageDialog({ agent, close }: { agent: Agent; close(): void }) {
   const client = useQueryClient();
   const toast = useToast();
   const forget = useMutation({
@@ -103,7 +84,7 @@ export function CoverageDialog({ agent, close }: { agent: Reporting; close(): vo
                 head: text.partWhat,
                 cell: (part) => `${visible(part.kind)}, ${visible(part.agent)}`,
               },
-              { key: "why", head: text.partWhy, cell: (part) => visible(part.why) },
+              { key: "why", head: text.partWhy, cell: (part) => visible(part.why ?? "") },
             ]}
           />
         </section>

@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
+import { useCanSuggest } from "@/api/session";
 import { ago } from "@/lib/time";
 import { strings } from "@/strings";
 import { Banner, Button, ErrorState, Loading, Page, Tabs } from "@/ui";
@@ -84,6 +85,7 @@ export default function PolicyPage() {
     setState(next);
   };
   const policy = query.data;
+  const suggests = useCanSuggest();
   return (
     <Page title={text.title} about={text.about}>
       <Tabs
@@ -99,7 +101,7 @@ export default function PolicyPage() {
           { id: "versions", label: text.tabVersions },
           { id: "shadow", label: text.tabShadow },
           { id: "grants", label: text.tabGrants },
-          { id: "suggest", label: strings.attention.suggest },
+          ...(suggests ? [{ id: "suggest", label: strings.attention.suggest }] : []),
         ]}
       />
       {query.isPending ? (
@@ -118,7 +120,7 @@ export default function PolicyPage() {
         />
       ) : tab === "shadow" ? (
         <ShadowTab />
-      ) : tab === "suggest" ? (
+      ) : tab === "suggest" && suggests ? (
         <Suggest
           policy={draft?.text ?? policy.text}
           edit={(next) => {

@@ -13,6 +13,7 @@ import css from "./detail.module.css";
 import { useBatchDraft } from "./drafts";
 import { highest, splitBatch } from "./model";
 import { viaOf, warningsOf } from "./pause";
+import { refusedApproval, useViewer } from "./refused";
 import { Runs } from "./runs";
 import { WarningList } from "./sections";
 import { FoldsProvider, useSeen, useSettled } from "./seen";
@@ -42,9 +43,17 @@ export default function BatchDialog({
   const records = queries.flatMap((query) => (query.data ? [query.data] : []));
   const pending = records.filter((record) => record.state === "pending");
   // What the server did not draw is not approved unseen.
-  const open = word === "approve" ? pending.filter((record) => record.display) : pending;
+  const drawn = word === "approve" ? pending.filter((record) => record.display) : pending;
+  // What the server would refuse is left out, each with its reason.
+  const viewer = useViewer(drawn);
+  const refusals = new Map<string, number>();
+  const open = drawn.filter((record) => {
+    const reason = word === "approve" ? refusedApproval(record, viewer(record)) : null;
+    if (reason !== null) refusals.set(reason, (refusals.get(reason) ?? 0) + 1);
+    return reason === null;
+  });
   const gone = records.length - pending.length;
-  const unread = loaded ? together.length - records.length + pending.length - open.length : 0;
+  const unread = loaded ? together.length - records.length + pending.length - drawn.length : 0;
   const [reason, setReason] = useBatchDraft(word, rows);
   const [atomic, setAtomic] = useState(whole && word === "approve");
   const [busy, setBusy] = useState(false);
@@ -146,6 +155,11 @@ export default function BatchDialog({
           {s.batch.gone(gone)}
         </Banner>
       ) : null}
+      {[...refusals].map(([reason, count]) => (
+        <Banner key={reason} tone="warn" role="status">
+          {s.batch.refused(count, reason)}
+        </Banner>
+      ))}
       {unread > 0 ? <Banner tone="warn">{s.batch.unread(unread)}</Banner> : null}
       {loaded ? (
         <div className={css.batchList} ref={scroller} tabIndex={0} role="region" aria-label={s.batch.items}>

@@ -17,6 +17,7 @@ import { seenOf, useDraft } from "./drafts";
 import { frictionOf } from "./friction";
 import { Lineage } from "./lineage";
 import { PlanSteps } from "./plan";
+import { refusedApproval, refusedYes, useViewer } from "./refused";
 import { Runs } from "./runs";
 import { Section, shownText } from "./section";
 import { DecisionPart, Effect, Past, ProposalPart, Raw, Top, WarningPart, Why, Words } from "./sections";
@@ -133,10 +134,15 @@ function Shown({
         : waiting
           ? s.waitHint
           : null;
+  // What the server refuses is said before anybody tries.
+  const viewer = useViewer([record])(record);
+  const refused = pending ? refusedYes(record, viewer) : null;
+  const refusedAsIs = pending ? refusedApproval(record, viewer) : null;
   // Without the server's own texts nothing says what a yes would run.
   const hidden = record.display ? null : s.notShown;
   const unseen = seen.folded ? s.expandHint : seen.all ? null : s.seenHint(seen.percent);
-  const noYes = blocked ?? hidden ?? unseen ?? (plan && running === 0 ? strings.queue.plan.none : null);
+  const noYes =
+    blocked ?? refusedAsIs ?? hidden ?? unseen ?? (plan && running === 0 ? strings.queue.plan.none : null);
 
   const extra: Partial<Decide> | undefined = changedPlan ? { steps: decisionsOf(draft) } : undefined;
   const labels = {
@@ -163,18 +169,19 @@ function Shown({
       toast({ text: s.settleHint, tone: "warn", milliseconds: 1500 });
       return false;
     }
-    if (blocked) {
-      toast({ text: blocked, tone: "warn", milliseconds: 2500 });
-      return false;
-    }
-    return true;
+    return !told(blocked);
+  };
+  /** Says why something cannot be done, if there is a reason. */
+  const told = (reason: string | null): boolean => {
+    if (reason) toast({ text: reason, tone: "warn", milliseconds: 2500 });
+    return reason !== null;
   };
   const approve = (options = false) => {
     if (!guard() || !canApprove) return;
     if (noYes) {
       // Show the next part instead, until all of it was there. The line above the buttons says why.
       if (noYes === unseen) next();
-      else toast({ text: noYes, tone: "warn", milliseconds: 2500 });
+      else told(noYes);
       return;
     }
     const friction = frictionOf(record, "approve");
@@ -188,7 +195,9 @@ function Shown({
       .catch((error: unknown) => toast({ text: refusal(error), tone: "bad" }));
   };
   const start = (type: Open["type"], allowed = true) => {
-    if (guard() && allowed) setOpen({ type, record });
+    if (!guard() || !allowed) return;
+    if ((type === "edit" || type === "respond") && told(refused)) return;
+    setOpen({ type, record });
   };
   const handle: DetailActions = {
     approve: () =>
@@ -208,7 +217,8 @@ function Shown({
   };
   const inert = !settled || blocked !== null;
   const common = { current: record, submit, onDone: done, onClose: close };
-  const yesLabel = noYes && pending && reviewer ? noYes : undefined;
+  const noEdit = inert || refused !== null;
+  const hint = pending && (canApprove || refused !== null || !reviewer) ? noYes : null;
 
   return (
     <article className={css.detail} aria-label={s.detail} data-id={record.id}>
@@ -227,7 +237,7 @@ function Shown({
                     record={record}
                     draft={draft}
                     setDraft={setDraft}
-                    canDecide={pending && reviewer && canApprove}
+                    canDecide={pending && reviewer && canApprove && refusedAsIs === null}
                   />
                   {changedPlan ? (
                     <Banner tone="accent" role="status">
@@ -257,9 +267,9 @@ function Shown({
               </Button>
             </p>
           ) : null}
-          {yesLabel && canApprove ? (
+          {hint !== null ? (
             <p className={css.hint} role="status">
-              {yesLabel}
+              {hint}
             </p>
           ) : null}
           {record.display?.code ? (
@@ -274,7 +284,7 @@ function Shown({
           ) : (
             <>
               {record.kind === "input" && record.proposal === null && can("respond") ? (
-                <Button look="primary" hotkey="r" aria-disabled={inert} onClick={() => start("respond")}>
+                <Button look="primary" hotkey="r" aria-disabled={noEdit} onClick={() => start("respond")}>
                   {s.respond}
                 </Button>
               ) : null}
@@ -283,7 +293,7 @@ function Shown({
                   look="good"
                   hotkey="a"
                   aria-disabled={inert || noYes !== null}
-                  title={yesLabel}
+                  title={hint ?? undefined}
                   onClick={() => approve()}
                 >
                   {labels.approve}
@@ -293,12 +303,12 @@ function Shown({
                 {labels.deny}
               </Button>
               {can("edit") && record.kind === "action" ? (
-                <Button hotkey="e" aria-disabled={inert} onClick={() => start("edit")}>
+                <Button hotkey="e" aria-disabled={noEdit} onClick={() => start("edit")}>
                   {s.edit}
                 </Button>
               ) : null}
               {record.kind !== "input" && can("respond") ? (
-                <Button hotkey="r" aria-disabled={inert} onClick={() => start("respond")}>
+                <Button hotkey="r" aria-disabled={noEdit} onClick={() => start("respond")}>
                   {s.respond}
                 </Button>
               ) : null}

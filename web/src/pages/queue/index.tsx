@@ -6,6 +6,7 @@ import type { Row } from "@/api/extra";
 import { keys } from "@/api/keys";
 import { useLive } from "@/api/live";
 import { type QueueData, withoutDecided } from "@/api/queue";
+import { useHasRole } from "@/api/session";
 import { useCommands } from "@/app/commands";
 import { useKeys } from "@/app/keys";
 import type { QueueSearch } from "@/app/router";
@@ -139,6 +140,12 @@ export default function QueuePage() {
   );
   const [batch, setBatch] = useState<{ word: "approve" | "deny"; rows: Row[] } | null>(null);
 
+  const reviewer = useHasRole("reviewer");
+  const decideChosen = (word: "approve" | "deny") => {
+    if (reviewer) setBatch({ word, rows: chosen });
+    else toast({ text: s.notReviewer, tone: "warn", milliseconds: 2500 });
+  };
+
   const fold = useCallback((key: string) => {
     setFolded((all) => {
       const next = new Set(all);
@@ -192,8 +199,8 @@ export default function QueuePage() {
       if (current?.type === "group") fold(current.key);
       else if (cursor) pick(cursor);
     },
-    a: () => (chosen.length > 0 ? setBatch({ word: "approve", rows: chosen }) : decide("approve")),
-    d: () => (chosen.length > 0 ? setBatch({ word: "deny", rows: chosen }) : decide("deny")),
+    a: () => (chosen.length > 0 ? decideChosen("approve") : decide("approve")),
+    d: () => (chosen.length > 0 ? decideChosen("deny") : decide("deny")),
     A: () => decide("approveAll"),
     D: () => decide("denyAll"),
     e: () => decide("edit"),
@@ -293,24 +300,30 @@ export default function QueuePage() {
         {checked.size > 0 ? (
           <div className={css.selection} role="group" aria-label={s.selected(checked.size)}>
             <span role="status">{s.selected(chosen.length)}</span>
-            <Button
-              size="small"
-              look="good"
-              hotkey="a"
-              disabled={chosen.length === 0}
-              onClick={() => setBatch({ word: "approve", rows: chosen })}
-            >
-              {s.approveSelected}
-            </Button>
-            <Button
-              size="small"
-              look="bad"
-              hotkey="d"
-              disabled={chosen.length === 0}
-              onClick={() => setBatch({ word: "deny", rows: chosen })}
-            >
-              {s.denySelected}
-            </Button>
+            {reviewer ? (
+              <>
+                <Button
+                  size="small"
+                  look="good"
+                  hotkey="a"
+                  disabled={chosen.length === 0}
+                  onClick={() => decideChosen("approve")}
+                >
+                  {s.approveSelected}
+                </Button>
+                <Button
+                  size="small"
+                  look="bad"
+                  hotkey="d"
+                  disabled={chosen.length === 0}
+                  onClick={() => decideChosen("deny")}
+                >
+                  {s.denySelected}
+                </Button>
+              </>
+            ) : (
+              <span>{s.notReviewer}</span>
+            )}
             <Button size="small" look="quiet" hotkey="Esc" onClick={() => setChecked(new Set())}>
               {s.clearSelection}
             </Button>

@@ -2,11 +2,13 @@
 import { useEffect, useMemo, useState } from "react";
 import type { Decide, DryRun, Json, JsonObject, Remember, RequestRecord } from "@/api/extra";
 import { originOf } from "@/api/origin";
+import { votesOf } from "@/api/queue";
 import { dryRun } from "@/api/requests";
 import { strings } from "@/strings";
 import { Banner, Checkbox, Field, Input, Select, Spinner } from "@/ui";
 import { refusal } from "./actions";
 import css from "./detail.module.css";
+import { riskLevel } from "./model";
 
 const s = strings.queue;
 const HOURS = [1, 8, 24, 168];
@@ -27,12 +29,14 @@ export function useRemember(record: RequestRecord, base: Decide) {
   const [at, setAt] = useState<ReadonlySet<string>>(() => new Set());
   const [within, setWithin] = useState<"session" | "project">("session");
   const [answer, setAnswer] = useState<Answer | null>(null);
-  // Where a code is asked for each time, nothing is remembered.
+  // Nothing is remembered that needs a code, is of high risk, or needs more than one person.
   const possible =
     record.kind === "action" &&
     record.proposal === null &&
     record.tool !== null &&
-    record.needs.step_up === null;
+    record.needs.step_up === null &&
+    riskLevel(record.risk) < riskLevel("high") &&
+    votesOf(record).need === 1;
 
   const remember = useMemo<Remember | undefined>(() => {
     if (scope === "none") return undefined;

@@ -4,7 +4,7 @@ import { Link, useNavigate, useRouter, useSearch } from "@tanstack/react-router"
 import { PARTS, type Summary, summaryQuery } from "@/api/attention";
 import { call } from "@/api/client";
 import { keys } from "@/api/keys";
-import { useMe } from "@/api/session";
+import { useCanSuggest, useMe } from "@/api/session";
 import { useKeys } from "@/app/keys";
 import { moment } from "@/lib/time";
 import { strings } from "@/strings";
@@ -79,11 +79,14 @@ function Shown({ summary }: { summary: Summary }) {
   const me = useMe();
   const navigate = useNavigate();
   const takeBack = useTakeBack();
+  const suggests = useCanSuggest();
   const mine = (by: string | null) => me.roles.includes("admin") || by === me.name;
   const first = summary.grants.find((grant) => grant.stands && mine(grant.by));
   const makeRule = () => void navigate({ to: "/policy", search: { tab: "suggest" } as never });
   useKeys({
-    m: makeRule,
+    m: () => {
+      if (suggests) makeRule();
+    },
     t: () => {
       if (first && !takeBack.isPending) takeBack.mutate(first.id);
     },
@@ -92,11 +95,13 @@ function Shown({ summary }: { summary: Summary }) {
     <>
       <Headline attention={summary.attention} />
       <Parts attention={summary.attention} />
-      <p>
-        <Button look="primary" hotkey="m" onClick={makeRule}>
-          {text.makeRule}
-        </Button>
-      </p>
+      {suggests ? (
+        <p>
+          <Button look="primary" hotkey="m" onClick={makeRule}>
+            {text.makeRule}
+          </Button>
+        </p>
+      ) : null}
       {PARTS.filter((part) => part !== "passed").map((part) => (
         <Lines key={part} summary={summary} part={part} />
       ))}
