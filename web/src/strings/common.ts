@@ -59,7 +59,7 @@ export const common = {
     title: "Stop everything",
     command: "Stop an agent, a tool or everything",
     explained:
-      "From the moment you press the button nothing of it is allowed, approved or claimed, on every server. What is pending stays and can be read and denied. An admin lifts it.",
+      "From the moment you press the button, no server allows or approves these calls, and no permit can be claimed. Pending requests stay: they can be read and denied. An admin can lift it.",
     reason: "Why",
     reasonHint: "Everybody can read it.",
     agent: "Only this agent",

@@ -165,13 +165,13 @@ test("a session: its parts, how what was asked ended and what was remembered are
     .getByText("1 denied")
     .waitFor();
 
-  const used = "Remembered approvals that were used";
+  const used = "Grants that were used";
   assert.deepEqual(
     (await rows(page, used)).map((cells) => cells.slice(0, 3)),
     [["reports.mail", "rita", "2 calls"]],
   );
   await page.keyboard.press("t");
-  await toasts(page).getByText("no longer counts").waitFor();
+  await toasts(page).getByText("The grant was revoked").waitFor();
   await page.getByRole("region", { name: used }).getByText("ended").waitFor();
   assert.equal((await sent("reports.mail", mail)).state, "pending");
   clean(seen);

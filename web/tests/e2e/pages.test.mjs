@@ -144,7 +144,7 @@ test("policy: errors stand at their lines, what-if lists the dangerous first, sa
   await server.admin.ok("PUT", "/v1/policy", { policy: `${text}\n# by somebody else\n` });
   await page.getByRole("button", { name: "Put in force" }).click();
   await dialog(page).getByRole("button", { name: "Put in force" }).click();
-  await page.getByText(/Somebody put another policy meanwhile/).waitFor();
+  await page.getByText(/Another policy was put in force meanwhile/).waitFor();
   await page.getByText("# by somebody else").first().waitFor();
   assert.match((await rita.get("/v1/policy")).text, /by somebody else/);
   await page.getByRole("button", { name: "Keep my text" }).click();
@@ -185,7 +185,7 @@ test("policy: a candidate is tried beside the one in force, and taken away", asy
   await context.close();
 });
 
-test("policy: a standing approval is taken back", async () => {
+test("policy: a grant is revoked", async () => {
   const bot = await server.agent("grant-bot");
   const record = await ask(bot, action("reports.share", { report: "granted" }));
   await rita.post(`/v1/requests/${record.id}/decision`, {
@@ -202,7 +202,7 @@ test("policy: a standing approval is taken back", async () => {
     .getByRole("button", { name: /^Revoke/ })
     .first()
     .click();
-  await toasts(page).getByText("Taken back.").waitFor();
+  await toasts(page).getByText("The grant was revoked.").waitFor();
   assert.equal((await server.admin.get("/v1/grants")).items.length, grants.length - 1);
   await context.close();
 });
@@ -224,7 +224,7 @@ test("insights: every plot is drawn from the server's figures", async () => {
     return plots.length >= 5 && plots.every(drawn);
   });
   const stats = await rita.get("/v1/stats?days=7");
-  const shares = page.locator("details").filter({ hasText: "Standing approval" });
+  const shares = page.locator("details").filter({ hasText: "Grant" });
   await page.getByText("As a table").nth(3).click();
   const row = shares.getByRole("row", { name: /^Policy/ });
   assert.match(await row.textContent(), new RegExp(String(stats.decided_by.policy)));
@@ -259,7 +259,7 @@ test("people: a person, a link and a key are made; the key is shown once", async
   await dialog(page).getByRole("button", { name: "Done" }).click();
 
   await page.getByRole("button", { name: "New key" }).click();
-  await dialog(page).getByLabel("Whose it is").fill("fresh-bot");
+  await dialog(page).getByLabel("Agent or person").fill("fresh-bot");
   await page.keyboard.press("Control+Enter");
   const key = await dialog(page).getByTestId("secret").textContent();
   assert.match(key, /^plk_agent_/);

@@ -382,7 +382,7 @@ test("a server of an older version names the door alone, and the page shows the 
   });
   await openByAddress(page, server, second.id);
   const facts = await block(page).textContent();
-  for (const fact of ["demo/ops", second.context.a2a.task, "2 of 2", "hands on the decision"]) {
+  for (const fact of ["demo/ops", second.context.a2a.task, "2 of 2", "delivers the decision"]) {
     assert.ok(facts.includes(fact), `${fact} is not in ${facts}`);
   }
   assert.match(await row(page, first.id).textContent(), /demo\/ops/);

@@ -218,11 +218,11 @@ function FilterBar({ filters, change }: { filters: Filters; change(next: Partial
   );
 }
 
-/** Who settled it, in a few words. */
+/** Who decided, in a few words. */
 function settledBy(row: Row): string {
   if (row.decided_by.length > 0) return row.decided_by.join(", ");
   if (row.state === "pending") return "–";
-  if (row.state === "expired") return text.nobody;
+  if (row.state === "expired") return text.undecided;
   return row.decision ? decidedBy([], row.grant) : "–";
 }
 
