@@ -12,7 +12,7 @@ export type Suggestions = Schemas["SuggestionsRecord"];
 
 export const PARTS = ["asked", "remembered", "confined", "refused", "passed"] as const;
 
-/** One's own pace; nobody else's can be asked for. */
+/** The pace of the person who is signed in. */
 export const paceQuery = queryOptions({
   queryKey: ["pace"],
   queryFn: ({ signal }) => call<Pace>("/v1/me/pace", { signal }),

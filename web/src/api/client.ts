@@ -39,7 +39,7 @@ export function setCsrf(token: string | null): void {
   csrf = token;
 }
 
-/** Says what happens when the server no longer knows who we are. */
+/** Sets what happens when the session is over. */
 export function onSignedOut(hook: () => void): void {
   lost = hook;
 }
@@ -67,11 +67,11 @@ export interface CallOptions {
   query?: Record<string, string | number | boolean | null | undefined>;
   signal?: AbortSignal;
   headers?: Record<string, string>;
-  /** Signs nothing: for signing in, when an old key may still be there. */
+  /** Do not sign: for signing in, when an old key may still be stored. */
   plain?: boolean;
 }
 
-/** What the server says when it does not know who we are. */
+/** Codes of the server for a missing or ended session. */
 const NOBODY = ["unauthorized", "proof_needed", "proof_nonce"];
 
 export function address(path: string, query?: CallOptions["query"]): string {

@@ -1,5 +1,5 @@
 /**
- * The shapes named by hand must be those of the API document: this file does nothing but fail to compile when they part.
+ * The shapes named by hand must be those of the API document: this file fails to compile when they differ.
  */
 
 import type { components } from "../../../sdk/typescript/src/api";
@@ -10,7 +10,7 @@ type Wire<Name extends keyof Schemas> = Schemas[Name];
 /** Fails to compile unless every value the server may send fits what the page reads. */
 type Fits<Sent extends Read, Read> = Sent;
 
-export type Checked = [
+export type CheckedShapes = [
   Fits<Wire<"Display">, mine.Display>,
   Fits<Wire<"Warning">, mine.Warning>,
   Fits<Wire<"VoteRecord">, mine.Vote>,

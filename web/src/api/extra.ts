@@ -1,5 +1,5 @@
 /**
- * The shapes of the API document under the names that the page has for them. By hand is only what the document leaves open:
+ * The shapes of the API document under the names that the page has for them. Written by hand is only what the document leaves open:
  * what is any JSON there, and what may come from an older server.
  */
 import type { components } from "../../../sdk/typescript/src/api";
@@ -19,7 +19,7 @@ export type DisplayField = Schemas["DisplayField"];
 export type Warning = Omit<Schemas["Warning"], "code"> & { code: string };
 export type Preview = Schemas["Preview"];
 
-/** What is shown of a request. Of what an older server left out, nothing is taken for shown. */
+/** The server's drawing of a request. A field that an older server left out counts as not shown. */
 export type Display = Pick<Schemas["Display"], "digest" | "fields"> &
   Partial<Omit<Schemas["Display"], "warnings">> & { warnings?: Warning[] };
 
@@ -27,23 +27,23 @@ export type Seat = Schemas["Seat"];
 export type Needs = Schemas["Needs"];
 export type Vote = Omit<Schemas["VoteRecord"], "auth"> & { auth: string };
 export type StepDecision = Omit<Schemas["StepDecision"], "arguments"> & { arguments?: JsonObject | null };
-/** What a reviewer puts in the place of what was asked, or answers. */
-interface Replaced {
+/** What a reviewer puts in place of the original content, or answers. */
+interface ReplacementFields {
   arguments: JsonObject | null;
   answer: Json;
   steps: StepDecision[] | null;
 }
-export type Proposal = Omit<Schemas["ProposalRecord"], "arguments" | "answer" | "steps"> & Replaced;
+export type Proposal = Omit<Schemas["ProposalRecord"], "arguments" | "answer" | "steps"> & ReplacementFields;
 export type GrantUsed = Schemas["GrantUsed"];
 export type DecisionRecord = Omit<Schemas["DecisionRecord"], "arguments" | "answer" | "steps" | "claimed"> &
-  Replaced;
+  ReplacementFields;
 export type Step = Omit<Schemas["Step"], "arguments"> & { arguments?: JsonObject | null };
 
-/** What its door is, where that is more than a name. */
+/** What the server declares of the door of a request. */
 export type Origin = Schemas["Origin"];
-/** A request, whole. */
-export type RequestRecord = Omit<Schemas["Record"], keyof Whole> & Whole;
-interface Whole {
+/** A whole request. */
+export type RequestRecord = Omit<Schemas["Record"], keyof RecordFields> & RecordFields;
+interface RecordFields {
   arguments: JsonObject | null;
   arguments_schema: JsonObject | boolean | null;
   steps?: Step[] | null;
@@ -117,7 +117,7 @@ export interface Problem {
 
 export type RequestHistory = Schemas["HistoryRecord"];
 
-/** Who is signed in; nobody has no session. */
+/** The person who is signed in. `session` is null for a page without sessions. */
 export type Session = Omit<Schemas["SessionRecord"], "session"> & {
   session: Schemas["CurrentSession"] | null;
 };

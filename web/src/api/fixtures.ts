@@ -1,4 +1,4 @@
-/** Requests for unit tests: complete, and of no interest but for what a test says of them. */
+/** Complete requests for unit tests, with plain defaults. */
 import type { RequestRecord, Row } from "./extra";
 
 export function row(id: string, more: Partial<Row> = {}): Row {

@@ -19,7 +19,7 @@ export interface NewFreeze {
   reason: string;
 }
 
-/** A freeze is no news of a request, so the live connection does not carry it: it is asked for. */
+/** The stream carries news of requests only, so freezes are polled. */
 const EVERY = 10_000;
 
 const freezeQuery = queryOptions({

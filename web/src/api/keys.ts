@@ -2,7 +2,7 @@
 export const keys = {
   session: ["session"] as const,
   sessions: ["sessions"] as const,
-  /** The live queue; filled by the live connection, never fetched by a component. */
+  /** The live queue. The live connection fills it; components do not fetch it. */
   queue: ["queue"] as const,
   request: (id: string) => ["request", id] as const,
   requestHistory: (id: string) => ["request-history", id] as const,

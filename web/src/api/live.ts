@@ -1,4 +1,4 @@
-/** The live connection: events patch the cache; the page never guesses what happened. */
+/** The live connection: events of the server patch the cache. */
 import type { QueryClient } from "@tanstack/react-query";
 import { useEffect, useSyncExternalStore } from "react";
 import { address } from "./client";
@@ -30,11 +30,11 @@ export interface LiveEvent {
 
 /** Longest silence before the connection counts as dead; the server speaks every 10 s. */
 const SILENCE = 25_000;
-/** A lone event is put into the cache at once; in a burst they are put there together, this often. */
+/** Milliseconds between updates of the cache in a burst. A single event is applied at once. */
 const FLUSH = 50;
 const BACKOFF = [500, 1000, 2000, 4000, 8000, 15_000];
 
-/** How long to wait after so many failures, never exactly as long as everybody else. */
+/** How long to wait after so many failures, with jitter. */
 function pauseAfter(failures: number): number {
   return (BACKOFF[Math.min(failures, BACKOFF.length) - 1] ?? 15_000) * (0.8 + Math.random() * 0.4);
 }
@@ -221,7 +221,7 @@ export function startLive(client: QueryClient, signedOut: () => void): () => voi
       }
       if (failures === 0) continue;
       const pause = pauseAfter(failures);
-      // The first attempt to come back is silent: a restart of the server is not worth a warning.
+      // The first retry is silent, because a restart of the server needs no warning.
       if (failures > 1) set({ status: "lost", retryAt: Date.now() + pause });
       await new Promise<void>((resolve) => {
         const wait = setTimeout(resolve, pause);

@@ -3,7 +3,7 @@
  * port of this host; the key stays with this origin.
  */
 
-interface Kept {
+interface StoredKey {
   /** The session it belongs to. */
   id: string;
   key: CryptoKey;
@@ -12,13 +12,13 @@ interface Kept {
 const encoder = new TextEncoder();
 /** What to sign the next call with; every answer brings a newer one. */
 let nonce: string | null = null;
-let kept: Kept | undefined;
+let kept: StoredKey | undefined;
 let changed: () => void = () => {};
 
-/** All tabs of this origin: somebody signed in or out. */
+/** Tells all tabs of this origin about a sign-in or sign-out. */
 const tabs = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel("placet-session");
 
-/** Says what happens when another tab has signed in anew, or out: this one shows what belongs to the session before. */
+/** Sets what this tab does when another tab signs in or out: what this tab shows belongs to the old session. */
 export function onSessionChanged(hook: () => void): void {
   changed = hook;
   if (tabs) tabs.onmessage = hook;
@@ -49,11 +49,11 @@ async function stored<T>(
   }
 }
 
-async function current(): Promise<Kept | null> {
+async function current(): Promise<StoredKey | null> {
   if (kept !== undefined) return kept;
-  const found: Kept | null =
+  const found: StoredKey | null =
     (await stored("readonly", (store) => store.get("current")).catch(() => null)) ?? null;
-  // Nothing is not remembered: another tab may sign in.
+  // A missing key is not cached: another tab may sign in.
   kept = found ?? undefined;
   return found;
 }
@@ -67,21 +67,21 @@ function hex(bytes: ArrayBuffer): string {
   return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** This page is neither https nor on this machine, so the browser signs nothing here. */
-export class CannotSign extends Error {}
-/** This browser keeps nothing for this page, so there is no place for the key. */
-export class CannotKeep extends Error {}
+/** The browser cannot sign: the page is neither https nor on this machine. */
+export class SigningUnavailable extends Error {}
+/** The browser stores nothing for this page, so it cannot keep the key. */
+export class StorageUnavailable extends Error {}
 
-/** A new key for a new session: what is sent to sign in, and what keeps it once the session is there. */
+/** A new key for a new session. The caller sends the public half to sign in, and stores the key when the session exists. */
 export async function newKey(): Promise<{
   key: { x: string; y: string };
   keep(id: string, next: string): Promise<void>;
 }> {
-  if (!globalThis.crypto?.subtle) throw new CannotSign();
+  if (!globalThis.crypto?.subtle) throw new SigningUnavailable();
   const pair = await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, false, ["sign"]);
-  // Before anything is sent: a link that nobody can go on with must not be used up.
+  // Checked before anything is sent, so that a failure does not use up a sign-in link.
   await stored("readwrite", (store) => store.put(pair.privateKey, "next")).catch(() => {
-    throw new CannotKeep();
+    throw new StorageUnavailable();
   });
   const raw = new Uint8Array(await crypto.subtle.exportKey("raw", pair.publicKey));
   return {
@@ -131,7 +131,7 @@ async function firstNonce(): Promise<void> {
     nonce = said.nonce;
 }
 
-/** A call with its proof. One whose nonce was too old is made once more with the one that came back. */
+/** A call with its proof. If its nonce was too old, it is sent once more with the new one. */
 export async function proved(path: string, init: RequestInit): Promise<Response> {
   await firstNonce();
   for (let again = false; ; again = true) {
@@ -147,7 +147,7 @@ export async function proved(path: string, init: RequestInit): Promise<Response>
       .catch(() => null);
     const code = problem && typeof problem === "object" && "code" in problem ? problem.code : null;
     if (code !== "proof_nonce") return response;
-    // Too old a nonce; or another tab signed in anew, with another key.
+    // The nonce is too old, or another tab signed in with another key.
     const before = kept?.id;
     kept = undefined;
     if ((await current())?.id !== before) {

@@ -1,4 +1,4 @@
-/** The queue as the page holds it: one row per request, never older than what the server said last. */
+/** The queue as the page holds it: one row per request, in the newest version that the server sent. */
 
 import { learnClock } from "@/lib/time";
 import { ApiError, send } from "./client";
@@ -9,9 +9,9 @@ export interface QueueData {
   rows: ReadonlyMap<string, Row>;
   /** How many of them are pending. */
   pending: number;
-  /** Where a stream must begin to miss nothing. */
+  /** The event after which the stream must begin, so that no event is missed. */
   eventId: string;
-  /** Whether every pending request is here; false while further pages are on their way. */
+  /** Whether every pending request is loaded; false while further pages load. */
   complete: boolean;
   /**
    * Requests that were decided before the page that lists them came, with their version: a page that was read earlier
@@ -158,7 +158,7 @@ export function toRow(item: Row | RequestRecord): Row {
   };
 }
 
-/** Whose yes counts towards what is on the table. With four eyes the author of a replacement is not among them. */
+/** The people whose approval counts for the current content. With four eyes, the author of a replacement does not count. */
 export function approversOf(record: RequestRecord): string[] {
   const digest = record.proposal?.digest ?? record.digest;
   const barred = record.needs.four_eyes ? record.proposal?.by : undefined;
@@ -174,7 +174,7 @@ export function votesOf(record: RequestRecord): { have: number; need: number } {
   return { have, need: sums.length ? Math.min(...sums) : 1 };
 }
 
-/** The server's sentence, or a plain one from the tool where the server has none. */
+/** The server's sentence, or a plain one made from the tool if the server sends none. */
 export function effectOf(record: RequestRecord): string {
   if (record.display?.effect) return record.display.effect;
   const shown = (pointer: string) => record.display?.fields.find((field) => field.pointer === pointer)?.text;

@@ -12,7 +12,7 @@ export function requestQuery(id: string) {
     queryKey: keys.request(id),
     queryFn: ({ signal }) => call<RequestRecord>(path(id), { signal }),
     staleTime: 15_000,
-    // A reader that was slower than the stream must not put an old record in place of a new one.
+    // An answer that was slower than the stream must not replace a newer record.
     structuralSharing: (before, after) => {
       const [old, fresh] = [before as RequestRecord | undefined, after as RequestRecord];
       return old && old.version > fresh.version ? old : fresh;
@@ -35,7 +35,7 @@ export function historyQuery(id: string) {
   });
 }
 
-/** What stands under the same group and agent, as rows. Whether it is the same pause is for the reader to check. */
+/** Rows of the same group and agent. The caller checks whether they belong to the same pause. */
 export function groupQuery({ agent, group }: Pick<RequestRecord, "agent" | "group">) {
   return queryOptions({
     queryKey: [...keys.requests, "group", agent, group],
@@ -64,7 +64,7 @@ export async function decideMany(items: (Decide & { id: string })[], atomic: boo
       headers: { "idempotency-key": idempotencyKey() },
     });
   } catch (error) {
-    // All or none, and it was none: a refusal that says of each why.
+    // An atomic batch was refused: the body says why for each request.
     if (error instanceof ApiError && error.status === 409 && isResults(error.body)) return error.body;
     throw error;
   }

@@ -21,7 +21,7 @@ const OPEN: Session = {
 async function read(): Promise<Session | null> {
   try {
     const session = await call<Session | { bound: true }>("/v1/session");
-    // A session whose key is not here: the server says nothing to it.
+    // The key of this session is not in this browser, so the server answers nothing else.
     if ("bound" in session) {
       setCsrf(null);
       return null;
@@ -87,7 +87,7 @@ export function useSignOut(): () => Promise<void> {
     await forgetKey();
     setCsrf(null);
     drafts.clear();
-    // The session's own query stays: whoever watches it must learn that it is over.
+    // The query of the session stays, so that its observers learn that the session is over.
     client.setQueryData(keys.session, null);
     client.removeQueries({ predicate: (query) => query.queryKey[0] !== keys.session[0] });
   };

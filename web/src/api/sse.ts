@@ -6,7 +6,7 @@ export interface SseEvent {
   id: string | null;
 }
 
-/** A parser: give it text as it comes, it gives back whole events. Comments and empty events only move the id. */
+/** A parser for text that arrives in pieces. It returns whole events; comments and empty events only move the id. */
 export function sseParser(): (chunk: string) => SseEvent[] {
   let rest = "";
   let event = "";

@@ -9,11 +9,11 @@ export interface CommandItem {
   run(): void;
 }
 
-type Source = () => CommandItem[];
-const Registry = createContext<Set<Source> | null>(null);
+type CommandSource = () => CommandItem[];
+const Registry = createContext<Set<CommandSource> | null>(null);
 
 export function CommandsProvider({ children }: { children: ReactNode }) {
-  const [sources] = useState(() => new Set<Source>());
+  const [sources] = useState(() => new Set<CommandSource>());
   return <Registry.Provider value={sources}>{children}</Registry.Provider>;
 }
 

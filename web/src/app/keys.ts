@@ -9,7 +9,7 @@ export interface KeyPress {
   shiftKey: boolean;
 }
 
-/** The name of a press: `j`, `J` (with shift), `?`, `enter`, `mod+k`. Null when it is none of ours. */
+/** The name of a key press: `j`, `J` (with shift), `?`, `enter`, `mod+k`. Null for other keys. */
 export function nameOf(press: KeyPress): string | null {
   if (press.altKey) return null;
   const key = press.key.length === 1 ? press.key : press.key.toLowerCase();
@@ -21,7 +21,7 @@ export function nameOf(press: KeyPress): string | null {
 /** Milliseconds within which a sequence must be finished. */
 export const SEQUENCE = 900;
 
-/** Turns presses into the names of bindings. A key that begins a sequence waits for the next. */
+/** Turns key presses into names of bindings. A key that begins a sequence waits for the next key. */
 export function keyMachine(bindings: () => Iterable<string>): (name: string, at: number) => string | null {
   let held: string | null = null;
   let since = 0;
@@ -42,7 +42,7 @@ export function keyMachine(bindings: () => Iterable<string>): (name: string, at:
   };
 }
 
-/** Whether keys belong to what has the focus: a text field, a menu, or an open dialog. */
+/** Whether the focused element takes the keys: a text field, a menu, or an open dialog. */
 export function typing(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.isContentEditable) return true;

@@ -2,7 +2,7 @@
 
 const WORKER = "/sw.js";
 
-/** A script address is a guarded place: the one policy that the page has lets this address through and nothing else. */
+/** The page's trusted-types policy allows this script address and no other. */
 function address(): string {
   const types = (window as { trustedTypes?: TrustedTypes }).trustedTypes;
   if (!types) return WORKER;
@@ -29,7 +29,7 @@ export function registerOffline(): void {
         // Without it the browser shows its own notice.
       });
     } catch {
-      // The server's content security policy does not name the policy: no worker, nothing else changes.
+      // If the server's content security policy does not name our policy, there is no worker and the rest works.
     }
   });
 }

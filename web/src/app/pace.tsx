@@ -1,4 +1,4 @@
-/** A calm word to a reviewer who says yes faster than anybody reads. Only they see it, and it blocks nothing. */
+/** Warns reviewers who approve faster than they can read. Only they see it, and nothing is blocked. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { paceQuery } from "@/api/attention";

@@ -24,14 +24,14 @@ import { UndoBar } from "./undo-bar";
 
 const SignIn = lazy(() => import("@/pages/sign-in"));
 
-type To = "/queue" | "/history" | "/ledger" | "/policy" | "/insights" | "/people" | "/settings";
-interface Place {
-  to: To;
+type PagePath = "/queue" | "/history" | "/ledger" | "/policy" | "/insights" | "/people" | "/settings";
+interface PageLink {
+  to: PagePath;
   label: string;
   icon: IconName;
   key: string;
 }
-const PLACES: Place[] = [
+const PLACES: PageLink[] = [
   { to: "/queue", label: strings.nav.queue, icon: "inbox", key: "g q" },
   { to: "/history", label: strings.nav.history, icon: "history", key: "g h" },
   { to: "/ledger", label: strings.nav.ledger, icon: "ledger", key: "g l" },
@@ -191,7 +191,7 @@ function Nav(props: {
   pending: number;
   openPalette(): void;
   openHelp(): void;
-  /** Not for those who do not decide. */
+  /** Only for reviewers and admins. */
   openFreeze: (() => void) | null;
 }) {
   const me = useMe();

@@ -1,13 +1,13 @@
 /** The decisions that are about to be sent, with a way back; shown on every page. */
 import { useEffect, useState } from "react";
 import { cx } from "@/lib/cx";
-import { undos, useWaiting, type Waiting } from "@/pages/queue/undo";
+import { type DelayedDecision, undos, useDelayedDecisions } from "@/pages/queue/undo";
 import { strings } from "@/strings";
 import { Button } from "@/ui";
 import css from "./shell.module.css";
 
 export function UndoBar() {
-  const waiting = useWaiting();
+  const waiting = useDelayedDecisions();
   const some = waiting.length > 0;
   useEffect(() => {
     if (!some) return;
@@ -16,7 +16,7 @@ export function UndoBar() {
     window.addEventListener("beforeunload", ask);
     return () => window.removeEventListener("beforeunload", ask);
   }, [some]);
-  // Nobody else's session may send what this person decided.
+  // Another person's session must not send this person's decisions.
   useEffect(() => () => undos.clear(), []);
   if (!some) return null;
   return (
@@ -28,7 +28,7 @@ export function UndoBar() {
   );
 }
 
-function Line({ one, newest }: { one: Waiting; newest: boolean }) {
+function Line({ one, newest }: { one: DelayedDecision; newest: boolean }) {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now()), 250);

@@ -1,4 +1,4 @@
-/** Who decided, in words: people, somebody's standing approval, or policy. */
+/** Who decided, in words: people, a grant, or policy. */
 import type { GrantUsed } from "@/api/extra";
 import { strings } from "@/strings";
 

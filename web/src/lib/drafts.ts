@@ -7,22 +7,22 @@ const PREFIX = "placet.draft.";
 /** Longest that is kept, in characters; arguments have 256 KiB at most. */
 const LONGEST = 300_000;
 
-interface Kept {
+interface StoredDraft {
   person: string;
   /** What it was typed on: digest and version. */
   seen: string;
   value: unknown;
 }
-type Tab = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">;
+type TabStorage = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">;
 
-export function draftStore(tab: () => Tab) {
+export function draftStore(tab: () => TabStorage) {
   const names = (start = "") => {
     const all = Array.from({ length: tab().length }, (_, index) => tab().key(index) ?? "");
     return all.filter((name) => name.startsWith(PREFIX + start));
   };
-  const load = (name: string): Kept | null => {
+  const load = (name: string): StoredDraft | null => {
     try {
-      return JSON.parse(tab().getItem(name) ?? "null") as Kept | null;
+      return JSON.parse(tab().getItem(name) ?? "null") as StoredDraft | null;
     } catch {
       return null;
     }
@@ -47,10 +47,10 @@ export function draftStore(tab: () => Tab) {
         return kept?.person === person && kept.seen === seen ? kept.value : undefined;
       }, undefined);
     },
-    /** Keeps a value; an empty one is forgotten. */
+    /** Stores a value; an empty one is removed. */
     write(person: string, name: string, seen: string, value: unknown): void {
       safely(() => {
-        const text = JSON.stringify({ person, seen, value } satisfies Kept);
+        const text = JSON.stringify({ person, seen, value } satisfies StoredDraft);
         if (value === "" || value === undefined || text.length > LONGEST) tab().removeItem(PREFIX + name);
         else tab().setItem(PREFIX + name, text);
       }, undefined);
@@ -71,7 +71,7 @@ export function draftStore(tab: () => Tab) {
     /** Forgets one part of a request, or all of it. */
     drop: (id: string, part?: string) =>
       drop(`${id}.`, (name) => part === undefined || name === `${PREFIX}${id}.${part}`),
-    /** Forgets what others have typed here. */
+    /** Removes the drafts of other people. */
     keepOnly: (person: string) => drop("", (name) => load(name)?.person !== person),
     clear: () => drop(""),
   };

@@ -16,7 +16,7 @@ export type StrictResult = { ok: true; value: Json } | { ok: false; error: Stric
 const DEPTH = 64;
 const SAFE = 2n ** 53n - 1n;
 
-class Wrong extends Error {
+class SyntaxProblem extends Error {
   readonly at: number;
   constructor(message: string, at: number) {
     super(message);
@@ -36,7 +36,7 @@ class Reader {
   }
 
   value(depth: number): Json {
-    if (depth > DEPTH) throw new Wrong(`nested deeper than ${DEPTH} levels`, this.at);
+    if (depth > DEPTH) throw new SyntaxProblem(`nested deeper than ${DEPTH} levels`, this.at);
     this.space();
     const next = this.text.charAt(this.at);
     if (next === "{") return this.object(depth);
@@ -53,7 +53,7 @@ class Reader {
         return value;
       }
     }
-    throw new Wrong(
+    throw new SyntaxProblem(
       next ? `expected a value, found ${JSON.stringify(next)}` : "expected a value, found the end",
       this.at,
     );
@@ -68,15 +68,17 @@ class Reader {
     for (;;) {
       this.space();
       const start = this.at;
-      if (this.text.charAt(this.at) !== '"') throw new Wrong("expected a key in double quotes", this.at);
+      if (this.text.charAt(this.at) !== '"')
+        throw new SyntaxProblem("expected a key in double quotes", this.at);
       const key = this.string();
-      if (Object.hasOwn(out, key)) throw new Wrong(`the key ${JSON.stringify(key)} occurs twice`, start);
+      if (Object.hasOwn(out, key))
+        throw new SyntaxProblem(`the key ${JSON.stringify(key)} occurs twice`, start);
       this.space();
-      if (!this.take(":")) throw new Wrong("expected `:` after the key", this.at);
+      if (!this.take(":")) throw new SyntaxProblem("expected `:` after the key", this.at);
       out[key] = this.value(depth + 1);
       this.space();
       if (this.take("}")) return out;
-      if (!this.take(",")) throw new Wrong("expected `,` or `}`", this.at);
+      if (!this.take(",")) throw new SyntaxProblem("expected `,` or `}`", this.at);
     }
   }
 
@@ -89,7 +91,7 @@ class Reader {
       out.push(this.value(depth + 1));
       this.space();
       if (this.take("]")) return out;
-      if (!this.take(",")) throw new Wrong("expected `,` or `]`", this.at);
+      if (!this.take(",")) throw new SyntaxProblem("expected `,` or `]`", this.at);
     }
   }
 
@@ -98,18 +100,18 @@ class Reader {
     let end = start + 1;
     for (;;) {
       const letter = this.text.charAt(end);
-      if (letter === "") throw new Wrong("the text has no closing quote", start);
+      if (letter === "") throw new SyntaxProblem("the text has no closing quote", start);
       if (letter === '"') break;
-      if (letter < " ") throw new Wrong("control characters must be written as escapes", end);
+      if (letter < " ") throw new SyntaxProblem("control characters must be written as escapes", end);
       end += letter === "\\" ? 2 : 1;
     }
     let out: string;
     try {
       out = JSON.parse(this.text.slice(start, end + 1)) as string;
     } catch {
-      throw new Wrong("the text has an unknown escape", start);
+      throw new SyntaxProblem("the text has an unknown escape", start);
     }
-    if (!out.isWellFormed()) throw new Wrong("the text has half of a surrogate pair", start);
+    if (!out.isWellFormed()) throw new SyntaxProblem("the text has half of a surrogate pair", start);
     this.at = end + 1;
     return out;
   }
@@ -117,17 +119,17 @@ class Reader {
   number(): number {
     const start = this.at;
     const found = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/.exec(this.text.slice(start, start + 400));
-    if (!found) throw new Wrong("that is not a number", start);
+    if (!found) throw new SyntaxProblem("that is not a number", start);
     const [text, , fraction, exponent] = found;
     const value = Number(text);
-    if (!Number.isFinite(value)) throw new Wrong("the number is too large", start);
+    if (!Number.isFinite(value)) throw new SyntaxProblem("the number is too large", start);
     if (!fraction && !exponent) {
       const whole = BigInt(text);
       if (whole > SAFE || whole < -SAFE)
-        throw new Wrong("integers beyond 9007199254740991 lose digits", start);
+        throw new SyntaxProblem("integers beyond 9007199254740991 lose digits", start);
     }
     this.at = start + text.length;
-    if (/[0-9.]/.test(this.text.charAt(this.at))) throw new Wrong("that is not a number", start);
+    if (/[0-9.]/.test(this.text.charAt(this.at))) throw new SyntaxProblem("that is not a number", start);
     return value;
   }
 
@@ -148,13 +150,13 @@ function position(text: string, at: number): { line: number; column: number } {
 export function parseStrict(text: string): StrictResult {
   const reader = new Reader(text);
   try {
-    if (text.charCodeAt(0) === 0xfeff) throw new Wrong("begins with a byte-order mark", 0);
+    if (text.charCodeAt(0) === 0xfeff) throw new SyntaxProblem("begins with a byte-order mark", 0);
     const value = reader.value(1);
     reader.space();
-    if (reader.at < text.length) throw new Wrong("there is something behind the value", reader.at);
+    if (reader.at < text.length) throw new SyntaxProblem("there is something behind the value", reader.at);
     return { ok: true, value };
   } catch (error) {
-    if (!(error instanceof Wrong)) throw error;
+    if (!(error instanceof SyntaxProblem)) throw error;
     return { ok: false, error: { message: error.message, at: error.at, ...position(text, error.at) } };
   }
 }

@@ -73,7 +73,7 @@ export function Badge({ tone: name, children, title }: { tone?: Tone; children: 
 
 const LEVEL: { [risk in Risk]: number } = { low: 1, medium: 2, high: 3, critical: 4 };
 
-/** Risk as bars and a word: never by colour alone. */
+/** Risk as bars and a word, because colour alone is not enough. */
 export function RiskMark({ risk, word = true }: { risk: Risk; word?: boolean }) {
   const name = strings.risk[risk] ?? risk;
   return (
@@ -110,7 +110,7 @@ export interface DialogProps {
   className?: string;
 }
 
-/** Puts the focus where the work begins: on what asks for it, else on the first field, else on the main button. */
+/** Sets the first focus: an element with `autofocus`, else the first field, else the main button. */
 function focusFirst(dialog: HTMLElement): void {
   for (const wanted of [
     "[data-autofocus]:not(:disabled)",
@@ -194,7 +194,7 @@ export interface ToastMessage {
   /** Stays until closed when 0. */
   milliseconds?: number;
 }
-interface Shown extends ToastMessage {
+interface ToastEntry extends ToastMessage {
   id: number;
 }
 const ToastContext = createContext<(toast: ToastMessage) => void>(() => {});
@@ -205,7 +205,7 @@ export function useToast(): (toast: ToastMessage) => void {
 }
 
 export function ToastProvider({ children, extra }: { children: ReactNode; extra?: ReactNode }) {
-  const [toasts, setToasts] = useState<Shown[]>([]);
+  const [toasts, setToasts] = useState<ToastEntry[]>([]);
   const next = useRef(1);
   const drop = useCallback((id: number) => setToasts((all) => all.filter((toast) => toast.id !== id)), []);
   const push = useCallback(
@@ -257,7 +257,7 @@ export function ToastProvider({ children, extra }: { children: ReactNode; extra?
   );
 }
 
-/** One line of the message area that is not a passing message. */
+/** A permanent line in the message area. */
 export function ToastLine({ tone: name, children }: { tone?: Tone; children: ReactNode }) {
   return <div className={cx(css.toast, tone(name))}>{children}</div>;
 }
@@ -440,7 +440,7 @@ export function Spinner({ label = strings.common.loading }: { label?: string }) 
   return <span className={css.spinner} role="status" aria-label={label} />;
 }
 
-/** A whole area that is on its way. */
+/** An area that is loading. */
 export function Loading({ label = strings.common.loading }: { label?: string }) {
   return (
     <div className={css.loading} role="status">
@@ -539,7 +539,7 @@ export function Table<T>({
   cards?: boolean;
 }) {
   if (items.length === 0 && empty) return <>{empty}</>;
-  // A table that is laid out as something else is only one to a screen reader if it says so.
+  // Changed layout hides a table from screen readers, so the roles are explicit.
   const role = (name: string) => (cards ? name : undefined);
   return (
     <section className={cx(css.tableWrap, cards && css.cards)} tabIndex={0} aria-label={label}>
@@ -579,7 +579,7 @@ export function Table<T>({
   );
 }
 
-/** Text that an agent or another stranger wrote: plain, wrapped, left to right. */
+/** Untrusted text, such as an agent's: plain, wrapped, left to right. */
 export function Verbatim({
   children,
   mono,

@@ -1,4 +1,4 @@
-/** One plot: the chart library on a canvas, with the page's colours, and the same figures as a table for everybody else. */
+/** One plot on a canvas, in the page's colours, with the same figures as a table for screen readers. */
 import {
   ArcElement,
   BarController,

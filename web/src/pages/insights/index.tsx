@@ -16,7 +16,7 @@ const text = strings.insights;
 const Plots = lazy(() => import("./panels"));
 const RANGES = [1, 7, 30, 90];
 
-function Now({ stats }: { stats: Stats }) {
+function KeyFigures({ stats }: { stats: Stats }) {
   const { decided_by: by, time_to_decision: time } = stats;
   const all = by.policy + by.grant + by.person + by.expiry + by.cancelled;
   const alone = all > 0 ? Math.round((100 * (by.policy + by.grant)) / all) : null;
@@ -99,7 +99,7 @@ export default function InsightsPage() {
         </EmptyState>
       ) : (
         <>
-          <Now stats={stats} />
+          <KeyFigures stats={stats} />
           <p>
             <Link to="/session">{strings.attention.open}</Link>
           </p>

@@ -21,7 +21,7 @@ import css from "./ledger.module.css";
 const text = strings.ledger;
 const ROW = 40;
 
-interface Checking {
+interface VerifyProgress {
   checked: number;
   total: number;
 }
@@ -29,7 +29,7 @@ interface Checking {
 /** Runs the check and follows its progress. */
 function useVerify() {
   const client = useQueryClient();
-  const [checking, setChecking] = useState<Checking | null>(null);
+  const [checking, setChecking] = useState<VerifyProgress | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const abort = useRef<AbortController | null>(null);
   useEffect(() => () => abort.current?.abort(), []);

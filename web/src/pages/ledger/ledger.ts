@@ -23,12 +23,12 @@ interface LedgerPage {
 
 export const PAGE = 100;
 
-/** The page that holds an entry; pages are counted from the oldest, so that they never move. */
+/** The page of an entry. Pages count from the oldest entry, so they do not move. */
 export function pageOf(seq: number): number {
   return Math.floor((seq - 1) / PAGE);
 }
 
-/** Entries by number, for these pages; what is on its way is missing. */
+/** Entries by number, for these pages; entries that load are missing. */
 export function useEntries(
   pages: number[],
   head: number,
@@ -53,7 +53,7 @@ export function useEntries(
     }
   });
   return {
-    /** Undefined while it is on its way, null when the database has it no more. */
+    /** Undefined while it loads, null if the database does not have it any more. */
     find: (seq) => {
       const page = found.get(pageOf(seq));
       return page ? (page.get(seq) ?? null) : undefined;

@@ -1,4 +1,4 @@
-/** What an agent reports of itself: what asks, what was left out, and what runs out of sight. */
+/** An agent's report of its tools: which ask, which were left out, and which Placet does not see. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { Agent } from "@/api/agents";
 import { call } from "@/api/client";

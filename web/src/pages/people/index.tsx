@@ -28,7 +28,7 @@ import { Loaded } from "../shared/loaded";
 import { visible } from "../shared/visible";
 import { Agents } from "./agents";
 import { Keys } from "./keys";
-import { NameField, problem, Secret, ShownOnce, Sure } from "./parts";
+import { ConfirmDialog, NameField, problem, Secret, ShownOnce } from "./parts";
 import css from "./people.module.css";
 
 const text = strings.people;
@@ -241,7 +241,7 @@ function People() {
       ) : null}
       {linking ? <LinkDialog name={linking} close={() => setLinking(null)} /> : null}
       {removing ? (
-        <Sure
+        <ConfirmDialog
           title={text.removeTitle(visible(removing.name))}
           action={text.remove}
           run={() => call(`/v1/people/${encodeURIComponent(removing.name)}`, { method: "DELETE" })}
@@ -253,7 +253,7 @@ function People() {
           close={() => setRemoving(null)}
         >
           {text.removeText}
-        </Sure>
+        </ConfirmDialog>
       ) : null}
     </Section>
   );

@@ -22,7 +22,7 @@ import { FormDialog } from "@/ui/form-dialog";
 import { Section, When } from "../shared/bits";
 import { Loaded } from "../shared/loaded";
 import { visible } from "../shared/visible";
-import { NameField, problem, Secret, ShownOnce, Sure } from "./parts";
+import { ConfirmDialog, NameField, problem, Secret, ShownOnce } from "./parts";
 import css from "./people.module.css";
 
 const text = strings.people;
@@ -176,7 +176,7 @@ export function Keys() {
       </Loaded>
       {making ? <KeyDialog close={() => setMaking(false)} /> : null}
       {revoking ? (
-        <Sure
+        <ConfirmDialog
           title={text.revokeTitle(visible(revoking.name))}
           action={text.revoke}
           run={() => call(`/v1/keys/${encodeURIComponent(revoking.id)}`, { method: "DELETE" })}
@@ -187,7 +187,7 @@ export function Keys() {
           close={() => setRevoking(null)}
         >
           {text.revokeText}
-        </Sure>
+        </ConfirmDialog>
       ) : null}
     </Section>
   );

@@ -1,4 +1,4 @@
-/** What people and keys have in common. */
+/** Parts that people and keys share. */
 import { useMutation } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { ApiError } from "@/api/client";
@@ -15,8 +15,8 @@ export function problem(error: unknown): string | null {
   return error instanceof ApiError ? error.message : strings.common.unknownError;
 }
 
-/** Asks before something that cannot be undone. */
-export function Sure({
+/** Asks before an action that cannot be undone. */
+export function ConfirmDialog({
   title,
   children,
   action,
@@ -81,7 +81,7 @@ export function Secret({ value }: { value: string }) {
   );
 }
 
-/** The name of a person or a key, as nobody's browser helps to spell it. */
+/** A field for a name, without the browser's corrections. */
 export function NameField({
   label,
   hint,

@@ -30,7 +30,7 @@ const Line = memo(function Line({ line, drawn }: { line: Piece[]; drawn: boolean
 
 export type Marks = Map<number, "bad" | "warn">;
 
-/** Which lines have something said about them; a problem outweighs a note. */
+/** Lines with problems or notes; a problem outweighs a note. */
 export function marksOf(problems: PolicyNote[], notes: PolicyNote[]): Marks {
   const marks: Marks = new Map();
   for (const note of notes) if (note.line) marks.set(note.line, "warn");
@@ -70,7 +70,7 @@ export function CodeView({ text, label, marks = new Map() }: { text: string; lab
   );
 }
 
-/** A text area over the coloured text: what one types is what one sees. */
+/** A text area over the coloured text, so that typing and colours line up. */
 export function CodeEditor({
   text,
   onChange,

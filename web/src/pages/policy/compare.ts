@@ -1,4 +1,4 @@
-/** Two texts, line by line, as a person reads a change: with line numbers, long quiet stretches folded. */
+/** Compares two texts line by line, with line numbers. Long parts without a change are folded. */
 import { diffLines } from "diff";
 
 export interface DiffLine {
@@ -25,7 +25,7 @@ export function diff(before: string, after: string): DiffLine[] {
   return out;
 }
 
-/** Folds stretches without a change that are farther than `around` lines from one. */
+/** Folds lines that are more than `around` lines away from a change. */
 export function fold(lines: DiffLine[], around = 3): DiffPart[] {
   const near = new Uint8Array(lines.length);
   lines.forEach((line, at) => {

@@ -26,7 +26,7 @@ export interface Policy {
   broken: string | null;
   versions?: Version[];
 }
-export interface Checked {
+export interface PolicyCheck {
   hash: string;
   name?: string | null;
   changed?: boolean | null;
@@ -67,18 +67,18 @@ export const shadowQuery = queryOptions({
   refetchInterval: 15_000,
 });
 
-/** What the server says of a text. */
+/** The server's check of a text. */
 export interface Verdict {
   checking: boolean;
   problems: PolicyNote[];
   warnings: PolicyNote[];
   findings: PolicyNote[];
   error: Error | null;
-  /** The text this is about was found usable. */
+  /** Whether this text was found valid. */
   valid: boolean;
 }
 
-/** The same text a moment later: not every key press is worth a call. */
+/** The text after a pause in typing, so that not every key press makes a call. */
 function useSettled(text: string, milliseconds: number): string {
   const [settled, setSettled] = useState(text);
   useEffect(() => {
@@ -92,9 +92,9 @@ export function useCheck(text: string): Verdict {
   const settled = useSettled(text, 350);
   const query = useQuery({
     queryKey: ["policy-check", settled],
-    queryFn: async ({ signal }): Promise<{ problems: PolicyNote[]; checked: Checked | null }> => {
+    queryFn: async ({ signal }): Promise<{ problems: PolicyNote[]; checked: PolicyCheck | null }> => {
       try {
-        const checked = await call<Checked>("/v1/policy/check", {
+        const checked = await call<PolicyCheck>("/v1/policy/check", {
           method: "POST",
           body: { policy: settled },
           signal,
@@ -133,7 +133,7 @@ export interface Simulation {
   stop(): void;
 }
 
-/** Asks a text about everything on record, with progress. */
+/** Simulates a text on all stored requests, with progress. */
 export function useSimulation(): Simulation {
   const [state, setState] = useState<Omit<Simulation, "run" | "stop">>({
     text: null,

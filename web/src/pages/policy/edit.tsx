@@ -8,8 +8,8 @@ import { strings } from "@/strings";
 import { Badge, Banner, Button, Dialog, Loading, Spinner, useToast } from "@/ui";
 import { CodeEditor, marksOf } from "./code";
 import {
-  type Checked,
   type Policy,
+  type PolicyCheck,
   policyQuery,
   type Simulation,
   shadowQuery,
@@ -25,7 +25,7 @@ import { WhatIf } from "./what-if";
 
 const text = strings.policy;
 
-/** A text on its way, and the version it was made from. Kept while the page is away, so that nothing is lost. */
+/** A draft, and the version that it was made from. It is kept while another page is open. */
 export interface Draft {
   text: string;
   base: string;
@@ -83,7 +83,7 @@ function SaveDialog({
   const seen = simulation.text === draft.text ? simulation.report : null;
   const put = useMutation({
     mutationFn: () =>
-      call<Checked>("/v1/policy", {
+      call<PolicyCheck>("/v1/policy", {
         method: "PUT",
         body: { policy: draft.text, expected: draft.base, source: "dashboard" },
       }),
@@ -135,7 +135,7 @@ function SaveDialog({
   );
 }
 
-/** Somebody else was faster: shows what they did and asks whose text stands. */
+/** Another person put a policy first: shows the changes and asks which text to keep. */
 function Stale({ draft, current, set }: { draft: Draft; current: Policy; set(draft: Draft): void }) {
   const base = useQuery(versionQuery(draft.base));
   return (

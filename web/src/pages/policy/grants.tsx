@@ -1,4 +1,4 @@
-/** Standing approvals, with a way to take them back. */
+/** Grants, with a button to revoke them. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { call } from "@/api/client";
@@ -27,14 +27,14 @@ interface Grant {
   request: string;
 }
 
-interface Ended extends Grant {
+interface EndedGrant extends Grant {
   ended_at: string;
   why: string;
 }
 
 interface Grants {
   items: Grant[];
-  ended_at_upgrade: { items: Ended[]; trust: number };
+  ended_at_upgrade: { items: EndedGrant[]; trust: number };
 }
 
 export function Grants({ policy }: { policy: string }) {
@@ -78,7 +78,7 @@ export function Grants({ policy }: { policy: string }) {
               ),
             },
             { key: "for", head: text.grantFor, cell: (grant) => visible(grant.agent) },
-            { key: "by", head: text.grantBy, cell: (grant) => <Giver grant={grant} /> },
+            { key: "by", head: text.grantBy, cell: (grant) => <GrantAuthor grant={grant} /> },
             {
               key: "uses",
               head: text.grantUses,
@@ -111,8 +111,8 @@ export function Grants({ policy }: { policy: string }) {
   );
 }
 
-/** Who gave it, with the request it was given on. */
-function Giver({ grant }: { grant: { by: string; request: string } }) {
+/** The person who gave the grant, with the request that it was given on. */
+function GrantAuthor({ grant }: { grant: { by: string; request: string } }) {
   return (
     <Link to="/history" search={{ id: grant.request }}>
       {visible(grant.by)}
@@ -142,7 +142,7 @@ function EndedAtUpgrade({ ended }: { ended: Grants["ended_at_upgrade"] }) {
               ),
             },
             { key: "for", head: text.grantFor, cell: (grant) => visible(grant.agent) },
-            { key: "by", head: text.grantBy, cell: (grant) => <Giver grant={grant} /> },
+            { key: "by", head: text.grantBy, cell: (grant) => <GrantAuthor grant={grant} /> },
             { key: "ended", head: text.endedWhen, cell: (grant) => moment(grant.ended_at) },
             { key: "why", head: text.endedWhy, cell: (grant) => visible(grant.why) },
           ]}

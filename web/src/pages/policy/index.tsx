@@ -1,4 +1,4 @@
-/** The policy: what is in force, a place to write the next one, what was, and standing approvals. */
+/** The policy page: the policy in force, the editor, earlier versions, shadow, grants and suggestions. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { changed, flows, type Report, unnamed } from "./report";
+import { changedRequests, flows, type Report, unnamed } from "./report";
 
 const example = (id: string) => ({ id, agent: "bot", tool: "t", before: "a", after: "b" });
 const report: Report = {
@@ -19,9 +19,9 @@ const report: Report = {
   human_minutes_saved: 0.1,
 };
 
-describe("changed", () => {
+describe("changed requests", () => {
   it("lists what a person denied first, then what becomes looser, each once", () => {
-    expect(changed(report).map(({ id, danger }) => `${id} ${danger}`)).toEqual([
+    expect(changedRequests(report).map(({ id, danger }) => `${id} ${danger}`)).toEqual([
       "danger denied",
       "looser looser",
       "stricter stricter",
@@ -41,7 +41,7 @@ describe("confined calls", () => {
     changes: [{ ...change, from_confine: "workspace", examples: [...change.examples] }],
   };
   it("are looser without and stricter with it", () => {
-    expect(changed(loosened).map(({ from, to, danger }) => [from, to, danger])).toEqual([
+    expect(changedRequests(loosened).map(({ from, to, danger }) => [from, to, danger])).toEqual([
       ["confined", "allow", "looser"],
     ]);
     expect(flows(loosened)[0]).toEqual({ from: "before:confined", to: "after:allow", flow: 2 });

@@ -35,27 +35,27 @@ export type SimulateLine = { done: number; of: number; requests: number } | { re
 /** How loose an effect is: what becomes looser is shown first. */
 const LOOSE: Record<Effect, number> = { deny: 0, hold: 1, confined: 2, allow: 3 };
 
-/** What was said and what would be said, where confined is between held and allowed. */
+/** The effects then and now; confined is between held and allowed. */
 const ends = (change: Change): { from: Effect; to: Effect } => ({
   from: change.from_confine === undefined ? change.from : "confined",
   to: change.to_confine === undefined ? change.to : "confined",
 });
 
 export type Danger = "denied" | "looser" | "stricter";
-export interface Changed extends Example {
+export interface ChangedRequest extends Example {
   from: Effect;
   to: Effect;
   danger: Danger;
 }
 
 /** The requests that would be judged differently: what a person denied first, then what becomes looser. */
-export function changed(report: Report): Changed[] {
+export function changedRequests(report: Report): ChangedRequest[] {
   const denied = new Set(report.denied_now_allowed.map(({ id }) => id));
-  const out: Changed[] = report.denied_now_allowed.map((each) => {
+  const out: ChangedRequest[] = report.denied_now_allowed.map((each) => {
     const change = report.changes.find(({ examples }) => examples.some(({ id }) => id === each.id));
     return { ...each, ...(change ? ends(change) : { from: "hold", to: "allow" }), danger: "denied" };
   });
-  const rest: Changed[] = [];
+  const rest: ChangedRequest[] = [];
   for (const change of report.changes) {
     const { from, to } = ends(change);
     for (const each of change.examples) {
@@ -69,7 +69,7 @@ export function changed(report: Report): Changed[] {
 
 /** How many changed requests the report counts but does not name. */
 export function unnamed(report: Report): number {
-  const named = new Set(changed(report).map(({ id }) => id)).size;
+  const named = new Set(changedRequests(report).map(({ id }) => id)).size;
   const all = report.changes.reduce((sum, { count }) => sum + count, 0);
   return Math.max(0, all - named);
 }
@@ -79,7 +79,7 @@ export interface Flow {
   to: string;
   flow: number;
 }
-/** From what was said then to what would be said: for a Sankey. */
+/** Counts from the effect then to the effect now, for a Sankey plot. */
 export function flows(report: Report): Flow[] {
   const out: Flow[] = report.changes.map((change) => ({
     from: `before:${ends(change).from}`,

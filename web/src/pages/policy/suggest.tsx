@@ -1,4 +1,4 @@
-/** Rules that history suggests. They go into the editor, never into force by themselves. */
+/** Rules suggested from history. The page can only put them into the editor. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { suggestQuery } from "@/api/attention";
@@ -11,7 +11,7 @@ import css from "./policy.module.css";
 const text = strings.attention;
 const WHY = ["refused", "risky", "not_literal", "outside", "held"] as const;
 
-/** `policy` is the text that the rules are added to: what is being written, or what is in force. */
+/** `policy` is the text that the rules are added to: the draft, or the policy in force. */
 export function Suggest({ policy, edit }: { policy: string; edit(next: string): void }) {
   const query = useQuery(suggestQuery);
   if (query.isPending) return <Loading />;

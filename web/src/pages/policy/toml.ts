@@ -1,4 +1,4 @@
-/** Colours for TOML: cuts a text into lines of marked pieces. It decorates; the server alone says what is valid. */
+/** Colours for TOML: cuts a text into lines of marked pieces. Only the server decides what is valid. */
 
 export type Mark = "comment" | "header" | "key" | "string" | "number" | "word" | "plain";
 export interface Piece {

@@ -14,7 +14,7 @@ import css from "./policy.module.css";
 const text = strings.policy;
 const short = (hash: string) => hash.replace(/^sha256:/, "").slice(0, 12);
 
-function Compared({ left, right }: { left: string; right: string }) {
+function VersionDiff({ left, right }: { left: string; right: string }) {
   const before = useQuery(versionQuery(left));
   const after = useQuery(versionQuery(right));
   const error = before.error ?? after.error;
@@ -90,7 +90,7 @@ export function Versions({ policy, edit }: { policy: Policy; edit(text: string):
           </Button>
         </div>
         {against ? (
-          <Compared left={against} right={version.hash} />
+          <VersionDiff left={against} right={version.hash} />
         ) : loaded.data ? (
           <DiffView before="" after={loaded.data.text} label={text.text} />
         ) : (

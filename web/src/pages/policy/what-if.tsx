@@ -7,7 +7,7 @@ import type { Config, Palette } from "../insights/chart";
 import { Figure, Figures } from "../shared/bits";
 import { visible } from "../shared/visible";
 import css from "./policy.module.css";
-import { type Changed, changed, type Effect, flows, type Report, unnamed } from "./report";
+import { type ChangedRequest, changedRequests, type Effect, flows, type Report, unnamed } from "./report";
 
 const Plot = lazy(() => import("../insights/chart"));
 const text = strings.policy;
@@ -69,14 +69,14 @@ function picture(report: Report): (palette: Palette) => Config {
   };
 }
 
-const DANGER: Record<Changed["danger"], { tone: "bad" | "warn" | "neutral"; label: string }> = {
+const DANGER: Record<ChangedRequest["danger"], { tone: "bad" | "warn" | "neutral"; label: string }> = {
   denied: { tone: "bad", label: text.danger },
   looser: { tone: "warn", label: text.looser },
   stricter: { tone: "neutral", label: text.stricter },
 };
 
 export function WhatIf({ report }: { report: Report }) {
-  const items = useMemo(() => changed(report), [report]);
+  const items = useMemo(() => changedRequests(report), [report]);
   const build = useMemo(() => picture(report), [report]);
   const differ = report.changes.reduce((sum, { count }) => sum + count, 0);
   const rest = unnamed(report);

@@ -1,4 +1,4 @@
-/** Sending a decision, and saying what came of it. */
+/** Sends a decision and shows the result. */
 
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback } from "react";
@@ -28,7 +28,7 @@ export function decisionOn(record: RequestRecord, word: Word, more: Partial<Deci
   return body;
 }
 
-/** What makes a decision on an older view meaningless. Another person's vote does not. */
+/** A key of the content that a decision is about. It changes with the content, and not with another person's vote. */
 export function viewKey(record: RequestRecord): string {
   return JSON.stringify([
     record.state,
@@ -74,7 +74,7 @@ export function useSubmit(): Submit {
       const send = async () => {
         try {
           const after = await decide(record.id, body, key);
-          // Only now is it not needed any more: a session that has ended loses nothing that was typed.
+          // The draft is dropped only now, so that an ended session does not lose it.
           drafts.drop(record.id);
           const open = after.state === "pending";
           const votes = votesOf(after);

@@ -18,7 +18,7 @@ const s = strings.queue;
 const FILE = 128 * 1024;
 
 /** What was filled in so far; a file is not kept. */
-interface Filled {
+interface AnswerDraft {
   text: string;
   many: readonly string[];
 }
@@ -29,7 +29,7 @@ function useAnswer(record: RequestRecord) {
   const shown = (index: number) =>
     record.display?.fields.find((field) => field.pointer === `/input/options/${index}`)?.text ?? "";
   const preset = record.default ?? null;
-  const [{ text, many }, fill] = useDraft<Filled>(record, "respond", () => ({
+  const [{ text, many }, fill] = useDraft<AnswerDraft>(record, "respond", () => ({
     text: typeof preset === "string" || typeof preset === "number" ? String(preset) : "",
     many: Array.isArray(preset) ? preset.filter((one): one is string => typeof one === "string") : [],
   }));

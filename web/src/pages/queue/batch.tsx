@@ -29,7 +29,7 @@ export default function BatchDialog({
 }: {
   word: "approve" | "deny";
   rows: Row[];
-  /** They belong together, so a yes is for all of them or for none unless the reviewer says otherwise. */
+  /** They belong together, so all or none are approved by default. */
   whole?: boolean;
   onDone(): void;
   onClose(): void;
@@ -61,7 +61,7 @@ export default function BatchDialog({
   const [results, setResults] = useState<BatchResults | null>(null);
   const scroller = useRef<HTMLDivElement>(null);
   const region = useRef<HTMLDivElement>(null);
-  // Another replacement, another policy, one fewer: what was seen before is not what is there now.
+  // After a change of the content, the reviewer must look again.
   const view = `${loaded} ${open.map((one) => `${one.id} ${viewKey(one)}`).join()}`;
   const { seen, folds } = useSeen(scroller, region, view);
   const { settled, isSettled } = useSettled(view);

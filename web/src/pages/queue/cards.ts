@@ -2,7 +2,7 @@
 import type { Row } from "@/api/extra";
 import { hooked, sortable, waitedUntil } from "./pause";
 
-/** The card of each row that shares one with others. */
+/** The card of each row that shares a card with others. */
 export function cardsOf(rows: readonly Row[]): ReadonlyMap<string, string> {
   const named = new Map<string, Row[]>();
   for (const row of rows) {
@@ -25,7 +25,7 @@ export function cardsOf(rows: readonly Row[]): ReadonlyMap<string, string> {
   return cards;
 }
 
-/** Calls of one turn, parted where nothing of what came before waited any more. */
+/** Calls of one turn, split where no earlier call was still waiting. */
 function atOnce(group: readonly Row[]): Row[][] {
   const sorted = group.map((row) => ({ row, from: sortable(row.created_at), to: waitedUntil(row) }));
   sorted.sort((a, b) => (a.from < b.from ? -1 : 1));

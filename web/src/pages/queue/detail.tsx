@@ -24,7 +24,7 @@ import { DecisionPart, Effect, Past, ProposalPart, Raw, Top, WarningPart, Why, W
 import { FoldsProvider, useSeen, useSettled } from "./seen";
 import { decisionsOf, draftOf, type StepDraft, unchanged } from "./steps";
 import { type PauseActions, Together } from "./together";
-import { undos, useWaiting } from "./undo";
+import { undos, useDelayedDecisions } from "./undo";
 
 const EditDialog = lazy(() => import("./edit").then((module) => ({ default: module.EditDialog })));
 
@@ -68,19 +68,24 @@ export function Detail({
       </EmptyState>
     );
   }
-  return <Shown key={id} record={query.data} actions={actions} onDecided={onDecided} onBack={onBack} />;
+  return (
+    <RequestDetail key={id} record={query.data} actions={actions} onDecided={onDecided} onBack={onBack} />
+  );
 }
 
-type Open = { type: "approve" | "deny" | "edit" | "respond" | "reassign" | "resolve"; record: RequestRecord };
+type OpenDialog = {
+  type: "approve" | "deny" | "edit" | "respond" | "reassign" | "resolve";
+  record: RequestRecord;
+};
 
 /** Dialogs whose text is kept, in the order in which they are offered again. */
 const DIALOGS = ["deny", "edit", "respond", "approve"] as const;
 
-function kept(person: string, record: RequestRecord): string[] {
+function keptDrafts(person: string, record: RequestRecord): string[] {
   return drafts.parts(person, record.id, seenOf(record));
 }
 
-function Shown({
+function RequestDetail({
   record,
   actions,
   onDecided,
@@ -95,20 +100,20 @@ function Shown({
   const live = useLive();
   const toast = useToast();
   const submit = useSubmit();
-  const waiting = useWaiting().find((one) => one.id === record.id);
+  const waiting = useDelayedDecisions().find((one) => one.id === record.id);
   const scroller = useRef<HTMLDivElement>(null);
   const must = useRef<HTMLDivElement>(null);
   const view = viewKey(record);
   const { seen, folds, next } = useSeen(scroller, must, view);
   const { settled, isSettled } = useSettled(`${record.id} ${record.version}`);
-  const [open, setOpen] = useState<Open | null>(null);
+  const [open, setOpen] = useState<OpenDialog | null>(null);
   const pause = useRef<PauseActions>(null);
   const steps = record.steps ?? [];
   const [draft, setDraft] = useDraft<StepDraft[]>(record, "plan", () => draftOf(steps));
   const drafted = useRef(view);
   useEffect(() => {
     if (drafted.current === view) return;
-    // Another plan, another draft.
+    // A changed plan gets a new draft.
     drafted.current = view;
     setDraft(draftOf(record.steps ?? []));
     drafts.drop(record.id, "plan");
@@ -134,11 +139,11 @@ function Shown({
         : waiting
           ? s.waitHint
           : null;
-  // What the server refuses is said before anybody tries.
+  // Refusals of the server are shown before the person tries.
   const viewer = useViewer([record])(record);
   const refused = pending ? refusedYes(record, viewer) : null;
   const refusedAsIs = pending ? refusedApproval(record, viewer) : null;
-  // Without the server's own texts nothing says what a yes would run.
+  // Without the server's drawing, the page cannot show what an approval would run.
   const hidden = record.display ? null : s.notShown;
   const unseen = seen.folded ? s.expandHint : seen.all ? null : s.seenHint(seen.percent);
   const noYes =
@@ -158,30 +163,31 @@ function Shown({
     setOpen(null);
     onDecided?.(record.id);
   };
-  /** Whoever closes a dialog does not want what was typed in it. */
+  /** Closing a dialog drops its draft. */
   const close = () => {
     if (open) drafts.drop(record.id, open.type);
     setOpen(null);
   };
-  const begun = open || !pending ? undefined : DIALOGS.find((part) => kept(me.name, record).includes(part));
+  const begun =
+    open || !pending ? undefined : DIALOGS.find((part) => keptDrafts(me.name, record).includes(part));
   const guard = (): boolean => {
     if (!isSettled()) {
       toast({ text: s.settleHint, tone: "warn", milliseconds: 1500 });
       return false;
     }
-    return !told(blocked);
+    return !explain(blocked);
   };
   /** Says why something cannot be done, if there is a reason. */
-  const told = (reason: string | null): boolean => {
+  const explain = (reason: string | null): boolean => {
     if (reason) toast({ text: reason, tone: "warn", milliseconds: 2500 });
     return reason !== null;
   };
   const approve = (options = false) => {
     if (!guard() || !canApprove) return;
     if (noYes) {
-      // Show the next part instead, until all of it was there. The line above the buttons says why.
+      // Show the next unseen part instead. The line above the buttons says why.
       if (noYes === unseen) next();
-      else told(noYes);
+      else explain(noYes);
       return;
     }
     const friction = frictionOf(record, "approve");
@@ -194,9 +200,9 @@ function Shown({
       .then(done)
       .catch((error: unknown) => toast({ text: refusal(error), tone: "bad" }));
   };
-  const start = (type: Open["type"], allowed = true) => {
+  const start = (type: OpenDialog["type"], allowed = true) => {
     if (!guard() || !allowed) return;
-    if ((type === "edit" || type === "respond") && told(refused)) return;
+    if ((type === "edit" || type === "respond") && explain(refused)) return;
     setOpen({ type, record });
   };
   const handle: DetailActions = {

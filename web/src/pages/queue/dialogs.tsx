@@ -1,4 +1,4 @@
-/** The dialogs of a decision: approve, deny, ask others, settle. */
+/** The dialogs of a decision: approve, deny, ask others, resolve. */
 import { useState } from "react";
 import type { Decide, RequestRecord } from "@/api/extra";
 import { effectOf } from "@/api/queue";
@@ -44,12 +44,12 @@ export function useSend(onDone: () => void) {
   return { busy, error, run };
 }
 
-/** Sending a decision on what was seen when the dialog was opened, and what keeps it from being sent. */
+/** Sends a decision on the content that the dialog was opened with, or says why it cannot be sent. */
 export function useDecision(props: Pick<DialogProps, "record" | "current" | "onDone">) {
   const { busy, error, run } = useSend(props.onDone);
   const stale = viewKey(props.record) !== viewKey(props.current);
   return {
-    /** Whether nothing is being sent and what is shown is what was opened. */
+    /** Whether nothing is being sent and the content did not change. */
     free: !busy && !stale,
     stale,
     run,
@@ -65,7 +65,7 @@ export function useDecision(props: Pick<DialogProps, "record" | "current" | "onD
   };
 }
 
-/** What must be typed before a yes counts. */
+/** What must be typed before an approval is sent. */
 export function useProof(record: RequestRecord, friction: Friction) {
   const [name, setName] = useState("");
   const [code, setCode] = useState("");
@@ -97,7 +97,7 @@ export function useProof(record: RequestRecord, friction: Friction) {
   return { enough, body, fields };
 }
 
-/** Everything that a yes would run, also where the dialog covers the detail. */
+/** Everything that an approval would run, also where the dialog covers the detail. */
 export function WhatRuns({ record, steps }: { record: RequestRecord; steps?: Decide["steps"] }) {
   const warnings = warningsOf(record);
   return (
@@ -118,7 +118,7 @@ export function WhatRuns({ record, steps }: { record: RequestRecord; steps?: Dec
   );
 }
 
-/** Yes, as hard as the risk asks for. `extra` carries decided steps. */
+/** Approves, with what the risk asks for. `extra` carries decided steps. */
 export function ApproveDialog(props: DialogProps & { extra?: Partial<Decide>; label: string }) {
   const { record, submit, onClose, extra, label } = props;
   const friction = frictionOf(record, "approve");

@@ -4,14 +4,14 @@ import type { RequestRecord, Row } from "@/api/extra";
 import { useMe } from "@/api/session";
 import { drafts } from "@/lib/drafts";
 
-export type Part = "approve" | "deny" | "edit" | "respond" | "plan" | `step.${string}`;
+export type DraftPart = "approve" | "deny" | "edit" | "respond" | "plan" | `step.${string}`;
 
-/** What a draft on this record was typed on. */
+/** The content that a draft belongs to. */
 export function seenOf(record: RequestRecord): string {
   return `${record.proposal?.digest ?? record.digest} ${record.version}`;
 }
 
-/** State that is kept as it changes, under a name and for what was seen. */
+/** State that is stored on every change, under a name and the content that was seen. */
 function useKept<T>(name: string, seen: string, initial: () => T): [T, (value: T) => void] {
   const { name: person } = useMe();
   const [value, setValue] = useState(() => (drafts.read(person, name, seen) as T | undefined) ?? initial());
@@ -25,7 +25,11 @@ function useKept<T>(name: string, seen: string, initial: () => T): [T, (value: T
 }
 
 /** One part of a decision on a request. */
-export function useDraft<T>(record: RequestRecord, part: Part, initial: () => T): [T, (value: T) => void] {
+export function useDraft<T>(
+  record: RequestRecord,
+  part: DraftPart,
+  initial: () => T,
+): [T, (value: T) => void] {
   return useKept(`${record.id}.${part}`, seenOf(record), initial);
 }
 

@@ -18,7 +18,7 @@ import { type FormField, formFields, numberFrom } from "./schema-form";
 const s = strings.queue;
 
 /** What was typed so far, in the form or as text. */
-interface Edited {
+interface EditDraft {
   tab: string;
   values: JsonObject;
   raw: string;
@@ -27,7 +27,7 @@ interface Edited {
 export function EditDialog(props: DialogProps) {
   const { record, submit, onClose } = props;
   const before = useMemo<JsonObject>(() => record.proposal?.arguments ?? record.arguments ?? {}, [record]);
-  const [{ tab, values, raw }, keep] = useDraft<Edited>(record, "edit", () => ({
+  const [{ tab, values, raw }, keep] = useDraft<EditDraft>(record, "edit", () => ({
     tab: "form",
     values: before,
     raw: JSON.stringify(before, null, 2),
@@ -185,7 +185,7 @@ export function EditDialog(props: DialogProps) {
   );
 }
 
-/** What the policy says of a decision that was not made yet. */
+/** The answer of the dry run. */
 export function DryAnswer({ dry }: { dry: DryRun }) {
   return (
     <Banner tone={dry.stricter || dry.voided.length > 0 ? "warn" : "good"} role="status">

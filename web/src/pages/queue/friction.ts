@@ -1,4 +1,4 @@
-/** How hard a yes must be: it rises with the risk. Pure. */
+/** What an approval takes: more with a higher risk. Pure. */
 import type { RequestRecord, Risk, Word } from "@/api/extra";
 
 export interface Friction {
@@ -21,14 +21,14 @@ export function frictionOf(
   const code = record.needs.step_up !== null;
   return {
     confirm: record.risk !== "low" || code,
-    // The code alone is stronger than the name: not both.
+    // The code is stronger than the name, so the name is not asked for as well.
     type: grave && !code ? (record.tool ?? record.kind) : null,
     code,
     undo: !grave && !code,
   };
 }
 
-/** Milliseconds for which buttons do nothing after what is shown has changed. */
+/** Milliseconds in which buttons do nothing after the content changed. */
 export const SETTLE = 700;
 
 /** Whether the shown state is one that can be decided on. */

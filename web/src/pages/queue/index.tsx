@@ -31,7 +31,7 @@ import {
 } from "./model";
 import css from "./queue.module.css";
 import { Toolbar } from "./toolbar";
-import { undos, useWaiting } from "./undo";
+import { undos, useDelayedDecisions } from "./undo";
 
 const BatchDialog = lazy(() => import("./batch"));
 
@@ -170,7 +170,7 @@ export default function QueuePage() {
   /** A decision on a row that is out of view first shows it; the second press decides. */
   const decide = (what: keyof DetailActions) => {
     if (cursor === null || shown === null) return;
-    // On a phone the request covers the list: what is decided is what is shown.
+    // On a phone the request covers the list, so the decision is about the shown request.
     if (!phone && current && list.current?.reveal(cursor) && armed.current !== cursor) {
       armed.current = cursor;
       toast({ text: s.armed, tone: "warn", milliseconds: 2500 });
@@ -244,7 +244,7 @@ export default function QueuePage() {
     },
     [items, phone, change, search.r],
   );
-  const waiting = useWaiting();
+  const waiting = useDelayedDecisions();
   const sending = useMemo(() => new Set(waiting.map((one) => one.id)), [waiting]);
 
   if (!data) {
@@ -366,7 +366,7 @@ function clean(search: QueueSearch): QueueSearch {
   );
 }
 
-/** A value that follows at once when it was still, and late while it changes quickly. */
+/** A value that follows after a short wait, so that quick changes are skipped. */
 function useSlow<T>(value: T, wait: number): T {
   const [slow, setSlow] = useState(value);
   useEffect(() => {

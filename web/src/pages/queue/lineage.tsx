@@ -6,7 +6,7 @@ import { originOf } from "@/api/origin";
 import { cx } from "@/lib/cx";
 import { strings } from "@/strings";
 import css from "./detail.module.css";
-import { bare, lineageOf, type Lineage as OverA2a, proxied, toldElsewhere } from "./pause";
+import { bare, lineageOf, type Lineage as OverA2a, proxied, shownElsewhere } from "./pause";
 import { Fields } from "./previews";
 import { Section } from "./section";
 
@@ -16,7 +16,7 @@ export function Lineage({ record }: { record: RequestRecord }) {
   const fields = (record.display?.fields ?? []).filter((field) => field.pointer.startsWith("/context/"));
   const a2a = lineageOf(record);
   const lineage = fields.filter((field) => /^\/context\/lineage\/\d+$/.test(field.pointer));
-  const others = fields.filter((field) => !lineage.includes(field) && !toldElsewhere(record, field.pointer));
+  const others = fields.filter((field) => !lineage.includes(field) && !shownElsewhere(record, field.pointer));
   if (!a2a && lineage.length === 0 && others.length === 0) return null;
   const names = lineage.map((field) => bare(field.text));
   const known = a2a && proxied(record) ? [record.agent, a2a.via] : [record.agent];

@@ -1,4 +1,4 @@
-/** The list of the queue: virtual, so that ten thousand rows cost no more than twenty. */
+/** The list of the queue. It is virtual: only the rows on screen are drawn. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { memo, type Ref, useCallback, useEffect, useImperativeHandle, useRef } from "react";
@@ -169,11 +169,11 @@ const GroupHead = memo(function GroupHead({
   );
 });
 
-/** Longest sentence that fits a row of two lines; of a longer one the middle is left out. */
+/** Longest sentence that fits a row of two lines. The middle of a longer one is left out. */
 const MOST = 80;
 const TAIL = 24;
 
-/** What is not known stands at the beginning of a sentence, the file that is written or the target at its end. */
+/** A sentence begins with what is unclear and ends with the target, so both ends are kept. */
 function cut(text: string): string {
   const letters = [...text];
   if (letters.length <= MOST) return text;

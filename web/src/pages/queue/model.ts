@@ -82,9 +82,9 @@ export interface RowItem {
 }
 export type Item = GroupItem | RowItem;
 
-type Head = Pick<GroupItem, "key" | "label" | "by">;
+type GroupHead = Pick<GroupItem, "key" | "label" | "by">;
 
-function groupOf(row: Row, by: Exclude<Grouping, "none">): Head {
+function groupOf(row: Row, by: Exclude<Grouping, "none">): GroupHead {
   if (by === "session")
     return { by, key: `session:${row.agent}\n${row.session}`, label: `${row.agent} · ${row.session}` };
   return {
@@ -100,7 +100,7 @@ function groupOf(row: Row, by: Exclude<Grouping, "none">): Head {
  */
 export function arrange(rows: readonly Row[], by: Grouping, folded: ReadonlySet<string>): Item[] {
   const cards = by === "none" ? cardsOf(rows) : null;
-  const headOf = (row: Row): Head | null => {
+  const headOf = (row: Row): GroupHead | null => {
     if (by !== "none") return groupOf(row, by);
     const key = cards?.get(row.id);
     return key === undefined ? null : { by: "pause", key, label: row.agent };

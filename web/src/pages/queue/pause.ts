@@ -28,7 +28,7 @@ export function bare(text: string): string {
 
 export interface Lineage {
   via: string;
-  /** Texts of the server's drawing, safe to show; null where it has none. */
+  /** Texts of the server's drawing, safe to show; null if it has none. */
   conversation: string | null;
   task: string | null;
   dialect: string | null;
@@ -64,28 +64,25 @@ export function lineageOf(record: RequestRecord): Lineage | null {
   };
 }
 
-/** Where the proxy writes down what it noted. */
+/** Where the proxy writes its warnings. */
 const NOTED = /^\/context\/warnings\/\d+$/;
 
-/** Whether a field of the context is told elsewhere: in the block on A2A, or with the warnings. */
-export function toldElsewhere(record: RequestRecord, pointer: string): boolean {
+/** Whether a field of the context is shown elsewhere: in the block on A2A, or with the warnings. */
+export function shownElsewhere(record: RequestRecord, pointer: string): boolean {
   if (viaOf(record) === null) return false;
   return pointer.startsWith("/context/a2a/") || (proxied(record) && NOTED.test(pointer));
 }
 
-/** What to look at twice: what the server saw in the values, and what the proxy noted when it read the call. */
+/** The warnings of the server about the values, and of the proxy about the call. */
 export function warningsOf(record: RequestRecord): Warning[] {
   const seen = record.display?.warnings ?? [];
-  // Anybody can write `warnings` into a context of their own; only the proxy's are Placet's words.
+  // Any agent can write `warnings` into its context; only those of the proxy come from Placet.
   if (!proxied(record)) return seen;
   const noted = (record.display?.fields ?? []).filter((field) => NOTED.test(field.pointer));
   return [...seen, ...noted.map(({ text }) => ({ code: "noted", pointer: "", text: bare(text) }))];
 }
 
-/**
- * Why the agent behind the proxy could not be told, where that is what `failed` means: the task was lost, and no tool said
- * that it failed.
- */
+/** Why the decision could not be delivered to the agent behind the proxy; null if a tool reported the failure. */
 export function lostOf(record: RequestRecord): string | null {
   if (record.state !== "failed" || !proxied(record)) return null;
   const lead = `${viaOf(record)}: upstream_lost: `;
@@ -94,10 +91,9 @@ export function lostOf(record: RequestRecord): string | null {
 }
 
 /**
- * The items of one pause, in the order in which they were asked: `listed` is what the server answered for the group, and
- * newer news of the queue take its place. A group is a name that an agent chose, so what another agent, or the same one
- * in another session or through another door, put under the same name is no part of it. Of a hook's group only what waited at the same time is:
- * an agent waits for its calls, so these were asked for at once.
+ * The items of one pause, in the order they were asked. `listed` is the server's answer for the group; newer rows of the
+ * queue replace it. An agent chooses the name of a group, so agent, session and door must be equal as well. In a group of
+ * a hook, only calls that waited at the same time belong together: they were asked at once.
  */
 export function pauseOf(id: string, listed: readonly Row[], queue: Iterable<Row> = []): Row[] {
   const own = listed.find((row) => row.id === id);
@@ -115,7 +111,7 @@ export function pauseOf(id: string, listed: readonly Row[], queue: Iterable<Row>
   return [...items.values()].sort((a, b) => (moment(a) < moment(b) ? -1 : 1));
 }
 
-/** When it was asked, as text that sorts: of items that were asked in the same millisecond, the ids are in no order. */
+/** When it was asked, as text that sorts. Ids alone do not sort items of the same millisecond. */
 function moment(row: Row): string {
   return `${sortable(row.created_at)} ${row.id}`;
 }
@@ -132,7 +128,7 @@ const OPEN = "~";
 export function waitedUntil(row: Row): string {
   if (row.state === "pending") return OPEN;
   if (row.decided_at) return sortable(row.decided_at);
-  // Of what was withdrawn nothing says when.
+  // A withdrawn request has no time of its end.
   return sortable(row.state === "expired" ? row.expires_at : row.created_at);
 }
 

@@ -83,7 +83,7 @@ export function Fields({
   );
 }
 
-/** The place for people: a key that reads like a place in a list stands in quotes, as on the other pages. */
+/** The place as people read it. A key that looks like a list index stands in quotes, as on the other pages. */
 export function placeOf(field: DisplayField, strip: string): string {
   const parts = field.pointer.split("/").slice(1);
   const drawn = parts.map((part, at) =>
@@ -115,7 +115,7 @@ export function leftOver(
   const seen = new Set(shown ?? []);
   const risky = new Set(warnings.map((warning) => warning.pointer));
   const out = fields.filter((field) => !seen.has(field.pointer));
-  // What a warning is about comes first, however far down it was written.
+  // Fields with a warning come first.
   return [
     ...out.filter((field) => risky.has(field.pointer)),
     ...out.filter((field) => !risky.has(field.pointer)),
@@ -135,7 +135,7 @@ function Text({ children, mono }: { children: string; mono?: boolean }) {
   return <span className={cx("verbatim", mono && "mono")}>{children}</span>;
 }
 
-/** One text after the other, each in a box of its own, so that two are never taken for one. */
+/** Several texts, each in its own box, so that two do not look like one. */
 function Several({ texts }: { texts: readonly string[] }) {
   return (
     <span className={css.several}>

@@ -1,4 +1,4 @@
-/** Whose yes the server refuses, whatever it says: the page tells them before they try. The server decides. */
+/** Approvals that the server would refuse: the page says so before the person tries. The server decides. */
 import { useQuery } from "@tanstack/react-query";
 import { agentsQuery } from "@/api/agents";
 import type { RequestRecord, Session } from "@/api/extra";
@@ -22,12 +22,12 @@ export function opensFolder(record: RequestRecord): boolean {
   return record.kind === "confirmation" && originOf(record)?.paths === true && typeof folder === "string";
 }
 
-/** Whether it depends on the owner of the agent who can approve. */
+/** Whether the owner of the agent decides who can approve. */
 function ownerMatters(record: RequestRecord): boolean {
   return record.needs.four_eyes || opensFolder(record);
 }
 
-/** Why the server refuses every yes of this person; null if a yes can count. In doubt it is null, and the server says so. */
+/** Why the server refuses every approval, edit and answer of this person; null if one can count, and in doubt. */
 export function refusedYes(record: RequestRecord, { me, owner, freezes }: Viewer): string | null {
   // Without a session the page does not know who asks.
   if (me.session === null) return null;
@@ -51,13 +51,13 @@ export function refusedYes(record: RequestRecord, { me, owner, freezes }: Viewer
   return null;
 }
 
-/** Why the server refuses this person's yes to what is on the table; another edit of theirs can still count. */
+/** Why the server refuses this person's approval of the current content; an edit of theirs can still count. */
 export function refusedApproval(record: RequestRecord, viewer: Viewer): string | null {
   const own = record.needs.four_eyes && viewer.me.session !== null && record.proposal?.by === viewer.me.name;
   return refusedYes(record, viewer) ?? (own ? s.replaced : null);
 }
 
-/** What is known of whoever is signed in, for each of these requests. */
+/** The person who is signed in, for each of these requests. */
 export function useViewer(records: readonly RequestRecord[]): (record: RequestRecord) => Viewer {
   const me = useMe();
   const freezes = useFreezes();

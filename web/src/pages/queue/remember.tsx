@@ -1,4 +1,4 @@
-/** "Remember this": a standing yes that comes with an approval, with its scope spelled out by the server. */
+/** "Remember this": a grant that comes with an approval. The server says what it would cover. */
 import { useEffect, useMemo, useState } from "react";
 import type { Decide, DryRun, Json, JsonObject, Remember, RequestRecord } from "@/api/extra";
 import { originOf } from "@/api/origin";
@@ -15,7 +15,7 @@ const HOURS = [1, 8, 24, 168];
 
 type Answer = { covers: string | null; would: DryRun["would"]; error: string | null };
 
-/** Whether a request carries a command whose form can be remembered: the hook program said what its words lead to. */
+/** Whether the form of the command can be remembered: the hook program resolved its paths. */
 function hasForm(record: RequestRecord): boolean {
   const { command, cmd } = (record.arguments ?? {}) as JsonObject;
   const paths = (record.context as JsonObject | null)?.paths;
@@ -123,7 +123,7 @@ export function useRemember(record: RequestRecord, base: Decide) {
               )}
             </Banner>
           )}
-          {answer?.would ? <Would would={answer.would} /> : null}
+          {answer?.would ? <TemplateEffect would={answer.would} /> : null}
           <div className={css.inlineFields}>
             {scope === "template" ? (
               <Field label={s.rememberWithin}>
@@ -163,8 +163,8 @@ export function useRemember(record: RequestRecord, base: Decide) {
   return { fields, remember, ready };
 }
 
-/** What a remembered command would have let pass among the newest calls, as the agent wrote them. */
-function Would({ would }: { would: NonNullable<DryRun["would"]> }) {
+/** The newest calls that such a grant would have let pass, as the agent wrote them. */
+function TemplateEffect({ would }: { would: NonNullable<DryRun["would"]> }) {
   return (
     <div className={css.would}>
       <p className={css.muted}>{s.rememberWould(would.covered, would.looked_at)}</p>

@@ -33,7 +33,7 @@ function kindOf(schema: JsonObject | null, value: Json | undefined): FieldKind {
   if (Array.isArray(options) && options.every((one) => typeof one === "string")) {
     return value === undefined || (typeof value === "string" && options.includes(value)) ? "choice" : "json";
   }
-  // A value that is not what the schema says is shown raw, never bent.
+  // A value that does not fit the schema is shown raw and not converted.
   if (value !== undefined && value !== null && type !== null) {
     const real = Array.isArray(value) ? "array" : typeof value;
     if (type === "integer" ? real !== "number" : real !== type) return "json";

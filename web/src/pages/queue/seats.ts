@@ -1,4 +1,4 @@
-/** Seats for a quorum: who fills which. A picture for people; the server counts. Pure. */
+/** Seats of a quorum, and who fills each. This is for display only; the server counts. Pure. */
 import type { Needs } from "@/api/extra";
 
 export interface SeatView {

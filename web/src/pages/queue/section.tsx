@@ -13,7 +13,7 @@ export function Section({
   children,
   className,
 }: {
-  /** None where what stands above says it already. */
+  /** None if the text above says it already. */
   title: string | undefined;
   children: ReactNode;
   className?: string;

@@ -1,4 +1,4 @@
-/** What a reviewer has really had before the eyes: nothing is approved unseen, and nothing that has just changed. */
+/** Tracks what a reviewer has scrolled through. Unseen content, and content that just changed, cannot be approved. */
 import {
   createContext,
   type ReactNode,
@@ -14,7 +14,7 @@ import {
 } from "react";
 import { SETTLE } from "./friction";
 
-/** Adds a viewport to what was seen so far: only what joins it without a gap. Pure. */
+/** Adds a viewport to the part that was seen, if there is no gap between them. Pure. */
 export function cover(seen: number, top: number, bottom: number, slack = 24): number {
   return top <= seen + slack ? Math.max(seen, bottom) : seen;
 }
@@ -25,7 +25,7 @@ interface Folds {
 }
 const FoldContext = createContext<Folds | null>(null);
 
-export interface Seen {
+export interface SeenProgress {
   all: boolean;
   percent: number;
   folded: boolean;
@@ -39,7 +39,7 @@ export function useSeen(
   scroller: RefObject<HTMLElement | null>,
   region: RefObject<HTMLElement | null>,
   key: string,
-): { seen: Seen; folds: Folds; next(): void } {
+): { seen: SeenProgress; folds: Folds; next(): void } {
   const [folded, setFolded] = useState<ReadonlySet<string>>(() => new Set());
   const [percent, setPercent] = useState(0);
   const until = useRef(0);
@@ -115,7 +115,7 @@ export function useFold(folded: boolean): void {
   }, [folds, folded, id]);
 }
 
-/** False for a moment whenever what is shown has changed. `isSettled` asks for this very instant. */
+/** False for a moment after the content changed. `isSettled` reads the current value. */
 export function useSettled(key: string): { settled: boolean; isSettled(): boolean } {
   const [ready, setReady] = useState<string | null>(null);
   const since = useRef({ key: "", at: 0 });

@@ -26,7 +26,7 @@ export function shift(draft: readonly StepDraft[], id: string, by: 1 | -1): Step
   return place(draft, id, draft.findIndex((step) => step.id === id) + by);
 }
 
-/** Where a step lands that is let go at a height: after every other step whose middle is above it. */
+/** Where a dropped step lands: after every other step whose middle is above it. */
 export function landing(
   boxes: readonly { id: string; top: number; height: number }[],
   id: string,

@@ -1,4 +1,4 @@
-/** Time left to decide; counts down, louder towards the end. */
+/** Time left to decide; the colour warns towards the end. */
 import { useEffect, useState } from "react";
 import { cx } from "@/lib/cx";
 import { left, now } from "@/lib/time";

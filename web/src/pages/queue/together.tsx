@@ -1,4 +1,4 @@
-/** What was asked at once: every item with a link, and both decisions for all that still wait. */
+/** Requests that were asked together: a link to each, and buttons for all pending ones. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { lazy, type Ref, Suspense, useImperativeHandle, useMemo, useState } from "react";
@@ -15,7 +15,7 @@ import { StateBadge } from "../shared/bits";
 import css from "./detail.module.css";
 import { splitBatch } from "./model";
 import { hooked, pauseOf } from "./pause";
-import { useWaiting } from "./undo";
+import { useDelayedDecisions } from "./undo";
 
 const BatchDialog = lazy(() => import("./batch"));
 
@@ -41,8 +41,8 @@ export function Together({
 }) {
   const me = useMe();
   const live = useLive();
-  const waiting = useWaiting();
-  // The group of a hook is a whole turn, and the server says what of it waits.
+  const waiting = useDelayedDecisions();
+  // The group of a hook is a whole turn, and the server lists what waits of it.
   const turn = hooked(record);
   const { data: group } = useQuery({ ...groupQuery(record), enabled: record.group !== null && !turn });
   const { data: queue } = useQuery<QueueData>({ queryKey: keys.queue, enabled: false });
@@ -55,7 +55,7 @@ export function Together({
   const [batch, setBatch] = useState<{ word: "approve" | "deny"; rows: Row[] } | null>(null);
 
   const open = items.filter((row) => row.state === "pending");
-  // What is on its way to the server can still be undone, and is not decided a second time.
+  // A decision that waits to be sent can still be undone, so its request is left out.
   const free = open.filter((row) => !waiting.some((one) => one.id === row.id)).slice(0, MOST);
   const fit = splitBatch(free).together;
   const may = me.roles.includes("reviewer") && live.status !== "lost";

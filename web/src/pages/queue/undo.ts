@@ -1,16 +1,16 @@
-/** Decisions that were made but not sent yet: five seconds to think again. Nothing outlives the page. */
+/** Decisions that are sent after five seconds, so that they can be undone. A closed page sends none. */
 import { useSyncExternalStore } from "react";
 
 export const WINDOW = 5000;
 
-export interface Waiting {
+export interface DelayedDecision {
   /** The request. */
   id: string;
   label: string;
   /** Local milliseconds. */
   due: number;
 }
-interface Entry extends Waiting {
+interface Entry extends DelayedDecision {
   timer: ReturnType<typeof setTimeout>;
   send(): void;
 }
@@ -18,7 +18,7 @@ interface Entry extends Waiting {
 /** A queue of decisions that are sent when their time has come, unless undone. */
 export function undoQueue(clock: () => number = Date.now) {
   let entries: Entry[] = [];
-  let shown: readonly Waiting[] = [];
+  let shown: readonly DelayedDecision[] = [];
   const watchers = new Set<() => void>();
 
   function changed(): void {
@@ -42,7 +42,7 @@ export function undoQueue(clock: () => number = Date.now) {
       entries = [...entries, { id, label, due: clock() + wait, timer, send }];
       changed();
     },
-    /** Drops one, or the newest; says which request it was about. */
+    /** Drops one decision, or the newest; returns the id of its request. */
     undo(id?: string): string | null {
       const target = id ?? entries.at(-1)?.id;
       return target === undefined ? null : (take(target)?.id ?? null);
@@ -63,6 +63,6 @@ export function undoQueue(clock: () => number = Date.now) {
 
 export const undos = undoQueue();
 
-export function useWaiting(): readonly Waiting[] {
+export function useDelayedDecisions(): readonly DelayedDecision[] {
   return useSyncExternalStore(undos.subscribe, undos.waiting);
 }

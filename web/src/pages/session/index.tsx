@@ -1,4 +1,4 @@
-/** One session of an agent: what passed without a person, what was confined, what was asked, and what makes that less. */
+/** One session of an agent: what passed, what was confined, what was asked, and how to be asked less. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useRouter, useSearch } from "@tanstack/react-router";
 import { PARTS, type Summary, summaryQuery } from "@/api/attention";
@@ -75,7 +75,7 @@ function Lines({ summary, part }: { summary: Summary; part: (typeof PARTS)[numbe
   );
 }
 
-function Shown({ summary }: { summary: Summary }) {
+function SessionSummary({ summary }: { summary: Summary }) {
   const me = useMe();
   const navigate = useNavigate();
   const takeBack = useTakeBack();
@@ -143,7 +143,7 @@ function Shown({ summary }: { summary: Summary }) {
   );
 }
 
-/** A name in the address, as it was written: the router reads some as numbers or JSON, and quotes them in its own links. */
+/** A name in the address as text. The router reads some names as numbers or JSON, and quotes them in its links. */
 function named(search: string, key: "session" | "agent"): string | undefined {
   const written = new URLSearchParams(search).get(key);
   if (!written) return undefined;
@@ -187,7 +187,7 @@ export default function SessionPage() {
       ) : !summary ? (
         <ErrorState error={query.error} retry={() => void query.refetch()} />
       ) : (
-        <Shown summary={summary} />
+        <SessionSummary summary={summary} />
       )}
     </Page>
   );

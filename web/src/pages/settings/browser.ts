@@ -1,4 +1,4 @@
-/** What a browser calls itself, in words. A claim: it helps to recognise one's own, and proves nothing. */
+/** The name of a browser from its user agent. It helps to recognise a session and proves nothing. */
 const BROWSERS: [RegExp, string][] = [
   [/Edg(?:A|iOS)?\//, "Edge"],
   [/OPR\//, "Opera"],
@@ -16,7 +16,7 @@ const SYSTEMS: [RegExp, string][] = [
   [/Linux|X11/, "Linux"],
 ];
 
-/** Such as `Firefox on Linux`; the beginning of the text itself when it says nothing we know. */
+/** Such as `Firefox on Linux`; the beginning of the user agent if it is unknown. */
 export function browserOf(agent: string): string {
   const browser = BROWSERS.find(([pattern]) => pattern.test(agent))?.[1];
   const system = SYSTEMS.find(([pattern]) => pattern.test(agent))?.[1];

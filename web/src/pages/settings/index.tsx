@@ -1,4 +1,4 @@
-/** Oneself: who one is, sessions, password, looks, keys. */
+/** The person's own page: account, sessions, password, theme, keys. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
@@ -150,7 +150,7 @@ function Sessions() {
   );
 }
 
-/** A password, as the browser's own keeper of passwords understands it. */
+/** A password field that password managers understand. */
 function Secret({
   label,
   hint,

@@ -18,7 +18,7 @@ export function Headline({ attention, children }: { attention: Attention; childr
   );
 }
 
-/** What was asked, and what passed without a person, each apart. */
+/** How many calls asked a person, and how many passed, by part. */
 export function Parts({ attention }: { attention: Attention }) {
   const share = (count: number) => percent(attention.calls > 0 ? (100 * count) / attention.calls : null);
   return (

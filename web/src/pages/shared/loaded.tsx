@@ -1,4 +1,4 @@
-/** What a query has, or that it is on its way, or why it failed and a way to try again. */
+/** The data of a query, or a spinner, or the error with a button to try again. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { ErrorState, Loading } from "@/ui";

@@ -27,7 +27,7 @@ export function LongTable({
   children,
 }: {
   label: string;
-  /** With the head; -1 where nobody knows. */
+  /** Number of rows with the head; -1 if unknown. */
   rowCount: number;
   columns: { head: string; className?: string }[];
   long: ReturnType<typeof useLongList>;

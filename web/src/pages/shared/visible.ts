@@ -1,4 +1,4 @@
-/** Text that strangers may have written, with every character that hides or reorders drawn as an escape, as the server does. */
+/** Draws untrusted text as the server does: characters that hide or reorder become visible escapes. */
 
 const HIDDEN =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these are looked for

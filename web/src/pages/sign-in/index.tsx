@@ -1,11 +1,11 @@
-/** Sign-in: shown at /sign-in, and in place of every page while nobody is signed in. The address stays, so nothing is lost. */
+/** Sign-in: shown at /sign-in, and in place of every page without a session. The address stays. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useRouterState } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import { ApiError, call } from "@/api/client";
 import type { Session } from "@/api/extra";
 import { keys } from "@/api/keys";
-import { CannotKeep, CannotSign, newKey } from "@/api/proof";
+import { newKey, SigningUnavailable, StorageUnavailable } from "@/api/proof";
 import { useSignedIn } from "@/api/session";
 import { strings } from "@/strings";
 import { Banner, Button, Field, Input } from "@/ui";
@@ -13,9 +13,9 @@ import css from "./sign-in.module.css";
 
 const text = strings.signIn;
 
-function said(error: unknown): string {
-  if (error instanceof CannotSign) return text.cannotSign;
-  if (error instanceof CannotKeep) return text.cannotKeep;
+function messageOf(error: unknown): string {
+  if (error instanceof SigningUnavailable) return text.cannotSign;
+  if (error instanceof StorageUnavailable) return text.cannotKeep;
   if (!(error instanceof ApiError)) return strings.common.unknownError;
   if (error.code === "bad_credentials") return text.bad;
   if (error.code === "bad_link") return text.badLink;
@@ -61,7 +61,7 @@ function useSend() {
         signedIn(session);
         return true;
       } catch (error) {
-        setProblem(said(error));
+        setProblem(messageOf(error));
         return false;
       } finally {
         setBusy(false);
@@ -173,7 +173,7 @@ export default function SignInPage() {
   const token = tokenOf(pathname);
   const [password, setPassword] = useState(token === null);
   const client = useQueryClient();
-  // The queue was on screen: somebody was signed in until now.
+  // The queue was on screen, so a session has just ended.
   const [ended] = useState(() => client.getQueryData(keys.queue) !== undefined);
   return (
     <main className={css.screen}>
