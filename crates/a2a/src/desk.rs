@@ -14,7 +14,7 @@ mod said;
 use placet_core::Create;
 use serde_json::{Map, Value};
 
-pub use said::{Said, said};
+pub use said::{ItemAnswer, said};
 
 use crate::{Content, Fault, Message};
 

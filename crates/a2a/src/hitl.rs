@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::{Fault, fields::Fields};
 
 /// What is asked for, and by whom.
-pub(crate) struct Asked<'a> {
+pub(crate) struct HitlRequest<'a> {
     /// The agent's words on all of it.
     pub(crate) hint: Option<&'a str>,
     /// The agent behind the agent, if it is the one that waits.
@@ -38,7 +38,7 @@ pub(crate) struct Call<'a> {
 }
 
 /// A request; nothing if the words are a response or something else.
-pub(crate) fn read(words: &Value) -> Result<Option<Asked<'_>>, Fault> {
+pub(crate) fn read(words: &Value) -> Result<Option<HitlRequest<'_>>, Fault> {
     let fields = Fields::of(Some(words), "hitl/v1")?;
     // What a sub-agent waits for is what will run; the outer call only passes it on.
     let nested = match fields.below("nested")? {
@@ -67,7 +67,7 @@ pub(crate) fn read(words: &Value) -> Result<Option<Asked<'_>>, Fault> {
         }
         _ => return Ok(None),
     };
-    Ok(Some(Asked { hint: fields.text("hint")?, subagent, what }))
+    Ok(Some(HitlRequest { hint: fields.text("hint")?, subagent, what }))
 }
 
 fn calls<'a>(fields: &Fields<'a>) -> Result<Vec<Call<'a>>, Fault> {

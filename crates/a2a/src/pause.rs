@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     Fault, Message, Part, Role, Version,
-    desk::{KAGENT, Said},
+    desk::{ItemAnswer, KAGENT},
 };
 
 pub(crate) use call::questions;
@@ -323,7 +323,7 @@ impl Pause {
 
     /// What a client's words decide of this pause: one decision for each item, or a fault. A word that no answer can carry,
     /// a word on something else, and silence on one item are refused.
-    pub fn decided(&self, said: &[Said]) -> Result<Vec<Decided>, Fault> {
+    pub fn decided(&self, said: &[ItemAnswer]) -> Result<Vec<Decided>, Fault> {
         if let Some(stranger) = said.iter().find(|said| !self.items.iter().any(|item| item.is_meant(said))) {
             let name = stranger.item.as_deref().unwrap_or("");
             return Err(Fault::InvalidParams(format!("nothing named `{name}` waits in this task")));
@@ -348,7 +348,7 @@ impl Pause {
 
 impl Item {
     /// Whether a word is about this item: by its id, by the other ids that its call has, or about all that wait.
-    fn is_meant(&self, said: &Said) -> bool {
+    fn is_meant(&self, said: &ItemAnswer) -> bool {
         let Some(name) = said.item.as_deref() else { return true };
         let known = |field: &str| self.create.context.as_ref()?.get(field)?.as_str();
         let mut names =
@@ -366,7 +366,7 @@ impl Item {
         }
     }
 
-    fn decided(&self, said: &[Said]) -> Result<Decided, Fault> {
+    fn decided(&self, said: &[ItemAnswer]) -> Result<Decided, Fault> {
         let fault = |why: &str| Fault::InvalidParams(format!("`{}` {why}", self.id));
         let mut words = said.iter().filter(|said| self.is_meant(said));
         let (Some(word), None) = (words.next(), words.next()) else {

@@ -21,7 +21,7 @@ use serde_json::Value;
 use serde_path_to_error::Segment;
 use sha2::{Digest as _, Sha256};
 
-use crate::{State, guard::Peer, problem::Problem, proof::Proved, session, strict::Strict, unsent};
+use crate::{State, guard::Peer, problem::Problem, proof::BrowserProof, session, strict::Strict, unsent};
 
 /// An authenticated caller within its rate limit.
 #[derive(Debug, Clone)]
@@ -168,13 +168,13 @@ impl FromRequestParts<State> for Anybody {
 }
 
 /// What somebody sent: who it is, the head of the call, and its body, read strictly.
-pub(crate) struct Sent<T, W = Anybody> {
+pub(crate) struct JsonCall<T, W = Anybody> {
     pub(crate) who: W,
     pub(crate) parts: Parts,
     pub(crate) body: T,
 }
 
-impl<T, W> FromRequest<State> for Sent<T, W>
+impl<T, W> FromRequest<State> for JsonCall<T, W>
 where
     T: DeserializeOwned,
     W: FromRequestParts<State, Rejection = Problem> + Send,
@@ -271,7 +271,9 @@ pub(crate) fn once(parts: &Parts, actor: &Actor, body: &Value) -> Result<Option<
     if let Some(named) = idempotency(&parts.headers, actor, parts.uri.path(), body)? {
         return Ok(Some(named));
     }
-    let Some(once) = parts.extensions.get::<Proved>().and_then(Proved::once) else { return Ok(None) };
+    let Some(once) = parts.extensions.get::<BrowserProof>().and_then(BrowserProof::once) else {
+        return Ok(None);
+    };
     keyed_by(&[actor.name.as_str(), parts.uri.path(), "signed", &once], body).map(Some)
 }
 

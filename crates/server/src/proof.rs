@@ -25,13 +25,13 @@ const HALF: usize = 32;
 
 /// The person whose browser proved this very call.
 #[derive(Debug, Clone)]
-pub(crate) struct Proved {
+pub(crate) struct BrowserProof {
     pub(crate) signed_in: SignedIn,
     /// The signature, where there is one.
     proof: Option<[u8; 64]>,
 }
 
-impl Proved {
+impl BrowserProof {
     /// What tells this call from every other one: a copy of it does nothing again.
     pub(crate) fn once(&self) -> Option<String> {
         self.proof.map(|proof| BASE64URL_NOPAD.encode(&proof[..HALF]))
@@ -133,7 +133,12 @@ pub(crate) async fn prove(AxumState(state): AxumState<State>, request: Request, 
     }
 }
 
-async fn proved(parts: &Parts, body: Body, state: &State, shown: Shown) -> Result<(Proved, Body), Problem> {
+async fn proved(
+    parts: &Parts,
+    body: Body,
+    state: &State,
+    shown: Shown,
+) -> Result<(BrowserProof, Body), Problem> {
     let Some(mut signed_in) = session::of_cookie(parts, state).await? else {
         return Err(Problem::unauthorized("the session is over: sign in again"));
     };
@@ -176,7 +181,7 @@ async fn proved(parts: &Parts, body: Body, state: &State, shown: Shown) -> Resul
     };
     session::used(parts, state, &mut signed_in).await;
     signed_in.actor.auth = Auth::Bound;
-    Ok((Proved { signed_in, proof }, body))
+    Ok((BrowserProof { signed_in, proof }, body))
 }
 
 /// Whether a signature counts once: a copy of a change could undo what came after it, and a copied stream stays open.

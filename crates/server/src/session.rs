@@ -15,7 +15,7 @@ use crate::{
     State,
     guard::Peer,
     problem::Problem,
-    proof::{Proved, PublicKey},
+    proof::{BrowserProof, PublicKey},
     sign_ins::Try,
 };
 
@@ -78,7 +78,7 @@ pub(crate) fn has_cookie(headers: &HeaderMap) -> bool {
 
 /// Who is signed in, if anybody proved to be. A call with a key is that key's alone.
 pub(crate) fn signed_in(parts: &Parts) -> Option<SignedIn> {
-    let proved = parts.extensions.get::<Proved>().filter(|_| has_cookie(&parts.headers));
+    let proved = parts.extensions.get::<BrowserProof>().filter(|_| has_cookie(&parts.headers));
     proved.map(|proved| proved.signed_in.clone())
 }
 

@@ -13,7 +13,7 @@ use crate::{
 
 /// A word on one item, or on the only one there is.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub struct ItemAnswer {
     /// Which item: the asker's name for it, or the id of its request. Nothing means all that wait.
     pub item: Option<String>,
     /// What is said.
@@ -30,14 +30,14 @@ pub struct Said {
     pub version: Option<u32>,
 }
 
-impl Said {
+impl ItemAnswer {
     fn new(item: Option<String>, word: DecisionWord) -> Self {
         Self { item, word, reason: None, arguments: None, answer: None, digest: None, version: None }
     }
 }
 
 /// Every word of the message; none if it is chatter.
-pub fn said(message: &Message) -> Result<Vec<Said>, Fault> {
+pub fn said(message: &Message) -> Result<Vec<ItemAnswer>, Fault> {
     let mut all = Vec::new();
     for (key, words) in &message.metadata {
         match key.as_str() {
@@ -65,12 +65,12 @@ pub fn said(message: &Message) -> Result<Vec<Said>, Fault> {
 }
 
 /// `decision` with whatever goes with it.
-fn plain(fields: &Fields<'_>) -> Result<Said, Fault> {
+fn plain(fields: &Fields<'_>) -> Result<ItemAnswer, Fault> {
     let mut item = None;
     for name in ["approval_id", "id", "requestId", "request_id"] {
         item = item.or(fields.text(name)?.map(str::to_owned));
     }
-    let mut said = Said::new(item, word(fields, "decision")?);
+    let mut said = ItemAnswer::new(item, word(fields, "decision")?);
     for name in ["reason", "comment", "rejection_reason"] {
         said.reason = said.reason.or(fields.text(name)?.map(str::to_owned));
     }
@@ -99,7 +99,7 @@ fn word(fields: &Fields<'_>, name: &str) -> Result<DecisionWord, Fault> {
     }
 }
 
-fn kagent(fields: &Fields<'_>) -> Result<Vec<Said>, Fault> {
+fn kagent(fields: &Fields<'_>) -> Result<Vec<ItemAnswer>, Fault> {
     match fields.text("type")? {
         Some("tool_approval_response") => fields
             .objects("approvals")?
@@ -108,7 +108,7 @@ fn kagent(fields: &Fields<'_>) -> Result<Vec<Said>, Fault> {
                 let approved = approval.flag("approved")?;
                 let approved = approved.ok_or_else(|| approval.fault("approved", "is missing"))?;
                 let word = if approved { DecisionWord::Approve } else { DecisionWord::Deny };
-                let mut said = Said::new(Some(approval.word("id")?.to_owned()), word);
+                let mut said = ItemAnswer::new(Some(approval.word("id")?.to_owned()), word);
                 said.reason = approval.text("rejection_reason")?.map(str::to_owned);
                 Ok(said)
             })
@@ -122,10 +122,10 @@ fn kagent(fields: &Fields<'_>) -> Result<Vec<Said>, Fault> {
 }
 
 /// The answers to questions, in their order. One word in a list is that word; several are a choice of several.
-fn answers(fields: &Fields<'_>, name: &str, id: &str) -> Result<Vec<Said>, Fault> {
+fn answers(fields: &Fields<'_>, name: &str, id: &str) -> Result<Vec<ItemAnswer>, Fault> {
     let each = fields.objects(name)?.into_iter().enumerate();
     each.map(|(index, answer)| {
-        let mut said = Said::new(Some(format!("{id}#{index}")), DecisionWord::Respond);
+        let mut said = ItemAnswer::new(Some(format!("{id}#{index}")), DecisionWord::Respond);
         said.answer = Some(match answer.list("answer")? {
             [one] => one.clone(),
             several => Value::Array(several.to_vec()),
@@ -136,7 +136,7 @@ fn answers(fields: &Fields<'_>, name: &str, id: &str) -> Result<Vec<Said>, Fault
 }
 
 /// The words of kagent's releases and of the proposal before them: `decision_type`, one for all or one for each call.
-fn typed(fields: &Fields<'_>) -> Result<Vec<Said>, Fault> {
+fn typed(fields: &Fields<'_>) -> Result<Vec<ItemAnswer>, Fault> {
     let reason = fields.text("rejection_reason")?.map(str::to_owned);
     if fields.get("ask_user_answers").is_some() {
         // A question is named by its place; a no beside answers would be heard as a yes.
@@ -153,7 +153,7 @@ fn typed(fields: &Fields<'_>) -> Result<Vec<Said>, Fault> {
                 .map_all()
                 .keys()
                 .map(|id| {
-                    let mut said = Said::new(Some(id.clone()), word(&decisions, id)?);
+                    let mut said = ItemAnswer::new(Some(id.clone()), word(&decisions, id)?);
                     if let Some(reasons) = &reasons {
                         said.reason = reasons.text(id)?.map(str::to_owned);
                     }
@@ -161,12 +161,12 @@ fn typed(fields: &Fields<'_>) -> Result<Vec<Said>, Fault> {
                 })
                 .collect()
         }
-        _ => Ok(vec![Said { reason, ..Said::new(None, word(fields, "decision_type")?) }]),
+        _ => Ok(vec![ItemAnswer { reason, ..ItemAnswer::new(None, word(fields, "decision_type")?) }]),
     }
 }
 
 /// The answer of google-adk to one confirmation, as an object or as the text of one.
-fn confirmed(fields: &Fields<'_>) -> Result<Vec<Said>, Fault> {
+fn confirmed(fields: &Fields<'_>) -> Result<Vec<ItemAnswer>, Fault> {
     let Some(response) = fields.below("response")? else { return Ok(Vec::new()) };
     let inner: Option<Value> = match response.get("response") {
         Some(Value::String(text)) => Some(
@@ -192,7 +192,7 @@ fn confirmed(fields: &Fields<'_>) -> Result<Vec<Said>, Fault> {
         return answers(payload, "answers", id);
     }
     let word = if confirmed { DecisionWord::Approve } else { DecisionWord::Deny };
-    let mut said = Said::new(Some(id.to_owned()), word);
+    let mut said = ItemAnswer::new(Some(id.to_owned()), word);
     if let Some(payload) = payload {
         said.reason = payload.text("rejection_reason")?.map(str::to_owned);
     }

@@ -149,7 +149,7 @@ fn chatter_asks_for_nothing() {
     assert_eq!(extension(KAGENT, json!({"type": "tool_approval_response", "approvals": []})), Ok(None));
 }
 
-fn words(data: Value) -> Result<Vec<Said>, Fault> {
+fn words(data: Value) -> Result<Vec<ItemAnswer>, Fault> {
     said(&message(vec![Part::data(data)], json!({})))
 }
 

@@ -78,12 +78,12 @@ struct Pending<'a> {
     hint: Option<&'a str>,
     subagent: Option<&'a str>,
     payload: Option<Map<String, Value>>,
-    outer: Asked<'a>,
-    inner: Option<Vec<Asked<'a>>>,
+    outer: ModelCall<'a>,
+    inner: Option<Vec<ModelCall<'a>>>,
 }
 
 /// The call as the model made it.
-struct Asked<'a> {
+struct ModelCall<'a> {
     call_id: Option<&'a str>,
     confirmation_id: Option<&'a str>,
     name: &'a str,
@@ -106,7 +106,7 @@ impl<'a> Pending<'a> {
         let subagent = payload.as_ref().map(|payload| payload.text("subagent_name")).transpose()?.flatten();
         let inner = match payload.as_ref().map(|payload| payload.objects("hitl_parts")).transpose()? {
             Some(parts) if !parts.is_empty() => {
-                Some(parts.iter().map(Asked::inner).collect::<Result<_, _>>()?)
+                Some(parts.iter().map(ModelCall::inner).collect::<Result<_, _>>()?)
             }
             _ => None,
         };
@@ -115,17 +115,17 @@ impl<'a> Pending<'a> {
             return Err(data
                 .fault("args.toolConfirmation.payload", "holds a number too large to hand back unchanged"));
         }
-        let outer = Asked::read(&args, Some(id))?;
+        let outer = ModelCall::read(&args, Some(id))?;
         Ok(Self { place: data.place().to_owned(), id, hint, subagent, payload, outer, inner })
     }
 
     /// What will run: the calls of the agent behind, if one waits; the outer call only passes the word on.
-    fn asked(&self) -> &[Asked<'a>] {
+    fn asked(&self) -> &[ModelCall<'a>] {
         self.inner.as_deref().unwrap_or(std::slice::from_ref(&self.outer))
     }
 }
 
-impl<'a> Asked<'a> {
+impl<'a> ModelCall<'a> {
     fn read(fields: &Fields<'a>, confirmation_id: Option<&'a str>) -> Result<Self, Fault> {
         let call = fields.needed("originalFunctionCall")?;
         let call_id = call.text("id")?.filter(|id| !id.is_empty());

@@ -12,7 +12,7 @@ use crate::desk::{AGENTSTACK, DIGESTED_KEY, said};
 
 /// What the agent would do with one call.
 #[derive(Debug, Clone, PartialEq)]
-enum Heard {
+enum CallOutcome {
     Run,
     Refuse,
 }
@@ -80,13 +80,13 @@ impl Agent {
     }
 
     /// What becomes of each call; an answer that would end the task or be taken for chatter is none at all.
-    fn hears(self, answer: &Value, calls: usize) -> Option<Vec<Heard>> {
+    fn hears(self, answer: &Value, calls: usize) -> Option<Vec<CallOutcome>> {
         // Without both ids the agent opens another conversation.
         answer["taskId"].as_str().filter(|id| !id.is_empty())?;
         answer["contextId"].as_str().filter(|id| !id.is_empty())?;
         let data: Vec<&Value> =
             answer["parts"].as_array()?.iter().filter_map(|part| part.get("data")).collect();
-        let word = |yes: bool| if yes { Heard::Run } else { Heard::Refuse };
+        let word = |yes: bool| if yes { CallOutcome::Run } else { CallOutcome::Refuse };
         match self {
             Self::Hitl => {
                 let words = &answer["metadata"][KAGENT];
@@ -103,10 +103,10 @@ impl Agent {
             }
             Self::Kagent => {
                 let words = data.first()?;
-                let all = |heard: Heard| Some(vec![heard; calls]);
+                let all = |heard: CallOutcome| Some(vec![heard; calls]);
                 match words["decision_type"].as_str()? {
-                    "approve" => all(Heard::Run),
-                    "reject" => all(Heard::Refuse),
+                    "approve" => all(CallOutcome::Run),
+                    "reject" => all(CallOutcome::Refuse),
                     // A call that is not named is approved.
                     "batch" => {
                         Some((0..calls).map(|n| word(words["decisions"][id(n)] != json!("reject"))).collect())
@@ -127,8 +127,8 @@ impl Agent {
                 exact.then(|| (0..calls).map(|n| word(named[&format!("confirm-{n}")])).collect())
             }
             Self::First => match data.first()?["decision_type"].as_str()? {
-                "approve" => Some(vec![Heard::Run; calls]),
-                "deny" => Some(vec![Heard::Refuse; calls]),
+                "approve" => Some(vec![CallOutcome::Run; calls]),
+                "deny" => Some(vec![CallOutcome::Refuse; calls]),
                 _ => None,
             },
             Self::Kit => {
@@ -141,16 +141,16 @@ impl Agent {
                 each.filter(|_| data.len() == calls)
             }
             Self::Agentstack => match answer["metadata"][AGENTSTACK]["decision"].as_str()? {
-                "approve" => Some(vec![Heard::Run]),
-                "reject" => Some(vec![Heard::Refuse]),
+                "approve" => Some(vec![CallOutcome::Run]),
+                "reject" => Some(vec![CallOutcome::Refuse]),
                 _ => None,
             },
             Self::Digested => {
                 let words = &answer["metadata"][DIGESTED_KEY];
                 let same = words["requestId"] == json!(id(0)) && words["digest"] == json!("sha256:00");
                 match words["decision"].as_str().filter(|_| same)? {
-                    "approve" => Some(vec![Heard::Run]),
-                    "deny" => Some(vec![Heard::Refuse]),
+                    "approve" => Some(vec![CallOutcome::Run]),
+                    "deny" => Some(vec![CallOutcome::Refuse]),
                     _ => None,
                 }
             }
@@ -184,15 +184,15 @@ proptest! {
         // The answer says what it says it says.
         let settled = pause.settled(&decisions).unwrap();
         for (heard, settled) in heard.iter().zip(&settled) {
-            prop_assert_eq!(heard == &Heard::Run, settled == &Decided::Approved);
+            prop_assert_eq!(heard == &CallOutcome::Run, settled == &Decided::Approved);
         }
         // A no is always a no; a yes is a yes wherever the dialect can say it of one and not of the other.
         let same = decisions.iter().all(|one| (one == &Decided::Approved) == (decisions[0] == Decided::Approved));
         for (heard, decided) in heard.iter().zip(&decisions) {
             if decided == &Decided::Approved {
-                prop_assert!(heard == &Heard::Run || (matches!(agent, Agent::First) && !same));
+                prop_assert!(heard == &CallOutcome::Run || (matches!(agent, Agent::First) && !same));
             } else {
-                prop_assert_eq!(heard, &Heard::Refuse);
+                prop_assert_eq!(heard, &CallOutcome::Refuse);
             }
         }
     }

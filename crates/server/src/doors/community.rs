@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use crate::{
     State,
-    call::{Caller, Sent},
+    call::{Caller, JsonCall},
     doors::open::Decider,
     problem::Problem,
     v1,
@@ -63,10 +63,10 @@ async fn health() -> Response {
 /// An agent asks.
 async fn create(
     AxumState(state): AxumState<State>,
-    sent: Result<Sent<Value, Caller>, Problem>,
+    sent: Result<JsonCall<Value, Caller>, Problem>,
 ) -> Result<Response, Refused> {
-    let Sent { who: Caller(actor), parts, body } = sent?;
-    let asked = ask::Asked::read(body)?;
+    let JsonCall { who: Caller(actor), parts, body } = sent?;
+    let asked = ask::AskBody::read(body)?;
     let idempotency = asked.idempotency(&parts.headers, &actor)?;
     let submitted = state
         .gate
@@ -92,10 +92,10 @@ async fn read(
 async fn decide(
     AxumState(state): AxumState<State>,
     Path(id): Path<String>,
-    sent: Result<Sent<Value, Decider>, Problem>,
+    sent: Result<JsonCall<Value, Decider>, Problem>,
 ) -> Result<Response, Refused> {
-    let Sent { who: Decider(actor), body, .. } = sent?;
-    let said = vote::Said::read(body)?;
+    let JsonCall { who: Decider(actor), body, .. } = sent?;
+    let said = vote::VoteBody::read(body)?;
     if actor.role == Role::Agent {
         return Err(Problem::new(
             StatusCode::FORBIDDEN,

@@ -223,12 +223,12 @@ pub(crate) struct Running(Mutex<Inner>);
 struct Inner {
     permits: HashMap<(String, String, String), (RequestId, String)>,
     order: VecDeque<(String, String, String)>,
-    asked: Vec<Asked>,
+    asked: Vec<OpenQuestion>,
 }
 
 /// One question that is open.
 #[derive(Debug, Clone)]
-struct Asked {
+struct OpenQuestion {
     agent: String,
     session: String,
     same: String,
@@ -257,7 +257,7 @@ impl Running {
 
     fn asking(&self, actor: &Actor, call: &Call) -> Elsewhere<'_> {
         let token = CancellationToken::new();
-        self.lock().asked.push(Asked {
+        self.lock().asked.push(OpenQuestion {
             agent: actor.name.clone(),
             session: call.session.clone(),
             same: call.same(),

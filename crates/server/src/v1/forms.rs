@@ -9,8 +9,8 @@ pub(crate) struct Name(#[expect(dead_code, reason = "describes a text")] String)
 
 /// A reviewer's name, or `team:` and the name of a team.
 #[derive(ToSchema)]
-#[schema(min_length = 1, max_length = 133, pattern = "^(team:)?[A-Za-z0-9][A-Za-z0-9._@+:/-]*$")]
-pub(crate) struct Asked(#[expect(dead_code, reason = "describes a text")] String);
+#[schema(as = Asked, min_length = 1, max_length = 133, pattern = "^(team:)?[A-Za-z0-9][A-Za-z0-9._@+:/-]*$")]
+pub(crate) struct ReviewerOrTeam(#[expect(dead_code, reason = "describes a text")] String);
 
 /// An absolute path.
 #[derive(ToSchema)]

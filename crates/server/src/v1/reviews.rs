@@ -10,7 +10,7 @@ use crate::{
     State,
     call::{Call, Id},
     problem::{Problem, ProblemDocument},
-    v1::{forms::Asked, record, refuse},
+    v1::{forms::ReviewerOrTeam, record, refuse},
 };
 
 /// Why, if you like.
@@ -67,7 +67,7 @@ pub(crate) async fn revoke(
 #[serde(deny_unknown_fields)]
 pub(crate) struct Reassign {
     /// Names of reviewers, or `team:NAME`.
-    #[schema(value_type = Vec<Asked>, min_items = 1, max_items = 50)]
+    #[schema(value_type = Vec<ReviewerOrTeam>, min_items = 1, max_items = 50)]
     to: Vec<String>,
     #[serde(default)]
     #[schema(max_length = 8192)]

@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 
 use crate::{
     State,
-    call::{Caller, Id, Params, Sent},
+    call::{Caller, Id, JsonCall, Params},
     problem::{Problem, ProblemDocument},
     proof::PublicKey,
     session::{self, Person, SignedIn, clear_cookie, set_cookie},
@@ -197,7 +197,7 @@ pub(crate) async fn get(
 ))]
 pub(crate) async fn sign_in(
     AxumState(state): AxumState<State>,
-    sent: Sent<Credentials>,
+    sent: JsonCall<Credentials>,
 ) -> Result<Response, Problem> {
     let Credentials { name, password, key } = sent.body;
     Ok(opened(&state, &session::with_password(&sent.parts, &state, &name, &password, &key).await?))
@@ -213,7 +213,7 @@ pub(crate) async fn sign_in(
 ))]
 pub(crate) async fn sign_in_with_link(
     AxumState(state): AxumState<State>,
-    sent: Sent<LinkToken>,
+    sent: JsonCall<LinkToken>,
 ) -> Result<Response, Problem> {
     let LinkToken { token, key } = sent.body;
     Ok(opened(&state, &session::with_link(&sent.parts, &state, &token, &key).await?))
@@ -311,7 +311,7 @@ pub(crate) async fn end(
 ))]
 pub(crate) async fn set_password(
     AxumState(state): AxumState<State>,
-    sent: Sent<NewPassword, Person>,
+    sent: JsonCall<NewPassword, Person>,
 ) -> Result<Response, Problem> {
     let (Person(signed_in), NewPassword { current, new }) = (sent.who, sent.body);
     let begun = state.sign_ins.begin(session::peer(&sent.parts), &signed_in.name).await?;

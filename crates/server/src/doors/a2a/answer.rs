@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use placet_a2a::{
     Fault, Message,
-    desk::{Said, said},
+    desk::{ItemAnswer, said},
 };
 use placet_core::{Actor, DecisionWord, Request, Role, State as Life};
 use placet_gate::Decision;
@@ -44,7 +44,7 @@ pub(super) async fn cast(
 }
 
 /// Whether a word is about this item: it names it, its call, or nothing at all.
-fn means(said: &Said, request: &Request) -> bool {
+fn means(said: &ItemAnswer, request: &Request) -> bool {
     let Some(item) = &said.item else { return true };
     let context = request.content.as_ref().map(|content| &content.context);
     let called = |name: &str| context.and_then(|context| context.get(name)?.as_str()) == Some(item);
@@ -54,7 +54,7 @@ fn means(said: &Said, request: &Request) -> bool {
         || called("confirmation_id")
 }
 
-fn decision(said: &Said, request: &Request) -> Result<Decision, Fault> {
+fn decision(said: &ItemAnswer, request: &Request) -> Result<Decision, Fault> {
     // Most of these clients send no digest of what they saw, so they can say yes only to what was asked in the first place.
     if said.digest.is_none() && said.word != DecisionWord::Deny && request.proposal.is_some() {
         let why = "somebody proposed other arguments meanwhile: send the `digest` that you saw";

@@ -68,7 +68,7 @@ struct Walk<'a> {
 }
 
 /// What a walk found: tasks, each with the entry that made it, and where it stopped before the end.
-struct Found {
+struct TaskPage {
     tasks: Vec<(u64, Task)>,
     stopped: Option<u64>,
 }
@@ -85,7 +85,7 @@ impl Walk<'_> {
     }
 
     /// Walks on after an entry until there are enough, or as far as one call may.
-    async fn from(&self, after: Option<u64>, enough: usize) -> Result<Found, Fault> {
+    async fn from(&self, after: Option<u64>, enough: usize) -> Result<TaskPage, Fault> {
         let mut filter = self.filter(after);
         let wrong = |error| fault(self.state, error);
         let mut tasks = Vec::new();
@@ -106,15 +106,15 @@ impl Walk<'_> {
                     tasks.push((seq, task));
                 }
                 if tasks.len() >= enough {
-                    return Ok(Found { tasks, stopped: Some(seq) });
+                    return Ok(TaskPage { tasks, stopped: Some(seq) });
                 }
             }
             match page.next {
                 Some(next) => filter.after = Some(next),
-                None => return Ok(Found { tasks, stopped: None }),
+                None => return Ok(TaskPage { tasks, stopped: None }),
             }
         }
-        Ok(Found { tasks, stopped: filter.after.map(|order| order.seq) })
+        Ok(TaskPage { tasks, stopped: filter.after.map(|order| order.seq) })
     }
 
     /// The task that these are the items of. Where some lie before the beginning of the walk, it is read.

@@ -22,13 +22,13 @@ const ID: usize = 200;
 
 /// A request as an agent sent it.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct AskBody {
     pub(super) create: Create,
     /// What says that this is the same request again, besides who asks.
     again: Option<[String; 3]>,
 }
 
-impl Asked {
+impl AskBody {
     /// Reads a body. Everything that does not fit is named at once; what the original ignores is ignored.
     pub(super) fn read(body: Value) -> Result<Self, Refused> {
         let Value::Object(mut body) = body else {

@@ -87,27 +87,27 @@ pub(super) fn agent_name(request: &Request) -> Option<&str> {
     request.content.as_ref()?.context.get("agent_name")?.as_str()
 }
 
-struct Told {
+struct ShownDecision {
     status: &'static str,
     notes: Option<String>,
     escalated_to: Option<String>,
 }
 
 /// Fail closed: whatever is not an approval of what the reader would run is something else.
-fn told(request: &Request, view: View, now: Time) -> Told {
+fn told(request: &Request, view: View, now: Time) -> ShownDecision {
     let decision = request.decision.as_ref();
     let reason = decision.and_then(|decision| decision.reason.clone());
-    let plain = |status| Told { status, notes: reason.clone(), escalated_to: None };
+    let plain = |status| ShownDecision { status, notes: reason.clone(), escalated_to: None };
     match (request.state_at(now), decision) {
         // Others are asked, and the agent goes on waiting for them.
-        (Life::Pending, _) if !request.asked.is_empty() => Told {
+        (Life::Pending, _) if !request.asked.is_empty() => ShownDecision {
             status: if view == View::Agent { "pending" } else { "escalated" },
             escalated_to: Some(request.asked.join(", ")),
             ..plain("")
         },
         (Life::Pending, _) => plain("pending"),
         (Life::Approved, Some(decision)) if decision.by.is_empty() => {
-            Told { notes: Some(request.verdict.reasons.join("; ")), ..plain("approved") }
+            ShownDecision { notes: Some(request.verdict.reasons.join("; ")), ..plain("approved") }
         }
         (Life::Approved, Some(decision)) if decision.word == DecisionWord::Edit && view == View::Agent => {
             if takes_edits(request) {
@@ -118,15 +118,19 @@ fn told(request: &Request, view: View, now: Time) -> Told {
         }
         (Life::Approved, _) => plain("approved"),
         (Life::Denied, Some(decision)) if decision.by.is_empty() => {
-            Told { notes: Some(request.verdict.reasons.join("; ")), ..plain("rejected") }
+            ShownDecision { notes: Some(request.verdict.reasons.join("; ")), ..plain("rejected") }
         }
         (Life::Denied, Some(decision)) => {
             match decision.claimed.as_ref().and_then(|claimed| claimed.escalated_to.clone()) {
-                Some(to) => Told { escalated_to: Some(to).filter(|to| !to.is_empty()), ..plain("escalated") },
+                Some(to) => {
+                    ShownDecision { escalated_to: Some(to).filter(|to| !to.is_empty()), ..plain("escalated") }
+                }
                 None => plain("rejected"),
             }
         }
-        (Life::Expired, _) => Told { notes: Some("Nobody decided in time.".to_owned()), ..plain("expired") },
+        (Life::Expired, _) => {
+            ShownDecision { notes: Some("Nobody decided in time.".to_owned()), ..plain("expired") }
+        }
         _ => plain("rejected"),
     }
 }
@@ -137,7 +141,7 @@ fn takes_edits(request: &Request) -> bool {
 }
 
 /// The decorator runs what it asked with, whatever was approved. So it must not run, and its model is told what to ask for.
-fn instead(request: &Request, reason: Option<&str>) -> Told {
+fn instead(request: &Request, reason: Option<&str>) -> ShownDecision {
     let arguments = request.effective_arguments().cloned().map(Value::Object).unwrap_or_default();
     let mut notes = format!(
         "A reviewer said yes to this with other arguments, and this client would have run the ones it asked with. Ask again with {arguments}."
@@ -146,7 +150,7 @@ fn instead(request: &Request, reason: Option<&str>) -> Told {
         notes.push_str(" Reviewer's notes: ");
         notes.push_str(reason);
     }
-    Told { status: "rejected", notes: Some(notes), escalated_to: None }
+    ShownDecision { status: "rejected", notes: Some(notes), escalated_to: None }
 }
 
 /// Who decided. A name that a client without a key gave is a name that somebody typed.

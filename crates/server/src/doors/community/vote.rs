@@ -21,7 +21,7 @@ enum Word {
 
 /// A decision as it was sent.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct VoteBody {
     word: Word,
     /// Who the client says decided.
     reviewer: String,
@@ -31,7 +31,7 @@ pub(super) struct Said {
     escalate_to: Option<String>,
 }
 
-impl Said {
+impl VoteBody {
     pub(super) fn read(body: Value) -> Result<Self, Refused> {
         let Value::Object(mut body) = body else {
             return Err(Refused::Fields(vec![field("dict_type", "", "Input should be a valid dictionary")]));
@@ -98,7 +98,7 @@ pub(super) async fn cast(
     state: &State,
     actor: &Actor,
     request: &Request,
-    said: Said,
+    said: VoteBody,
 ) -> Result<Arc<Request>, Problem> {
     if said.word == Word::Approved && request.proposal.is_some() {
         let detail = "Somebody proposed other arguments meanwhile, and these pages cannot show them: decide it on Placet's own page.";

@@ -15,7 +15,7 @@ const MEMORY: usize = 256;
 
 /// What streams are told.
 #[derive(Debug, Clone)]
-pub(crate) enum Told {
+pub(crate) enum StreamNews {
     /// A new event.
     Created {
         /// Its number.
@@ -38,7 +38,7 @@ pub(crate) enum Told {
 
 /// Where streams hear of news.
 #[derive(Debug)]
-pub(crate) struct EventStreams(broadcast::Sender<Told>);
+pub(crate) struct EventStreams(broadcast::Sender<StreamNews>);
 
 impl Default for EventStreams {
     fn default() -> Self {
@@ -47,11 +47,11 @@ impl Default for EventStreams {
 }
 
 impl EventStreams {
-    pub(super) fn subscribe(&self) -> broadcast::Receiver<Told> {
+    pub(super) fn subscribe(&self) -> broadcast::Receiver<StreamNews> {
         self.0.subscribe()
     }
 
-    fn tell(&self, told: Told) {
+    fn tell(&self, told: StreamNews) {
         // Nobody is listening: nobody to tell.
         let _ = self.0.send(told);
     }
@@ -70,11 +70,13 @@ pub(crate) async fn follow(state: State) {
         };
         match followed {
             Err(GateError::Closing) => return,
-            Err(GateError::Store(StoreError::HistoryLost(_))) => return state.event_streams.tell(Told::Lost),
+            Err(GateError::Store(StoreError::HistoryLost(_))) => {
+                return state.event_streams.tell(StreamNews::Lost);
+            }
             Err(error) => tracing::warn!(%error, "events cannot be followed; trying again"),
             Ok(()) => {}
         }
-        state.event_streams.tell(Told::Lost);
+        state.event_streams.tell(StreamNews::Lost);
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }
@@ -92,7 +94,7 @@ async fn both(state: &State) -> Result<(), GateError> {
 fn created(state: &State, seen: &SeenEvent) {
     if state.event_streams.has_readers() {
         let data = read::text(state, &seen.event, seen.request.as_deref());
-        state.event_streams.tell(Told::Created { id: seen.event.id, frame: frame(&data) });
+        state.event_streams.tell(StreamNews::Created { id: seen.event.id, frame: frame(&data) });
     }
 }
 
@@ -103,7 +105,7 @@ fn frame(data: &str) -> Utf8Bytes {
 /// An answer to a question that came through this door, given anywhere. Other changes are not told on this stream.
 async fn answered(state: &State, events: &mut EventTail, news: &News) -> Result<(), GateError> {
     if news.admin.is_some() {
-        state.event_streams.tell(Told::Changed);
+        state.event_streams.tell(StreamNews::Changed);
     }
     let Some(request) = &news.request else { return Ok(()) };
     if news.name != "request.decided" || !request.came_by(EVENTS) || !state.event_streams.has_readers() {
@@ -116,6 +118,6 @@ async fn answered(state: &State, events: &mut EventTail, news: &News) -> Result<
         created(state, &next);
     }
     let data = read::text(state, &event, Some(request));
-    state.event_streams.tell(Told::Answered { id: event.id, frame: frame(&data) });
+    state.event_streams.tell(StreamNews::Answered { id: event.id, frame: frame(&data) });
     Ok(())
 }

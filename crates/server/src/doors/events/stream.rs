@@ -13,7 +13,7 @@ use axum::{
 use placet_core::{Actor, State as Life};
 use tokio::{sync::broadcast, time::Instant};
 
-use super::{Fault, hub::Told, read};
+use super::{Fault, hub::StreamNews, read};
 use crate::{
     State,
     call::Caller,
@@ -65,12 +65,12 @@ async fn follow(state: State, actor: Actor, _seat: Seat, mut socket: WebSocket) 
     loop {
         let message = tokio::select! {
             told = news.recv() => match told {
-                Ok(Told::Created { id, .. }) if id <= last => continue,
-                Ok(Told::Answered { id, .. }) if settled.remove(&id) => continue,
-                Ok(Told::Created { frame, .. } | Told::Answered { frame, .. }) => Message::Text(frame),
-                Ok(Told::Changed) if state.gate.still_works(&actor) => continue,
-                Ok(Told::Changed) => return close(socket, POLICY, "the key was revoked").await,
-                Ok(Told::Lost) | Err(broadcast::error::RecvError::Lagged(_)) => {
+                Ok(StreamNews::Created { id, .. }) if id <= last => continue,
+                Ok(StreamNews::Answered { id, .. }) if settled.remove(&id) => continue,
+                Ok(StreamNews::Created { frame, .. } | StreamNews::Answered { frame, .. }) => Message::Text(frame),
+                Ok(StreamNews::Changed) if state.gate.still_works(&actor) => continue,
+                Ok(StreamNews::Changed) => return close(socket, POLICY, "the key was revoked").await,
+                Ok(StreamNews::Lost) | Err(broadcast::error::RecvError::Lagged(_)) => {
                     metrics::counter!("placet_slow_readers_total").increment(1);
                     return close(socket, TRY_AGAIN, "something was missed: connect again").await;
                 }
