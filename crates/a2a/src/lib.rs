@@ -35,6 +35,6 @@ pub use model::{Artifact, Content, Message, Part, Role, Status, Task, TaskState,
 pub use names::one_name;
 pub use push::{PushConfig, PushName, SetPush};
 pub use rpc::{Call, answer, refusal};
-pub use seen::{Seen, SeenTask, remark};
+pub use seen::{AgentResult, AgentTask, remark};
 pub use send::{ListTasks, Send, TaskName};
 pub use version::{Operation, Version};

@@ -11,11 +11,11 @@ const LONGEST: usize = 512;
 
 /// What an answer or an event is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Seen<'a> {
+pub enum AgentResult<'a> {
     /// A whole task.
-    Task(SeenTask<'a>),
+    Task(AgentTask<'a>),
     /// A task stands elsewhere now.
-    Status(SeenTask<'a>),
+    Status(AgentTask<'a>),
     /// A task brought forth something.
     Artifact {
         /// The task.
@@ -32,7 +32,7 @@ pub enum Seen<'a> {
 
 /// The task of an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SeenTask<'a> {
+pub struct AgentTask<'a> {
     /// Its id.
     pub id: &'a str,
     /// Its conversation.
@@ -49,7 +49,7 @@ fn text<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
     object.get(name).and_then(Value::as_str).filter(|text| !text.is_empty() && text.len() <= LONGEST)
 }
 
-impl<'a> SeenTask<'a> {
+impl<'a> AgentTask<'a> {
     /// A bare task.
     #[must_use]
     pub fn of(object: &'a Value) -> Option<Self> {
@@ -69,7 +69,7 @@ impl<'a> SeenTask<'a> {
     }
 }
 
-impl<'a> Seen<'a> {
+impl<'a> AgentResult<'a> {
     /// What the result of a send, or an event of a stream, is in this version. What has no sense in it is nothing.
     #[must_use]
     pub fn of(version: Version, result: &'a Value) -> Option<Self> {
@@ -86,9 +86,9 @@ impl<'a> Seen<'a> {
             }
         };
         match word {
-            "task" => SeenTask::of(object).map(Self::Task),
+            "task" => AgentTask::of(object).map(Self::Task),
             "message" => Some(Self::Message { context: text(object, "contextId") }),
-            "status-update" | "statusUpdate" => SeenTask::named(object, "taskId").map(Self::Status),
+            "status-update" | "statusUpdate" => AgentTask::named(object, "taskId").map(Self::Status),
             "artifact-update" | "artifactUpdate" => {
                 Some(Self::Artifact { id: text(object, "taskId")?, context: text(object, "contextId")? })
             }
@@ -132,7 +132,7 @@ impl Version {
 
     /// A whole task as the events that lead to it: what it brought forth, then where it stands.
     #[must_use]
-    pub fn spread(self, task: &SeenTask<'_>) -> Vec<Value> {
+    pub fn spread(self, task: &AgentTask<'_>) -> Vec<Value> {
         let artifacts = task.object.get("artifacts").and_then(Value::as_array);
         let events = artifacts.into_iter().flatten().map(|artifact| {
             let mut event = json!({"taskId": task.id, "contextId": task.context, "artifact": artifact, "lastChunk": true});
@@ -186,13 +186,13 @@ mod tests {
         let new =
             json!({"task": {"id": "t", "contextId": "c", "status": {"state": "TASK_STATE_INPUT_REQUIRED"}}});
         for (version, value) in [(Version::V03, &old), (Version::V10, &new)] {
-            let Some(Seen::Task(task)) = Seen::of(version, value) else { panic!("{value}") };
+            let Some(AgentResult::Task(task)) = AgentResult::of(version, value) else { panic!("{value}") };
             assert_eq!((task.id, task.context, task.state), ("t", "c", Some(TaskState::InputRequired)));
         }
         let old = json!({"kind": "status-update", "taskId": "t", "contextId": "c", "status": {"state": "completed"}, "final": true});
         let new = json!({"statusUpdate": {"taskId": "t", "contextId": "c", "status": {"state": "TASK_STATE_COMPLETED"}}});
         for (version, value) in [(Version::V03, &old), (Version::V10, &new)] {
-            let Some(Seen::Status(task)) = Seen::of(version, value) else { panic!("{value}") };
+            let Some(AgentResult::Status(task)) = AgentResult::of(version, value) else { panic!("{value}") };
             assert_eq!((task.id, task.state), ("t", Some(TaskState::Completed)));
         }
     }
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn an_unknown_state_is_no_state_and_an_answer_without_ids_is_nothing() {
         let odd = json!({"task": {"id": "t", "contextId": "c", "status": {"state": "TASK_STATE_DONE"}}});
-        let Some(Seen::Task(task)) = Seen::of(Version::V10, &odd) else { panic!() };
+        let Some(AgentResult::Task(task)) = AgentResult::of(Version::V10, &odd) else { panic!() };
         assert_eq!(task.state, None);
         for nothing in [
             json!({}),
@@ -211,14 +211,14 @@ mod tests {
             json!({"task": {"id": "t", "contextId": "c"}}),
             json!({"task": {"id": "x".repeat(600), "contextId": "c", "status": {"state": "x"}}}),
         ] {
-            assert_eq!(Seen::of(Version::V10, &nothing), None, "{nothing}");
+            assert_eq!(AgentResult::of(Version::V10, &nothing), None, "{nothing}");
         }
     }
 
     #[test]
     fn a_task_is_spread_into_its_artifacts_and_its_end() {
         let task = json!({"kind": "task", "id": "t", "contextId": "c", "status": {"state": "completed"}, "artifacts": [{"artifactId": "a", "parts": []}]});
-        let events = Version::V03.spread(&SeenTask::of(&task).unwrap());
+        let events = Version::V03.spread(&AgentTask::of(&task).unwrap());
         assert_eq!(events.len(), 2);
         assert_eq!(events[0]["kind"], "artifact-update");
         assert_eq!((&events[1]["kind"], &events[1]["final"]), (&json!("status-update"), &json!(true)));

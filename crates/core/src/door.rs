@@ -21,10 +21,17 @@ pub const EVENTS: &str = "events";
 pub const DESK: &str = "a2a";
 /// What the names of agents behind the A2A proxy begin with.
 const BEHIND: &str = "a2a/";
+/// The channel that posts news of A2A tasks, and the kind of the notes that ask for it.
+pub const PUSH: &str = "a2a.push";
 
 /// The name of the door of an agent behind the A2A proxy.
 pub fn behind(namespace: &str, agent: &str) -> String {
     format!("{BEHIND}{namespace}/{agent}")
+}
+
+/// What a task of the desk is called among the tasks of all A2A agents.
+pub fn desk_task(task: &str) -> String {
+    format!("placet/desk/{task}")
 }
 
 /// A door, and what it declares.
@@ -163,6 +170,12 @@ impl Request {
     /// The door it came in by.
     pub fn door(&self) -> Door<'_> {
         Door::named(&self.source)
+    }
+
+    /// Who else is to hear of its changes: a channel, and what its followers follow. A task of the desk is a group of requests.
+    pub fn followed(&self) -> Option<(&'static str, String)> {
+        let task = self.group.as_ref().filter(|_| self.door().way == Way::Desk)?;
+        Some((PUSH, desk_task(task)))
     }
 
     /// Whether it came in by the door of this name: what a door asks about its own requests.

@@ -126,11 +126,6 @@ id!(
     FreezeId,
     "frz_"
 );
-id!(
-    /// One delivery waiting in the outbox.
-    OutboxId,
-    "out_"
-);
 
 #[cfg(test)]
 mod tests {

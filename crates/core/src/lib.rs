@@ -70,7 +70,7 @@ pub use event::{Created, Event, Payload, ProposalMeta, Ruling, Written};
 pub use evolve::{EvolveError, attach, evolve};
 pub use freeze::Freeze;
 pub use grant::{Grant, GrantEnd, GrantKey, GrantUsed, NewGrant, Scope, TrustOffer, TrustTerms, folder};
-pub use id::{FreezeId, GrantId, IdError, KeyId, OutboxId, RequestId, SessionId};
+pub use id::{FreezeId, GrantId, IdError, KeyId, RequestId, SessionId};
 pub use names::{alike, skeleton, valid_name, valid_tool};
 pub use needs::{AllOf, Escalation, Needs, Seat};
 pub use opening::{OPEN_FOLDER, check_opening, opening};

@@ -5,7 +5,7 @@ use std::{borrow::Cow, ops::Deref, sync::Arc, time::Duration};
 use placet_core::{Actor, Display, Limits, Needs, Request, RequestId, Role, Time};
 use placet_ledger::display_digest;
 use placet_store::{CommandUnit, Filter, LedgerRow, Listed, News, Outcome, Store};
-use tokio::sync::broadcast;
+use tokio::sync::{Notify, broadcast};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -97,6 +97,8 @@ pub struct Inner {
     pub(crate) door_news: broadcast::Sender<News>,
     // Who gets ready for answers that are being committed.
     pub(crate) coming: coming::Listener,
+    // Wakes the worker when notes raised deliveries.
+    pub(crate) raised: Notify,
     pub(crate) cancel: CancellationToken,
     tasks: TaskTracker,
 }
@@ -141,6 +143,7 @@ impl Gate {
             news: broadcast::channel(STREAM_MEMORY).0,
             door_news: broadcast::channel(STREAM_MEMORY).0,
             coming: coming::Listener::default(),
+            raised: Notify::new(),
             cancel: CancellationToken::new(),
             tasks: TaskTracker::new(),
         }));

@@ -41,7 +41,7 @@ mod verifying;
 mod waiters;
 mod warnings;
 
-pub use channel::{Attempt, Channel, ChannelLimits, Due, Line};
+pub use channel::{Attempt, Channel, ChannelLimits, Due, Line, Post, PostSource, Posting};
 pub use coming::{Coming, Notice};
 pub use decide::Decision;
 pub use entropy::{Entropy, SystemEntropy};
@@ -62,8 +62,8 @@ pub use permit::{Claimed, Ran};
 pub use placet_store::{
     ANSWER_TO, AttemptResult, Channels, Clock, Delivery, DocumentOutcome, EventTail, EventWords, Filter,
     Idempotency, LedgerRow, Listed, NewDocument, NewEvent, NewNote, News, Note, NoteChange, NoteExpected,
-    NoteFilter, Order, Outcome, PolicyVersion, Progress, RecentEvents, SeenEvent, StoreError, StoredEvent,
-    StoredSession, SystemClock, planted,
+    NoteFilter, Order, Outcome, PolicyVersion, Progress, Raise, RecentEvents, SeenEvent, StoreError,
+    StoredEvent, StoredSession, SystemClock, planted,
 };
 pub use policies::{Checked, PolicyView, Put};
 pub use roots::AgentView;

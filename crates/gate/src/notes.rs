@@ -44,8 +44,14 @@ impl Gate {
     ) -> Result<Result<Vec<u64>, NoteConflict>, GateError> {
         check(&changes)?;
         let most = self.settings.notes_per_owner;
+        let raises = changes.iter().any(|change| matches!(change, NoteChange::Raise(_)));
         match self.store.change_notes(changes, most).await? {
-            NotesOutcome::Changed(versions) => Ok(Ok(versions)),
+            NotesOutcome::Changed(versions) => {
+                if raises {
+                    self.raised.notify_one();
+                }
+                Ok(Ok(versions))
+            }
             NotesOutcome::Conflict { kind, key } => Ok(Err(NoteConflict { kind, key })),
             NotesOutcome::TooMany { kind, owner } => {
                 let message = format!(
@@ -141,14 +147,19 @@ fn check(changes: &[NoteChange]) -> Result<(), Invalid> {
         if !seen.insert((kind, key)) {
             return Err(Invalid::new("", format!("the note `{key}` ({kind}) is changed twice at once")));
         }
-        if let NoteChange::Put { note, .. } = change {
-            names([("owner", &note.owner, NAME), ("scope", &note.scope, NAME)])?;
-            if note.body.len() > BODY {
-                return Err(Invalid::new("", format!("the body of a note has at most {BODY} bytes")));
+        let body = match change {
+            NoteChange::Put { note, .. } => {
+                names([("owner", &note.owner, NAME), ("scope", &note.scope, NAME)])?;
+                &*note.body
             }
-            if note.body.contains('\0') {
-                return Err(Invalid::new("", "the body of a note is JSON"));
-            }
+            NoteChange::Raise(news) => news.body.as_deref().unwrap_or_default(),
+            NoteChange::Delete { .. } => "",
+        };
+        if body.len() > BODY {
+            return Err(Invalid::new("", format!("the body of a note has at most {BODY} bytes")));
+        }
+        if body.contains('\0') {
+            return Err(Invalid::new("", "the body of a note is JSON"));
         }
     }
     Ok(())

@@ -17,7 +17,7 @@ use crate::{frame::frame, line};
 const AT_ONCE: usize = 256;
 /// How many connections may be open for answers that are not committed yet.
 const AHEAD: usize = 64;
-/// How long a delivery that was taken from the outbox is nobody else's.
+/// How long this node alone may attempt a delivery that it leased.
 const LEASE: Duration = Duration::from_secs(20);
 /// How long after the deadline an answer is still sent: the agent's own clock began a little later than ours.
 const LATE: Duration = Duration::from_secs(5);
@@ -46,7 +46,7 @@ impl Callbacks {
 
     async fn call(&self, due: &Due) -> AttemptResult {
         let found = async {
-            let id = due.delivery.request;
+            let Some(id) = due.delivery.request() else { return Ok(None) };
             let request = match &due.request {
                 Some(request) => Some(request.clone()),
                 None => self.gate.store().get(id).await?,
@@ -59,13 +59,13 @@ impl Callbacks {
             Err(error) => return AttemptResult::Failed(error.to_string()),
         };
         let (url, text) = match self.text(&request, &event) {
-            Ok(said) => said,
+            Ok(message) => message,
             Err(result) => return result,
         };
         result(self.sockets.send_text(url, &text).await)
     }
 
-    /// Where the answer goes, and what is said there; or why nothing is.
+    /// The address, and the text that is sent there; or why nothing is sent.
     pub(crate) fn text<'r>(
         &self,
         request: &'r Request,

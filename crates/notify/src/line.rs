@@ -43,7 +43,7 @@ pub(crate) async fn hold(
             }
         }
     };
-    // Before the other side hears anything: whoever sees the line end finds its room free.
+    // Given back before anything is sent: when the other side sees the line end, its room is free.
     drop(ahead);
     let Some((request, due)) = answer else {
         closed(connected).await;

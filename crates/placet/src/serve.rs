@@ -9,9 +9,9 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use placet_core::Actor;
 use placet_egress::{Rules, Sockets};
 use placet_gate::{Channel, Gate, SystemClock, SystemEntropy};
-use placet_notify::{Callbacks, Deliveries};
+use placet_notify::{Callbacks, Deliveries, Posts};
 use placet_server::{
-    Closing, Desk, EventsDoor, Hosts, ListenAddress, ListenLimits, Pause, Resumes, Settings, State,
+    Closing, Desk, EventsDoor, Hosts, ListenAddress, ListenLimits, Pause, Resumes, Settings, State, TaskNews,
 };
 use placet_store::{Location, Options, Store};
 pub(crate) use policy::Loaded;
@@ -217,7 +217,10 @@ async fn launch(
         tasks.spawn(policy::watch(gate.clone(), policy, cancel.clone()));
     }
     let called = Callbacks::new(gate.clone(), Sockets::new(callbacks(config)));
-    let channels: [Arc<dyn Channel>; 2] = [Arc::new(called), Arc::new(Resumes::of(&state))];
+    let mut channels: Vec<Arc<dyn Channel>> = vec![Arc::new(called), Arc::new(Resumes::of(&state))];
+    if let Some(http) = state.push_client() {
+        channels.push(Arc::new(Posts::new(http, Arc::new(TaskNews::of(&state)))));
+    }
     tasks.spawn(Deliveries::new(gate.clone(), channels).run(cancel.clone()));
     let (watched, closing_agents) = (state.clone(), cancel.clone());
     tasks.spawn(async move { watched.watch_agents(closing_agents).await });

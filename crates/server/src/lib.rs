@@ -25,7 +25,7 @@ mod v1;
 mod write_deadline;
 
 pub use doors::a2a::{
-    Desk, Generic, Mode, Pause, Problem as AgentProblem, Resumes, RootCard, Upstream, check_agents,
+    Desk, Generic, Mode, Pause, Problem as AgentProblem, Resumes, RootCard, TaskNews, Upstream, check_agents,
 };
 pub use doors::events::EventsDoor;
 pub use guard::Hosts;

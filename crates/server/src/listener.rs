@@ -102,7 +102,6 @@ pub async fn run(
         async move { state.tidy().await }
     });
     tasks.spawn(crate::doors::events::follow(state.clone()));
-    tasks.spawn(crate::doors::a2a::push(state.clone()));
     loop {
         let seat = connections.clone().acquire_owned();
         let (seat, accepted) = tokio::select! {

@@ -8,7 +8,7 @@ use std::{
 
 use axum::{Router, middleware};
 use metrics_exporter_prometheus::PrometheusHandle;
-use placet_egress::Rules;
+use placet_egress::{Http, Rules};
 use placet_gate::Gate;
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -81,8 +81,6 @@ pub struct Settings {
 pub struct Timing {
     /// How long a stream or WebSocket may be quiet before it says that it is alive.
     pub heartbeat: Duration,
-    /// How often push notifications that are left to be sent are looked for.
-    pub push_look: Duration,
     /// How long the receiver of a push notification may take.
     pub push_timeout: Duration,
     /// How often every open task of an agent behind us is looked at.
@@ -99,7 +97,6 @@ impl Default for Timing {
     fn default() -> Self {
         Self {
             heartbeat: Duration::from_secs(10),
-            push_look: Duration::from_secs(1),
             push_timeout: Duration::from_secs(10),
             task_look: Duration::from_secs(20),
             sign_in_step: Duration::from_millis(250),
@@ -165,8 +162,8 @@ pub struct Inner {
     pub(crate) hooks: crate::doors::HookPermits,
     // What streams of the observability door are told.
     pub(crate) event_streams: EventStreams,
-    // Where news of tasks is posted from.
-    pub(crate) push: a2a::Push,
+    // Posts news of tasks. Without it push notifications are refused.
+    pub(crate) push: Option<Http>,
     // The agents behind us, and who follows their tasks.
     pub(crate) proxy: a2a::Proxy,
     // Kibibytes of large bodies that are being read.
@@ -182,13 +179,18 @@ impl std::ops::Deref for State {
 }
 
 impl State {
+    /// Posts news of tasks, within the rules of the settings. Nothing if no client could be made.
+    pub fn push_client(&self) -> Option<Http> {
+        self.push.clone()
+    }
+
     /// Puts the doors in front of a gate.
     ///
     /// # Panics
     /// When an agent behind us has an address that cannot be called; whoever reads the configuration checks them.
     pub fn new(gate: Gate, settings: Settings, metrics: Option<PrometheusHandle>) -> Self {
         let proxy = a2a::Proxy::new(&settings.upstreams).expect("addresses of agents are checked before");
-        let push = a2a::Push::new(&settings.push);
+        let push = a2a::push_client(&settings.push);
         let rate = RateLimit::new(settings.requests_per_second);
         let sign_ins = SignIns::new(settings.timing.sign_in_step);
         let unsent = Arc::new(Budgets::new(settings.unsent_per_principal));

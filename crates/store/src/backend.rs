@@ -7,15 +7,14 @@ use std::{
     time::Duration,
 };
 
-use placet_core::{
-    Actor, Command, Directory, GrantId, OutboxId, Request, RequestId, SessionId, Submit, Time,
-};
+use placet_core::{Actor, Command, Directory, GrantId, Request, RequestId, SessionId, Submit, Time};
 use placet_ledger::Head;
 
 use crate::{
     AttemptResult, Channels, CommandUnit, Delivery, DocumentOutcome, EventUnit, NewDocument, NoteChange,
     NotesOutcome, Reading, StoreError,
     events::{EventRow, WordRow},
+    outbox::Raise,
     policies::{GrantEnding, GrantRow, PolicyRow, TrustChange, TrustRow},
     rows::{AnswerRow, EntryRow, KeyRow, OutboxRow, PayloadRow, PrincipalRow, RequestRow},
     sessions::SignIns,
@@ -103,6 +102,8 @@ pub(crate) struct Changes {
     pub(crate) removed_principals: Vec<String>,
     pub(crate) sign_ins: SignIns,
     pub(crate) outbox: Vec<OutboxRow>,
+    /// News for all who follow something.
+    pub(crate) raises: Vec<Raise>,
     pub(crate) policies: Vec<PolicyRow>,
     /// Standing yeses: new ones, then how often they were used, then those that ended.
     pub(crate) grants: Vec<Arc<GrantRow>>,
@@ -162,7 +163,7 @@ pub(crate) trait Backend: Send + 'static {
     /// Records how a delivery went: one transaction of its own.
     fn attempt(
         &mut self,
-        id: OutboxId,
+        delivery: &Delivery,
         owner: &str,
         result: &AttemptResult,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;

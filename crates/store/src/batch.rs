@@ -19,7 +19,7 @@ use crate::{
     CommandUnit, Idempotency, Outcome, StoreError,
     backend::{Changes, HeadRow, Loaded},
     events::EventRow,
-    outbox::{OutboxSettings, deliveries},
+    outbox::{Outbox, OutboxSettings},
     policies::PolicyRow,
     prior::PriorApprovals,
     rows::{AnswerRow, EntryRow, KeyRow, PayloadRow, PrincipalData, PrincipalRow, RequestRow},
@@ -353,7 +353,7 @@ impl Batch {
         let mut head = self.head;
         let mut entries = Vec::with_capacity(self.entries.len());
         let mut news = Vec::with_capacity(self.entries.len());
-        let mut outbox = Vec::new();
+        let mut outbox = Outbox::default();
         for unsealed in self.entries {
             let seq = head.head.seq + 1;
             let request = unsealed.request.as_ref();
@@ -382,7 +382,7 @@ impl Batch {
                 hash: sealed.hash,
             });
             let item = News::new(entry, sealed.hash, unsealed.request, true);
-            outbox.extend(deliveries(&item, &self.outbox));
+            outbox.push(&item, &self.outbox);
             news.push(item);
         }
         let requests = self
@@ -423,7 +423,8 @@ impl Batch {
             principals,
             removed_principals,
             sign_ins: self.sign_ins,
-            outbox,
+            outbox: outbox.rows.into_values().collect(),
+            raises: outbox.raises,
             policies: self.policies,
             grants,
             used,

@@ -2,9 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use placet_core::{
-    Actor, AdminCommand, AdminRefusal, Command, KeyId, OutboxId, Refusal, Request, SessionId, Time,
-};
+use placet_core::{Actor, AdminCommand, AdminRefusal, Command, KeyId, Refusal, Request, SessionId, Time};
 use tokio::sync::oneshot;
 
 use crate::{
@@ -83,7 +81,7 @@ pub(crate) struct LeaseUnit {
 /// The result of one attempt to deliver.
 #[derive(Debug)]
 pub(crate) struct AttemptUnit {
-    pub(crate) id: OutboxId,
+    pub(crate) delivery: Delivery,
     pub(crate) owner: String,
     pub(crate) result: AttemptResult,
 }

@@ -47,7 +47,7 @@ pub use figures::{Counted, Figure, Settled, VerdictWord, Waiting};
 pub use job::{AdminOutcome, CommandUnit, Idempotency, Outcome};
 pub use keyed::{grant_key, same_key, trust_key, unbound_grant_key};
 pub use notes::{NewNote, Note, NoteChange, NoteExpected, NoteFilter, NotePage, NotePlace, NotesOutcome};
-pub use outbox::{ANSWER_TO, AttemptResult, Channels, Delivery};
+pub use outbox::{ANSWER_TO, AttemptResult, Channels, Delivery, Raise};
 pub use policies::{EndedAtUpgrade, EndedGrant, GrantUse, PolicyVersion};
 pub use read::{Filter, LedgerRow, Listed, Order};
 pub use recover::{

@@ -16,6 +16,7 @@ pub(crate) const SQLITE: &[Migration] = &[
     (10, include_str!("../migrations/sqlite/0010_bound.sql")),
     (11, include_str!("../migrations/sqlite/0011_folders.sql")),
     (12, include_str!("../migrations/sqlite/0012_lists.sql")),
+    (13, include_str!("../migrations/sqlite/0013_levels.sql")),
 ];
 pub(crate) const POSTGRES: &[Migration] = &[
     (1, include_str!("../migrations/postgres/0001_gate.sql")),
@@ -30,10 +31,11 @@ pub(crate) const POSTGRES: &[Migration] = &[
     (10, include_str!("../migrations/postgres/0010_bound.sql")),
     (11, include_str!("../migrations/postgres/0011_folders.sql")),
     (12, include_str!("../migrations/postgres/0012_lists.sql")),
+    (13, include_str!("../migrations/postgres/0013_levels.sql")),
 ];
 
 /// The newest format that this program knows; both databases are always at the same.
-pub(crate) const KNOWN: i64 = 12;
+pub(crate) const KNOWN: i64 = 13;
 
 /// The first format with policies, standing yeses and trust.
 pub(crate) const POLICY: i64 = 2;

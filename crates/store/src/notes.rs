@@ -8,7 +8,7 @@ use std::{
 
 use placet_core::Time;
 
-use crate::{Store, StoreError, read::Bind};
+use crate::{Raise, Store, StoreError, read::Bind};
 
 /// A note as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,14 +80,17 @@ pub enum NoteChange {
         /// The version that must be there.
         version: u64,
     },
+    /// Has everybody told who follows something, in the same transaction.
+    Raise(Raise),
 }
 
 impl NoteChange {
-    /// Which note it is about.
+    /// Which note it is about, or what is followed.
     pub fn name(&self) -> (&'static str, &str) {
         match self {
             Self::Put { note, .. } => (note.kind, &note.key),
             Self::Delete { kind, key, .. } => (kind, key),
+            Self::Raise(news) => (news.channel, &news.scope),
         }
     }
 }
@@ -95,7 +98,7 @@ impl NoteChange {
 /// The result of changes of notes. All of them are made, or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotesOutcome {
-    /// The new version of each note, in order; 0 for one that was deleted.
+    /// The new version of each note, in order; 0 for one that was deleted, and for news.
     Changed(Vec<u64>),
     /// Nothing happened: this note is not what one of them expected.
     Conflict {
@@ -214,6 +217,10 @@ pub(crate) fn judge(changes: &[NoteChange], mut found: StoredNotes, most: u64) -
         let expected = match change {
             NoteChange::Put { expected, .. } => *expected,
             NoteChange::Delete { version, .. } => NoteExpected::Version(*version),
+            NoteChange::Raise(_) => {
+                versions.push(0);
+                continue;
+            }
         };
         let version = match (expected, there) {
             (NoteExpected::Absent, None) => 0,
@@ -237,7 +244,7 @@ pub(crate) fn judge(changes: &[NoteChange], mut found: StoredNotes, most: u64) -
                     }
                 }
             }
-            NoteChange::Delete { .. } => versions.push(0),
+            NoteChange::Delete { .. } | NoteChange::Raise(_) => versions.push(0),
         }
     }
     // Who has too many already, because fewer are allowed now, can still change and close what is there.

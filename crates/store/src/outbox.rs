@@ -1,9 +1,11 @@
 //! Deliveries to channels: written in the transaction of the change they tell of, leased, retried, given up in the end.
+//!
+//! A channel has one row for each subject. News raises `wanted`; a delivery says how the subject is now, and then sets `told`.
+//! INVARIANT: both only grow, and a row has one lease at a time. So nothing older follows something newer.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use placet_core::{AnswerBack, OutboxId, Request, RequestId, State, Time};
-
+use placet_core::{AnswerBack, Request, RequestId, State, Time};
 use serde_json::Value;
 
 use crate::{rows::OutboxRow, tail::News};
@@ -11,14 +13,14 @@ use crate::{rows::OutboxRow, tail::News};
 /// A delivery that was leased.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
-    /// Which one.
-    pub id: OutboxId,
-    /// The ledger entry it tells of.
-    pub seq: u64,
-    /// The request.
-    pub request: RequestId,
     /// Where it goes.
     pub channel: String,
+    /// What it tells of: a request by its id, or a note by its key.
+    pub subject: String,
+    /// The newest news of the subject when it was leased. News is numbered by its entry, or by what the subject counts itself.
+    pub wanted: u64,
+    /// What is sent, where it cannot be read again.
+    pub body: Option<Arc<str>>,
     /// How often it was tried before.
     pub attempts: u32,
 }
@@ -97,12 +99,17 @@ impl Delivery {
             return None;
         }
         Some(Self {
-            id: outbox_id(news, u16::MAX),
-            seq: news.seq,
-            request: request.id,
             channel: back.channel().to_owned(),
+            subject: request.id.to_string(),
+            wanted: news.seq,
+            body: None,
             attempts: 0,
         })
+    }
+
+    /// The request that it tells of, if it tells of one.
+    pub fn request(&self) -> Option<RequestId> {
+        self.subject.parse().ok()
     }
 
     /// Whether the last thing that happened to this request was its answer, and its agent waits for a call.
@@ -135,32 +142,80 @@ fn is_over_for_its_agent(request: &Request) -> bool {
     )
 }
 
-/// Unique without randomness: the entry's number and the channel's place.
-fn outbox_id(news: &News, place: u16) -> OutboxId {
-    let mut unique = [0_u8; 10];
-    unique[..8].copy_from_slice(&news.seq.to_be_bytes());
-    unique[8..].copy_from_slice(&place.to_be_bytes());
-    OutboxId::new(news.at.millis(), unique)
+/// News for all who follow something. Followers are notes: their kind is the channel that tells them, their scope is what they
+/// follow, and each has a row of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Raise {
+    /// Which channel tells them.
+    pub channel: &'static str,
+    /// What they follow.
+    pub scope: String,
+    /// The number of the news. Rows that have heard of it, or of something newer, stay as they are.
+    pub wanted: u64,
+    /// What is sent, where it cannot be read again.
+    pub body: Option<Arc<str>>,
 }
 
-/// The deliveries of one piece of news.
-pub(crate) fn deliveries(news: &News, settings: &OutboxSettings) -> Vec<OutboxRow> {
-    let Some(request) = &news.request else { return Vec::new() };
+impl Raise {
+    pub(crate) fn give_up_at(now: Time) -> Time {
+        now.plus(FINAL_NEWS)
+    }
+}
+
+/// Writes rows of the outbox: a new row, or a higher `wanted` in the one that is there. A row that is being delivered stays with the
+/// node that has it, so that two nodes do not send at once.
+macro_rules! raising {
+    ($insert:literal) => {
+        concat!(
+            $insert,
+            " ON CONFLICT (channel, subject) DO UPDATE SET wanted = excluded.wanted, body = excluded.body, state = 'waiting',
+                  attempts = 0, next_at = excluded.next_at, give_up_at = excluded.give_up_at, last_error = NULL,
+                  lease_owner = CASE WHEN outbox.lease_until > excluded.next_at
+                      THEN outbox.lease_owner ELSE excluded.lease_owner END,
+                  lease_until = CASE WHEN outbox.lease_until > excluded.next_at
+                      THEN outbox.lease_until ELSE excluded.lease_until END
+              WHERE excluded.wanted > outbox.wanted"
+        )
+    };
+}
+pub(crate) use raising;
+
+/// What a batch writes to the outbox.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    /// By channel and subject.
+    pub(crate) rows: BTreeMap<(String, String), OutboxRow>,
+    pub(crate) raises: Vec<Raise>,
+}
+
+impl Outbox {
+    /// Adds what follows from one piece of news. News comes in order.
+    pub(crate) fn push(&mut self, news: &News, settings: &OutboxSettings) {
+        let Some(request) = &news.request else { return };
+        for row in rows(news, request, settings) {
+            self.rows.insert((row.channel.clone(), row.subject.clone()), row);
+        }
+        if let Some((channel, scope)) = request.followed() {
+            self.raises.push(Raise { channel, scope, wanted: news.seq, body: None });
+        }
+    }
+}
+
+/// Who is told of one piece of news.
+fn rows(news: &News, request: &Request, settings: &OutboxSettings) -> Vec<OutboxRow> {
     let give_up_at = match (request.state, request.deadline()) {
         (State::Pending, Some(deadline)) => deadline,
         _ => news.at.plus(FINAL_NEWS),
     };
-    let row = |id, channel, give_up_at, lease| OutboxRow {
-        id,
-        seq: news.seq,
-        request: request.id,
+    let row = |channel, give_up_at, lease| OutboxRow {
         channel,
+        subject: request.id.to_string(),
+        wanted: news.seq,
         next_at: news.at,
         give_up_at,
         lease,
     };
-    let told = settings.channels.iter().zip(0_u16..);
-    let told = told.map(|(channel, place)| row(outbox_id(news, place), channel.clone(), give_up_at, None));
+    let every = settings.channels.iter().map(|channel| row(channel.clone(), give_up_at, None));
     let answer = Delivery::of_answer(news).map(|delivery| {
         let lease = Some((settings.owner.clone(), news.at.plus(FIRST_ATTEMPT)));
         let late = if delivery.channel == AnswerBack::Resume.channel() {
@@ -168,24 +223,45 @@ pub(crate) fn deliveries(news: &News, settings: &OutboxSettings) -> Vec<OutboxRo
         } else {
             request.expires_at.plus(LATE)
         };
-        row(delivery.id, delivery.channel, late, lease)
+        row(delivery.channel, late, lease)
     });
-    told.chain(answer).collect()
+    every.chain(answer).collect()
 }
 
-/// What an attempt makes of a waiting delivery: its state, and when to try again.
-pub(crate) fn after(
-    result: &AttemptResult,
-    attempts: u32,
-    give_up_at: Time,
-    now: Time,
-) -> (&'static str, Time, Option<&str>) {
-    match result {
-        AttemptResult::Delivered => ("delivered", now, None),
-        AttemptResult::Refused(why) => ("dead", now, Some(why)),
-        AttemptResult::Failed(why) => {
-            let next = now.plus(gap(attempts));
-            if next > give_up_at { ("dead", now, Some(why)) } else { ("waiting", next, Some(why)) }
-        }
+/// A row that is being delivered, as its attempt ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WaitingRow {
+    pub(crate) wanted: u64,
+    pub(crate) told: u64,
+    pub(crate) attempts: u32,
+    pub(crate) give_up_at: Time,
+}
+
+/// The same row after the attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AttemptedRow<'a> {
+    pub(crate) state: &'static str,
+    pub(crate) told: u64,
+    pub(crate) attempts: u32,
+    pub(crate) next_at: Time,
+    pub(crate) error: Option<&'a str>,
+}
+
+impl WaitingRow {
+    /// What an attempt to tell `level` makes of it. What was raised meanwhile is still to be told.
+    pub(crate) fn after(self, level: u64, result: &AttemptResult, now: Time) -> AttemptedRow<'_> {
+        let attempts = self.attempts.saturating_add(1);
+        let (told, over, error) = match result {
+            AttemptResult::Delivered => (self.told.max(level), "delivered", None),
+            AttemptResult::Refused(why) => (self.told, "dead", Some(&**why)),
+            AttemptResult::Failed(why) => {
+                let next_at = now.plus(gap(attempts));
+                let state = if next_at > self.give_up_at { "dead" } else { "waiting" };
+                return AttemptedRow { state, told: self.told, attempts, next_at, error: Some(why) };
+            }
+        };
+        // What is newer was not attempted yet.
+        let (state, attempts) = if self.wanted > level { ("waiting", 0) } else { (over, attempts) };
+        AttemptedRow { state, told, attempts, next_at: now, error }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use placet_core::{Directory, Door, OutboxId, Request, RequestId, Risk, SessionId, State, Time};
+use placet_core::{Directory, Door, Request, RequestId, Risk, SessionId, State, Time};
 use tracing::Instrument as _;
 
 use crate::{
-    Channels, EndedAtUpgrade, EventWords, Figure, GrantUse, Note, NoteFilter, NotePage, NotePlace,
+    Channels, Delivery, EndedAtUpgrade, EventWords, Figure, GrantUse, Note, NoteFilter, NotePage, NotePlace,
     PolicyVersion, RecentEvents, SeenEvent, StoreError, StoredEvent, StoredSession, Waiting,
     postgres::PostgresReaders, sqlite::SqliteReaders, tail::News,
 };
@@ -322,8 +322,8 @@ impl Readers {
         both!(self, readers => readers.count_notes(filter))
     }
 
-    pub(crate) async fn holds(&self, id: OutboxId, owner: &str) -> Result<bool, StoreError> {
-        both!(self, readers => readers.holds(id, owner))
+    pub(crate) async fn holds(&self, delivery: &Delivery, owner: &str) -> Result<bool, StoreError> {
+        both!(self, readers => readers.holds(delivery, owner))
     }
 
     pub(crate) async fn deliveries_due(&self, now: Time, channels: &Channels) -> Result<bool, StoreError> {

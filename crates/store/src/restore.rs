@@ -113,10 +113,11 @@ pub(crate) const TABLES: &[(&str, &[(&str, Column)])] = {
         (
             "outbox",
             &[
-                ("id", Text),
-                ("seq", Int),
-                ("request", Text),
                 ("channel", Text),
+                ("subject", Text),
+                ("wanted", Int),
+                ("told", Int),
+                ("body", Text),
                 ("state", Text),
                 ("attempts", Int),
                 ("next_at", Int),
@@ -264,7 +265,11 @@ pub(crate) fn rows_of(
                 *name = column_before(table, name);
             }
         }
-        table
+        if table == "outbox" && !connection.column_exists(None, table, "subject")? {
+            OUTBOX_BY_ENTRY
+        } else {
+            table
+        }
     } else {
         match table_before(table) {
             Some((made_from, rows)) if connection.table_exists(None, made_from)? => rows,
@@ -283,6 +288,10 @@ pub(crate) fn rows_of(
     each(page)
 }
 
+/// The outbox of a backup that has a row per entry, as the migration would turn it into one per subject.
+const OUTBOX_BY_ENTRY: &str =
+    "(SELECT *, max(seq) FROM outbox WHERE state = 'waiting' GROUP BY channel, request)";
+
 /// What a backup of an earlier format says in the place of a column that came later, as its migration would.
 fn column_before(table: &str, column: &str) -> &'static str {
     match (table, column) {
@@ -290,7 +299,9 @@ fn column_before(table: &str, column: &str) -> &'static str {
             "(SELECT json_extract(entry, '$.data.owner') FROM ledger
               WHERE entry LIKE '%\"type\":\"key.created\"%' AND json_extract(entry, '$.data.id') = keys.id)"
         }
-        ("trust", "seq") | ("head", "at") => "0",
+        ("outbox", "subject") => "request",
+        ("outbox", "wanted") => "seq",
+        ("trust", "seq") | ("head", "at") | ("outbox", "told") => "0",
         ("requests", "source") => "json_extract(meta, '$.source')",
         _ => "NULL",
     }

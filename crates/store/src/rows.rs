@@ -93,13 +93,12 @@ impl PrincipalData {
     }
 }
 
-/// A delivery to be made.
+/// News of one subject for one channel: it raises the row of the two, or makes it.
 #[derive(Debug)]
 pub(crate) struct OutboxRow {
-    pub(crate) id: placet_core::OutboxId,
-    pub(crate) seq: u64,
-    pub(crate) request: RequestId,
     pub(crate) channel: String,
+    pub(crate) subject: String,
+    pub(crate) wanted: u64,
     pub(crate) next_at: Time,
     pub(crate) give_up_at: Time,
     /// Who has it from the start, and until when.

@@ -8,12 +8,12 @@ use std::{
 };
 
 use data_encoding::{BASE32_DNSSEC, HEXLOWER};
-use placet_core::{Actor, AdminEvent, Digest, Directory, OutboxId, Request, RequestId, SessionId, Time};
+use placet_core::{Actor, AdminEvent, Digest, Directory, Request, RequestId, SessionId, Time};
 use tokio::sync::{broadcast, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Channels, Clock, EndedAtUpgrade, EventTail, Filter, GrantUse, LedgerRow, Listed, PolicyVersion,
+    Channels, Clock, Delivery, EndedAtUpgrade, EventTail, Filter, GrantUse, LedgerRow, Listed, PolicyVersion,
     StoreError, StoredSession, Tail, Timeline,
     acked::{self, Memory},
     backend::{Backend, ReadSet},
@@ -445,9 +445,9 @@ impl Store {
         self.readers.deliveries_due(now, &channels).await
     }
 
-    /// Whether a delivery waits and this node has it.
-    pub async fn holds(&self, id: OutboxId) -> Result<bool, StoreError> {
-        self.readers.holds(id, self.owner()).await
+    /// Whether a delivery waits, this node has it, and nothing newer is wanted.
+    pub async fn holds(&self, delivery: &Delivery) -> Result<bool, StoreError> {
+        self.readers.holds(delivery, self.owner()).await
     }
 
     /// The name under which this node takes deliveries; another one with every start.

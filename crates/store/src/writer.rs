@@ -246,8 +246,8 @@ async fn write_table<B: Backend>(backend: &mut B, job: TableJob) -> Result<(), S
             finish(ticket, answer)
         }
         TableJob::Attempt(ticket) => {
-            let AttemptUnit { id, owner, result } = &ticket.unit;
-            let answer = backend.attempt(*id, owner, result).await;
+            let AttemptUnit { delivery, owner, result } = &ticket.unit;
+            let answer = backend.attempt(delivery, owner, result).await;
             finish(ticket, answer)
         }
         TableJob::SessionUse(ticket) => {

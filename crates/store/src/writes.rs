@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use placet_core::{Actor, AdminCommand, OutboxId, SessionId, Time};
+use placet_core::{Actor, AdminCommand, SessionId, Time};
 use tracing::Instrument as _;
 
 use crate::{
@@ -52,11 +52,11 @@ impl Store {
     /// Records how an attempt to deliver went. Nothing happens if the owner has lost its lease.
     pub async fn record_attempt(
         &self,
-        id: OutboxId,
+        delivery: Delivery,
         owner: &str,
         result: AttemptResult,
     ) -> Result<(), StoreError> {
-        let unit = AttemptUnit { id, owner: owner.to_owned(), result };
+        let unit = AttemptUnit { delivery, owner: owner.to_owned(), result };
         self.write(unit, |ticket| Job::Table(TableJob::Attempt(ticket))).await
     }
 

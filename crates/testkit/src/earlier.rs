@@ -6,6 +6,13 @@ use crate::{Backend, Place};
 
 const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../store/tests/fixtures/v0.2.0");
 
+/// Gives a database the outbox of version 0.2.0, empty, in place of its own.
+pub const OUTBOX_OF_0_2: &str = "DROP TABLE outbox;
+    CREATE TABLE outbox (id TEXT PRIMARY KEY, seq BIGINT NOT NULL, request TEXT NOT NULL, channel TEXT NOT NULL, state TEXT NOT NULL,
+        attempts BIGINT NOT NULL, next_at BIGINT NOT NULL, lease_until BIGINT NOT NULL, lease_owner TEXT, give_up_at BIGINT NOT NULL,
+        last_error TEXT);
+    CREATE INDEX outbox_due ON outbox (next_at) WHERE state = 'waiting';";
+
 /// Lays out at this place what version 0.2.0 left behind when it was killed.
 pub async fn lay_out_version_0_2(place: &Place) {
     match place.backend() {

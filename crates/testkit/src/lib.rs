@@ -30,7 +30,7 @@ mod wait;
 
 pub use clock::FakeClock;
 pub use commands::{idempotency, one, submit, unit, weak_key};
-pub use earlier::lay_out_version_0_2;
+pub use earlier::{OUTBOX_OF_0_2, lay_out_version_0_2};
 pub use entropy::SeededEntropy;
 pub use http::{Answer, Http, Lines};
 pub use kit::{BOOTSTRAP, HOLD_EVERYTHING, Kit, Setup};

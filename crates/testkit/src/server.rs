@@ -5,12 +5,12 @@ use std::{sync::Arc, time::Duration};
 use placet_core::Actor;
 use placet_egress::Sockets;
 use placet_gate::Channel;
-use placet_notify::{Callbacks, Deliveries};
-use placet_server::{Closing, ListenAddress, ListenLimits, Resumes, Settings, State};
+use placet_notify::{Callbacks, Deliveries, Posts};
+use placet_server::{Closing, ListenAddress, ListenLimits, Resumes, Settings, State, TaskNews};
 use tokio::{sync::oneshot, task::JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::{Backend, Http, Kit};
+use crate::{Backend, Http, Kit, Place};
 
 /// A running server. End with [`Server::finish`].
 #[derive(Debug)]
@@ -55,7 +55,9 @@ impl Server {
         let cancel = CancellationToken::new();
         let sockets = Sockets::new(settings.events.callbacks.clone());
         let called = Callbacks::new(kit.gate().clone(), sockets);
-        let channels: [Arc<dyn Channel>; 2] = [Arc::new(called), Arc::new(Resumes::of(&state))];
+        let posts = Posts::new(state.push_client().expect("a client"), Arc::new(TaskNews::of(&state)));
+        let channels: [Arc<dyn Channel>; 3] =
+            [Arc::new(called), Arc::new(Resumes::of(&state)), Arc::new(posts)];
         let worker = Deliveries::new(kit.gate().clone(), channels);
         task.spawn(worker.run(cancel.clone()));
         let (watched, stopping) = (state.clone(), cancel.clone());
@@ -130,11 +132,17 @@ impl Server {
     }
 
     /// Stops, and starts again over the same data, on another port.
-    pub async fn restart(mut self) -> Self {
+    pub async fn restart(self) -> Self {
+        self.restart_after(async |_| ()).await
+    }
+
+    /// The same, with something done in between, while nobody has the database open.
+    pub async fn restart_after(mut self, meanwhile: impl AsyncFnOnce(&Place)) -> Self {
         self.stop().await;
         let Self { mut kit, settings, state, .. } = self;
         drop(state);
-        kit.restart().await;
+        let place = kit.place().clone();
+        kit.restart_after(async || meanwhile(&place).await).await;
         Self::over(kit, settings).await
     }
 

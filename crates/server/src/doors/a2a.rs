@@ -19,7 +19,8 @@ use http::StatusCode;
 use placet_a2a::{Fault, Version};
 pub use proxy::{Generic, Mode, Problem, Resumes, Upstream, check_agents};
 pub(crate) use proxy::{Proxy, watch};
-pub(crate) use push::{Push, run as push};
+pub use push::TaskNews;
+pub(crate) use push::client as push_client;
 pub use settings::{Desk, Pause, RootCard};
 
 use self::card::Flavour;

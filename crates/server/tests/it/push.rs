@@ -16,7 +16,7 @@ use axum::{
 };
 use placet_egress::Rules;
 use placet_server::{Settings, Timing};
-use placet_testkit::{Backend, Http, Kit, Server, both};
+use placet_testkit::{Backend, Http, Kit, OUTBOX_OF_0_2, Server, both};
 use serde_json::{Value, json};
 use tokio::{
     net::TcpListener,
@@ -113,10 +113,11 @@ impl Receiver {
     pub(crate) async fn until_tried(&mut self, server: &Server, count: usize) -> Vec<Posted> {
         until_so(&format!("{count} posts"), async || {
             let came = *self.count.borrow() >= count;
-            // Not during an attempt: its lease would run out, and it would be made twice.
-            if !came && !wishes(server).await.iter().any(|wish| wish["lease"].is_object()) {
+            // Not during an attempt: its lease would run out.
+            let under_way = "SELECT 1 FROM outbox WHERE channel = 'a2a.push' AND lease_until > 0";
+            if !came && server.kit.place().rows(under_way).await.is_empty() {
                 server.kit.clock().advance(Duration::from_secs(6));
-                tokio::time::sleep(OFTEN).await;
+                tokio::time::sleep(LOOK).await;
             }
             came
         })
@@ -272,23 +273,23 @@ async fn approve(ann: &Http) {
     decide(ann, &waiting[0], json!({"decision": "approve"})).await;
 }
 
-/// How often these servers look for what is left to be told.
-const OFTEN: Duration = Duration::from_millis(30);
+/// Longer than the worker waits before it looks at the outbox again.
+const LOOK: Duration = Duration::from_millis(300);
 /// More calls than a receiver ever has at once.
 const MANY: usize = 64;
 
-fn often() -> Settings {
-    let timing = Timing { push_look: OFTEN, push_timeout: FOREVER, ..Timing::default() };
+fn patient() -> Settings {
+    let timing = Timing { push_timeout: FOREVER, ..Timing::default() };
     Settings { requests_per_second: 0, timing, ..Settings::default() }
 }
 
-/// A server that looks often.
+/// A server whose receivers may take as long as they like.
 async fn start(backend: Backend) -> Server {
-    Server::over(Kit::start(backend).await, often()).await
+    Server::over(Kit::start(backend).await, patient()).await
 }
 
-/// Waits until everything was told that is to be. One more task is decided and told: news are heard in order, so that all
-/// before it was written down by then, and a wish is open until its receiver took what was written down.
+/// Waits until everything was told that is to be: what happened has raised its row, and a row waits until its receiver took the news. One
+/// more task is decided and told, so that the worker has looked.
 async fn all_told(server: &Server) {
     let mut receiver = Receiver::start().await;
     let (bot, ann) = (server.agent("fence").await, server.reviewer("fence-ann").await);
@@ -301,31 +302,18 @@ async fn all_told(server: &Server) {
 
 /// Waits until so many attempts at an address have failed.
 async fn failed(server: &Server, url: &str, attempts: u64) {
+    let failed = format!(
+        "SELECT 1 FROM outbox o JOIN notes n ON n.kind = o.channel AND n.key = o.subject
+         WHERE o.state = 'waiting' AND o.lease_until = 0 AND o.attempts = {attempts} AND n.body LIKE '%\"{url}\"%'"
+    );
     let what = format!("failed attempt {attempts} at {url}");
-    until_wish(server, &what, url, |wish| wish["pending"]["attempts"] == attempts).await;
+    until_so(&what, async || !server.kit.place().rows(&failed).await.is_empty()).await;
 }
 
-/// Waits until the end of the task is what an address is told, or was told.
-async fn has_the_end(server: &Server, url: &str) {
-    let is_end = |wish: &Value| wish["pending"]["ended"] == true || wish["ended"] == true;
-    until_wish(server, "the end of the task to be told", url, is_end).await;
-}
-
-async fn until_wish(server: &Server, what: &str, url: &str, is_so: impl Fn(&Value) -> bool) {
-    until_so(what, async || wishes(server).await.iter().any(|wish| wish["url"] == url && is_so(wish))).await;
-}
-
-/// Every wish as it is kept.
-async fn wishes(server: &Server) -> Vec<Value> {
-    let rows = server.kit.place().rows("SELECT body FROM notes WHERE kind = 'a2a.push'").await;
-    let read = |body: &str| serde_json::from_str(body).expect("a wish is JSON");
-    rows.iter().filter_map(|row| row[0].as_str()).map(read).collect()
-}
-
-/// Waits until no wish has anything left to be told.
+/// Waits until no receiver has anything left to be told.
 pub(crate) async fn none_open(server: &Server) {
-    let open = "SELECT 1 FROM notes WHERE kind = 'a2a.push' AND open = 1";
-    until_so("wishes without news", async || server.kit.place().rows(open).await.is_empty()).await;
+    let open = "SELECT 1 FROM outbox WHERE channel = 'a2a.push' AND state = 'waiting'";
+    until_so("an outbox without news", async || server.kit.place().rows(open).await.is_empty()).await;
 }
 
 both! {
@@ -436,6 +424,34 @@ both! {
         server.finish().await;
     }
 
+    async fn what_version_0_2_0_had_left_to_post_is_posted_after_the_upgrade(backend: Backend) {
+        let server = start(backend).await;
+        let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
+        let port = Port::new();
+        let url = format!("http://127.0.0.1:{}/told", port.number());
+        let task = Way::NewRpc.ask_wishing(&bot, "m", json!({"url": url})).await.expect("a task");
+        approve(&ann).await;
+        failed(&server, &url, 1).await;
+        let (read, set) = match backend {
+            Backend::Sqlite => ("PRAGMA user_version", "PRAGMA user_version ="),
+            Backend::Postgres => ("SELECT version FROM placet_format", "UPDATE placet_format SET version ="),
+        };
+        let format = server.kit.place().value(read).await;
+        let before = format.as_str().map_or_else(|| format.to_string(), str::to_owned).parse::<u64>().expect("a number") - 1;
+        let pending = r#""given_up":null,"lease":null,"pending":{"generation":2,"ended":true,"task":{},"since":0,"attempts":1,"next":0}"#;
+        let old = format!(
+            "{OUTBOX_OF_0_2} UPDATE notes SET open = 1, body = replace(body, '\"ended\":false', '\"ended\":false,{pending}') WHERE kind = 'a2a.push';
+             {set} {before};"
+        );
+        let mut receiver = Receiver::on(port.listen());
+        let server = server.restart_after(async |place| place.sql(&old).await).await;
+        let posted = receiver.until(1).await;
+        assert_eq!((id(posted[0].task()), Way::state(posted[0].task()).as_str()), (id(&task), "completed"));
+        all_told(&server).await;
+        assert_eq!(receiver.posted().len(), 1, "told once");
+        server.finish().await;
+    }
+
     async fn a_task_that_has_ended_is_told_at_once_and_never_again(backend: Backend) {
         let server = start(backend).await;
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
@@ -474,8 +490,6 @@ both! {
         // Decided while the first state waits to be told again: that one is not told any more.
         let other = pending(&ann).await;
         decide(&ann, &other[0], json!({"decision": "deny"})).await;
-        // The decision is known a moment before the task's new state is. Only then may time go by.
-        has_the_end(&server, &receiver.url()).await;
         assert_eq!(Way::state(receiver.until_tried(&server, 2).await[1].task()), "rejected");
         all_told(&server).await;
         assert_eq!(receiver.posted().len(), 2);
@@ -487,8 +501,8 @@ both! {
 fn of_two_nodes_one_tells() {
     placet_testkit::block_on(async {
         let kit = Kit::start(Backend::Postgres).await;
-        let other = Server::over(kit.another_node().await, often()).await;
-        let server = Server::over(kit, often()).await;
+        let other = Server::over(kit.another_node().await, patient()).await;
+        let server = Server::over(kit, patient()).await;
         let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
         let mut receiver = Receiver::start().await;
         for round in 0..8 {
@@ -527,9 +541,9 @@ async fn both_look(server: &Server) {
     let port = receiver.port.to_string();
     Way::NewRpc.ask_wishing(&bot, &port, json!({"url": receiver.url()})).await.expect("a task");
     approve(&ann).await;
-    for attempts in 1..=3 {
+    for (attempts, gap) in [(1, 1), (2, 2), (3, 5)] {
         failed(server, &receiver.url(), attempts).await;
-        server.kit.clock().advance(Duration::from_secs(3));
+        server.kit.clock().advance(Duration::from_secs(gap));
     }
     receiver.until(4).await;
 }
@@ -593,7 +607,7 @@ fn an_address_is_checked_again_when_it_is_connected_to() {
     placet_testkit::block_on(async {
         let listed = |hosts: &[&str]| Settings {
             push: Rules::new(hosts.iter().map(|host| (*host).to_owned())),
-            ..often()
+            ..patient()
         };
         // This machine, in a spelling that nobody may call unless it is listed.
         let (mut receiver, host) = (Receiver::start().await, "[::ffff:127.0.0.1]");
@@ -620,7 +634,7 @@ fn an_address_is_checked_again_when_it_is_connected_to() {
 #[test]
 fn a_redirect_is_not_followed() {
     with_settings(
-        |settings| *settings = often(),
+        |settings| *settings = patient(),
         async |server| {
             let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
             let (mut receiver, elsewhere) = (Receiver::start().await, Receiver::start().await);

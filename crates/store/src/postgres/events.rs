@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use placet_core::{OutboxId, Request, RequestId, Time};
+use placet_core::{Request, RequestId, Time};
 use tokio_postgres::{Row, types::Type};
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     session::{number, read, request, requests},
 };
 use crate::{
-    Channels, EventWords, RecentEvents, SeenEvent, StoreError, StoredEvent,
+    Channels, Delivery, EventWords, RecentEvents, SeenEvent, StoreError, StoredEvent,
     documents::DOCUMENTS,
     events::{SESSIONS, WAITING, WORDS},
     rows::{int, parse},
@@ -107,9 +107,12 @@ impl PostgresReaders {
         rows.iter().map(|row| read(row, 0)).collect()
     }
 
-    pub(crate) async fn holds(&self, id: OutboxId, owner: &str) -> Result<bool, StoreError> {
-        let mine = "SELECT 1 FROM outbox WHERE id = $1 AND state = 'waiting' AND lease_owner = $2";
-        Ok(!self.query(mine, &[&id.to_string(), &owner]).await?.is_empty())
+    pub(crate) async fn holds(&self, delivery: &Delivery, owner: &str) -> Result<bool, StoreError> {
+        let mine = "SELECT 1 FROM outbox WHERE channel = $1 AND subject = $2 AND state = 'waiting' AND lease_owner = $3 AND wanted = $4";
+        Ok(!self
+            .query(mine, &[&delivery.channel, &delivery.subject, &owner, &int(delivery.wanted)])
+            .await?
+            .is_empty())
     }
 
     pub(crate) async fn deliveries_due(&self, now: Time, channels: &Channels) -> Result<bool, StoreError> {

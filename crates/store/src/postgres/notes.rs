@@ -4,12 +4,13 @@ use placet_core::Time;
 use tokio_postgres::{Client, Row};
 
 use super::{
+    plain,
     readers::{PostgresReaders, params, typed, within},
     session::{Statement, number, read},
     write::{Statements, send},
 };
 use crate::{
-    Note, NoteChange, NoteFilter, NotePage, NotePlace, StoreError,
+    Note, NoteChange, NoteFilter, NotePage, NotePlace, Raise, StoreError,
     notes::{COLUMNS, StoredNote, StoredNotes, count_sql, counted, page, page_sql},
     rows::int,
 };
@@ -90,9 +91,22 @@ pub(super) fn write<'a>(
                 )
             }
             NoteChange::Delete { kind, key, .. } => send!(client, &statements.cut_note, kind, key),
+            NoteChange::Raise(news) => raise(client, statements, news, now),
         });
     }
     all
+}
+
+/// Raises the rows of all who follow something.
+pub(super) fn raise<'a>(
+    client: &'a Client,
+    statements: &'a Statements,
+    news: &'a Raise,
+    now: Time,
+) -> Statement<'a> {
+    let (wanted, give_up_at, now) = (int(news.wanted), Raise::give_up_at(now).micros(), now.micros());
+    let scope = plain(&news.scope);
+    send!(client, &statements.raise, news.channel, scope, wanted, news.body.as_deref(), now, give_up_at)
 }
 
 impl PostgresReaders {

@@ -4,13 +4,14 @@ use placet_core::{GrantEnd, Time};
 use tokio_postgres::{Client, Error, Statement as Prepared};
 
 use super::{
-    plain,
+    notes, plain,
     session::{Statement, requests, simple},
 };
 use crate::{
     StoreError,
     backend::Changes,
     keyed::of_call,
+    outbox::raising,
     policies::{TrustChange, idle_before},
     rows::{AnswerRow, int},
     sessions::{Reminder, voided_columns},
@@ -87,10 +88,17 @@ statements! {
     put_principals = "INSERT INTO principals (name, kind, data) SELECT * FROM unnest($1::text[], $2::text[], $3::text[])
                       ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, data = excluded.data";
     cut_principals = "DELETE FROM principals WHERE name = ANY ($1)";
-    put_outbox = "INSERT INTO outbox (id, seq, request, channel, state, attempts, next_at, lease_until, give_up_at, lease_owner)
-                  SELECT n.id, n.seq, n.request, n.channel, 'waiting', 0, n.next_at, n.lease_until, n.give_up_at, n.lease_owner
-                  FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[])
-                      AS n (id, seq, request, channel, next_at, give_up_at, lease_until, lease_owner)";
+    put_outbox = raising!(
+        "INSERT INTO outbox (channel, subject, wanted, told, state, attempts, next_at, give_up_at, lease_until, lease_owner)
+         SELECT n.channel, n.subject, n.wanted, 0, 'waiting', 0, n.next_at, n.give_up_at, n.lease_until, n.lease_owner
+         FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[])
+             AS n (channel, subject, wanted, next_at, give_up_at, lease_until, lease_owner)"
+    );
+    raise = raising!(
+        "INSERT INTO outbox (channel, subject, wanted, told, body, state, attempts, next_at, give_up_at, lease_until)
+         SELECT n.kind, n.key, $3::bigint, 0, $4::text, 'waiting', 0, $5::bigint, $6::bigint, 0
+         FROM notes n WHERE n.kind = $1 AND n.scope = $2"
+    );
     put_policies = "INSERT INTO policies (seq, hash, source, who, at, text)
                     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[])";
     put_grants = "INSERT INTO grants (id, data, digest, pattern, used)
@@ -151,7 +159,8 @@ statements! {
                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
                 ON CONFLICT (kind, key) DO UPDATE SET owner = excluded.owner, scope = excluded.scope, open = excluded.open,
                     version = excluded.version, at = excluded.at, keep_until = excluded.keep_until, body = excluded.body";
-    cut_note = "DELETE FROM notes WHERE kind = $1 AND key = $2";
+    cut_note = "WITH told AS (DELETE FROM outbox WHERE channel = $1 AND subject = $2)
+                DELETE FROM notes WHERE kind = $1 AND key = $2";
     prune_notes = "WITH old AS MATERIALIZED (SELECT kind, key FROM notes WHERE keep_until < $1 ORDER BY keep_until LIMIT $2),
                    gone AS (DELETE FROM notes n USING old WHERE n.kind = old.kind AND n.key = old.key RETURNING 1)
                    SELECT count(*) FROM gone";
@@ -171,21 +180,27 @@ statements! {
 
     writer = "SELECT batch FROM writers WHERE node = $1";
     lease = "WITH due AS MATERIALIZED (
-                 SELECT id FROM outbox WHERE state = 'waiting' AND next_at <= $1 AND lease_until <= $1
-                     AND (channel = ANY ($5::text[])) = $6 ORDER BY next_at, id LIMIT $4
+                 SELECT channel, subject FROM outbox WHERE state = 'waiting' AND next_at <= $1 AND lease_until <= $1
+                     AND (channel = ANY ($5::text[])) = $6 ORDER BY next_at, wanted LIMIT $4
                  FOR UPDATE SKIP LOCKED)
-             UPDATE outbox o SET lease_until = $3, lease_owner = $2 FROM due WHERE o.id = due.id
-             RETURNING o.id, o.seq, o.request, o.channel, o.attempts";
-    leased = "SELECT attempts, give_up_at FROM outbox WHERE id = $1 AND state = 'waiting' AND lease_owner = $2 FOR UPDATE";
-    attempted = "UPDATE outbox SET state = $2, attempts = attempts + 1, next_at = $3, lease_until = 0, lease_owner = NULL, last_error = $4
-                 WHERE id = $1";
+             UPDATE outbox o SET lease_until = $3, lease_owner = $2 FROM due
+             WHERE o.channel = due.channel AND o.subject = due.subject
+             RETURNING o.channel, o.subject, o.wanted, o.body, o.attempts";
+    leased = "SELECT wanted, told, attempts, give_up_at FROM outbox
+              WHERE channel = $1 AND subject = $2 AND state = 'waiting' AND lease_owner = $3 FOR UPDATE";
+    attempted = "UPDATE outbox SET state = $3, told = $4, attempts = $5, next_at = $6, lease_until = 0, lease_owner = NULL,
+                     last_error = $7
+                 WHERE channel = $1 AND subject = $2";
     prune_answers = "WITH old AS MATERIALIZED (
                          SELECT i.id FROM idempotency i LEFT JOIN requests r ON r.seq = i.request
                          WHERE i.created_at < $1 AND (r.seq IS NULL OR (r.deadline IS NULL AND r.state <> 'unknown' AND r.changed_at < $1))
                          ORDER BY i.created_at LIMIT 1000)
                      DELETE FROM idempotency i USING old WHERE i.id = old.id";
-    prune_outbox = "WITH old AS MATERIALIZED (SELECT id FROM outbox WHERE state <> 'waiting' AND next_at < $1 LIMIT 1000)
-                    DELETE FROM outbox o USING old WHERE o.id = old.id";
+    /// As long as somebody follows, what they were told is known.
+    prune_outbox = "WITH old AS MATERIALIZED (
+                        SELECT o.channel, o.subject FROM outbox o WHERE o.state <> 'waiting' AND o.next_at < $1
+                            AND NOT EXISTS (SELECT 1 FROM notes n WHERE n.kind = o.channel AND n.key = o.subject) LIMIT 1000)
+                    DELETE FROM outbox o USING old WHERE o.channel = old.channel AND o.subject = old.subject";
     prune_trust = "DELETE FROM trust WHERE digest IN (SELECT digest FROM trust WHERE at < $1 LIMIT 1000)";
     prune_grants = "DELETE FROM grants WHERE id IN (SELECT id FROM grants WHERE ended_at < $1 LIMIT 1000)";
 }
@@ -555,10 +570,9 @@ impl Statements {
         }
         if !changes.outbox.is_empty() {
             let rows = &changes.outbox;
-            let ids: Vec<String> = rows.iter().map(|row| row.id.to_string()).collect();
-            let seqs: Vec<i64> = rows.iter().map(|row| int(row.seq)).collect();
-            let requests: Vec<String> = rows.iter().map(|row| row.request.to_string()).collect();
             let channels: Vec<_> = rows.iter().map(|row| plain(&row.channel)).collect();
+            let subjects: Vec<&str> = rows.iter().map(|row| row.subject.as_str()).collect();
+            let wanted: Vec<i64> = rows.iter().map(|row| int(row.wanted)).collect();
             let next: Vec<i64> = rows.iter().map(|row| row.next_at.micros()).collect();
             let give_up: Vec<i64> = rows.iter().map(|row| row.give_up_at.micros()).collect();
             let until: Vec<i64> =
@@ -568,16 +582,16 @@ impl Statements {
             all.push(send!(
                 client,
                 &self.put_outbox,
-                ids,
-                seqs,
-                requests,
                 channels,
+                subjects,
+                wanted,
                 next,
                 give_up,
                 until,
                 owners
             ));
         }
+        all.extend(changes.raises.iter().map(|news| notes::raise(client, self, news, changes.now)));
         Ok(())
     }
 }

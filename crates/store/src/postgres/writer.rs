@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use placet_core::{Directory, OutboxId, Request, SessionId, Time};
+use placet_core::{Directory, Request, SessionId, Time};
 use tokio::time::{error::Elapsed, timeout};
 use tokio_postgres::{Client, Config, Row, types::Type};
 
@@ -21,7 +21,8 @@ use crate::{
     backend::{Backend, Changes, CommitError, Loaded, NotesError, ReadSet},
     events::{MARK_EVERY, PRUNED},
     history::History,
-    notes as noted, outbox,
+    notes as noted,
+    outbox::WaitingRow,
     policies::{TrustRow, idle_before},
     rows::{AnswerRow, bytes32, int, parse, uint},
 };
@@ -469,29 +470,51 @@ impl Backend for PostgresWriter {
             })
             .await?;
         let mut leased = rows.iter().flatten().map(delivery).collect::<Result<Vec<_>, _>>()?;
-        leased.sort_by_key(|delivery| delivery.seq);
+        leased.sort_by_key(|delivery| delivery.wanted);
         Ok(leased)
     }
 
-    async fn attempt(&mut self, id: OutboxId, owner: &str, result: &AttemptResult) -> Result<(), StoreError> {
-        let (id, owner) = (id.to_string(), owner.to_owned());
-        let (now, found) = {
-            let id = id.clone();
-            self.small(move |Session { client, statements, .. }| {
-                vec![send!(client, &statements.leased, id, owner)]
+    async fn attempt(
+        &mut self,
+        delivery: &Delivery,
+        owner: &str,
+        result: &AttemptResult,
+    ) -> Result<(), StoreError> {
+        let (channel, subject, owner) =
+            (delivery.channel.clone(), delivery.subject.clone(), owner.to_owned());
+        let (now, found) = self
+            .small(move |Session { client, statements, .. }| {
+                vec![send!(client, &statements.leased, channel, subject, owner)]
             })
-            .await?
-        };
-        // A lease that ran out and was given to somebody else: their word counts.
+            .await?;
+        // The lease ran out and another node has it: what that node says counts.
         let Some(row) = found.first().and_then(|rows| rows.first()) else {
             self.rollback().await;
             return Ok(());
         };
-        let attempts = number::<u32>(row, 0)?.saturating_add(1);
-        let (state, next_at, error) = outbox::after(result, attempts, Time::from_micros(read(row, 1)?), now);
-        let (next_at, error) = (next_at.micros(), error.map(|error| plain(error).into_owned()));
+        let row = WaitingRow {
+            wanted: number(row, 0)?,
+            told: number(row, 1)?,
+            attempts: number(row, 2)?,
+            give_up_at: Time::from_micros(read(row, 3)?),
+        };
+        let after = row.after(delivery.wanted, result, now);
+        let (channel, subject) = (delivery.channel.clone(), delivery.subject.clone());
+        let (state, told, next_at) = (after.state, int(after.told), after.next_at.micros());
+        let attempts = i64::from(after.attempts);
+        let error = after.error.map(|error| plain(error).into_owned());
         self.finish(move |Session { client, statements, .. }| {
-            vec![send!(client, &statements.attempted, id, state, next_at, error)]
+            vec![send!(
+                client,
+                &statements.attempted,
+                channel,
+                subject,
+                state,
+                told,
+                attempts,
+                next_at,
+                error
+            )]
         })
         .await?;
         Ok(())
@@ -628,10 +651,10 @@ impl Backend for PostgresWriter {
 
 fn delivery(row: &Row) -> Result<Delivery, StoreError> {
     Ok(Delivery {
-        id: parse(read(row, 0)?)?,
-        seq: number(row, 1)?,
-        request: parse(read(row, 2)?)?,
-        channel: read(row, 3)?,
+        channel: read(row, 0)?,
+        subject: read(row, 1)?,
+        wanted: number(row, 2)?,
+        body: read::<Option<&str>>(row, 3)?.map(Arc::from),
         attempts: number(row, 4)?,
     })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use placet_core::{OutboxId, RequestId, Time};
+use placet_core::{RequestId, Time};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     readers::{self, SqliteReaders},
 };
 use crate::{
-    Channels, EventWords, RecentEvents, SeenEvent, StoreError, StoredEvent,
+    Channels, Delivery, EventWords, RecentEvents, SeenEvent, StoreError, StoredEvent,
     backend::Changes,
     documents::DOCUMENTS,
     events::{MARK_EVERY, PRUNED, SESSIONS, WAITING, WORDS},
@@ -188,12 +188,12 @@ impl SqliteReaders {
         .await
     }
 
-    pub(crate) async fn holds(&self, id: OutboxId, owner: &str) -> Result<bool, StoreError> {
+    pub(crate) async fn holds(&self, delivery: &Delivery, owner: &str) -> Result<bool, StoreError> {
         self.short(|db| {
             let mut find = db.prepare_cached(
-                "SELECT 1 FROM outbox WHERE id = ?1 AND state = 'waiting' AND lease_owner = ?2",
+                "SELECT 1 FROM outbox WHERE channel = ?1 AND subject = ?2 AND state = 'waiting' AND lease_owner = ?3 AND wanted = ?4",
             )?;
-            Ok(find.exists(params![id.to_string(), owner])?)
+            Ok(find.exists(params![delivery.channel, delivery.subject, owner, int(delivery.wanted)])?)
         })
         .await
     }

@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter
 use super::{
     number,
     readers::{SqliteReaders, values},
+    writer::raise,
 };
 use crate::{
     Note, NoteChange, NoteFilter, NotePage, NotePlace, NotesOutcome, StoreError,
@@ -61,8 +62,8 @@ pub(super) fn change(
     let NotesOutcome::Changed(versions) = &done else { return Ok(done) };
     for (change, version) in changes.iter().zip(versions) {
         match change {
-            NoteChange::Put { note, .. } => db
-                .prepare_cached(&format!(
+            NoteChange::Put { note, .. } => {
+                db.prepare_cached(&format!(
                     "INSERT INTO notes ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
                      ON CONFLICT (kind, key) DO UPDATE SET owner = excluded.owner, scope = excluded.scope, open = excluded.open,
                          version = excluded.version, at = excluded.at, keep_until = excluded.keep_until, body = excluded.body"
@@ -77,11 +78,15 @@ pub(super) fn change(
                     now.micros(),
                     note.keep_until.micros(),
                     &*note.body,
-                ])?,
-            NoteChange::Delete { kind, key, .. } => {
-                db.prepare_cached("DELETE FROM notes WHERE kind = ?1 AND key = ?2")?.execute([*kind, key])?
+                ])?;
             }
-        };
+            NoteChange::Delete { kind, key, .. } => {
+                db.prepare_cached("DELETE FROM outbox WHERE channel = ?1 AND subject = ?2")?
+                    .execute([*kind, key])?;
+                db.prepare_cached("DELETE FROM notes WHERE kind = ?1 AND key = ?2")?.execute([*kind, key])?;
+            }
+            NoteChange::Raise(news) => raise(db, news, now)?,
+        }
     }
     Ok(done)
 }

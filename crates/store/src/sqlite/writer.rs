@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use placet_core::{Directory, GrantEnd, OutboxId, Request, RequestId, SessionId, Time};
+use placet_core::{Directory, GrantEnd, Request, SessionId, Time};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::{OpenFiles, Recent, events, notes, number, readers};
@@ -12,7 +12,7 @@ use crate::{
     backend::{Backend, Changes, CommitError, Loaded, NotesError, ReadSet},
     history::History,
     keyed::of_call,
-    outbox,
+    outbox::{Raise, WaitingRow, raising},
     policies::{PolicyRow, TrustChange, TrustRow, idle_before},
     rows::{AnswerRow, bytes32, int, parse, uint},
     sabotage::planted,
@@ -240,20 +240,22 @@ impl SqliteWriter {
             db.prepare_cached("DELETE FROM principals WHERE name = ?1")?.execute([name])?;
         }
         for row in &changes.outbox {
-            db.prepare_cached(
-                "INSERT INTO outbox (id, seq, request, channel, state, attempts, next_at, lease_until, give_up_at, lease_owner)
-                 VALUES (?1, ?2, ?3, ?4, 'waiting', 0, ?5, ?7, ?6, ?8)",
-            )?
+            db.prepare_cached(raising!(
+                "INSERT INTO outbox (channel, subject, wanted, told, state, attempts, next_at, give_up_at, lease_until, lease_owner)
+                 VALUES (?1, ?2, ?3, 0, 'waiting', 0, ?4, ?5, ?6, ?7)"
+            ))?
             .execute(params![
-                row.id.to_string(),
-                int(row.seq),
-                row.request.to_string(),
                 row.channel,
+                row.subject,
+                int(row.wanted),
                 row.next_at.micros(),
                 row.give_up_at.micros(),
                 row.lease.as_ref().map_or(0, |(_, until)| until.micros()),
                 row.lease.as_ref().map(|(owner, _)| &**owner),
             ])?;
+        }
+        for news in &changes.raises {
+            raise(db, news, changes.now)?;
         }
         Ok(())
     }
@@ -467,33 +469,57 @@ impl Backend for SqliteWriter {
         let names = serde_json::Value::from(names).to_string();
         self.within(|db| {
             let mut lease = db.prepare_cached(
-                "UPDATE outbox SET lease_until = ?3, lease_owner = ?2 WHERE id IN (
-                     SELECT id FROM outbox WHERE state = 'waiting' AND next_at <= ?1 AND lease_until <= ?1
-                         AND (channel IN (SELECT value FROM json_each(?5))) = ?6 ORDER BY next_at, id LIMIT ?4)
-                 RETURNING id, seq, request, channel, attempts",
+                "UPDATE outbox SET lease_until = ?3, lease_owner = ?2 WHERE (channel, subject) IN (
+                     SELECT channel, subject FROM outbox WHERE state = 'waiting' AND next_at <= ?1 AND lease_until <= ?1
+                         AND (channel IN (SELECT value FROM json_each(?5))) = ?6 ORDER BY next_at, wanted LIMIT ?4)
+                 RETURNING channel, subject, wanted, body, attempts",
             )?;
-            let rows = lease.query_map(params![now.micros(), owner, now.plus(until).micros(), limit, names, meant], delivery_columns)?;
-            let mut leased = rows.map(|row| delivery(row?)).collect::<Result<Vec<_>, StoreError>>()?;
-            leased.sort_by_key(|delivery| delivery.seq);
+            let rows = lease.query_map(params![now.micros(), owner, now.plus(until).micros(), limit, names, meant], delivery)?;
+            let mut leased = rows.collect::<Result<Vec<_>, _>>()?;
+            leased.sort_by_key(|delivery| delivery.wanted);
             Ok(leased)
         })
     }
 
-    async fn attempt(&mut self, id: OutboxId, owner: &str, result: &AttemptResult) -> Result<(), StoreError> {
+    async fn attempt(
+        &mut self,
+        delivery: &Delivery,
+        owner: &str,
+        result: &AttemptResult,
+    ) -> Result<(), StoreError> {
         let now = self.time.now();
         self.within(|db| {
-            let found: Option<(u32, i64)> = db
-                .prepare_cached("SELECT attempts, give_up_at FROM outbox WHERE id = ?1 AND state = 'waiting' AND lease_owner = ?2")?
-                .query_row(params![id.to_string(), owner], |row| Ok((row.get(0)?, row.get(1)?)))
+            let found = db
+                .prepare_cached(
+                    "SELECT wanted, told, attempts, give_up_at FROM outbox
+                     WHERE channel = ?1 AND subject = ?2 AND state = 'waiting' AND lease_owner = ?3",
+                )?
+                .query_row([&*delivery.channel, &*delivery.subject, owner], |row| {
+                    Ok(WaitingRow {
+                        wanted: number(row, 0)?,
+                        told: number(row, 1)?,
+                        attempts: row.get(2)?,
+                        give_up_at: Time::from_micros(row.get(3)?),
+                    })
+                })
                 .optional()?;
-            // A lease that ran out and was given to somebody else: their word counts.
-            let Some((attempts, give_up_at)) = found else { return Ok(()) };
-            let (state, next_at, error) = outbox::after(result, attempts + 1, Time::from_micros(give_up_at), now);
+            // The lease ran out and another node has it: what that node says counts.
+            let Some(row) = found else { return Ok(()) };
+            let after = row.after(delivery.wanted, result, now);
             db.prepare_cached(
-                "UPDATE outbox SET state = ?2, attempts = attempts + 1, next_at = ?3, lease_until = 0, lease_owner = NULL, last_error = ?4
-                 WHERE id = ?1",
+                "UPDATE outbox SET state = ?3, told = ?4, attempts = ?5, next_at = ?6, lease_until = 0, lease_owner = NULL,
+                     last_error = ?7
+                 WHERE channel = ?1 AND subject = ?2",
             )?
-            .execute(params![id.to_string(), state, next_at.micros(), error])?;
+            .execute(params![
+                delivery.channel,
+                delivery.subject,
+                after.state,
+                int(after.told),
+                after.attempts,
+                after.next_at.micros(),
+                after.error,
+            ])?;
             Ok(())
         })
     }
@@ -572,8 +598,13 @@ impl Backend for SqliteWriter {
                      WHERE i.created_at < ?1 AND (r.seq IS NULL OR (r.deadline IS NULL AND r.state <> 'unknown' AND r.changed_at < ?1)) ORDER BY i.created_at LIMIT 1000)",
             )?
             .execute([before.micros()])?;
-            db.prepare_cached("DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE state <> 'waiting' AND next_at < ?1 LIMIT 1000)")?
-                .execute([before.micros()])?;
+            // As long as somebody follows, what they were told is known.
+            db.prepare_cached(
+                "DELETE FROM outbox WHERE (channel, subject) IN (
+                     SELECT o.channel, o.subject FROM outbox o WHERE o.state <> 'waiting' AND o.next_at < ?1
+                         AND NOT EXISTS (SELECT 1 FROM notes n WHERE n.kind = o.channel AND n.key = o.subject) LIMIT 1000)",
+            )?
+            .execute([before.micros()])?;
             let long_ago = idle_before(before).micros();
             db.prepare_cached("DELETE FROM trust WHERE digest IN (SELECT digest FROM trust WHERE at < ?1 LIMIT 1000)")?
                 .execute([long_ago])?;
@@ -584,12 +615,29 @@ impl Backend for SqliteWriter {
     }
 }
 
-type DeliveryColumns = (String, u64, String, String, u32);
-
-fn delivery_columns(row: &Row<'_>) -> rusqlite::Result<DeliveryColumns> {
-    Ok((row.get(0)?, number(row, 1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
+    Ok(Delivery {
+        channel: row.get(0)?,
+        subject: row.get(1)?,
+        wanted: number(row, 2)?,
+        body: row.get::<_, Option<String>>(3)?.map(Arc::from),
+        attempts: row.get(4)?,
+    })
 }
 
-fn delivery((id, seq, request, channel, attempts): DeliveryColumns) -> Result<Delivery, StoreError> {
-    Ok(Delivery { id: parse(&id)?, seq, request: parse::<RequestId>(&request)?, channel, attempts })
+/// Raises the rows of all who follow something.
+pub(super) fn raise(db: &Connection, news: &Raise, now: Time) -> Result<(), StoreError> {
+    db.prepare_cached(raising!(
+        "INSERT INTO outbox (channel, subject, wanted, told, body, state, attempts, next_at, give_up_at, lease_until)
+         SELECT n.kind, n.key, ?3, 0, ?4, 'waiting', 0, ?5, ?6, 0 FROM notes n WHERE n.kind = ?1 AND n.scope = ?2"
+    ))?
+    .execute(params![
+        news.channel,
+        news.scope,
+        int(news.wanted),
+        news.body.as_deref(),
+        now.micros(),
+        Raise::give_up_at(now).micros(),
+    ])?;
+    Ok(())
 }

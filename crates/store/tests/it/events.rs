@@ -191,7 +191,7 @@ both! {
         // Caught up: what comes next comes from memory.
         while tail.next().await.unwrap().seq < last.seq {}
         shop.done(&ann(), decide(&answered, DecisionWord::Deny)).await;
-        let rows = shop.place.rows("SELECT channel, request, lease_owner FROM outbox").await;
+        let rows = shop.place.rows("SELECT channel, subject, lease_owner FROM outbox").await;
         let owner = shop.store.owner().to_owned();
         assert_eq!(rows, [[json!(AnswerBack::Callback.channel()), json!(answered.id.to_string()), json!(owner)]]);
         let news = loop {
@@ -211,8 +211,8 @@ both! {
         shop.clock.advance(Duration::from_secs(5));
         assert!(shop.store.deliveries_due(shop.clock.now(), Channels::Others(Vec::new())).await.unwrap());
         let leased = lease("other").await;
-        assert_eq!((leased[0].id, leased[0].request), (delivery.id, answered.id));
-        shop.store.record_attempt(delivery.id, "other", AttemptResult::Delivered).await.unwrap();
+        assert_eq!((&leased[0], leased[0].request()), (&delivery, Some(answered.id)));
+        shop.store.record_attempt(delivery.clone(), "other", AttemptResult::Delivered).await.unwrap();
         // A deadline is no answer.
         shop.clock.advance(Duration::from_mins(10));
         shop.done(&Actor::system(), crate::shop::expire(expires.id)).await;

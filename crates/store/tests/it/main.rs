@@ -6,6 +6,7 @@ mod deliveries;
 mod events;
 mod files;
 mod following;
+mod levels;
 mod notes;
 mod once;
 mod principals;

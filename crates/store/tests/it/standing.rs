@@ -8,7 +8,7 @@ use placet_core::{
 };
 use placet_ledger::hash;
 use placet_store::{AdminOutcome, Clock as _, CommandUnit, Store, backup, restore, trust_key, verify_file};
-use placet_testkit::{Backend, Place, both, unit};
+use placet_testkit::{Backend, OUTBOX_OF_0_2, Place, both, unit};
 
 use crate::shop::{Shop, ann, bot, decide, person};
 
@@ -346,7 +346,7 @@ fn a_backup_of_the_format_before_policies_verifies_and_can_be_restored() {
             let file = folder.path().join("backup.db");
             backup(&shop.place.location(), &file).await.unwrap();
             let old = rusqlite::Connection::open(&file).unwrap();
-            old.execute_batch(&format!("{EARLIER} PRAGMA user_version = 1;")).unwrap();
+            old.execute_batch(&format!("{OUTBOX_OF_0_2} {EARLIER} PRAGMA user_version = 1;")).unwrap();
             drop(old);
             verify_file(&file, |_| {}).await.unwrap();
             let place = Arc::new(Place::new(to).await);
@@ -373,7 +373,7 @@ both! {
             Backend::Sqlite => "PRAGMA user_version = 1;",
             Backend::Postgres => "UPDATE placet_format SET version = 1;",
         };
-        place.sql(&format!("{EARLIER} {format}")).await;
+        place.sql(&format!("{OUTBOX_OF_0_2} {EARLIER} {format}")).await;
         place.verify().await.unwrap();
         let store = Store::open(place.options(clock.clone())).await.unwrap().into();
         let shop = Shop { place, clock, store };

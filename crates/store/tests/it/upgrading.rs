@@ -92,4 +92,54 @@ both! {
             store.close().await;
         }
     }
+
+    async fn what_version_0_2_0_had_left_to_deliver_waits_as_one_row_for_each_subject(backend: Backend) {
+        let place = Place::new(backend).await;
+        lay_out_version_0_2(&place).await;
+        let answer = place.rows("SELECT request, channel, seq, attempts FROM outbox WHERE state = 'waiting'").await;
+        assert_eq!(answer.len(), 1, "the answer for an agent that does not listen");
+        let outbox = |id: &str, seq: u64, request: &str, state: &str| {
+            format!("INSERT INTO outbox (id, seq, request, channel, state, attempts, next_at, lease_until, give_up_at)
+                 VALUES ('{id}', {seq}, '{request}', 'a2a', '{state}', {seq}, 5, 0, 9);")
+        };
+        let waiting = |generation: u64| format!(r#"{{"generation":{generation},"ended":true,"task":{{"id":"t","text":"\u0000"}},"since":1,"attempts":3,"next":2}}"#);
+        let note = |key: &str, told: u64, ended: bool, given_up: &str, pending: &str| {
+            let (scope, _) = key.rsplit_once('/').unwrap();
+            let open = u8::from(pending != "null");
+            let body = format!(r#"{{"version":"1.0","task":"t","id":"c","url":"http://localhost:1/","told":{told},"ended":{ended},"given_up":{given_up},"pending":{pending},"lease":null}}"#);
+            format!("INSERT INTO notes (kind, key, owner, scope, open, version, at, keep_until, body)
+                 VALUES ('a2a.push', '{key}', 'bot', '{scope}', {open}, 1, 3, 4, '{body}');")
+        };
+        let tried = r#"{"generation":1,"ended":false}"#;
+        let rows = [
+            outbox("out_1", 3, "two ends", "waiting"),
+            outbox("out_2", 7, "two ends", "waiting"),
+            outbox("out_3", 8, "one end", "delivered"),
+            outbox("out_4", 9, "no end", "dead"),
+            note("demo/ops/a/waits", 2, false, "null", &waiting(4)),
+            note("demo/ops/b/told", 4, false, "null", "null"),
+            note("placet/desk/c/waits", 2, false, "null", &waiting(4)),
+            // The task may have changed when no server looked.
+            note("placet/desk/d/told", 4, false, "null", "null"),
+            note("placet/desk/e/given up", 0, false, tried, "null"),
+            note("placet/desk/f/ended", 4, true, "null", "null"),
+        ];
+        place.sql(&rows.concat()).await;
+        let store = Store::open(place.options(Arc::new(FakeClock::new()))).await.unwrap();
+        let query = "SELECT subject, wanted, told, attempts, coalesce(body, '-') FROM outbox WHERE channel = '{}' AND state = 'waiting' ORDER BY subject";
+        let of = async |channel: &str| {
+            let rows = place.rows(&query.replace("{}", channel)).await;
+            let text = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            rows.iter().map(|row| row.iter().map(text).collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+        };
+        assert_eq!(of("a2a").await, ["two ends 7 0 7 -"]);
+        let body = r#"{"id":"t","text":"\u0000"}"#;
+        assert_eq!(of("a2a.push").await, [
+            format!("demo/ops/a/waits 4 0 0 {body}"), "placet/desk/c/waits 1 0 0 -".to_owned(), "placet/desk/d/told 1 0 0 -".to_owned(),
+        ]);
+        assert_eq!(of("callback").await.len(), 1);
+        assert_eq!(place.value("SELECT count(*) FROM outbox").await, "5", "what was over is dropped");
+        assert_eq!(place.value("SELECT count(*) FROM notes WHERE open = 1").await, "0");
+        store.close().await;
+    }
 }

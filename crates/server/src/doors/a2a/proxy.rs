@@ -2,13 +2,13 @@
 //!
 //! | part | what |
 //! | --- | --- |
-//! | `forward` | the calls of clients, passed on |
+//! | `forward`, `sending` | the calls of clients, passed on |
 //! | `agent`, `address` | calling an agent where its card says, and reading its answers |
 //! | `check` | whether an agent can be used at all, when the server starts |
 //! | `kept` | whose a task is, and the pause it is in |
 //! | `life` | how far a pause is: the only file that changes it |
 //! | `hold` | a pause becomes requests |
-//! | `resume` | the one complete answer, from the outbox |
+//! | `resume`, `exchange` | the one complete answer: whether it is due, and how it reaches the agent |
 //! | `snapshot`, `show` | a task as it stands, and as its client sees it |
 //! | `reader`, `hub`, `client` | streams that go on across pauses and clients |
 //! | `pushes` | news that is posted |
@@ -19,6 +19,7 @@ mod agent;
 mod card;
 mod check;
 mod client;
+mod exchange;
 mod forward;
 mod hold;
 mod hub;
@@ -27,6 +28,7 @@ mod life;
 mod pushes;
 mod reader;
 mod resume;
+mod sending;
 mod settings;
 mod show;
 mod snapshot;

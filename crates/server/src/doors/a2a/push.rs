@@ -1,77 +1,67 @@
-//! Push notifications: callers say where news of a task is posted to, and it is posted until it was taken or a day has passed.
+//! Push notifications: callers say where news of a task is posted to, and the channel `a2a.push` posts it.
 //!
 //! | part | what |
 //! | --- | --- |
-//! | `wish` | what is kept of a wish, and what follows from an attempt |
-//! | `post` | one message to one address |
-//! | `tell` | a task changed: who is told, by which node, and when again |
-//! | `follow` | the desk's tasks, and what is left to be told |
+//! | `config` | what is kept of a push notification config |
+//! | `news` | what the channel posts |
 //!
-//! A wish is a note under the task it is about. Whoever changes a task says so with [`changed`].
+//! A config is a note under the task that it is about, and follows it: who changes the task raises the outbox rows of its followers in
+//! the same transaction.
 
-mod follow;
-mod post;
-mod tell;
-mod wish;
+mod config;
+mod news;
 
 use data_encoding::HEXLOWER;
-pub(crate) use follow::run;
-pub(super) use follow::{desk_changed, desk_key};
 use http::HeaderValue;
+pub use news::TaskNews;
+pub(super) use news::trimmed;
 use placet_a2a::{Fault, PushConfig, Version};
-use placet_core::{Actor, Role};
+use placet_core::{Actor, Role, door};
 use placet_egress::{Http, Rules, Target};
-use placet_gate::{GateError, NewNote, Note, NoteChange, NoteExpected, NoteFilter};
+use placet_gate::{GateError, Note, NoteChange, NoteExpected, NoteFilter, Raise};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-pub(super) use tell::{Change, changed};
-use tokio::sync::Semaphore;
 
-use self::wish::Wish;
+use self::config::StoredConfig;
 use super::desk::fault;
 use crate::State;
 
-/// What notes that are wishes are called.
-const KIND: &str = "a2a.push";
-/// How many wishes a task may have.
+/// The kind of the notes that are push notification configs.
+const KIND: &str = door::PUSH;
+/// How many configs a task may have.
 const MOST: usize = 10;
-/// How many messages are on their way at once. What comes beyond that waits.
-const AT_ONCE: usize = 64;
 
-/// What is needed to post.
-#[derive(Debug)]
-pub(crate) struct Push {
-    http: Option<Http>,
-    turns: std::sync::Arc<Semaphore>,
-}
-
-impl Push {
-    /// To where agents may be called back.
-    pub(crate) fn new(rules: &Rules) -> Self {
-        let http = Http::new(rules.clone());
-        if let Err(error) = &http {
-            tracing::error!(%error, "nothing can be posted: push notifications are refused");
-        }
-        Self { http: http.ok(), turns: std::sync::Arc::new(Semaphore::new(AT_ONCE)) }
+/// The client that posts, for the channel and for checks of addresses.
+pub(crate) fn client(rules: &Rules) -> Option<Http> {
+    let http = Http::new(rules.clone());
+    if let Err(error) = &http {
+        tracing::error!(%error, "nothing can be posted: push notifications are refused");
     }
+    http.ok()
 }
 
-/// A task that wishes are about: what it is called among all tasks of all agents, its own id, and where it stands.
+/// The task that a config is about.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct About<'a> {
+pub(super) struct TaskRef<'a> {
+    /// Its name among the tasks of all agents.
     pub(super) key: &'a str,
+    /// Its own id.
     pub(super) id: &'a str,
+    /// The generation that its owner knows.
     pub(super) generation: u64,
+    /// Whether it has ended.
     pub(super) ended: bool,
+    /// Whether deliveries read it again. Otherwise news brings what is posted.
+    pub(super) is_read_again: bool,
 }
 
-/// Whether a wish of this caller can be fulfilled. Asked before anything is done, and again with every connection.
+/// Whether news can be posted for this caller. Checked before anything is done, and again with every connection.
 pub(super) fn check(state: &State, actor: &Actor, config: &PushConfig) -> Result<(), Fault> {
     only_agents(actor)?;
-    let http = state.push.http.as_ref().ok_or(Fault::NoPush)?;
+    let http = state.push.as_ref().ok_or(Fault::NoPush)?;
     let target = Target::parse_web(&config.url).map_err(|why| config.fault(why))?;
     http.rules().check_host(&target).map_err(|why| config.fault(why))?;
-    // Bytes that no header can have were refused when it was read; this is the last word.
+    // Bytes that no header can have were refused when it was read; this is the last check.
     let sent = [&config.token, &config.credentials];
     if sent.into_iter().flatten().any(|text| HeaderValue::from_str(text).is_err()) {
         return Err(Fault::InvalidParams(
@@ -81,7 +71,7 @@ pub(super) fn check(state: &State, actor: &Actor, config: &PushConfig) -> Result
     Ok(())
 }
 
-/// People see tasks of many agents; what agents want to be told is between them and their receivers.
+/// People see tasks of many agents; where agents have news posted to is between them and their receivers.
 fn only_agents(actor: &Actor) -> Result<(), Fault> {
     match actor.role {
         Role::Agent => Ok(()),
@@ -93,69 +83,61 @@ fn name(task: &str, id: &str) -> String {
     format!("{task}/{id}")
 }
 
-/// Keeps a wish, in place of one with the same id. The caller is the task's, and the wish was checked.
+/// Stores a config, in place of one with the same id. The caller owns the task, and the config was checked.
 ///
-/// What the task goes through from `about` on is told, once the caller has said so with [`changed`]. A task that has ended by then is told at once: its end may have come
-/// between the caller's two calls.
+/// What happens to the task from now on is posted, and also what happened since `task` was read. If it has ended, the end is posted: it may have
+/// come between the caller's two calls.
 pub(super) async fn set(
     state: &State,
     actor: &Actor,
-    about: About<'_>,
+    task: TaskRef<'_>,
     version: Version,
     config: &PushConfig,
 ) -> Result<Value, Fault> {
-    // The same address is the same wish, however often the call is repeated.
+    // The same address is the same config, however often the call is repeated.
     let id = config.id.clone().unwrap_or_else(|| {
         let digest = Sha256::digest(&config.url);
         format!("push-{}", HEXLOWER.encode(digest.get(..8).unwrap_or_default()))
     });
     let wrong = |error: GateError| fault(state, error);
-    let key = name(about.key, &id);
+    let key = name(task.key, &id);
     for _ in 0..8 {
         let there = state.gate.note(KIND, &key).await.map_err(wrong)?;
-        let known = there.as_ref().and_then(Wish::of);
-        let told = match &known {
-            Some(known) => known.told,
-            None if about.ended => 0,
-            None => about.generation,
+        let stored = there.as_ref().and_then(StoredConfig::of);
+        let known = match &stored {
+            Some(stored) => stored.known,
+            None if task.ended => 0,
+            None => task.generation,
         };
-        let ended = known.as_ref().is_some_and(|known| known.ended);
-        let wish = Wish::new(version, about.id, &id, config, told, ended);
+        let mut new = StoredConfig::new(version, task.id, &id, config, known);
+        new.ended = stored.as_ref().is_some_and(|stored| stored.ended);
         let expected = there.map_or(NoteExpected::Absent, |note| NoteExpected::Version(note.version));
-        let note = wish.note(&state.gate, about.key, &actor.name);
-        let change = NoteChange::Put { note, expected };
-        let Ok(versions) = state.gate.change_notes(vec![change]).await.map_err(wrong)? else { continue };
-        let all = of_task(state, about.key).await.map_err(wrong)?;
-        if all.len() > MOST && known.is_none() {
+        let put = NoteChange::Put { note: new.note(&state.gate, task.key, &actor.name), expected };
+        // It is looked at once at least: the task may have changed before anything followed it.
+        let look = Raise { channel: KIND, scope: task.key.to_owned(), wanted: 1, body: None };
+        let mut changes = vec![put];
+        changes.extend(task.is_read_again.then_some(NoteChange::Raise(look)));
+        let Ok(versions) = state.gate.change_notes(changes).await.map_err(wrong)? else { continue };
+        let all = of_task(state, task.key).await.map_err(wrong)?;
+        if all.len() > MOST && stored.is_none() {
             let version = versions.first().copied().unwrap_or_default();
             let gone = NoteChange::Delete { kind: KIND, key, version };
             let _ = state.gate.change_notes(vec![gone]).await.map_err(wrong)?;
-            let why = format!("task `{}` has {MOST} push notification configs: delete one first", about.id);
+            let why = format!("task `{}` has {MOST} push notification configs: delete one first", task.id);
             return Err(Fault::InvalidParams(why));
         }
-        return Ok(wish.shown(version));
+        return Ok(new.shown(version));
     }
     Err(Fault::Busy("others change the same push notification config: try again".to_owned()))
 }
 
-/// The wishes about a task.
+/// The configs of a task.
 async fn of_task(state: &State, task: &str) -> Result<Vec<Note>, GateError> {
     let filter = NoteFilter { scope: Some(task.to_owned()), ..NoteFilter::of(KIND) };
     Ok(state.gate.notes(&filter, None, 200).await?.notes)
 }
 
-/// Wishes in pages, all or those that have something to tell, and where the next page begins.
-async fn wishes(
-    state: &State,
-    open: Option<bool>,
-    after: Option<&str>,
-) -> Result<(Vec<Note>, Option<String>), GateError> {
-    let filter = NoteFilter { open, ..NoteFilter::of(KIND) };
-    let page = state.gate.notes(&filter, after, 100).await?;
-    Ok((page.notes, page.next))
-}
-
-/// One wish of a task that is the caller's: the one of this id, or the first.
+/// One config of a task of the caller: the one of this id, or the first.
 pub(super) async fn get(
     state: &State,
     actor: &Actor,
@@ -171,18 +153,18 @@ pub(super) async fn get(
         None => of_task(state, key).await.map(|all| all.into_iter().next()),
     };
     let note = note.map_err(|error| fault(state, error))?.filter(|note| note.owner == actor.name);
-    note.as_ref().and_then(Wish::of).map(|wish| wish.shown(version)).ok_or_else(missing)
+    note.as_ref().and_then(StoredConfig::of).map(|config| config.shown(version)).ok_or_else(missing)
 }
 
-/// All wishes of a task that is the caller's.
+/// All configs of a task of the caller.
 pub(super) async fn list(state: &State, actor: &Actor, key: &str, version: Version) -> Result<Value, Fault> {
     only_agents(actor)?;
     let all = of_task(state, key).await.map_err(|error| fault(state, error))?;
-    let own = all.iter().filter(|note| note.owner == actor.name).filter_map(Wish::of);
-    Ok(version.push_configs(own.map(|wish| wish.shown(version)).collect()))
+    let own = all.iter().filter(|note| note.owner == actor.name).filter_map(StoredConfig::of);
+    Ok(version.push_configs(own.map(|config| config.shown(version)).collect()))
 }
 
-/// Takes a wish back. One that is not there is gone already.
+/// Deletes a config, and what it still had to tell. One that is not there is gone already.
 pub(super) async fn delete(
     state: &State,
     actor: &Actor,
@@ -207,9 +189,4 @@ pub(super) async fn delete(
 
 fn short(text: &str) -> String {
     text.chars().take(120).collect()
-}
-
-/// A note of a wish as it is to be stored.
-fn noted(note: NewNote, version: u64) -> NoteChange {
-    NoteChange::Put { note, expected: NoteExpected::Version(version) }
 }

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     rpc,
-    serve::{Answer, Asked, Host, serve, status},
+    serve::{A2aCall, Answer, Host, serve, status},
 };
 use crate::{State, call, v1};
 
@@ -156,7 +156,7 @@ async fn handle(
         };
     }
     let asked =
-        Asked { actor: &actor, operation, version, params: &params, id: None, headers: &parts.headers };
+        A2aCall { actor: &actor, operation, version, params: &params, id: None, headers: &parts.headers };
     match serve(&state, &host, asked).await {
         Ok(Answer::Document(result)) if version == Version::V03 => {
             typed(v1::json(StatusCode::OK, &old_http::write_result(operation, &result)), media)

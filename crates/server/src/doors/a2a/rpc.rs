@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 
 use super::{
-    serve::{Answer, Asked, Host, serve, status},
+    serve::{A2aCall, Answer, Host, serve, status},
     stream,
 };
 use crate::{State, call, v1};
@@ -67,7 +67,7 @@ async fn handle(AxumState(state): AxumState<State>, request: Request<Body>) -> R
         Ok(host) => host,
         Err(fault) => return refuse(&call.id, call.version, &fault),
     };
-    let asked = Asked {
+    let asked = A2aCall {
         actor: &actor,
         operation: call.operation,
         version: call.version,

@@ -7,14 +7,14 @@ use http::{HeaderMap, StatusCode};
 use placet_a2a::{
     Fault, ListTasks, Operation, PushConfig, PushName, Send, SetPush, Task, TaskName, Update, Version,
 };
-use placet_core::Actor;
+use placet_core::{Actor, door};
 use serde_json::{Value, json, value::RawValue};
 
 use super::{
     desk,
     list::{self, Listed},
     proxy::{self, Agent},
-    push::{self, About},
+    push::{self, TaskRef},
     stream::{self, Wrap},
 };
 use crate::State;
@@ -56,7 +56,7 @@ impl Host {
 
 /// One call, whichever binding it came by.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct A2aCall<'a> {
     /// Who calls.
     pub(super) actor: &'a Actor,
     /// What is wanted.
@@ -72,15 +72,15 @@ pub(super) struct Asked<'a> {
 }
 
 /// Carries out a call.
-pub(super) async fn serve(state: &State, host: &Host, asked: Asked<'_>) -> Result<Answer, Fault> {
+pub(super) async fn serve(state: &State, host: &Host, call: A2aCall<'_>) -> Result<Answer, Fault> {
     match host {
-        Host::Desk => at_desk(state, asked).await,
-        Host::Agent(agent) => proxy::serve(state, agent, asked).await,
+        Host::Desk => at_desk(state, call).await,
+        Host::Agent(agent) => proxy::serve(state, agent, call).await,
     }
 }
 
-async fn at_desk(state: &State, asked: Asked<'_>) -> Result<Answer, Fault> {
-    let Asked { actor, operation, version, params, id, headers: _ } = asked;
+async fn at_desk(state: &State, call: A2aCall<'_>) -> Result<Answer, Fault> {
+    let A2aCall { actor, operation, version, params, id, headers: _ } = call;
     let wrap = Wrap { version, id };
     match operation {
         Operation::Send => {
@@ -132,12 +132,12 @@ async fn at_desk(state: &State, asked: Asked<'_>) -> Result<Answer, Fault> {
             let SetPush { task, config } = SetPush::read(version, params)?;
             push::check(state, actor, &config)?;
             let (task, _) = desk::find(state, actor, &task).await?;
-            Ok(Answer::Document(tell(state, actor, version, &task, &config).await?))
+            Ok(Answer::Document(set_push(state, actor, version, &task, &config).await?))
         }
         Operation::PushGet | Operation::PushList | Operation::PushDelete => {
             let name = PushName::read(version, params)?;
             let (task, _) = desk::find(state, actor, &name.task).await?;
-            let key = push::desk_key(&task.id);
+            let key = door::desk_task(&task.id);
             Ok(Answer::Document(match operation {
                 Operation::PushGet => {
                     push::get(state, actor, (&key, &task.id), version, name.config.as_deref()).await?
@@ -150,31 +150,29 @@ async fn at_desk(state: &State, asked: Asked<'_>) -> Result<Answer, Fault> {
     }
 }
 
-/// Says something to the desk, and has the caller told of what becomes of it, if it wishes so.
+/// Sends a message to the desk, and stores the push notification config that came with it.
 async fn say(state: &State, actor: &Actor, version: Version, send: &Send) -> Result<Update, Fault> {
     if let Some(config) = &send.push {
         push::check(state, actor, config)?;
     }
     let update = desk::send(state, actor, send).await?;
     if let (Some(config), Update::Task(task)) = (&send.push, &update) {
-        tell(state, actor, version, task, config).await?;
+        set_push(state, actor, version, task, config).await?;
     }
     Ok(update)
 }
 
-/// Keeps a wish about a task of the desk, as the task was read; what happened to it since is told.
-async fn tell(
+/// Stores a push notification config for a task of the desk. What happened since the task was read is posted.
+async fn set_push(
     state: &State,
     actor: &Actor,
     version: Version,
     task: &Task,
     config: &PushConfig,
 ) -> Result<Value, Fault> {
-    let (key, ended) = (push::desk_key(&task.id), task.status.state.is_terminal());
-    let about = About { key: &key, id: &task.id, generation: task.generation, ended };
-    let set = push::set(state, actor, about, version, config).await?;
-    push::desk_changed(state, &task.id, &actor.name).await.map_err(|error| desk::fault(state, error))?;
-    Ok(set)
+    let (key, ended) = (door::desk_task(&task.id), task.status.state.is_terminal());
+    let about = TaskRef { key: &key, id: &task.id, generation: task.generation, ended, is_read_again: true };
+    push::set(state, actor, about, version, config).await
 }
 
 /// The status of HTTP for a fault.

@@ -169,20 +169,23 @@ async fn two_nodes_never_lease_the_same_delivery() {
         leased.extend(two.unwrap().into_iter().map(|delivery| ("b", delivery)));
     }
     assert_eq!(leased.len(), 40);
-    assert_eq!(leased.iter().map(|(_, delivery)| delivery.id).collect::<HashSet<_>>().len(), 40);
+    assert_eq!(leased.iter().map(|(_, delivery)| delivery.subject.clone()).collect::<HashSet<_>>().len(), 40);
 
     // Only the holder's word counts; a failure is due again after its gap, a success never.
     let (owner, delivery) = leased.pop().unwrap();
     let stranger = if owner == "a" { "b" } else { "a" };
-    a.attempt(delivery.id, stranger, &AttemptResult::Delivered).await.unwrap();
-    b.attempt(delivery.id, owner, &AttemptResult::Failed("zero \0 byte".to_owned())).await.unwrap();
+    a.attempt(&delivery, stranger, &AttemptResult::Delivered).await.unwrap();
+    b.attempt(&delivery, owner, &AttemptResult::Failed("zero \0 byte".to_owned())).await.unwrap();
     for (owner, delivery) in leased {
-        a.attempt(delivery.id, owner, &AttemptResult::Delivered).await.unwrap();
+        a.attempt(&delivery, owner, &AttemptResult::Delivered).await.unwrap();
     }
     assert!(a.lease("a", &all, 100, Duration::from_mins(1)).await.unwrap().is_empty());
     clock.advance(Duration::from_millis(1100));
     let again = b.lease("b", &all, 100, Duration::from_mins(1)).await.unwrap();
-    assert_eq!(again.iter().map(|again| (again.id, again.attempts)).collect::<Vec<_>>(), [(delivery.id, 1)]);
+    assert_eq!(
+        again.iter().map(|again| (&again.subject, again.attempts)).collect::<Vec<_>>(),
+        [(&delivery.subject, 1)]
+    );
     a.prune(Time::from_micros(i64::MAX)).await.unwrap();
     let (client, _driver) = database.client().await;
     let left: i64 = client.query_one("SELECT count(*) FROM outbox", &[]).await.unwrap().get(0);

@@ -17,7 +17,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::{address, card::Card, kept::Facts, settings::Upstream};
+use super::{address, card::Card, kept::TaskRecord, settings::Upstream};
 
 /// Largest answer, and largest event of a stream.
 const LARGEST: usize = 4 * 1024 * 1024;
@@ -190,7 +190,7 @@ impl Agent {
     }
 
     /// Calls about a task that is known: as whoever began it.
-    pub(super) async fn calling(&self, facts: &Facts) -> Calling {
+    pub(super) async fn calling(&self, facts: &TaskRecord) -> Calling {
         Calling {
             version: facts.version(),
             identity: facts.identity.clone(),
@@ -263,7 +263,7 @@ impl std::fmt::Display for NoCard {
     }
 }
 
-/// For whom a call is made, and how. Kept with a task, so that it is gone on with for the same one and in the same way.
+/// For whom a call is made, and how. It is stored with a task, so that later calls go on in the same way.
 #[derive(Debug, Clone)]
 pub(super) struct Calling {
     pub(super) version: Version,

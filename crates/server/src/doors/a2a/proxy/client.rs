@@ -11,8 +11,8 @@ use serde_json::{Value, value::RawValue};
 use super::{
     super::stream::{HEARTBEAT, respond},
     agent::Agent,
-    hub::{Following, Then, Told},
-    kept::{self, Kept, key},
+    hub::{Following, TaskEvent, Then},
+    kept::{self, KnownTask, key},
     reader::{self, Source},
     snapshot::snapshot,
 };
@@ -27,7 +27,7 @@ pub(super) struct Client {
     pub(super) state: State,
     pub(super) actor: Actor,
     pub(super) agent: Arc<Agent>,
-    pub(super) kept: Kept,
+    pub(super) kept: KnownTask,
     pub(super) following: Following,
     pub(super) version: Version,
     pub(super) id: Option<Value>,
@@ -90,10 +90,10 @@ impl Client {
     }
 
     /// The task as it stands, for a client that was too slow for all that happened to it.
-    async fn caught_up(&mut self) -> Option<Told> {
+    async fn caught_up(&mut self) -> Option<TaskEvent> {
         let shown = snapshot(&self.state, &self.agent, &mut self.kept, None).await.ok()?;
         let text = self.version.as_update(shown.task).to_string();
-        Some(Told { text: text.into(), then: Then::after(shown.state) })
+        Some(TaskEvent { text: text.into(), then: Then::after(shown.state) })
     }
 
     /// Becomes the reader if nobody on this node reads the task and it is not waiting for people: it went on elsewhere, or

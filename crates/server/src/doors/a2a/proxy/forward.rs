@@ -1,10 +1,8 @@
 //! The calls of clients, passed on to the agent they are for.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use placet_a2a::{
-    Fault, ListTasks, Operation, PushConfig, Seen, SeenTask, TaskName, TaskState, Version, desk,
-};
+use placet_a2a::{AgentTask, Fault, ListTasks, Operation, PushConfig, TaskName, TaskState, Version, desk};
 use placet_core::{Actor, Role};
 use placet_gate::NoteFilter;
 use serde_json::{Value, json, value::RawValue};
@@ -15,23 +13,21 @@ use super::{
         answer,
         desk::fault,
         push,
-        serve::{Answer, Asked},
+        serve::{A2aCall, Answer},
     },
-    agent::{Agent, Calling, Events, QUICK},
+    agent::{Agent, Calling, QUICK},
     client::{self, Client},
     hold,
     hub::Then,
-    kept::{self, Conversation, Kept, Meeting},
+    kept::{self, Conversation, KnownTask},
     life::Loss,
     pushes,
-    reader::{self, Source},
+    sending::{Sending, StreamStart},
     settings::Mode,
     snapshot::{self, Snapshot, snapshot},
 };
 use crate::State;
 
-/// How long a stream may take to say its first word.
-const OPENING: Duration = Duration::from_mins(2);
 /// How many tasks of a page are read at once.
 const AT_ONCE: usize = 8;
 
@@ -39,27 +35,27 @@ const AT_ONCE: usize = 8;
 pub(in super::super) async fn serve(
     state: &State,
     agent: &Arc<Agent>,
-    asked: Asked<'_>,
+    call: A2aCall<'_>,
 ) -> Result<Answer, Fault> {
-    admit(agent, asked.actor)?;
+    admit(agent, call.actor)?;
     let card = agent.card().await?;
-    if !card.versions.contains(&asked.version) {
+    if !card.versions.contains(&call.version) {
         let speaks: Vec<&str> = card.versions.iter().map(|version| version.as_str()).collect();
-        let why = format!("{} (this agent speaks {})", asked.version.as_str(), speaks.join(" and "));
+        let why = format!("{} (this agent speaks {})", call.version.as_str(), speaks.join(" and "));
         return Err(Fault::VersionNotSupported(why));
     }
-    match asked.operation {
-        Operation::Send | Operation::Stream => send(state, agent, asked).await,
+    match call.operation {
+        Operation::Send | Operation::Stream => send(state, agent, call).await,
         Operation::Get => {
-            let wanted = TaskName::read(asked.params)?;
-            let mut kept = find(state, agent, asked.actor, &wanted.id, asked.version).await?;
+            let wanted = TaskName::read(call.params)?;
+            let mut kept = find(state, agent, call.actor, &wanted.id, call.version).await?;
             Ok(document(snapshot(state, agent, &mut kept, wanted.history).await?))
         }
-        Operation::Cancel => cancel(state, agent, asked).await,
-        Operation::Subscribe => subscribe(state, agent, asked).await,
-        Operation::List => list(state, agent, asked).await,
+        Operation::Cancel => cancel(state, agent, call).await,
+        Operation::Subscribe => subscribe(state, agent, call).await,
+        Operation::List => list(state, agent, call).await,
         Operation::PushSet | Operation::PushGet | Operation::PushList | Operation::PushDelete => {
-            pushes::serve(state, agent, &asked).await
+            pushes::serve(state, agent, &call).await
         }
         Operation::Card => Err(Fault::NoExtendedCard),
     }
@@ -91,7 +87,7 @@ pub(super) async fn find(
     actor: &Actor,
     id: &str,
     version: Version,
-) -> Result<Kept, Fault> {
+) -> Result<KnownTask, Fault> {
     let kept = kept::load(&state.gate, agent, id).await.map_err(|error| fault(state, error))?;
     let kept = kept
         .filter(|kept| kept::may_see(actor, kept))
@@ -121,17 +117,17 @@ fn named(params: &Value) -> Result<Named, Fault> {
     Ok(Named { task: text("taskId")?, context: text("contextId")? })
 }
 
-async fn send(state: &State, agent: &Arc<Agent>, asked: Asked<'_>) -> Result<Answer, Fault> {
-    let named = named(asked.params)?;
-    let mut params = asked.params.clone();
-    let push = take_push(state, &asked, &mut params)?;
+async fn send(state: &State, agent: &Arc<Agent>, call: A2aCall<'_>) -> Result<Answer, Fault> {
+    let named = named(call.params)?;
+    let mut params = call.params.clone();
+    let push = take_push(state, &call, &mut params)?;
     let mut continues = None;
     let known = if let Some(id) = &named.task {
-        let mut kept = find(state, agent, asked.actor, id, asked.version).await?;
+        let mut kept = find(state, agent, call.actor, id, call.version).await?;
         // As the task stands now: it may have paused since anybody looked.
         let open = !kept.facts.ended && kept.facts.lost.is_none();
         let waits = open && kept.facts.open_pause().is_none() && is_waiting(state, agent, &mut kept).await?;
-        if let Some(done) = on_task(state, agent, &asked, &named, kept.clone()).await? {
+        if let Some(done) = on_task(state, agent, &call, &named, kept.clone()).await? {
             return Ok(done);
         }
         if waits {
@@ -143,44 +139,44 @@ async fn send(state: &State, agent: &Arc<Agent>, asked: Asked<'_>) -> Result<Ans
         }
         Some(kept)
     } else {
-        if asked.actor.role != Role::Agent {
+        if call.actor.role != Role::Agent {
             return Err(Fault::Forbidden("only agents begin tasks: send the key of an agent".to_owned()));
         }
         if let Some(context) = &named.context {
-            continues = in_context(state, agent, asked.actor, context).await?;
+            continues = in_context(state, agent, call.actor, context).await?;
         }
         None
     };
-    undecided(&asked)?;
+    undecided(&call)?;
     let identity = match &known {
         Some(kept) => kept.facts.identity.clone(),
-        None => agent.identity(asked.headers, &asked.actor.name),
+        None => agent.identity(call.headers, &call.actor.name),
     };
-    let extensions = agent.extensions(&wanted_extensions(&asked)).await;
-    let calling = Calling { version: asked.version, identity, extensions };
+    let extensions = agent.extensions(&wanted_extensions(&call)).await;
+    let calling = Calling { version: call.version, identity, extensions };
     // In a task of its own: what was sent goes on, whether or not its sender stays to hear of it.
     let sending = Sending {
         state: state.clone(),
         agent: agent.clone(),
-        actor: asked.actor.clone(),
+        actor: call.actor.clone(),
         calling,
         params,
         known,
         push,
         continues,
     };
-    if asked.operation == Operation::Send {
+    if call.operation == Operation::Send {
         let done = state.tasks.spawn(sending.once().in_current_span()).await;
         return done.map_err(|_| Fault::Internal("the call came to an end without an answer".to_owned()))?;
     }
-    let seat = state.streams.take(&asked.actor.name).map_err(super::super::problem)?;
-    let (version, id, actor) = (asked.version, asked.id.clone(), asked.actor.clone());
+    let seat = state.streams.take(&call.actor.name).map_err(super::super::problem)?;
+    let (version, id, actor) = (call.version, call.id.clone(), call.actor.clone());
     let begun = state.tasks.spawn(sending.streamed().in_current_span()).await;
     let begun =
         begun.map_err(|_| Fault::Internal("the call came to an end without an answer".to_owned()))??;
     Ok(Answer::Stream(match begun {
-        Begun::Said(raw) => client::single(version, id.as_ref(), &raw),
-        Begun::Task(kept, following) => {
+        StreamStart::Message(raw) => client::single(version, id.as_ref(), &raw),
+        StreamStart::Task(kept, following) => {
             let client = Client {
                 state: state.clone(),
                 actor,
@@ -202,7 +198,7 @@ async fn send(state: &State, agent: &Arc<Agent>, asked: Asked<'_>) -> Result<Ans
 const PENDING: &str = "approval pending: people decide in Placet, and the task goes on by itself";
 
 /// Whether a task waits for people now, as its agent tells it. Questions that are the client's own do not count.
-async fn is_waiting(state: &State, agent: &Agent, kept: &mut Kept) -> Result<bool, Fault> {
+async fn is_waiting(state: &State, agent: &Agent, kept: &mut KnownTask) -> Result<bool, Fault> {
     let shown = snapshot(state, agent, kept, Some(0)).await?;
     Ok(shown.waits || kept.facts.open_pause().is_some())
 }
@@ -211,9 +207,9 @@ async fn is_waiting(state: &State, agent: &Agent, kept: &mut Kept) -> Result<boo
 async fn on_task(
     state: &State,
     agent: &Agent,
-    asked: &Asked<'_>,
+    call: &A2aCall<'_>,
     named: &Named,
-    mut kept: Kept,
+    mut kept: KnownTask,
 ) -> Result<Option<Answer>, Fault> {
     if named.context.as_ref().is_some_and(|context| *context != kept.facts.context) {
         let why = format!("task `{}` belongs to another conversation than `message.contextId` says", kept.id);
@@ -226,33 +222,33 @@ async fn on_task(
         )));
     }
     if kept.facts.open_pause().is_none() {
-        return match asked.actor.role {
+        return match call.actor.role {
             Role::Agent => Ok(None),
             _ => Err(Fault::Unsupported("nothing in this task waits for a decision".to_owned())),
         };
     }
-    if agent.settings.mode == Mode::Hold || asked.actor.role != Role::Reviewer {
+    if agent.settings.mode == Mode::Hold || call.actor.role != Role::Reviewer {
         return Err(Fault::Unsupported(PENDING.to_owned()));
     }
-    let message = asked.version.read_message(asked.params.get("message"), "params.message")?;
+    let message = call.version.read_message(call.params.get("message"), "params.message")?;
     if desk::said(&message)?.is_empty() {
         return Err(Fault::Unsupported(PENDING.to_owned()));
     }
     let requests = hold::requests(state, &kept).await.map_err(|error| fault(state, error))?;
-    answer::cast(state, asked.actor, &message, &requests).await?;
+    answer::cast(state, call.actor, &message, &requests).await?;
     let shown = snapshot(state, agent, &mut kept, None).await?;
-    let task = asked.version.as_update(shown.task);
-    if asked.operation == Operation::Send {
+    let task = call.version.as_update(shown.task);
+    if call.operation == Operation::Send {
         return Ok(Some(Answer::Document(task)));
     }
     let text = RawValue::from_string(task.to_string());
     let text = text.map_err(|error| Fault::Internal(error.to_string()))?;
-    Ok(Some(Answer::Stream(client::single(asked.version, asked.id.as_ref(), &text))))
+    Ok(Some(Answer::Stream(client::single(call.version, call.id.as_ref(), &text))))
 }
 
 /// Refuses a message that decides: agents take such words wherever they stand, whether or not anybody saw the pause.
-fn undecided(asked: &Asked<'_>) -> Result<(), Fault> {
-    let message = asked.version.read_message(asked.params.get("message"), "params.message")?;
+fn undecided(call: &A2aCall<'_>) -> Result<(), Fault> {
+    let message = call.version.read_message(call.params.get("message"), "params.message")?;
     match desk::said(&message) {
         Ok(said) if said.is_empty() => Ok(()),
         _ => Err(Fault::Unsupported(
@@ -297,10 +293,10 @@ async fn in_context(
 }
 
 /// Takes a wish to be told out of a message: news of a task comes from us, the agent would tell of pauses as they are.
-fn take_push(state: &State, asked: &Asked<'_>, params: &mut Value) -> Result<Option<PushConfig>, Fault> {
-    let push = PushConfig::of_send(asked.version, params)?;
+fn take_push(state: &State, call: &A2aCall<'_>, params: &mut Value) -> Result<Option<PushConfig>, Fault> {
+    let push = PushConfig::of_send(call.version, params)?;
     if let Some(push) = &push {
-        push::check(state, asked.actor, push)?;
+        push::check(state, call.actor, push)?;
     }
     if let Some(configuration) = params.get_mut("configuration").and_then(Value::as_object_mut) {
         for name in ["pushNotificationConfig", "taskPushNotificationConfig"] {
@@ -311,130 +307,24 @@ fn take_push(state: &State, asked: &Asked<'_>, params: &mut Value) -> Result<Opt
 }
 
 /// The extensions that the client names.
-fn wanted_extensions(asked: &Asked<'_>) -> Vec<String> {
+fn wanted_extensions(call: &A2aCall<'_>) -> Vec<String> {
     let headers = ["a2a-extensions", "x-a2a-extensions"].into_iter();
-    let values = headers.flat_map(|name| asked.headers.get_all(name)).filter_map(|value| value.to_str().ok());
+    let values = headers.flat_map(|name| call.headers.get_all(name)).filter_map(|value| value.to_str().ok());
     let uris = values.flat_map(|value| value.split(',')).map(str::trim).filter(|uri| !uri.is_empty());
     uris.take(32).map(str::to_owned).collect()
 }
 
-/// A message on its way to its agent.
-struct Sending {
-    state: State,
-    agent: Arc<Agent>,
-    actor: Actor,
-    calling: Calling,
-    params: Value,
-    /// The task that the message is about, if it names one.
-    known: Option<Kept>,
-    /// Where news of the task is to be posted to.
-    push: Option<PushConfig>,
-    /// The conversation of the caller's that the message continues.
-    continues: Option<Conversation>,
-}
-
-/// How a stream began.
-enum Begun {
-    /// With words, and nothing follows.
-    Said(Box<RawValue>),
-    /// With a task, which is being read.
-    Task(Box<Kept>, super::hub::Following),
-}
-
-impl Sending {
-    /// The task that an answer is about, remembered as this caller's.
-    async fn meet(&self, id: &str, context: &str, ended: bool) -> Result<Kept, Fault> {
-        if let Some(kept) = &self.known {
-            // An answer about another task than the message was for is not believed.
-            let same = kept.id == id && kept.facts.context == context;
-            let strange =
-                || Fault::BadAgent("it answers about another task than it was asked about".to_owned());
-            return if same { Ok(kept.clone()) } else { Err(strange()) };
-        }
-        let met = Meeting {
-            owner: &self.actor.name,
-            id,
-            context,
-            calling: &self.calling,
-            continues: self.continues.clone(),
-            ended,
-        };
-        kept::meet(&self.state.gate, &self.agent, &met).await.map_err(|error| fault(&self.state, error))?
-    }
-
-    /// Keeps the wish to be told, if there is one; and the task, which is marked by it.
-    async fn wish(&self, kept: &Kept) -> Result<Option<Kept>, Fault> {
-        let Some(push) = &self.push else { return Ok(None) };
-        pushes::wish(&self.state, &self.agent, &self.actor, kept.clone(), self.calling.version, push).await?;
-        kept::load(&self.state.gate, &self.agent, &kept.id).await.map_err(|error| fault(&self.state, error))
-    }
-
-    async fn once(self) -> Result<Answer, Fault> {
-        let _turn = self.agent.turn()?;
-        let patience = self.agent.settings.patience;
-        let raw = self.agent.call(&self.calling, Operation::Send, &self.params, patience).await?;
-        let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
-        match Seen::of(self.calling.version, &value) {
-            Some(Seen::Message { .. }) => Ok(Answer::Raw(raw)),
-            Some(Seen::Task(seen)) => {
-                let ended = seen.state.is_some_and(TaskState::is_terminal);
-                let mut kept = self.meet(seen.id, seen.context, ended).await?;
-                let view = hold::look(&self.state, &self.agent, &mut kept, &seen).await?;
-                let kept = self.wish(&kept).await?.unwrap_or(kept);
-                let (hub, key) = (&self.state.proxy.hub, kept::key(&self.agent, &kept.id));
-                if hub.is_followed(&key) && !hub.is_read(&key) {
-                    // Whoever follows the task hears of it from here.
-                    reader::read(&self.state, &self.agent, kept.clone(), Source::Task(raw.clone()), false);
-                } else if view != hold::View::AsIs || Then::after(seen.state) != Then::Pause {
-                    // A pause that comes later is noticed, whether or not the caller looks.
-                    pushes::keep_up(&self.state, &self.agent, kept.clone());
-                }
-                if view == hold::View::AsIs {
-                    return Ok(Answer::Raw(raw));
-                }
-                let shown = snapshot::shown(&self.state, &kept, &seen, None, view).await?;
-                Ok(Answer::Document(self.calling.version.as_update(shown.task)))
-            }
-            _ => Err(Fault::BadAgent("its answer is neither a task nor a message".to_owned())),
-        }
-    }
-
-    async fn streamed(self) -> Result<Begun, Fault> {
-        let _turn = self.agent.turn()?;
-        let patience = self.agent.settings.patience;
-        // Our card offers streams for every agent. One that has none is asked for one answer, and its task is followed.
-        let operation = if self.agent.card().await?.streaming { Operation::Stream } else { Operation::Send };
-        let mut events: Events = self.agent.stream(&self.calling, operation, &self.params, patience).await?;
-        let late = |_| Fault::BadAgent("its stream says nothing in time".to_owned());
-        let opening = tokio::time::timeout(patience.min(OPENING), events.next()).await.map_err(late)??;
-        let first =
-            opening.ok_or_else(|| Fault::BadAgent("its stream ends before it says anything".to_owned()))?;
-        let value: Value = serde_json::from_str(first.get()).unwrap_or_default();
-        let (id, context) = match Seen::of(self.calling.version, &value) {
-            Some(Seen::Message { .. }) => return Ok(Begun::Said(first)),
-            Some(Seen::Task(seen) | Seen::Status(seen)) => (seen.id, seen.context),
-            Some(Seen::Artifact { id, context }) => (id, context),
-            None => return Err(Fault::BadAgent("its stream begins with what nobody can read".to_owned())),
-        };
-        let kept = self.meet(id, context, false).await?;
-        let kept = self.wish(&kept).await?.unwrap_or(kept);
-        let following = self.state.proxy.hub.follow(&kept::key(&self.agent, &kept.id));
-        reader::read(&self.state, &self.agent, kept.clone(), Source::Stream(Box::new(events), first), true);
-        Ok(Begun::Task(Box::new(kept), following))
-    }
-}
-
-async fn subscribe(state: &State, agent: &Arc<Agent>, asked: Asked<'_>) -> Result<Answer, Fault> {
-    let id = TaskName::read(asked.params)?.id;
-    let mut kept = find(state, agent, asked.actor, &id, asked.version).await?;
-    let seat = state.streams.take(&asked.actor.name).map_err(super::super::problem)?;
+async fn subscribe(state: &State, agent: &Arc<Agent>, call: A2aCall<'_>) -> Result<Answer, Fault> {
+    let id = TaskName::read(call.params)?.id;
+    let mut kept = find(state, agent, call.actor, &id, call.version).await?;
+    let seat = state.streams.take(&call.actor.name).map_err(super::super::problem)?;
     // Before the task is read, so that nothing falls between.
     let following = state.proxy.hub.follow(&kept::key(agent, &kept.id));
     let shown = snapshot(state, agent, &mut kept, None).await?;
     if shown.state.is_some_and(TaskState::is_terminal) {
         return Err(Fault::Unsupported(format!("task `{}` has ended: read it with GetTask", kept.id)));
     }
-    let (version, actor) = (asked.version, asked.actor.clone());
+    let (version, actor) = (call.version, call.actor.clone());
     let client = Client {
         state: state.clone(),
         actor,
@@ -442,7 +332,7 @@ async fn subscribe(state: &State, agent: &Arc<Agent>, asked: Asked<'_>) -> Resul
         kept,
         following,
         version,
-        id: asked.id,
+        id: call.id,
         // Streams of 0.3 end where the client has to say something.
         to_the_end: version == Version::V10,
         paused: Then::after(shown.state) == Then::Pause,
@@ -452,10 +342,10 @@ async fn subscribe(state: &State, agent: &Arc<Agent>, asked: Asked<'_>) -> Resul
 }
 
 /// Withdraws a task: at the agent, and what waits for people here.
-async fn cancel(state: &State, agent: &Arc<Agent>, asked: Asked<'_>) -> Result<Answer, Fault> {
-    let id = TaskName::read(asked.params)?.id;
-    let mut kept = find(state, agent, asked.actor, &id, asked.version).await?;
-    if asked.actor.role != Role::Agent {
+async fn cancel(state: &State, agent: &Arc<Agent>, call: A2aCall<'_>) -> Result<Answer, Fault> {
+    let id = TaskName::read(call.params)?.id;
+    let mut kept = find(state, agent, call.actor, &id, call.version).await?;
+    if call.actor.role != Role::Agent {
         return Err(Fault::Forbidden("only the agent that asked can withdraw".to_owned()));
     }
     if kept.facts.ended || kept.facts.lost.is_some() {
@@ -466,7 +356,7 @@ async fn cancel(state: &State, agent: &Arc<Agent>, asked: Asked<'_>) -> Result<A
     match &answered {
         Ok(raw) => {
             let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
-            if let Some(seen) = SeenTask::of(&value).filter(|seen| seen.id == kept.id) {
+            if let Some(seen) = AgentTask::of(&value).filter(|seen| seen.id == kept.id) {
                 hold::look(state, agent, &mut kept, &seen).await?;
             }
         }
@@ -482,19 +372,19 @@ async fn cancel(state: &State, agent: &Arc<Agent>, asked: Asked<'_>) -> Result<A
 }
 
 /// The caller's tasks at this agent, the last changed first.
-async fn list(state: &State, agent: &Arc<Agent>, asked: Asked<'_>) -> Result<Answer, Fault> {
-    let wanted = ListTasks::read(asked.params)?;
+async fn list(state: &State, agent: &Arc<Agent>, call: A2aCall<'_>) -> Result<Answer, Fault> {
+    let wanted = ListTasks::read(call.params)?;
     let scope = wanted.context.as_ref().map(|context| kept::key(agent, context));
     let filter = NoteFilter {
-        owner: (asked.actor.role == Role::Agent).then(|| asked.actor.name.clone()),
+        owner: (call.actor.role == Role::Agent).then(|| call.actor.name.clone()),
         scope,
         under: Some(agent.name()),
         ..NoteFilter::of(kept::TASK)
     };
     let page = state.gate.notes(&filter, wanted.page_token.as_deref(), wanted.page_size).await;
     let page = page.map_err(|error| fault(state, error))?;
-    let kept = page.notes.iter().filter_map(Kept::read);
-    let kept: Vec<Kept> = kept.filter(|kept| kept.facts.version() == asked.version).collect();
+    let kept = page.notes.iter().filter_map(KnownTask::read);
+    let kept: Vec<KnownTask> = kept.filter(|kept| kept.facts.version() == call.version).collect();
     let mut tasks = Vec::new();
     for some in kept.chunks(AT_ONCE) {
         let reads = some.iter().cloned().map(|mut kept| async move {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
-use placet_a2a::{Fault, SeenTask, TaskState, pause};
+use placet_a2a::{AgentTask, Fault, TaskState, pause};
 use placet_core::{Create, Kind, Request, State as Life};
 use placet_gate::{GateError, Idempotency};
 use placet_ledger::canonical;
@@ -16,7 +16,7 @@ use super::{
         task::{FIELD, Lineage},
     },
     agent::Agent,
-    kept::{self, Kept},
+    kept::{self, KnownTask},
     life::{NewPause, PauseTurn, Paused, Withdrawal},
     settings::{Generic, Mode},
 };
@@ -42,8 +42,8 @@ pub(super) enum View {
 pub(super) async fn look(
     state: &State,
     agent: &Agent,
-    kept: &mut Kept,
-    seen: &SeenTask<'_>,
+    kept: &mut KnownTask,
+    seen: &AgentTask<'_>,
 ) -> Result<View, Fault> {
     let wrong = |error| fault(state, error);
     match seen.state {
@@ -64,7 +64,7 @@ pub(super) async fn look(
 pub(super) async fn turn(
     state: &State,
     agent: &Agent,
-    kept: &mut Kept,
+    kept: &mut KnownTask,
     turn: &PauseTurn,
 ) -> Result<bool, GateError> {
     let Ok(withdrawal) = kept::turn(&state.gate, agent, kept, turn).await? else { return Ok(false) };
@@ -75,7 +75,7 @@ pub(super) async fn turn(
 }
 
 /// Withdraws what is not final yet of the last pause.
-pub(super) async fn withdraw(state: &State, kept: &Kept, why: &str) -> Result<(), GateError> {
+pub(super) async fn withdraw(state: &State, kept: &KnownTask, why: &str) -> Result<(), GateError> {
     match &kept.facts.pause {
         Some(pause) => withdraw_group(state, kept, (&pause.source, &pause.group), why).await,
         None => Ok(()),
@@ -84,7 +84,7 @@ pub(super) async fn withdraw(state: &State, kept: &Kept, why: &str) -> Result<()
 
 async fn withdraw_group(
     state: &State,
-    kept: &Kept,
+    kept: &KnownTask,
     (source, group): (&str, &str),
     why: &str,
 ) -> Result<(), GateError> {
@@ -101,7 +101,7 @@ async fn withdraw_group(
 }
 
 /// The requests of the last pause, in the order of its items.
-pub(super) async fn requests(state: &State, kept: &Kept) -> Result<Vec<Arc<Request>>, GateError> {
+pub(super) async fn requests(state: &State, kept: &KnownTask) -> Result<Vec<Arc<Request>>, GateError> {
     match &kept.facts.pause {
         Some(pause) => of_group(state, kept, &pause.source, &pause.group).await,
         None => Ok(Vec::new()),
@@ -112,7 +112,7 @@ pub(super) async fn requests(state: &State, kept: &Kept) -> Result<Vec<Arc<Reque
 /// not looked at.
 async fn of_group(
     state: &State,
-    kept: &Kept,
+    kept: &KnownTask,
     source: &str,
     group: &str,
 ) -> Result<Vec<Arc<Request>>, GateError> {
@@ -123,7 +123,7 @@ async fn of_group(
 }
 
 /// Asks people about a pause, once however often it is seen.
-async fn hold(state: &State, agent: &Agent, kept: &mut Kept, status: &Value) -> Result<View, Fault> {
+async fn hold(state: &State, agent: &Agent, kept: &mut KnownTask, status: &Value) -> Result<View, Fault> {
     let shown = match agent.settings.mode {
         Mode::Hold => View::Waiting,
         Mode::Mirror => View::AsIs,
@@ -198,7 +198,7 @@ async fn hold(state: &State, agent: &Agent, kept: &mut Kept, status: &Value) -> 
 async fn broken(
     state: &State,
     agent: &Agent,
-    kept: &mut Kept,
+    kept: &mut KnownTask,
     why: String,
     shown: View,
 ) -> Result<View, Fault> {
@@ -214,7 +214,7 @@ async fn broken(
 async fn ask(
     state: &State,
     agent: &Agent,
-    kept: &Kept,
+    kept: &KnownTask,
     pause: &pause::Pause,
     group: &str,
 ) -> Result<(), Fault> {
@@ -245,7 +245,7 @@ async fn ask(
     Ok(())
 }
 
-fn create(asked: &Create, agent: &Agent, kept: &Kept, group: &str, lineage: &Lineage) -> Create {
+fn create(asked: &Create, agent: &Agent, kept: &KnownTask, group: &str, lineage: &Lineage) -> Create {
     let mut create = asked.clone();
     create.session.clone_from(&kept.facts.context);
     create.group = Some(group.to_owned());

@@ -13,7 +13,7 @@ const MEMORY: usize = 256;
 
 /// One event as followers get it.
 #[derive(Debug, Clone)]
-pub(super) struct Told {
+pub(super) struct TaskEvent {
     /// The result of the protocol, as text.
     pub(super) text: Arc<str>,
     /// What comes after it.
@@ -44,7 +44,7 @@ impl Then {
 
 #[derive(Debug)]
 struct Line {
-    send: broadcast::Sender<Told>,
+    send: broadcast::Sender<TaskEvent>,
     readers: usize,
 }
 
@@ -95,7 +95,7 @@ impl Hub {
     }
 
     /// Tells everybody who follows it.
-    pub(super) fn tell(&self, key: &str, told: Told) {
+    pub(super) fn tell(&self, key: &str, told: TaskEvent) {
         self.with(|lines| {
             if let Some(line) = lines.get(key) {
                 // Nobody there is fine.
@@ -116,14 +116,14 @@ impl Hub {
 /// A place among those who follow a task.
 #[derive(Debug)]
 pub(super) struct Following {
-    receive: Option<broadcast::Receiver<Told>>,
+    receive: Option<broadcast::Receiver<TaskEvent>>,
     hub: Hub,
     key: String,
 }
 
 impl Following {
     /// The next event; `None` when some were missed and the task has to be read again.
-    pub(super) async fn next(&mut self) -> Option<Told> {
+    pub(super) async fn next(&mut self) -> Option<TaskEvent> {
         match &mut self.receive {
             Some(receive) => receive.recv().await.ok(),
             None => None,
@@ -166,7 +166,7 @@ mod tests {
         let (mut one, mut two) = (hub.follow("k"), hub.follow("k"));
         let reading = hub.read_if_alone("k").unwrap();
         assert!(hub.read_if_alone("k").is_none());
-        hub.tell("k", Told { text: "1".into(), then: Then::More });
+        hub.tell("k", TaskEvent { text: "1".into(), then: Then::More });
         assert_eq!(&*one.next().await.unwrap().text, "1");
         assert_eq!(&*two.next().await.unwrap().text, "1");
         drop((one, two));

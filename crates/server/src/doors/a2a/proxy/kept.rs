@@ -25,19 +25,19 @@ const TOGETHER: u32 = 20;
 
 /// A task of an agent behind us.
 #[derive(Debug, Clone)]
-pub(super) struct Kept {
+pub(super) struct KnownTask {
     /// Its id, which the agent chose.
     pub(super) id: String,
     /// Whose it is.
     pub(super) owner: String,
     /// The version of the note this was read from.
     at: u64,
-    pub(super) facts: Facts,
+    pub(super) facts: TaskRecord,
 }
 
 /// What is known of it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Facts {
+pub(super) struct TaskRecord {
     version: String,
     pub(super) context: String,
     pub(super) identity: Identity,
@@ -51,16 +51,16 @@ pub(super) struct Facts {
     /// Why people did not answer its question, if it was withdrawn for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) refused: Option<String>,
-    /// Whether somebody wishes to be told of it, what they were told last, and how often that changed.
+    /// Whether it has push notification configs, the state that was announced to them last, and how often that changed.
     #[serde(default)]
     pub(super) push: bool,
-    #[serde(default)]
-    pub(super) told: String,
+    #[serde(default, rename = "told")]
+    pub(super) announced: String,
     #[serde(default)]
     pub(super) generation: u64,
 }
 
-impl Facts {
+impl TaskRecord {
     pub(super) fn version(&self) -> Version {
         if self.version == Version::V03.as_str() { Version::V03 } else { Version::V10 }
     }
@@ -76,7 +76,7 @@ impl Facts {
     }
 }
 
-impl Kept {
+impl KnownTask {
     /// Its agent, acting through us for the one whose task it is.
     pub(super) fn actor(&self) -> Actor {
         Actor { name: self.owner.clone(), role: Role::Agent, key: None, session: None, auth: Auth::Open }
@@ -107,16 +107,16 @@ pub(super) fn split(key: &str) -> Option<((&str, &str), &str)> {
 }
 
 /// The task of this id, whoever's it is.
-pub(super) async fn load(gate: &Gate, agent: &Agent, id: &str) -> Result<Option<Kept>, GateError> {
+pub(super) async fn load(gate: &Gate, agent: &Agent, id: &str) -> Result<Option<KnownTask>, GateError> {
     // What is too long to be kept is nobody's.
     if id.len() > 512 {
         return Ok(None);
     }
-    Ok(gate.note(TASK, &key(agent, id)).await?.as_ref().and_then(Kept::read))
+    Ok(gate.note(TASK, &key(agent, id)).await?.as_ref().and_then(KnownTask::read))
 }
 
 /// Whether this caller may know of a task: its owner may, and people who review may.
-pub(super) fn may_see(actor: &Actor, kept: &Kept) -> bool {
+pub(super) fn may_see(actor: &Actor, kept: &KnownTask) -> bool {
     match actor.role {
         Role::Agent => kept.owner == actor.name,
         Role::Reviewer | Role::Auditor => true,
@@ -144,9 +144,9 @@ pub(super) async fn meet(
     gate: &Gate,
     agent: &Agent,
     met: &Meeting<'_>,
-) -> Result<Result<Kept, Fault>, GateError> {
+) -> Result<Result<KnownTask, Fault>, GateError> {
     let strange = || Fault::BadAgent("it answers with a task or a conversation of somebody else".to_owned());
-    let facts = Facts {
+    let facts = TaskRecord {
         version: met.calling.version.as_str().to_owned(),
         context: met.context.to_owned(),
         identity: met.calling.identity.clone(),
@@ -156,10 +156,10 @@ pub(super) async fn meet(
         lost: None,
         refused: None,
         push: false,
-        told: String::new(),
+        announced: String::new(),
         generation: 0,
     };
-    let mut kept = Kept { id: met.id.to_owned(), owner: met.owner.to_owned(), at: 0, facts };
+    let mut kept = KnownTask { id: met.id.to_owned(), owner: met.owner.to_owned(), at: 0, facts };
     // Most tasks are new, and so are most conversations: written without a look, and looked at if that fails.
     let mut continues = met.continues.as_ref().map(|known| known.at);
     for _ in 0..8 {
@@ -222,13 +222,13 @@ pub(super) async fn open_in(
     gate: &Gate,
     agent: &Agent,
     context: &str,
-) -> Result<Option<Vec<Kept>>, GateError> {
+) -> Result<Option<Vec<KnownTask>>, GateError> {
     let filter = NoteFilter { scope: Some(key(agent, context)), open: Some(true), ..NoteFilter::of(TASK) };
     let page = gate.notes(&filter, None, TOGETHER).await?;
-    Ok(page.next.is_none().then(|| page.notes.iter().filter_map(Kept::read).collect()))
+    Ok(page.next.is_none().then(|| page.notes.iter().filter_map(KnownTask::read).collect()))
 }
 
-fn put(gate: &Gate, agent: &Agent, kept: &Kept, expected: NoteExpected) -> NoteChange {
+fn put(gate: &Gate, agent: &Agent, kept: &KnownTask, expected: NoteExpected) -> NoteChange {
     let failed = kept.facts.pause.as_ref().is_some_and(|pause| *pause.stage() == Stage::Failed);
     debug_assert!(!failed || kept.facts.lost.is_some(), "whoever sees that a pause failed sees why");
     let body = serde_json::to_string(&kept.facts).unwrap_or_default();
@@ -247,9 +247,19 @@ fn put(gate: &Gate, agent: &Agent, kept: &Kept, expected: NoteExpected) -> NoteC
 }
 
 /// Writes what changed; `false` if somebody else changed it first, and then nothing is written.
-pub(super) async fn save(gate: &Gate, agent: &Agent, kept: &mut Kept) -> Result<bool, GateError> {
-    let change = put(gate, agent, kept, NoteExpected::Version(kept.at));
-    match gate.change_notes(vec![change]).await? {
+pub(super) async fn save(gate: &Gate, agent: &Agent, kept: &mut KnownTask) -> Result<bool, GateError> {
+    save_and_raise(gate, agent, kept, None).await
+}
+
+async fn save_and_raise(
+    gate: &Gate,
+    agent: &Agent,
+    kept: &mut KnownTask,
+    raise: Option<NoteChange>,
+) -> Result<bool, GateError> {
+    let mut changes = vec![put(gate, agent, kept, NoteExpected::Version(kept.at))];
+    changes.extend(raise);
+    match gate.change_notes(changes).await? {
         Ok(versions) => {
             kept.at = versions.first().copied().unwrap_or(kept.at + 1);
             Ok(true)
@@ -262,15 +272,30 @@ pub(super) async fn save(gate: &Gate, agent: &Agent, kept: &mut Kept) -> Result<
 pub(super) async fn update(
     gate: &Gate,
     agent: &Agent,
-    kept: &mut Kept,
-    mut change: impl FnMut(&mut Facts) -> bool,
+    kept: &mut KnownTask,
+    change: impl FnMut(&mut TaskRecord) -> bool,
+) -> Result<bool, GateError> {
+    update_and_raise(gate, agent, kept, change, None).await
+}
+
+/// What those who follow a task are to hear of a change: made from its name and what it is then.
+pub(super) type News<'a> = &'a (dyn Fn(String, &TaskRecord) -> NoteChange + Sync);
+
+/// The same, with news for those who follow the task.
+pub(super) async fn update_and_raise(
+    gate: &Gate,
+    agent: &Agent,
+    kept: &mut KnownTask,
+    mut change: impl FnMut(&mut TaskRecord) -> bool,
+    news: Option<News<'_>>,
 ) -> Result<bool, GateError> {
     for _ in 0..8 {
         let mut next = kept.clone();
         if !change(&mut next.facts) {
             return Ok(false);
         }
-        if save(gate, agent, &mut next).await? {
+        let raise = news.map(|news| news(key(agent, &next.id), &next.facts));
+        if save_and_raise(gate, agent, &mut next, raise).await? {
             *kept = next;
             return Ok(true);
         }
@@ -286,7 +311,7 @@ pub(super) async fn update(
 pub(super) async fn turn(
     gate: &Gate,
     agent: &Agent,
-    kept: &mut Kept,
+    kept: &mut KnownTask,
     turn: &PauseTurn,
 ) -> Result<Result<Option<Withdrawal>, NotNow>, GateError> {
     let mut taken = Err(NotNow);

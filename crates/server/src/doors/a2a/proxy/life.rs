@@ -15,7 +15,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::kept::Facts;
+use super::kept::TaskRecord;
 
 /// How long an answer may be on its way before another node may take it over, in milliseconds.
 const ON_ITS_WAY: u64 = 60_000;
@@ -55,7 +55,7 @@ pub(super) enum Stage {
         /// Since when, in milliseconds.
         since: u64,
         /// Set from the moment it may have left.
-        sent: Option<Sent>,
+        sent: Option<SentAnswer>,
     },
     /// The agent has it.
     Resumed,
@@ -69,7 +69,7 @@ pub(super) enum Stage {
 
 /// An answer that may have left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Sent {
+pub(super) struct SentAnswer {
     /// Which items it says yes to.
     pub(super) used: Vec<usize>,
     /// When, in milliseconds.
@@ -113,7 +113,7 @@ pub(super) enum PauseTurn {
     /// A node begins to bring the answer. `shared` if other nodes can be at it.
     TakeOver { group: String, by: String, now: u64, shared: bool },
     /// The node is about to send the answer: from now on it may have left.
-    Leaves { by: String, sent: Sent },
+    Leaves { by: String, sent: SentAnswer },
     /// The node knows that the answer did not leave.
     Stays { by: String },
     /// The agent has the answer.
@@ -170,7 +170,7 @@ impl Paused {
     }
 
     /// The answer that may have left.
-    pub(super) fn sent(&self) -> Option<&Sent> {
+    pub(super) fn sent(&self) -> Option<&SentAnswer> {
         match &self.stage {
             Stage::Resuming { sent, .. } => sent.as_ref(),
             _ => None,
@@ -215,7 +215,7 @@ impl Paused {
 }
 
 /// Takes a turn: changes what is known of the task, and says what is to be withdrawn.
-pub(super) fn turn(facts: &mut Facts, turn: &PauseTurn) -> Result<Option<Withdrawal>, NotNow> {
+pub(super) fn turn(facts: &mut TaskRecord, turn: &PauseTurn) -> Result<Option<Withdrawal>, NotNow> {
     match turn {
         PauseTurn::Seen { known, pause } => seen(facts, known.as_ref(), pause),
         PauseTurn::Broken { known, why } => broken(facts, known.as_ref(), why),
@@ -269,12 +269,12 @@ fn step(pause: &mut Paused, turn: &PauseTurn) -> Result<Option<Withdrawal>, NotN
 }
 
 /// Whether nothing happened to the pause since the look that found it so.
-fn is_current(facts: &Facts, known: Option<&PauseStanding>) -> bool {
+fn is_current(facts: &TaskRecord, known: Option<&PauseStanding>) -> bool {
     facts.pause.as_ref().map(Paused::standing).as_ref() == known
 }
 
 fn seen(
-    facts: &mut Facts,
+    facts: &mut TaskRecord,
     known: Option<&PauseStanding>,
     new: &NewPause,
 ) -> Result<Option<Withdrawal>, NotNow> {
@@ -296,7 +296,11 @@ fn seen(
     Ok(withdrawal)
 }
 
-fn broken(facts: &mut Facts, known: Option<&PauseStanding>, why: &str) -> Result<Option<Withdrawal>, NotNow> {
+fn broken(
+    facts: &mut TaskRecord,
+    known: Option<&PauseStanding>,
+    why: &str,
+) -> Result<Option<Withdrawal>, NotNow> {
     // What was seen is of an earlier moment: by now the answer may be on its way, or at the agent.
     if !is_current(facts, known) || facts.pause.as_ref().is_some_and(Paused::is_on_its_way) {
         return Err(NotNow);
@@ -304,7 +308,7 @@ fn broken(facts: &mut Facts, known: Option<&PauseStanding>, why: &str) -> Result
     give_up(facts, Stage::Failed, why, why)
 }
 
-fn lost(facts: &mut Facts, loss: Loss, why: &str) -> Result<Option<Withdrawal>, NotNow> {
+fn lost(facts: &mut TaskRecord, loss: Loss, why: &str) -> Result<Option<Withdrawal>, NotNow> {
     let stage = match loss {
         Loss::UpstreamLost => Stage::UpstreamLost,
         Loss::Failed => Stage::Failed,
@@ -313,7 +317,12 @@ fn lost(facts: &mut Facts, loss: Loss, why: &str) -> Result<Option<Withdrawal>, 
 }
 
 /// Nothing comes after this. A pause that is open ends in the same write: a reader sees both, or neither.
-fn give_up(facts: &mut Facts, stage: Stage, why: &str, told: &str) -> Result<Option<Withdrawal>, NotNow> {
+fn give_up(
+    facts: &mut TaskRecord,
+    stage: Stage,
+    why: &str,
+    told: &str,
+) -> Result<Option<Withdrawal>, NotNow> {
     let open = facts.pause.as_mut().filter(|pause| pause.is_open());
     if open.is_none() && facts.lost.is_some() {
         return Err(NotNow);
@@ -323,7 +332,7 @@ fn give_up(facts: &mut Facts, stage: Stage, why: &str, told: &str) -> Result<Opt
     Ok(withdrawal)
 }
 
-fn ended(facts: &mut Facts) -> Result<Option<Withdrawal>, NotNow> {
+fn ended(facts: &mut TaskRecord) -> Result<Option<Withdrawal>, NotNow> {
     let held = facts.pause.as_mut().filter(|pause| pause.stage == Stage::Held);
     if held.is_none() && facts.ended {
         return Err(NotNow);

@@ -1,30 +1,31 @@
-//! News of tasks of agents behind us, posted by us: an agent would tell of its pauses as they are.
+//! Push notifications of tasks of agents behind us. Placet posts them: an agent would tell of its pauses as they are.
 
 use std::sync::Arc;
 
-use placet_a2a::{Fault, Operation, PushConfig, PushName, SetPush, TaskState, Version};
-use placet_core::Actor;
+use placet_a2a::{Fault, Operation, PushConfig, PushName, SetPush, Version};
+use placet_core::{Actor, door};
+use placet_gate::{NoteChange, Raise};
 use serde_json::Value;
 
 use super::{
     super::{
         desk::fault,
-        push::{self, About, Change},
-        serve::{Answer, Asked},
+        push::{self, TaskRef},
+        serve::{A2aCall, Answer},
     },
     agent::Agent,
     forward::find,
-    kept::{self, Kept},
+    kept::{self, KnownTask, TaskRecord},
     reader::{self, Source},
     snapshot::{Snapshot, snapshot},
 };
 use crate::State;
 
-/// Tells whoever wishes it how a task is seen now. Said twice, it is told once.
+/// Has those who follow a task told how it is seen now. The same state is told once.
 pub(super) async fn announce(
     state: &State,
     agent: &Agent,
-    kept: &mut Kept,
+    kept: &mut KnownTask,
     shown: &Snapshot,
 ) -> Result<(), Fault> {
     if !kept.facts.push {
@@ -34,31 +35,33 @@ pub(super) async fn announce(
     let now = shown.task.get("status").cloned().unwrap_or_default();
     // Texts change while people decide; what is told of is where the task stands.
     let now = format!("{} {}", now.get("state").and_then(Value::as_str).unwrap_or_default(), shown.waits);
-    kept::update(&state.gate, agent, kept, |facts| {
-        let news = facts.told != now;
+    let change = |facts: &mut TaskRecord| {
+        let news = facts.announced != now;
         if news {
-            facts.told.clone_from(&now);
+            facts.announced.clone_from(&now);
             facts.generation += 1;
         }
         news
-    })
-    .await
-    .map_err(wrong)?;
-    let change = Change {
-        key: &kept::key(agent, &kept.id),
-        generation: kept.facts.generation,
-        ended: shown.state.is_some_and(TaskState::is_terminal),
-        task: &|_| shown.task.clone(),
     };
-    push::changed(state, change).await.map_err(wrong)
+    // In one transaction: a state that counts as announced is in the outbox.
+    let raise = |scope: String, facts: &TaskRecord| {
+        NoteChange::Raise(Raise {
+            channel: door::PUSH,
+            scope,
+            wanted: facts.generation,
+            body: Some(push::trimmed(shown.task.clone()).to_string().into()),
+        })
+    };
+    kept::update_and_raise(&state.gate, agent, kept, change, Some(&raise)).await.map_err(wrong)?;
+    Ok(())
 }
 
-/// Keeps a wish about a task.
-pub(super) async fn wish(
+/// Stores a push notification config for a task.
+pub(super) async fn set(
     state: &State,
     agent: &Arc<Agent>,
     actor: &Actor,
-    mut kept: Kept,
+    mut kept: KnownTask,
     version: Version,
     config: &PushConfig,
 ) -> Result<Value, Fault> {
@@ -67,35 +70,43 @@ pub(super) async fn wish(
     marked.await.map_err(|error| fault(state, error))?;
     let ended = kept.facts.ended || kept.facts.lost.is_some();
     let key = kept::key(agent, &kept.id);
-    let about = About { key: &key, id: &kept.id, generation: kept.facts.generation, ended };
+    let generation = kept.facts.generation;
+    let about = TaskRef { key: &key, id: &kept.id, generation, ended, is_read_again: false };
     let set = push::set(state, actor, about, version, config).await?;
+    if ended {
+        // The end may be announced already, and the new follower has not heard of it.
+        let again = kept::update(&state.gate, agent, &mut kept, |facts| {
+            !std::mem::take(&mut facts.announced).is_empty()
+        });
+        again.await.map_err(|error| fault(state, error))?;
+    }
     // What happened since it was read is told as well.
     snapshot(state, agent, &mut kept, None).await?;
     Ok(set)
 }
 
-/// Makes sure that somebody reads a task that somebody wishes to be told of.
-pub(super) fn keep_up(state: &State, agent: &Arc<Agent>, kept: Kept) {
+/// Makes sure that a task that is followed is read.
+pub(super) fn keep_up(state: &State, agent: &Arc<Agent>, kept: KnownTask) {
     if !kept.facts.ended && kept.facts.lost.is_none() && kept.facts.open_pause().is_none() {
         reader::read(state, agent, kept, Source::Ask, false);
     }
 }
 
-/// The calls about wishes.
-pub(super) async fn serve(state: &State, agent: &Arc<Agent>, asked: &Asked<'_>) -> Result<Answer, Fault> {
-    let (actor, version) = (asked.actor, asked.version);
-    if asked.operation == Operation::PushSet {
-        let SetPush { task, config } = SetPush::read(version, asked.params)?;
+/// The calls about push notification configs.
+pub(super) async fn serve(state: &State, agent: &Arc<Agent>, call: &A2aCall<'_>) -> Result<Answer, Fault> {
+    let (actor, version) = (call.actor, call.version);
+    if call.operation == Operation::PushSet {
+        let SetPush { task, config } = SetPush::read(version, call.params)?;
         push::check(state, actor, &config)?;
         let kept = find(state, agent, actor, &task, version).await?;
-        let set = wish(state, agent, actor, kept, version, &config).await?;
+        let config = set(state, agent, actor, kept, version, &config).await?;
         keep_up(state, agent, find(state, agent, actor, &task, version).await?);
-        return Ok(Answer::Document(set));
+        return Ok(Answer::Document(config));
     }
-    let name = PushName::read(version, asked.params)?;
+    let name = PushName::read(version, call.params)?;
     let kept = find(state, agent, actor, &name.task, version).await?;
     let key = kept::key(agent, &kept.id);
-    Ok(Answer::Document(match asked.operation {
+    Ok(Answer::Document(match call.operation {
         Operation::PushGet => {
             push::get(state, actor, (&key, &kept.id), version, name.config.as_deref()).await?
         }

@@ -5,15 +5,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use placet_a2a::{Fault, Operation, Seen, SeenTask, TaskState};
+use placet_a2a::{AgentResult, AgentTask, Fault, Operation, TaskState};
 use serde_json::{Value, json, value::RawValue};
 use tokio::time::Instant;
 
 use super::{
     agent::{Agent, Events, QUICK},
     hold::{View, look},
-    hub::{Reading, Then, Told},
-    kept::{Kept, key},
+    hub::{Reading, TaskEvent, Then},
+    kept::{KnownTask, key},
     snapshot::{Snapshot, shown, snapshot},
 };
 use crate::State;
@@ -28,7 +28,7 @@ const LONGEST: Duration = Duration::from_hours(6);
 struct Reader {
     state: State,
     agent: Arc<Agent>,
-    kept: Kept,
+    kept: KnownTask,
     _reading: Reading,
     /// Where the task stands, as followers were told.
     told: Option<TaskState>,
@@ -46,30 +46,30 @@ impl Reader {
     }
 
     fn tell_text(&self, text: String, then: Then) {
-        self.state.proxy.hub.tell(&key(&self.agent, &self.kept.id), Told { text: text.into(), then });
+        self.state.proxy.hub.tell(&key(&self.agent, &self.kept.id), TaskEvent { text: text.into(), then });
     }
 
     /// One event of the agent, told as clients may see it. Events about other tasks are not.
     async fn take(&mut self, raw: &RawValue) -> Result<(), Fault> {
         let version = self.kept.facts.version();
         let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
-        match Seen::of(version, &value) {
-            Some(Seen::Task(seen)) if seen.id == self.kept.id => {
+        match AgentResult::of(version, &value) {
+            Some(AgentResult::Task(seen)) if seen.id == self.kept.id => {
                 let view = look(&self.state, &self.agent, &mut self.kept, &seen).await?;
                 let as_it_came = (view == View::AsIs).then_some(raw);
                 let shown = shown(&self.state, &self.kept, &seen, None, view).await?;
                 self.show(shown, as_it_came);
                 Ok(())
             }
-            Some(Seen::Status(seen)) if seen.id == self.kept.id => {
+            Some(AgentResult::Status(seen)) if seen.id == self.kept.id => {
                 let view = look(&self.state, &self.agent, &mut self.kept, &seen).await?;
                 self.status(&seen, raw, view).await
             }
-            Some(Seen::Artifact { id, .. }) if id == self.kept.id => {
+            Some(AgentResult::Artifact { id, .. }) if id == self.kept.id => {
                 self.tell_text(raw.get().to_owned(), Then::More);
                 Ok(())
             }
-            Some(Seen::Message { .. }) => {
+            Some(AgentResult::Message { .. }) => {
                 self.tell_text(raw.get().to_owned(), Then::More);
                 Ok(())
             }
@@ -93,7 +93,7 @@ impl Reader {
                 None => self.tell(&version.as_update(shown.task), then),
             }
         } else if (moved || shown.waits != self.waits)
-            && let Some(task) = SeenTask::of(&shown.task)
+            && let Some(task) = AgentTask::of(&shown.task)
         {
             let events = version.spread(&task);
             let count = events.len();
@@ -104,7 +104,7 @@ impl Reader {
         (self.told, self.waits) = (shown.state, shown.waits);
     }
 
-    async fn status(&mut self, seen: &SeenTask<'_>, raw: &RawValue, view: View) -> Result<(), Fault> {
+    async fn status(&mut self, seen: &AgentTask<'_>, raw: &RawValue, view: View) -> Result<(), Fault> {
         let version = self.kept.facts.version();
         match view {
             View::AsIs => {
@@ -221,7 +221,7 @@ pub(super) enum Source {
 }
 
 /// Reads a task from now on, in the background. Followers have seen it already unless `fresh`.
-pub(super) fn read(state: &State, agent: &Arc<Agent>, kept: Kept, source: Source, fresh: bool) {
+pub(super) fn read(state: &State, agent: &Arc<Agent>, kept: KnownTask, source: Source, fresh: bool) {
     let reading = match source {
         // Two who ask again would tell everything twice.
         Source::Ask => match state.proxy.hub.read_if_alone(&key(agent, &kept.id)) {

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use placet_a2a::{Part, SeenTask, Status, TaskState, remark};
+use placet_a2a::{AgentTask, Part, Status, TaskState, remark};
 use placet_core::{Request, State as Life, Time};
 use serde_json::{Value, json};
 
-use super::{kept::Kept, life::Paused};
+use super::{kept::KnownTask, life::Paused};
 
 /// At work, and why that takes a while.
-pub(super) fn waiting(kept: &Kept, requests: &[Arc<Request>], now: Time) -> Status {
+pub(super) fn waiting(kept: &KnownTask, requests: &[Arc<Request>], now: Time) -> Status {
     let left = requests.iter().filter(|request| request.state_at(now) == Life::Pending).count();
     let text = match (requests.len(), left) {
         (_, 0) => "Decided: the agent is being told.".to_owned(),
@@ -35,7 +35,7 @@ pub(super) fn waiting(kept: &Kept, requests: &[Arc<Request>], now: Time) -> Stat
 }
 
 /// Broken, and why.
-pub(super) fn broken(kept: &Kept, why: &str, now: Time) -> Status {
+pub(super) fn broken(kept: &KnownTask, why: &str, now: Time) -> Status {
     let text = format!("This task cannot go on: {why}.");
     let message = remark(
         format!("placet-lost-{}", kept.id),
@@ -47,7 +47,7 @@ pub(super) fn broken(kept: &Kept, why: &str, now: Time) -> Status {
 }
 
 /// A task that was withdrawn because people did not answer its question: it says why, before what the agent says itself.
-pub(super) fn refused(kept: &Kept, seen: &SeenTask<'_>, why: &str) -> Value {
+pub(super) fn refused(kept: &KnownTask, seen: &AgentTask<'_>, why: &str) -> Value {
     let text = format!("The agent's question was not answered: {why}.");
     let parts = vec![Part::text(text), Part::data(json!({"type": "question_refused", "reason": why}))];
     let message = remark(format!("placet-refused-{}", kept.id), &kept.id, &kept.facts.context, parts);
@@ -62,7 +62,7 @@ pub(super) fn refused(kept: &Kept, seen: &SeenTask<'_>, why: &str) -> Value {
 }
 
 /// A task as its client sees it, with another status if there is one to see.
-pub(super) fn task(kept: &Kept, seen: &SeenTask<'_>, status: Option<&Status>) -> Value {
+pub(super) fn task(kept: &KnownTask, seen: &AgentTask<'_>, status: Option<&Status>) -> Value {
     match status {
         Some(status) => kept.facts.version().with_status(seen.object, status),
         None => seen.object.clone(),
@@ -71,7 +71,7 @@ pub(super) fn task(kept: &Kept, seen: &SeenTask<'_>, status: Option<&Status>) ->
 
 /// A task in our words, with a count that grows with every pause, answer and end of it. What an agent says is passed on as it
 /// came, without.
-pub(super) fn counted(kept: &Kept, mut task: Value) -> Value {
+pub(super) fn counted(kept: &KnownTask, mut task: Value) -> Value {
     if let Some(fields) = task.as_object_mut() {
         let metadata = fields.entry("metadata").or_insert_with(|| json!({}));
         if !metadata.is_object() {

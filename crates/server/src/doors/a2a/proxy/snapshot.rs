@@ -1,14 +1,14 @@
 //! A task as its agent tells it now, and how its client sees it.
 
-use placet_a2a::{Fault, Operation, SeenTask, Status, TaskState};
+use placet_a2a::{AgentTask, Fault, Operation, Status, TaskState};
 use serde_json::{Value, json, value::RawValue};
 
 use super::{
     super::desk::fault,
     agent::{Agent, QUICK, Trouble},
     hold::{self, View, look},
-    hub::{Then, Told},
-    kept::{Kept, key},
+    hub::{TaskEvent, Then},
+    kept::{KnownTask, key},
     life::{Loss, PauseTurn},
     pushes,
     settings::Mode,
@@ -35,7 +35,7 @@ pub(super) struct Snapshot {
 pub(super) async fn snapshot(
     state: &State,
     agent: &Agent,
-    kept: &mut Kept,
+    kept: &mut KnownTask,
     history: Option<u32>,
 ) -> Result<Snapshot, Fault> {
     let shown = ask(state, agent, kept, history).await?;
@@ -43,7 +43,12 @@ pub(super) async fn snapshot(
     Ok(shown)
 }
 
-async fn ask(state: &State, agent: &Agent, kept: &mut Kept, history: Option<u32>) -> Result<Snapshot, Fault> {
+async fn ask(
+    state: &State,
+    agent: &Agent,
+    kept: &mut KnownTask,
+    history: Option<u32>,
+) -> Result<Snapshot, Fault> {
     if let Some(why) = kept.facts.lost.clone() {
         return Ok(gone(state, kept, &why));
     }
@@ -61,7 +66,7 @@ async fn ask(state: &State, agent: &Agent, kept: &mut Kept, history: Option<u32>
         Err(trouble) => return Err(trouble.into()),
     };
     let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
-    let seen = SeenTask::of(&value).filter(|seen| seen.id == kept.id);
+    let seen = AgentTask::of(&value).filter(|seen| seen.id == kept.id);
     let seen =
         seen.ok_or_else(|| Fault::BadAgent("it answers with something that is not the task".to_owned()))?;
     let view = look(state, agent, kept, &seen).await?;
@@ -72,7 +77,7 @@ async fn ask(state: &State, agent: &Agent, kept: &mut Kept, history: Option<u32>
 /// heard of it yet, and a task is lost for good.
 pub(super) async fn fetch(
     agent: &Agent,
-    kept: &Kept,
+    kept: &KnownTask,
     history: Option<u32>,
 ) -> Result<Box<RawValue>, Trouble> {
     let mut params = json!({"id": kept.id});
@@ -91,8 +96,8 @@ pub(super) async fn fetch(
 /// How a client sees a task that its agent told of.
 pub(super) async fn shown(
     state: &State,
-    kept: &Kept,
-    seen: &SeenTask<'_>,
+    kept: &KnownTask,
+    seen: &AgentTask<'_>,
     raw: Option<Box<RawValue>>,
     view: View,
 ) -> Result<Snapshot, Fault> {
@@ -114,17 +119,17 @@ pub(super) async fn shown(
 }
 
 /// What a client is told of the people who decide.
-async fn waiting(state: &State, kept: &Kept) -> Result<Status, Fault> {
+async fn waiting(state: &State, kept: &KnownTask) -> Result<Status, Fault> {
     let requests = hold::requests(state, kept).await.map_err(|error| fault(state, error))?;
     Ok(show::waiting(kept, &requests, state.gate.now()))
 }
 
-fn gone(state: &State, kept: &Kept, why: &str) -> Snapshot {
+fn gone(state: &State, kept: &KnownTask, why: &str) -> Snapshot {
     bare(kept, &show::broken(kept, why, state.gate.now()))
 }
 
 /// A task of which nothing but this is known.
-fn bare(kept: &Kept, status: &Status) -> Snapshot {
+fn bare(kept: &KnownTask, status: &Status) -> Snapshot {
     let task = kept.facts.version().bare_task(&kept.id, &kept.facts.context, status);
     Snapshot { task: show::counted(kept, task), raw: None, state: Some(status.state), waits: false }
 }
@@ -133,7 +138,7 @@ fn bare(kept: &Kept, status: &Status) -> Snapshot {
 pub(super) async fn lose(
     state: &State,
     agent: &Agent,
-    kept: &mut Kept,
+    kept: &mut KnownTask,
     loss: Loss,
     why: &str,
 ) -> Result<(), Fault> {
@@ -142,6 +147,9 @@ pub(super) async fn lose(
     let version = kept.facts.version();
     let status = version.status(&show::broken(kept, why, state.gate.now()));
     let event = version.status_event(&kept.id, &kept.facts.context, status, true);
-    state.proxy.hub.tell(&key(agent, &kept.id), Told { text: event.to_string().into(), then: Then::End });
+    state
+        .proxy
+        .hub
+        .tell(&key(agent, &kept.id), TaskEvent { text: event.to_string().into(), then: Then::End });
     Ok(())
 }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     agent::Agent,
     hold,
-    kept::{self, Kept},
+    kept::{self, KnownTask},
     life::{PauseTurn, Paused, Stage},
     reader::{self, Source},
     resume,
@@ -66,7 +66,7 @@ async fn round(state: &State, cancel: &CancellationToken) {
     }
 }
 
-type Open = HashMap<String, (Arc<Agent>, Vec<Kept>)>;
+type Open = HashMap<String, (Arc<Agent>, Vec<KnownTask>)>;
 
 /// Every open task, by its agent.
 async fn open(state: &State) -> Result<Open, GateError> {
@@ -78,7 +78,7 @@ async fn open(state: &State) -> Result<Open, GateError> {
         for note in &page.notes {
             let named = kept::split(&note.key);
             let agent = named.and_then(|((namespace, agent), _)| state.proxy.agent(namespace, agent));
-            if let Some((agent, kept)) = agent.zip(Kept::read(note)) {
+            if let Some((agent, kept)) = agent.zip(KnownTask::read(note)) {
                 open.entry(agent.name()).or_insert_with(|| (agent, Vec::new())).1.push(kept);
             }
         }
@@ -91,7 +91,7 @@ async fn open(state: &State) -> Result<Open, GateError> {
 
 /// One task: a pause that nobody was asked about is asked now, a pause that is over is withdrawn, and a task at work has a
 /// reader as long as somebody follows it.
-async fn one(state: &State, agent: Arc<Agent>, mut kept: Kept) {
+async fn one(state: &State, agent: Arc<Agent>, mut kept: KnownTask) {
     let read = state.proxy.hub.is_read(&kept::key(&agent, &kept.id));
     if kept.facts.open_pause().is_some() {
         if let Err(error) = resume::catch_up(state, agent.clone(), &kept.id).await {

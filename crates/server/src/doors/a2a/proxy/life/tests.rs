@@ -8,13 +8,13 @@ use super::*;
 /// One turn of a story, and what came of it.
 #[derive(Debug)]
 struct Step {
-    before: Facts,
+    before: TaskRecord,
     turn: PauseTurn,
     answer: Result<Option<Withdrawal>, NotNow>,
-    after: Facts,
+    after: TaskRecord,
 }
 
-fn facts() -> Facts {
+fn facts() -> TaskRecord {
     let facts = json!({
         "version": "1.0", "context": "c", "identity": {}, "extensions": [], "ended": false, "pause": null, "lost": null,
     });
@@ -26,15 +26,15 @@ fn new_pause(group: &str) -> NewPause {
     NewPause { group, source, print, round: 0, status: json!({"message": {}}), secret }
 }
 
-fn standing(facts: &Facts) -> Option<PauseStanding> {
+fn standing(facts: &TaskRecord) -> Option<PauseStanding> {
     facts.pause.as_ref().map(Paused::standing)
 }
 
-fn sent_at(at: u64) -> Sent {
-    Sent { used: vec![0], at }
+fn sent_at(at: u64) -> SentAnswer {
+    SentAnswer { used: vec![0], at }
 }
 
-fn text(facts: &Facts) -> String {
+fn text(facts: &TaskRecord) -> String {
     serde_json::to_string(facts).expect("plain data")
 }
 
@@ -96,7 +96,7 @@ const TABLE: [(&str, [&str; 8]); 12] = [
     ("Ended", ["-", "stale", "-", "-", "-", "-", "-", "-"]),
 ];
 
-fn stage(facts: &Facts) -> &'static str {
+fn stage(facts: &TaskRecord) -> &'static str {
     match facts.pause.as_ref().map(Paused::stage) {
         None => "none",
         Some(Stage::Held) => "held",
@@ -214,7 +214,7 @@ proptest! {
         for pause in pauses(&story) {
             let group = &pause[0].before.pause.as_ref().expect("it was seen").group;
             let ordered: Vec<_> = pause.iter().filter_map(|step| step.answer.clone().ok().flatten()).collect();
-            let is_open = |facts: &Facts| ["held", "resuming", "sent"].contains(&stage(facts));
+            let is_open = |facts: &TaskRecord| ["held", "resuming", "sent"].contains(&stage(facts));
             // The one step after which it is not open, or not there any more.
             let end = pause.iter().find(|step| is_open(&step.before) && (!is_open(&step.after) || is_seen(step)));
             match end {
@@ -243,10 +243,11 @@ proptest! {
 }
 
 /// A pause whose answer left, and the look at it before that.
-fn answered() -> (Facts, Option<PauseStanding>) {
+fn answered() -> (TaskRecord, Option<PauseStanding>) {
     let mut facts = facts();
     let (group, by) = ("g".to_owned(), "one".to_owned());
-    let take = |facts: &mut Facts, turn: PauseTurn| super::turn(facts, &turn).expect("a turn that applies");
+    let take =
+        |facts: &mut TaskRecord, turn: PauseTurn| super::turn(facts, &turn).expect("a turn that applies");
     take(&mut facts, PauseTurn::Seen { known: None, pause: new_pause("g") });
     let look = standing(&facts);
     take(&mut facts, PauseTurn::Asked { group: group.clone() });
@@ -271,7 +272,7 @@ fn a_look_from_before_the_answer_left_gives_nothing_up() {
 
 #[test]
 fn every_stage_is_written_as_earlier_versions_wrote_it() {
-    let resuming = |sent: Option<Sent>| Stage::Resuming { by: "one".to_owned(), since: 7, sent };
+    let resuming = |sent: Option<SentAnswer>| Stage::Resuming { by: "one".to_owned(), since: 7, sent };
     let cases = [
         (Stage::Held, r#""held""#),
         (resuming(None), r#"{"resuming":{"by":"one","since":7,"sent":null}}"#),
