@@ -1,12 +1,17 @@
 //! Linked worktrees of git: their objects and references lie in another folder, which a commit must write.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
 
+use rustix::fs::CWD;
+
+use crate::protected::read_text;
+
 /// Longest file of git's that is read here.
-const LONGEST: u64 = 4096;
+const LONGEST: usize = 4096;
 
 /// The shared git folder of a linked worktree, if it agrees: it must name this worktree in turn.
 ///
@@ -27,8 +32,6 @@ pub(crate) fn common(root: &Path) -> Option<PathBuf> {
     (worktrees.file_name()? == "worktrees" && is_git).then(|| common.to_path_buf())
 }
 
-/// Longest configuration that is read here.
-const LONGEST_CONFIG: u64 = 256 * 1024;
 /// Sections that hold no secrets. In any other one, such as of mail, proxies or aliases, anything may stand.
 const OPEN_SECTIONS: [&str; 22] = [
     "branch",
@@ -61,14 +64,9 @@ const SECRET_WORDS: [&str; 10] =
     ["auth", "bearer", "cookie", "credential", "header", "key", "pass", "proxy", "secret", "token"];
 
 /// Whether a configuration of git holds no secret, as far as its text tells. When in doubt, it does.
-pub(crate) fn is_without_secrets(path: &Path) -> bool {
-    let about = fs::symlink_metadata(path);
-    if !about.is_ok_and(|about| about.is_file() && about.len() <= LONGEST_CONFIG) {
-        return false;
-    }
+pub(crate) fn is_without_secrets(text: &str) -> bool {
     // A line that goes on in the next one could split a word.
-    fs::read_to_string(path)
-        .is_ok_and(|text| text.replace("\\\n", "").to_lowercase().lines().all(|line| is_open(line.trim())))
+    text.replace("\\\n", "").to_lowercase().lines().all(|line| is_open(line.trim()))
 }
 
 /// Whether a line is of a kind that holds no secret.
@@ -101,54 +99,88 @@ fn holds_a_user(text: &str) -> bool {
     })
 }
 
-/// Whether two configurations say the same but for which branches follow which of a repository that both know: what `git push -u` and
-/// `git checkout --track` write. Nothing of that starts a program or leads elsewhere.
+/// Whether two configurations differ only in branches that follow nothing, or what git takes for them anyway: their own name in the
+/// default remote. `git push -u` and `git switch` write that. Any other entry could lead a later `git pull` or `git push` elsewhere.
 pub(crate) fn differ_in_branches(old: &str, new: &str) -> bool {
-    let remotes: Vec<&str> = old
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("[remote \"")?.strip_suffix("\"]"))
-        .chain(["."])
-        .collect();
-    let (Some((old, _)), Some((new, branches))) = (parts(old), parts(new)) else { return false };
-    old == new
-        && branches.iter().all(|line| {
-            let Some((key, value)) = line.split_once('=') else { return false };
-            let value = value.trim();
-            match key.trim().to_lowercase().as_str() {
-                "remote" | "pushremote" => remotes.contains(&value),
-                "merge" => value.starts_with("refs/") && !value.contains(['"', '#', ';']),
-                "rebase" => matches!(value, "true" | "false"),
-                _ => false,
-            }
+    let (Some(old), Some(new)) = (Config::read(old), Config::read(new)) else { return false };
+    let remote = old.default_remote();
+    let branches: BTreeSet<&str> = old.branches.keys().chain(new.branches.keys()).copied().collect();
+    old.others == new.others
+        && branches.into_iter().all(|branch| {
+            let (old, new) = (old.branches.get(branch), new.branches.get(branch));
+            old == new
+                || old.into_iter().chain(new).flatten().all(|line| is_what_git_takes(branch, line, remote))
         })
 }
 
-/// The lines of all other sections, and those of branches. Nothing where lines go on in others.
-fn parts(text: &str) -> Option<(Vec<&str>, Vec<&str>)> {
-    let (mut others, mut branches, mut in_branch) = (Vec::new(), Vec::new(), false);
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        if line.contains('\\') {
+/// Whether this line of a branch says no more than git assumes without it.
+fn is_what_git_takes(branch: &str, line: &str, default_remote: Option<&str>) -> bool {
+    let Some((key, value)) = line.split_once('=') else { return false };
+    let value = value.trim_matches(BLANK);
+    match key.trim_matches(BLANK).to_ascii_lowercase().as_str() {
+        // Git reads less than the whole value if a quotation or a comment is in it.
+        "remote" | "merge" if value.contains(['"', '#', ';']) => false,
+        "remote" => default_remote == Some(value),
+        "merge" => value.strip_prefix("refs/heads/") == Some(branch),
+        "rebase" => matches!(value, "true" | "false"),
+        _ => false,
+    }
+}
+
+/// What git takes for blank in a line.
+const BLANK: [char; 2] = [' ', '\t'];
+
+/// The lines of a configuration, without blanks around them.
+struct Config<'a> {
+    /// Those of each branch, in order.
+    branches: BTreeMap<&'a str, Vec<&'a str>>,
+    /// All others, with the headers of their sections.
+    others: Vec<&'a str>,
+}
+
+impl<'a> Config<'a> {
+    /// Nothing where a line goes on in the next one, or holds a character that programs read differently.
+    fn read(text: &'a str) -> Option<Self> {
+        if text.contains(|sign: char| sign == '\\' || (sign.is_control() && !matches!(sign, '\n' | '\t'))) {
             return None;
         }
-        if line.starts_with('[') {
-            in_branch = line
-                .strip_prefix("[branch \"")
-                .is_some_and(|name| name.strip_suffix("\"]").is_some_and(|name| !name.contains(['"', ']'])));
-            if !in_branch {
+        let (mut branches, mut others) = (BTreeMap::<&str, Vec<&str>>::new(), Vec::new());
+        let mut branch = None;
+        for line in text.split('\n').map(|line| line.trim_matches(BLANK)).filter(|line| !line.is_empty()) {
+            if line.starts_with('[') {
+                branch = line
+                    .strip_prefix("[branch \"")
+                    .and_then(|name| name.strip_suffix("\"]"))
+                    .filter(|name| !name.contains(['"', ']']));
+                match branch {
+                    Some(name) => _ = branches.entry(name).or_default(),
+                    None => others.push(line),
+                }
+            } else if let Some(name) = branch {
+                branches.entry(name).or_default().push(line);
+            } else {
                 others.push(line);
             }
-        } else if in_branch {
-            branches.push(line);
-        } else {
-            others.push(line);
+        }
+        Some(Self { branches, others })
+    }
+
+    /// The remote of a branch that names none.
+    fn default_remote(&self) -> Option<&'a str> {
+        let headers = self.others.iter();
+        let remotes: BTreeSet<&str> = headers
+            .filter_map(|line| line.strip_prefix("[remote \"")?.strip_suffix("\"]"))
+            .filter(|name| !name.contains('"'))
+            .collect();
+        match remotes.len() {
+            1 => remotes.first().copied(),
+            _ => remotes.get("origin").copied(),
         }
     }
-    Some((others, branches))
 }
 
 fn read(path: &Path) -> Option<String> {
-    let about = fs::symlink_metadata(path).ok()?;
-    (about.is_file() && about.len() <= LONGEST).then(|| fs::read_to_string(path).ok()).flatten()
+    read_text(CWD, path).map(|(text, _)| text).filter(|text| text.len() <= LONGEST)
 }
 
 #[cfg(test)]
@@ -178,12 +210,6 @@ mod tests {
 
     #[test]
     fn a_configuration_with_a_token_is_a_secret_and_a_usual_one_is_not() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("config");
-        let is_open = |text: &str| {
-            fs::write(&path, text).unwrap();
-            is_without_secrets(&path)
-        };
         for open in [
             "",
             "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://example.com/ada/x.git\n",
@@ -191,7 +217,7 @@ mod tests {
             "[branch \"fix/token\"]\n\tremote = origin\n\tmerge = refs/heads/fix/token\n",
             "[remote \"origin\"]\n\turl = ssh://git@example.com/ada/x.git\n[user]\n\temail = ada@example.com\n",
         ] {
-            assert!(is_open(open), "{open}");
+            assert!(is_without_secrets(open), "{open}");
         }
         for secret in [
             "[remote \"origin\"]\n\turl = https://ghp_abc@example.com/ada/x.git\n",
@@ -211,43 +237,58 @@ mod tests {
             "[x]\n\thelper = \"!echo password=abc\"\n",
             "[url \"https://ada:abc@example.com/\"]\n\tinsteadOf = https://example.com/\n",
         ] {
-            assert!(!is_open(secret), "{secret}");
+            assert!(!is_without_secrets(secret), "{secret}");
         }
-        std::fs::write(folder.path().join("other"), "").unwrap();
-        std::os::unix::fs::symlink(folder.path().join("other"), folder.path().join("link")).unwrap();
-        assert!(
-            !is_without_secrets(&folder.path().join("link")),
-            "a link could lead elsewhere a moment later"
-        );
     }
 
     #[test]
-    fn only_what_branches_follow_may_differ() {
+    fn a_branch_may_come_to_follow_its_own_name_in_the_default_remote_and_nothing_else() {
         let old = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://example.com/x.git\n";
-        let branch = |lines: &str| format!("{old}[branch \"fix/a\"]\n\t{lines}\n");
+        let forked = &format!("{old}[remote \"fork\"]\n\turl = https://example.org/x.git\n");
+        let branch = |old: &str, lines: &str| format!("{old}[branch \"fix/a\"]\n\t{lines}\n");
         for good in [
             "remote = origin\n\tmerge = refs/heads/fix/a",
-            "remote = .\n\tmerge = refs/heads/main\n\trebase = true",
-            "pushRemote = origin",
+            "remote = origin\n\tmerge = refs/heads/fix/a\n\trebase = true",
+            "Remote=origin",
         ] {
-            assert!(
-                differ_in_branches(old, &branch(good)) && differ_in_branches(&branch(good), old),
-                "{good}"
-            );
+            for old in [old, forked] {
+                let new = &branch(old, good);
+                assert!(differ_in_branches(old, new) && differ_in_branches(new, old), "{good}");
+            }
         }
+        let only = &old.replace("origin", "upstream");
+        assert!(differ_in_branches(only, &branch(only, "remote = upstream")), "there is no other remote");
         assert!(differ_in_branches(old, old));
         for bad in [
             "remote = https://evil.example/x.git",
             "remote = other",
+            "remote = fork",
+            "remote = .",
+            "remote = origin\u{b}",
+            "remote = \"origin\"",
+            "pushRemote = origin",
             "merge = x",
+            "merge = refs/pull/1/head",
+            "merge = refs/heads/main",
+            "merge = refs/heads/fix/a\n\tmerge = refs/heads/main",
             "mergeoptions = -s evil",
             "description = x",
             "remote = origin\n[core]\n\tfsmonitor = ./x",
+            "remote = origin\n[remote \"origin\"]\n\tpushurl = https://evil.example/x.git",
+            "remote = origin\n[remote \"more\"]\n\turl = ext::evil",
+            "remote = origin\r\n[core]",
             "remote = \\\norigin",
             "remote",
         ] {
-            assert!(!differ_in_branches(old, &branch(bad)), "{bad}");
+            let new = &branch(forked, bad);
+            assert!(!differ_in_branches(forked, new) && !differ_in_branches(new, forked), "{bad}");
         }
+        // What a branch was told to follow stays.
+        let elsewhere = &branch(forked, "remote = fork\n\tmerge = refs/heads/fix/a");
+        for other in ["remote = origin\n\tmerge = refs/heads/fix/a", "remote = fork\n\tremote = origin"] {
+            assert!(!differ_in_branches(elsewhere, &branch(forked, other)), "{other}");
+        }
+        assert!(differ_in_branches(elsewhere, &format!("{elsewhere}[branch \"b\"]\n\tremote = origin\n")));
         for bad in [
             &old.replace("false", "true"),
             &old.replace("example.com", "evil.example"),
@@ -255,6 +296,7 @@ mod tests {
             &format!("{old}[branch \"a\"] remote = origin\n"),
             &format!("{old}[Branch \"a\"]\n\tremote = origin\n"),
             &format!("{old}[branch \"a\"]\"]\n\tremote = origin\n"),
+            &format!("{old}[branch \"a#b\"]\n\tmerge = refs/heads/a#b\n"),
         ] {
             assert!(!differ_in_branches(old, bad), "{bad}");
         }

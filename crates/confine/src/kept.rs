@@ -24,7 +24,7 @@ use rustix::{
 
 use crate::{
     profile::Profile,
-    scan::identity,
+    protected::identity,
     words::{Doing as _, Problem},
 };
 
@@ -40,25 +40,25 @@ const MOST_SESSIONS: usize = 32;
 const AT_ONCE: usize = 4;
 
 /// The folders of one session, for as long as one run uses them.
-pub(crate) struct Kept {
+pub(crate) struct SessionFolders {
     /// Held by every run that uses them: only folders that no run uses are emptied or removed.
     lock: OwnedFd,
     /// Where the command sees it, where it lies, and which folder it is.
-    pub(crate) folders: Vec<Place>,
+    pub(crate) folders: Vec<KeptFolder>,
     /// What to tell the person.
     pub(crate) notes: Vec<String>,
 }
 
 /// One of them.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct KeptFolder {
     pub(crate) at: PathBuf,
     pub(crate) source: PathBuf,
     pub(crate) device: u64,
     pub(crate) inode: u64,
 }
 
-impl Kept {
+impl SessionFolders {
     /// Opens the folders that the profile names, and makes them if they are not there.
     pub(crate) fn open(profile: &Profile) -> Result<Option<Self>, Problem> {
         let Some(folder) = &profile.kept else { return Ok(None) };
@@ -78,7 +78,7 @@ impl Kept {
             }
             let at = at.strip_prefix("~/").map_or_else(|| PathBuf::from(at), |rest| profile.home.join(rest));
             let (device, inode) = identity(&about);
-            kept.folders.push(Place { at, source: folder.join(name), device, inode });
+            kept.folders.push(KeptFolder { at, source: folder.join(name), device, inode });
         }
         Ok(Some(kept))
     }
@@ -174,16 +174,16 @@ fn names(folder: &OwnedFd) -> rustix::io::Result<Vec<OsString>> {
 
 /// Whether it has more bytes or files than it may. What cannot be measured is too much.
 fn is_over(folder: &OwnedFd, most: u64) -> bool {
-    let mut left = Left { bytes: most, files: MOST_FILES, closed: false };
-    !left.has_room_for(folder, 0) || left.closed
+    let mut quota = Quota::new(most);
+    !quota.has_room_for(folder, 0) || quota.closed
 }
 
 /// Says which of these folders has too much in it, as the command sees them. One that the command closed for us is measured before
 /// the next run.
 pub(crate) fn over(places: &[PathBuf], most: u64) -> Option<String> {
     let place = places.iter().find(|place| {
-        let mut left = Left { bytes: most, files: MOST_FILES, closed: false };
-        open_folder(CWD, place.as_os_str()).is_ok_and(|folder| !left.has_room_for(&folder, 0))
+        let mut quota = Quota::new(most);
+        open_folder(CWD, place.as_os_str()).is_ok_and(|folder| !quota.has_room_for(&folder, 0))
     })?;
     Some(format!(
         "it kept more than {} MiB, {MOST_FILES} files or {DEEPEST} folders in each other in {}",
@@ -193,14 +193,18 @@ pub(crate) fn over(places: &[PathBuf], most: u64) -> Option<String> {
 }
 
 /// What may still be there.
-struct Left {
+pub(crate) struct Quota {
     bytes: u64,
     files: u64,
     /// Whether something could not be looked at.
     closed: bool,
 }
 
-impl Left {
+impl Quota {
+    pub(crate) fn new(bytes: u64) -> Self {
+        Self { bytes, files: MOST_FILES, closed: false }
+    }
+
     fn has_room_for(&mut self, folder: &OwnedFd, depth: usize) -> bool {
         let Ok(entries) = Dir::read_from(folder) else {
             self.closed = true;
@@ -211,36 +215,41 @@ impl Left {
                 self.closed = true;
                 return true;
             };
-            let name = entry.file_name();
-            if matches!(name.to_bytes(), b"." | b"..") {
-                continue;
-            }
-            let Ok(about) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else {
-                // Most likely it is gone already.
-                self.closed = true;
-                continue;
-            };
-            let bytes = u64::try_from(about.st_blocks).unwrap_or(u64::MAX).saturating_mul(512);
-            let (Some(bytes), Some(files)) = (self.bytes.checked_sub(bytes), self.files.checked_sub(1))
-            else {
+            let name = entry.file_name().to_bytes();
+            if !matches!(name, b"." | b"..")
+                && !self.has_room_for_entry(folder, OsStr::from_bytes(name), depth)
+            {
                 return false;
-            };
-            (self.bytes, self.files) = (bytes, files);
-            if rustix::fs::FileType::from_raw_mode(about.st_mode).is_dir() {
-                if depth == DEEPEST {
-                    return false;
-                }
-                match open_folder(folder, OsStr::from_bytes(name.to_bytes())) {
-                    Ok(inner) => {
-                        if !self.has_room_for(&inner, depth + 1) {
-                            return false;
-                        }
-                    }
-                    Err(_) => self.closed = true,
-                }
             }
         }
         true
+    }
+
+    /// Counts one thing in a folder, with everything in it.
+    pub(crate) fn has_room_for_entry(&mut self, folder: &OwnedFd, name: &OsStr, depth: usize) -> bool {
+        let Ok(about) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else {
+            // Most likely it is gone already.
+            self.closed = true;
+            return true;
+        };
+        let bytes = u64::try_from(about.st_blocks).unwrap_or(u64::MAX).saturating_mul(512);
+        let (Some(bytes), Some(files)) = (self.bytes.checked_sub(bytes), self.files.checked_sub(1)) else {
+            return false;
+        };
+        (self.bytes, self.files) = (bytes, files);
+        if !rustix::fs::FileType::from_raw_mode(about.st_mode).is_dir() {
+            return true;
+        }
+        if depth == DEEPEST {
+            return false;
+        }
+        match open_folder(folder, name) {
+            Ok(inner) => self.has_room_for(&inner, depth + 1),
+            Err(_) => {
+                self.closed = true;
+                true
+            }
+        }
     }
 }
 

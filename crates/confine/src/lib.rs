@@ -17,7 +17,11 @@ mod linux;
 #[cfg(target_os = "linux")]
 mod plan;
 #[cfg(target_os = "linux")]
+mod protected;
+#[cfg(target_os = "linux")]
 mod scan;
+#[cfg(target_os = "linux")]
+mod walk;
 
 pub use profile::{Limits, Profile, VERSION};
 pub use seatbelt::seatbelt;
@@ -26,7 +30,7 @@ pub use words::Problem;
 #[cfg(target_os = "linux")]
 pub use kept::{remove_kept, tidy_kept};
 #[cfg(target_os = "linux")]
-pub use linux::{Probe, STAGE, failed, probe, run, stage};
+pub use linux::{Change, LeftRun, Probe, STAGE, failed, left_runs, probe, run, stage, tidy_removed};
 
 /// The runner itself failed, or a layer cannot be had: nothing was run, or its end is unknown.
 pub const FAILED: u8 = 125;

@@ -1,5 +1,6 @@
 //! The runner on Linux. `outer` stays outside; `stage` enters the namespaces and becomes their first process.
 
+mod aside;
 mod calls;
 mod child;
 mod cleanup;
@@ -9,8 +10,10 @@ mod files;
 mod heir;
 mod input;
 mod job;
+mod links;
 mod loopback;
 mod outer;
+mod records;
 mod register;
 mod rights;
 mod root;
@@ -18,6 +21,9 @@ mod sealed;
 mod stage;
 mod watch;
 
+pub use aside::tidy_removed;
+pub use cleanup::Change;
 pub use doctor::{Probe, probe};
 pub use outer::{failed, run};
+pub use records::{LeftRun, left_runs};
 pub use stage::{STAGE, stage};

@@ -9,15 +9,22 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+use rustix::fs::CWD;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    kept::Kept,
-    names::{From, Pattern, glob, lower, split},
+    kept::SessionFolders,
+    names::split,
     profile::Profile,
-    scan::{Before, Found, GIT_CONFIG, Guard, Kind, Lists, Place, Scan},
+    protected::{Before, Guard, Kind, Lists, ProtectedPath, identity, is_config_of_git, read_text},
+    scan::Scan,
+    walk::Place,
     words::Problem,
 };
+
+mod outside;
+
+use outside::{found, outside, sockets};
 
 /// What every command may read of the machine: programs, libraries and their settings. Nothing else is there.
 const SYSTEM: [&str; 20] = [
@@ -42,9 +49,6 @@ const SYSTEM: [&str; 20] = [
     "/var/lib/alternatives",
     "/var/db/repos",
 ];
-/// Secrets of the machine that are hidden whatever the profile says: root can read them.
-const ALWAYS_HIDDEN: [&str; 6] =
-    ["/etc/shadow*", "/etc/gshadow*", "/etc/sudoers*", "/etc/ssl/private", "/etc/ssh", "/etc/placet"];
 /// Folders of the private home that the command may write. Not the home itself: what is shown lies below it, and Landlock
 /// would let that be written too.
 const HOME_FOLDERS: [&str; 20] = [
@@ -69,9 +73,8 @@ const HOME_FOLDERS: [&str; 20] = [
     ".pub-cache",
     ".mix",
 ];
-/// Most sockets that are covered.
-const MOST_SOCKETS: usize = 4096;
-
+/// Most text of protected files that is kept on record.
+const MOST_TEXT: usize = 2 << 20;
 /// One folder or file of the new root.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -98,7 +101,7 @@ pub(crate) struct Plan {
     /// Folders above protected files: as mounts they cannot be renamed or replaced. From the outside in.
     pub(crate) pins: Vec<(PathBuf, u64, u64)>,
     /// Protected files.
-    pub(crate) guards: Vec<Found>,
+    pub(crate) guards: Vec<ProtectedPath>,
     /// Folders that Landlock lets the command write.
     pub(crate) writable: Vec<PathBuf>,
 }
@@ -114,7 +117,11 @@ pub(crate) struct Planned {
 }
 
 /// Makes the plan.
-pub(crate) fn plan(profile: &Profile, lists: &Lists, kept: Option<&Kept>) -> Result<Planned, Problem> {
+pub(crate) fn plan(
+    profile: &Profile,
+    lists: &Lists,
+    kept: Option<&SessionFolders>,
+) -> Result<Planned, Problem> {
     let mut roots: Vec<(PathBuf, Place)> = Vec::new();
     for root in &profile.workspace {
         is_real(root)?;
@@ -136,16 +143,7 @@ pub(crate) fn plan(profile: &Profile, lists: &Lists, kept: Option<&Kept>) -> Res
     for link in between {
         scan.push(link)?;
     }
-    for found in &mut scan.found {
-        if found.guard != Guard::ReadOnly || !is_config_of_git(&found.path) {
-            continue;
-        }
-        if crate::git::is_without_secrets(&found.path) {
-            found.config = fs::read_to_string(&found.path).ok();
-        } else if is_secret_of_git(lists, &found.path) {
-            found.guard = Guard::Hidden;
-        }
-    }
+    texts(lists, &mut scan.found);
     for (root, _) in &roots {
         scan.other_names(root)?;
     }
@@ -154,7 +152,7 @@ pub(crate) fn plan(profile: &Profile, lists: &Lists, kept: Option<&Kept>) -> Res
     if let Some(kept) = kept {
         keep(profile, lists, kept, &mut parts)?;
     }
-    let mut guards: Vec<Found> = scan.found.iter().filter(|found| !found.passage).cloned().collect();
+    let mut guards: Vec<ProtectedPath> = scan.found.iter().filter(|found| !found.passage).cloned().collect();
     outside(profile, &parts, &mut guards)?;
     sockets(&parts, &mut guards)?;
     let guards = resolved(guards, &parts)?;
@@ -175,11 +173,30 @@ pub(crate) fn plan(profile: &Profile, lists: &Lists, kept: Option<&Kept>) -> Res
     })
 }
 
+/// Reads what stands in files that may be read. A configuration of git that may hold a secret is hidden, if it is on that list.
+fn texts(lists: &Lists, found: &mut [ProtectedPath]) {
+    let mut room = MOST_TEXT;
+    for found in found.iter_mut().filter(|found| found.guard == Guard::ReadOnly) {
+        let text = read_text(CWD, &found.path)
+            // Another run can have put another file there since it was found.
+            .filter(|(_, stat)| identity(stat) == (found.device, found.inode))
+            .map(|(text, _)| text);
+        if !is_config_of_git(&found.path) {
+            found.text = text.filter(|text| text.len() <= room);
+        } else if let Some(text) = text.filter(|text| crate::git::is_without_secrets(text)) {
+            found.text = Some(text);
+        } else if is_secret_of_git(lists, &found.path) {
+            found.guard = Guard::Hidden;
+        }
+        room = room.saturating_sub(found.text.as_ref().map_or(0, String::len));
+    }
+}
+
 /// The links of the workspace that protected links lead through: the last one alone says what is obeyed or secret. And the places in the
 /// workspace where links that are obeyed lead to nothing yet.
-fn links_between(found: &[Found], roots: &[(PathBuf, Place)]) -> (Vec<Found>, Vec<PathBuf>) {
+fn links_between(found: &[ProtectedPath], roots: &[(PathBuf, Place)]) -> (Vec<ProtectedPath>, Vec<PathBuf>) {
     let in_roots = |path: &Path| roots.iter().any(|(root, _)| path != root && path.starts_with(root));
-    let (mut between, mut absent): (Vec<Found>, Vec<PathBuf>) = (Vec::new(), Vec::new());
+    let (mut between, mut absent): (Vec<ProtectedPath>, Vec<PathBuf>) = (Vec::new(), Vec::new());
     for link in found {
         let (Kind::Link(target), Some(above)) = (&link.kind, link.path.parent()) else { continue };
         let mut met = Vec::new();
@@ -187,7 +204,7 @@ fn links_between(found: &[Found], roots: &[(PathBuf, Place)]) -> (Vec<Found>, Ve
         for (path, target) in met {
             let known = found.iter().chain(&between).any(|other| other.path == path);
             if !known && in_roots(&path) {
-                between.push(Found { path, kind: Kind::Link(target), passage: true, ..link.clone() });
+                between.push(ProtectedPath { path, kind: Kind::Link(target), passage: true, ..link.clone() });
             }
         }
         let is_missing = fs::symlink_metadata(&end).is_err_and(|error| error.kind() == ErrorKind::NotFound);
@@ -290,7 +307,7 @@ fn parts(profile: &Profile, lists: &Lists, writable: &[PathBuf]) -> Result<Vec<(
 fn keep(
     profile: &Profile,
     lists: &Lists,
-    kept: &Kept,
+    kept: &SessionFolders,
     parts: &mut Vec<(PathBuf, Part)>,
 ) -> Result<(), Problem> {
     for place in &kept.folders {
@@ -341,10 +358,6 @@ fn is_hidden(lists: &Lists, path: &Path) -> bool {
     false
 }
 
-fn is_config_of_git(path: &Path) -> bool {
-    split(path).last().is_some_and(|name| GIT_CONFIG.contains(&name.as_slice()))
-}
-
 /// Whether a configuration of git is on the list of secrets.
 fn is_secret_of_git(lists: &Lists, path: &Path) -> bool {
     let mut above = split(path);
@@ -357,130 +370,9 @@ fn is_seen(parts: &[(PathBuf, Part)], path: &Path) -> bool {
     matches!(inmost, Some((_, Part::Shown(_) | Part::Writable)))
 }
 
-/// Hidden files outside the workspace: those with a place of their own, and names in the folders shown from the home.
-fn outside(profile: &Profile, parts: &[(PathBuf, Part)], guards: &mut Vec<Found>) -> Result<(), Problem> {
-    let lists = Lists::new(profile)?;
-    let always = ALWAYS_HIDDEN.iter().filter_map(|name| Pattern::read(name).ok());
-    let mut paths = BTreeSet::new();
-    for pattern in lists.hidden.anchored().cloned().chain(always) {
-        let start = if pattern.from == From::Home { profile.home.clone() } else { PathBuf::from("/") };
-        expand(&pattern, start, 0, &mut paths);
-    }
-    if rustix::process::geteuid().is_root() {
-        not_for_all(Path::new("/etc"), &mut paths, 0);
-    }
-    for (path, part) in parts {
-        if matches!(part, Part::Shown(_)) && path.starts_with(&profile.home) {
-            let mut above = split(path);
-            for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-                use std::os::unix::ffi::OsStrExt as _;
-                if lists.hidden.has(&mut above, &lower(entry.file_name().as_bytes())) {
-                    paths.insert(entry.path());
-                }
-            }
-        }
-    }
-    for path in paths {
-        if is_seen(parts, &path) && !guards.iter().any(|found| found.path == path) {
-            guards.extend(found(&path)?);
-        }
-    }
-    Ok(())
-}
-
-/// Files that only some may read. Root is the owner of most of them, so the kernel would let a command of root's read them.
-fn not_for_all(folder: &Path, into: &mut BTreeSet<PathBuf>, depth: usize) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        // Half of them are links, which the list itself tells.
-        if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
-            continue;
-        }
-        let Ok(about) = entry.metadata() else { continue };
-        let (mode, is_folder) = (about.mode(), about.is_dir());
-        if mode & 0o004 == 0 || (is_folder && mode & 0o001 == 0) {
-            into.insert(entry.path());
-        } else if is_folder && depth < 8 {
-            not_for_all(&entry.path(), into, depth + 1);
-        }
-    }
-}
-
-/// The files of the machine that a pattern stands for.
-fn expand(pattern: &Pattern, at: PathBuf, index: usize, into: &mut BTreeSet<PathBuf>) {
-    let (Some(written), Some(low)) = (pattern.written.get(index), pattern.segments.get(index)) else {
-        into.insert(at);
-        return;
-    };
-    // The folders of processes and devices are new ones inside.
-    if at == Path::new("/") && matches!(low.as_slice(), b"proc" | b"dev" | b"run") {
-        return;
-    }
-    if written.contains(['*', '?']) {
-        for entry in fs::read_dir(&at).into_iter().flatten().flatten() {
-            use std::os::unix::ffi::OsStrExt as _;
-            if glob(low, &lower(entry.file_name().as_bytes())) {
-                expand(pattern, entry.path(), index + 1, into);
-            }
-        }
-    } else {
-        let next = at.join(written);
-        if fs::symlink_metadata(&next).is_ok() {
-            expand(pattern, next, index + 1, into);
-        }
-    }
-}
-
-fn found(path: &Path) -> Result<Option<Found>, Problem> {
-    let about = match fs::symlink_metadata(path) {
-        Ok(about) => about,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        // What we cannot reach, the command cannot reach.
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return Ok(None),
-        Err(error) => return Err(Problem::Look { path: path.into(), error }),
-    };
-    let kind = if about.is_dir() {
-        Kind::Folder
-    } else if about.is_symlink() {
-        let target = fs::read_link(path).map_err(|error| Problem::Look { path: path.into(), error })?;
-        Kind::Link(target.into_os_string())
-    } else {
-        Kind::File
-    };
-    let guard = Guard::Hidden;
-    Ok(Some(Found {
-        path: path.into(),
-        guard,
-        kind,
-        device: about.dev(),
-        inode: about.ino(),
-        links: 1,
-        passage: false,
-        config: None,
-    }))
-}
-
-/// Sockets of other programs that the command could reach by their path: a read-only mount does not stop `connect`.
-fn sockets(parts: &[(PathBuf, Part)], guards: &mut Vec<Found>) -> Result<(), Problem> {
-    let path = Path::new("/proc/net/unix");
-    let table = fs::read(path).map_err(|error| Problem::Look { path: path.into(), error })?;
-    let table = String::from_utf8_lossy(&table);
-    let mut seen = BTreeSet::new();
-    for line in table.lines().skip(1) {
-        let Some(start) = line.find(" /") else { continue };
-        let Ok(path) = fs::canonicalize(&line[start + 1..]) else { continue };
-        if is_seen(parts, &path) && seen.insert(path.clone()) {
-            guards.extend(found(&path)?);
-        }
-        if seen.len() > MOST_SOCKETS {
-            return Err(Problem::Layer("this machine has too many sockets to cover".into()));
-        }
-    }
-    Ok(())
-}
-
 /// Links become what they lead to: a mount covers a file, not a link. Double entries and those inside hidden ones go.
-fn resolved(guards: Vec<Found>, parts: &[(PathBuf, Part)]) -> Result<Vec<Found>, Problem> {
-    let mut real: Vec<Found> = Vec::new();
+fn resolved(guards: Vec<ProtectedPath>, parts: &[(PathBuf, Part)]) -> Result<Vec<ProtectedPath>, Problem> {
+    let mut real: Vec<ProtectedPath> = Vec::new();
     for guard in guards {
         if !matches!(guard.kind, Kind::Link(_)) {
             real.push(guard);
@@ -488,7 +380,7 @@ fn resolved(guards: Vec<Found>, parts: &[(PathBuf, Part)]) -> Result<Vec<Found>,
             && is_seen(parts, &target)
             && let Some(found) = found(&target)?
         {
-            real.push(Found { guard: guard.guard, ..found });
+            real.push(ProtectedPath { guard: guard.guard, ..found });
         }
     }
     real.sort_by(|one, other| one.path.cmp(&other.path).then(other.guard.cmp(&one.guard)));
@@ -504,7 +396,11 @@ fn resolved(guards: Vec<Found>, parts: &[(PathBuf, Part)]) -> Result<Vec<Found>,
 }
 
 /// Folders between a root of the workspace and what is protected in it.
-fn pins(writable: &[PathBuf], scan: &Scan, guards: &[Found]) -> Result<Vec<(PathBuf, u64, u64)>, Problem> {
+fn pins(
+    writable: &[PathBuf],
+    scan: &Scan,
+    guards: &[ProtectedPath],
+) -> Result<Vec<(PathBuf, u64, u64)>, Problem> {
     let mut folders: BTreeSet<PathBuf> = scan.git.clone();
     let links =
         scan.found.iter().filter(|found| matches!(found.kind, Kind::Link(_))).map(|found| &found.path);
@@ -516,7 +412,7 @@ fn pins(writable: &[PathBuf], scan: &Scan, guards: &[Found]) -> Result<Vec<(Path
     }
     // Folders that are mounts on their own account, or lie in a hidden or fixed one, need no pin.
     folders.retain(|folder| {
-        let fixed = |found: &&Found| found.kind == Kind::Folder && folder.starts_with(&found.path);
+        let fixed = |found: &&ProtectedPath| found.kind == Kind::Folder && folder.starts_with(&found.path);
         !writable.contains(folder) && !guards.iter().any(|found| fixed(&found))
     });
     let mut pins = Vec::new();

@@ -35,6 +35,8 @@ pub(crate) use ask::DOCTOR;
 use ask::{Asker, Patience};
 use confine::Confiner;
 use memory::Memory;
+#[cfg(target_os = "linux")]
+pub(crate) use memory::records_folder;
 
 /// An agent that does not close its hook's input within this is not waited for.
 const INPUT: Duration = Duration::from_secs(5);

@@ -14,6 +14,8 @@ use serde::Deserialize;
 use crate::cli::RunArgs;
 
 pub(crate) mod marks;
+#[cfg(target_os = "linux")]
+mod records;
 
 use marks::Marks;
 
@@ -110,6 +112,10 @@ struct PresetPaths {
 
 /// Runs the command, and ends as it did.
 pub(crate) fn run(args: &RunArgs) -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if args.records || args.clear.is_some() {
+        return records::run(args).unwrap_or_else(|error| refuse(&format!("{error:#}")));
+    }
     match confined(args) {
         Ok(code) => code,
         Err(error) => refuse(&format!("{error:#}. Nothing was run")),

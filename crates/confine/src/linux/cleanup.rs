@@ -4,118 +4,79 @@
 //! keep the others from being looked at.
 
 use std::{
-    cell::Cell,
     collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
-    fs::File,
-    io::Read as _,
     ops::Bound,
-    os::{
-        fd::{AsRawFd as _, OwnedFd},
-        unix::ffi::OsStrExt as _,
-    },
+    os::fd::{AsRawFd as _, OwnedFd},
     path::{Path, PathBuf},
 };
 
 use rustix::{
-    fs::{
-        AtFlags, CWD, Mode, OFlags, RenameFlags, chmod, fchmod, fstat, mkdir, openat, readlinkat,
-        renameat_with, statat, symlinkat, unlinkat,
-    },
+    fs::{AtFlags, CWD, Mode, OFlags, chmod, fchmod, fstat, openat, statat},
     io::Errno,
     process::geteuid,
 };
 
-use super::outer::note;
+use super::{
+    aside::{Aside, remove},
+    links,
+    outer::note,
+    register::RunState,
+};
 use crate::{
-    kept,
-    profile::Profile,
-    scan::{
-        Before, Found, Guard, Kind, Lists, Meets, Place, Reopened, Role, identity, look, open_folder, walk,
+    protected::{
+        Before, Guard, Kind, Lists, ProtectedPath, Role, identity, is_config_of_git, look, read_text,
     },
+    walk::{Meets, Reopened, open_folder, walk},
     words::Problem,
 };
 
-/// So many things of one run are kept aside.
-const MOST_ASIDE: u32 = 1000;
-/// Longest configuration that is read.
-const LONGEST: u64 = 256 << 10;
 /// So many failures are told.
 const TOLD: usize = 20;
 
-/// Compares what is protected now with what was before. No process of the run is alive any more.
+/// Something protected that is not as it was before a run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Change {
+    /// Nothing was there.
+    New(PathBuf),
+    /// Something else was there. The texts are known if they are short and no secrets.
+    Replaced {
+        /// Where.
+        path: PathBuf,
+        /// The text before the run.
+        before: Option<String>,
+        /// The text now.
+        now: Option<String>,
+    },
+    /// A link was there.
+    Link {
+        /// Where.
+        path: PathBuf,
+        /// What it led to.
+        target: PathBuf,
+    },
+    /// Anything else, in a sentence.
+    Other(String),
+}
+
+/// Puts right what is not as it was before. No process of the run is alive any more.
 /// What is taken away is kept in `aside`, if that can be had: a file of the user's can be among it.
-pub(crate) fn clean(
-    roots: &[(PathBuf, Place)],
-    lists: &Lists,
-    before: &Before,
-    aside: Option<&Aside>,
-) -> Result<(), Problem> {
-    let known = before.found.iter().map(|found| (found.path.as_path(), found)).collect();
-    let mut cleaning = Cleaning {
-        known,
-        same: same(before),
-        aside,
-        git: &before.git,
-        links: BTreeSet::new(),
-        failures: 0,
-        told: Vec::new(),
-    };
-    for (root, place) in roots {
-        let done = open_root(root).and_then(|(folder, closed)| {
-            let now =
-                fstat(&folder).map_err(|error| Problem::Look { path: root.clone(), error: error.into() })?;
-            let (device, inode) = identity(&now);
-            if !before.roots.contains(&(root.clone(), device, inode)) {
-                let why = format!(
-                    "{} is another folder than before the run: what the command left is elsewhere",
-                    root.display()
-                );
-                return Err(Problem::Workspace(why));
-            }
-            let walked = walk(lists, &mut cleaning, folder, root, *place);
-            if let Some((folder, mode)) = closed {
-                let _ = fchmod(folder, mode);
-            }
-            walked
-        });
-        done.or_else(|problem| cleaning.failed(problem))?;
-    }
-    // Files are mounts while the command runs and stay; links cannot be, and are put back.
-    for old in &before.found {
-        let Kind::Link(target) = &old.kind else { continue };
-        if cleaning.links.contains(&old.path) {
-            continue;
-        }
-        match put_back(roots, &old.path, target, aside) {
-            Ok(true) => note(&format!("{} is a protected link: it was put back", old.path.display())),
-            Ok(false) => {}
-            Err(error) => {
-                let sentence =
-                    format!("{} was a protected link and cannot be put back: {error}", old.path.display());
-                cleaning.failed(Problem::Workspace(sentence))?;
-            }
-        }
-    }
-    for path in &before.absent {
-        match take_away(roots, path, aside) {
-            Ok(true) => {
-                note(&format!("{} appeared where a protected link leads: it was removed", path.display()));
-            }
-            Ok(false) => {}
-            Err(error) => {
-                let sentence = format!(
-                    "{} appeared where a protected link leads, and cannot be removed: {error}",
-                    path.display()
-                );
-                cleaning.failed(Problem::Workspace(sentence))?;
-            }
-        }
-    }
+pub(crate) fn clean(run: &RunState, lists: &Lists, aside: Option<&Aside>) -> Result<(), Problem> {
+    let mut cleaning = Cleaning::new(run, aside, true);
+    cleaning.look_at_all(run, lists)?;
     match cleaning.failures {
         0 => Ok(()),
         count => Err(Problem::Left { count, told: cleaning.told }),
     }
+}
+
+/// Says what is not as it was before, and leaves it so.
+pub(crate) fn compare(run: &RunState, lists: &Lists) -> Result<Vec<Change>, Problem> {
+    let mut cleaning = Cleaning::new(run, None, false);
+    cleaning.look_at_all(run, lists)?;
+    let mut changes = cleaning.changes;
+    changes.sort();
+    Ok(changes)
 }
 
 /// Which files and folders were protected. Not links: the command can remove one, and its number is free then.
@@ -124,24 +85,171 @@ fn same(before: &Before) -> BTreeSet<(u64, u64)> {
     lasting.map(|found| (found.device, found.inode)).collect()
 }
 
-/// A walk that removes.
+/// A walk that compares, and puts right what differs.
 struct Cleaning<'b> {
-    known: BTreeMap<&'b Path, &'b Found>,
+    known: BTreeMap<&'b Path, &'b ProtectedPath>,
     /// Which files and folders they are.
     same: BTreeSet<(u64, u64)>,
     aside: Option<&'b Aside>,
     git: &'b BTreeSet<PathBuf>,
     /// Protected links that are as they were.
     links: BTreeSet<PathBuf>,
+    /// Whether it puts right what it finds. Otherwise it makes a list.
+    repairs: bool,
+    changes: Vec<Change>,
     failures: usize,
     told: Vec<String>,
 }
 
-impl Cleaning<'_> {
+impl<'b> Cleaning<'b> {
+    fn new(run: &'b RunState, aside: Option<&'b Aside>, repairs: bool) -> Self {
+        let before = &run.before;
+        Self {
+            known: before.found.iter().map(|found| (found.path.as_path(), found)).collect(),
+            same: same(before),
+            aside,
+            git: &before.git,
+            links: BTreeSet::new(),
+            repairs,
+            changes: Vec::new(),
+            failures: 0,
+            told: Vec::new(),
+        }
+    }
+
+    fn look_at_all(&mut self, run: &RunState, lists: &Lists) -> Result<(), Problem> {
+        for (root, place) in &run.roots {
+            let done = open_root(root).and_then(|(folder, closed)| {
+                let now = fstat(&folder)
+                    .map_err(|error| Problem::Look { path: root.clone(), error: error.into() })?;
+                let (device, inode) = identity(&now);
+                if !run.before.roots.contains(&(root.clone(), device, inode)) {
+                    let why = format!(
+                        "{} is another folder than before the run: what the command left is elsewhere",
+                        root.display()
+                    );
+                    return Err(Problem::Workspace(why));
+                }
+                let walked = walk(lists, self, folder, root, *place);
+                if let Some((folder, mode)) = closed {
+                    let _ = fchmod(folder, mode);
+                }
+                walked
+            });
+            done.or_else(|problem| self.failed(problem))?;
+        }
+        self.links(run)?;
+        self.absent(run)
+    }
+
+    /// Files are mounts while the command runs and stay; links cannot be, and are put back.
+    fn links(&mut self, run: &RunState) -> Result<(), Problem> {
+        for old in &run.before.found {
+            let Kind::Link(target) = &old.kind else { continue };
+            if self.links.contains(&old.path) {
+                continue;
+            }
+            let done = match links::is_as_before(run, &old.path, target) {
+                Ok(true) => Ok(()),
+                Ok(false) if !self.repairs => {
+                    self.changes.push(Change::Link { path: old.path.clone(), target: target.into() });
+                    Ok(())
+                }
+                Ok(false) => links::put_back(run, &old.path, target, self.aside).inspect(|()| {
+                    note(&format!("{} is a protected link: it was put back", old.path.display()));
+                }),
+                Err(error) => Err(error),
+            };
+            if let Err(error) = done {
+                let sentence =
+                    format!("{} was a protected link and cannot be put back: {error}", old.path.display());
+                self.failed(Problem::Workspace(sentence))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn absent(&mut self, run: &RunState) -> Result<(), Problem> {
+        for path in &run.before.absent {
+            let done = match links::is_there(run, path) {
+                Ok(false) => Ok(()),
+                Ok(true) if !self.repairs => {
+                    self.changes.push(Change::New(path.clone()));
+                    Ok(())
+                }
+                Ok(true) => links::take_away(run, path, self.aside).inspect(|()| {
+                    note(&format!(
+                        "{} appeared where a protected link leads: it was removed",
+                        path.display()
+                    ));
+                }),
+                Err(error) => Err(error),
+            };
+            if let Err(error) = done {
+                let sentence = format!(
+                    "{} appeared where a protected link leads, and cannot be removed: {error}",
+                    path.display()
+                );
+                self.failed(Problem::Workspace(sentence))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Whether something below this path was protected before the run.
     fn holds_known(&self, path: &Path) -> bool {
         let from = (Bound::Excluded(path), Bound::Unbounded);
         self.known.range::<Path, _>(from).next().is_some_and(|(known, _)| known.starts_with(path))
+    }
+
+    /// Removes what the run made. `what` says why it may not stay.
+    fn remove(&mut self, folder: &OwnedFd, name: &OsStr, path: &Path, what: &str) -> Result<(), Problem> {
+        if !self.repairs {
+            // What was a link is on the list as one.
+            if !self.known.contains_key(path) {
+                self.changes.push(Change::New(path.to_path_buf()));
+            }
+            return Ok(());
+        }
+        match remove(folder, name, self.aside) {
+            Ok(whither) => {
+                note(&format!("{} {what}: it was {whither}", path.display()));
+                Ok(())
+            }
+            Err(error) => {
+                let why = format!("{} {what}, and cannot be removed: {error}", path.display());
+                self.failed(Problem::Workspace(why))
+            }
+        }
+    }
+
+    /// What was covered for the command has another file in its place: a program outside put it there, such as an editor that saves.
+    fn replaced(&mut self, folder: &OwnedFd, name: &OsStr, old: &ProtectedPath) -> Result<(), Problem> {
+        let now = read_text(folder, name);
+        let is_harmless = |before: &String| {
+            now.as_ref().is_some_and(|(now, about)| {
+                let alike = before == now
+                    || (is_config_of_git(&old.path) && crate::git::differ_in_branches(before, now));
+                alike && about.st_mode & 0o7777 == old.mode
+            })
+        };
+        if old.text.as_ref().is_some_and(is_harmless) {
+            return Ok(());
+        }
+        if self.repairs {
+            let why = format!(
+                "{} is protected and was replaced from outside during the run, so the command could write to it",
+                old.path.display()
+            );
+            return self.failed(Problem::Workspace(why));
+        }
+        let may_show = |text: &String| {
+            old.guard == Guard::ReadOnly
+                && (!is_config_of_git(&old.path) || crate::git::is_without_secrets(text))
+        };
+        let now = now.map(|(text, _)| text).filter(may_show);
+        self.changes.push(Change::Replaced { path: old.path.clone(), before: old.text.clone(), now });
+        Ok(())
     }
 }
 
@@ -176,28 +284,16 @@ impl Meets for Cleaning<'_> {
             Ok(None) => return Ok(false),
             Err(problem) => return self.failed(problem).map(|()| true),
         };
-        match self.known.get(found.path.as_path()) {
+        match self.known.get(found.path.as_path()).copied() {
             Some(old) if is_same(old, &found) => {
                 if matches!(found.kind, Kind::Link(_)) {
                     self.links.insert(found.path);
                 }
                 return Ok(true);
             }
-            // The command could not replace what was covered for it: somebody outside did, such as an editor that saves. From then on
-            // the command could write to it.
             Some(old) if !matches!(old.kind, Kind::Link(_)) => {
-                let harmless = |old: &String| {
-                    text(folder, name).is_some_and(|new| crate::git::differ_in_branches(old, &new))
-                };
-                if old.config.as_ref().is_some_and(harmless) {
-                    return Ok(true);
-                }
                 if role == Role::Obeyed {
-                    let why = format!(
-                        "{} is protected and was replaced from outside during the run, so the command could write to it",
-                        found.path.display()
-                    );
-                    self.failed(Problem::Workspace(why))?;
+                    self.replaced(folder, name, old)?;
                 }
                 return Ok(true);
             }
@@ -221,20 +317,7 @@ impl Meets for Cleaning<'_> {
             );
             return self.failed(Problem::Workspace(why)).map(|()| true);
         }
-        match remove(folder, name, self.aside) {
-            Ok(whither) => note(&format!(
-                "{} is protected and appeared during the run: it was {whither}",
-                found.path.display()
-            )),
-            Err(error) => {
-                let why = format!(
-                    "{} is protected, appeared during the run, and cannot be removed: {error}",
-                    found.path.display()
-                );
-                self.failed(Problem::Workspace(why))?;
-            }
-        }
-        Ok(false)
+        self.remove(folder, name, &found.path, "is protected and appeared during the run").map(|()| false)
     }
 
     fn git(&mut self, _: &Path) {}
@@ -272,23 +355,13 @@ impl Meets for Cleaning<'_> {
 
     /// Before the run no folder was so deep, so the command made it.
     fn too_deep(&mut self, at: &OwnedFd, name: &OsStr, path: &Path) -> Result<(), Problem> {
-        match remove(at, name, self.aside) {
-            Ok(whither) => {
-                note(&format!("{} is too deep to be looked through: it was {whither}", path.display()));
-            }
-            Err(error) => {
-                let why = format!(
-                    "{} is too deep to be looked through, and cannot be removed: {error}",
-                    path.display()
-                );
-                self.failed(Problem::Workspace(why))?;
-            }
-        }
-        Ok(())
+        self.remove(at, name, path, "is too deep to be looked through")
     }
 
     fn failed(&mut self, problem: Problem) -> Result<(), Problem> {
-        if self.failures < TOLD {
+        if !self.repairs {
+            self.changes.push(Change::Other(problem.to_string()));
+        } else if self.failures < TOLD {
             self.told.push(problem.to_string());
         }
         self.failures += 1;
@@ -296,17 +369,20 @@ impl Meets for Cleaning<'_> {
     }
 }
 
-fn is_same(old: &Found, new: &Found) -> bool {
+fn is_same(old: &ProtectedPath, new: &ProtectedPath) -> bool {
     match (&old.kind, &new.kind) {
         (Kind::Link(one), Kind::Link(other)) => one == other,
-        (one, other) => one == other && (old.device, old.inode) == (new.device, new.inode),
+        (one, other) => {
+            one == other && (old.device, old.inode, old.born) == (new.device, new.inode, new.born)
+        }
     }
 }
 
-const HELD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+pub(crate) const HELD: OFlags =
+    OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Opens a folder although its owner has taken away the rights to. Only a folder of this user.
-fn reopen(at: &OwnedFd, name: &OsStr) -> rustix::io::Result<Reopened> {
+pub(crate) fn reopen(at: &OwnedFd, name: &OsStr) -> rustix::io::Result<Reopened> {
     // Of the folder itself, not of what a link in its place leads to.
     let held = openat(at, name, HELD, Mode::empty())?;
     let about = fstat(&held)?;
@@ -319,155 +395,6 @@ fn reopen(at: &OwnedFd, name: &OsStr) -> rustix::io::Result<Reopened> {
     Ok(Reopened { folder, mode })
 }
 
-/// What stands in a file, if it is one and of a usual size.
-fn text(folder: &OwnedFd, name: &OsStr) -> Option<String> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(openat(folder, name, flags, Mode::empty()).ok()?);
-    let about = file.metadata().ok()?;
-    let mut text = String::new();
-    (about.is_file() && about.len() <= LONGEST && file.take(LONGEST).read_to_string(&mut text).is_ok())
-        .then_some(text)
-}
-
 fn is_of_another(at: &OwnedFd, name: &OsStr) -> bool {
     statat(at, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|about| about.st_uid != geteuid().as_raw())
-}
-
-/// Removes something that was not there before.
-fn take_away(roots: &[(PathBuf, Place)], path: &Path, aside: Option<&Aside>) -> rustix::io::Result<bool> {
-    in_folder_of(roots, path, |folder, name| match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Err(Errno::NOENT) => Ok(false),
-        Err(error) => Err(error),
-        Ok(_) => remove(folder, name, aside).map(|_| true),
-    })
-    .or_else(|error| if error == Errno::NOENT { Ok(false) } else { Err(error) })
-}
-
-/// Puts a link back, unless it is as it was.
-fn put_back(
-    roots: &[(PathBuf, Place)],
-    path: &Path,
-    target: &OsStr,
-    aside: Option<&Aside>,
-) -> rustix::io::Result<bool> {
-    in_folder_of(roots, path, |folder, name| {
-        let now = readlinkat(folder, name, Vec::new());
-        if now.is_ok_and(|now| now.as_bytes() == target.as_bytes()) {
-            return Ok(false);
-        }
-        remove(folder, name, aside)?;
-        forced(folder, || symlinkat(target, folder, name)).map(|()| true)
-    })
-    // Its folder is gone, as after a checkout: nobody obeys a link that is nowhere.
-    .or_else(|error| if error == Errno::NOENT { Ok(false) } else { Err(error) })
-}
-
-/// Does something in the folder of a path, which gets its mode back.
-fn in_folder_of<T>(
-    roots: &[(PathBuf, Place)],
-    path: &Path,
-    act: impl FnOnce(&OwnedFd, &OsStr) -> rustix::io::Result<T>,
-) -> rustix::io::Result<T> {
-    let (root, _) = roots.iter().find(|(root, _)| path.starts_with(root)).ok_or(Errno::NOENT)?;
-    let (above, name) = (path.parent().ok_or(Errno::NOENT)?, path.file_name().ok_or(Errno::NOENT)?);
-    let relative = above.strip_prefix(root).map_err(|_| Errno::NOENT)?;
-    let mut closed = Vec::new();
-    let done = descend(root, relative, &mut closed).and_then(|folder| act(&folder, name));
-    for (folder, mode) in closed {
-        let _ = fchmod(folder, mode);
-    }
-    done
-}
-
-/// Opens a folder below a root without following a link: another run may be swapping folders. Folders that had to be opened by force
-/// get their modes back later.
-fn descend(root: &Path, relative: &Path, closed: &mut Vec<(OwnedFd, Mode)>) -> rustix::io::Result<OwnedFd> {
-    let mut folder = openat(CWD, root, HELD, Mode::empty())?;
-    for name in [OsStr::new(".")].into_iter().chain(relative.iter()) {
-        folder = if let Some(below) = open_folder(&folder, name)? {
-            below
-        } else {
-            let Reopened { folder: below, mode } = reopen(&folder, name)?;
-            closed.push((rustix::io::fcntl_dupfd_cloexec(&below, 3)?, mode));
-            below
-        };
-    }
-    Ok(folder)
-}
-
-/// Does something in a folder, also if its owner has taken away the right to.
-fn forced<T>(folder: &OwnedFd, act: impl Fn() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
-    match act() {
-        Err(Errno::ACCESS) => {}
-        other => return other,
-    }
-    let mode = Mode::from_raw_mode(fstat(folder)?.st_mode & 0o7777);
-    fchmod(folder, mode | Mode::RWXU)?;
-    let done = act();
-    let _ = fchmod(folder, mode);
-    done
-}
-
-/// Takes away a file, or a folder with all that is in it, and says what was done with it.
-fn remove(folder: &OwnedFd, name: &OsStr, aside: Option<&Aside>) -> rustix::io::Result<String> {
-    if let Some(aside) = aside
-        && let Some(path) = aside.take(folder, name)
-    {
-        return Ok(format!("moved to {}", path.display()));
-    }
-    forced(folder, || {
-        match unlinkat(folder, name, AtFlags::empty()) {
-            Err(Errno::ISDIR | Errno::PERM) => {}
-            Err(Errno::NOENT) => return Ok(()),
-            other => return other,
-        }
-        let inner = kept::force_open(folder, name)?;
-        kept::empty(&inner)?;
-        unlinkat(folder, name, AtFlags::REMOVEDIR)
-    })
-    .map(|()| "removed".to_owned())
-}
-
-/// A folder of Placet's own for what was taken away.
-pub(crate) struct Aside {
-    path: PathBuf,
-    folder: OwnedFd,
-    /// How many names were used.
-    used: Cell<u32>,
-}
-
-impl Aside {
-    /// Beside the folder of sessions, which no command sees.
-    pub(crate) fn open(profile: &Profile) -> Option<Self> {
-        let path = profile.kept.as_deref()?.parent()?.with_file_name("removed");
-        match mkdir(&path, Mode::RWXU) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(_) => return None,
-        }
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = openat(CWD, &path, flags, Mode::empty()).ok()?;
-        Some(Self { path, folder, used: Cell::new(0) })
-    }
-
-    /// Moves something here, under a name of its own. Nothing if that cannot be done, as from another file system or with too much here.
-    fn take(&self, folder: &OwnedFd, name: &OsStr) -> Option<PathBuf> {
-        let plain: String =
-            name.to_string_lossy().chars().filter(|sign| !sign.is_control()).take(60).collect();
-        while self.used.get() < MOST_ASIDE {
-            let count = self.used.replace(self.used.get() + 1);
-            let new = format!("{}-{count}-{plain}", std::process::id());
-            let moved = || renameat_with(folder, name, &self.folder, new.as_str(), RenameFlags::NOREPLACE);
-            match forced(folder, moved) {
-                Ok(()) => return Some(self.path.join(new)),
-                Err(Errno::EXIST) => {}
-                // A folder is moved only with the right to write it.
-                Err(Errno::ACCESS) => {
-                    kept::force_open(folder, name).ok()?;
-                    return forced(folder, moved).is_ok().then(|| self.path.join(new));
-                }
-                Err(_) => return None,
-            }
-        }
-        None
-    }
 }

@@ -19,15 +19,15 @@ use rustix::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    cleanup::{self, Aside},
-    register::Registered,
+    aside::Aside,
+    cleanup,
+    register::{Registered, RunState},
     sealed,
     stage::next,
 };
 use crate::{
     FAILED,
-    profile::Profile,
-    scan::{Before, Lists, Place},
+    protected::Lists,
     words::{Doing as _, Problem},
 };
 
@@ -39,12 +39,10 @@ pub(crate) const WAIT: i32 = 4;
 const LOOKS: [Duration; 4] =
     [Duration::from_millis(20), Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(3)];
 
-/// What there was before the run.
+/// What it is handed.
 #[derive(Serialize, Deserialize)]
 struct Estate {
-    profile: Profile,
-    roots: Vec<(PathBuf, Place)>,
-    before: Before,
+    run: RunState,
     /// Where the run is on record.
     registered: Option<PathBuf>,
 }
@@ -73,15 +71,8 @@ impl Heir {
     }
 
     /// Comes back once it waits, out of reach of whoever ends the runner. Nothing may run before, and until [`Heir::begins`] it does nothing.
-    pub(crate) fn hand_over(
-        &mut self,
-        profile: &Profile,
-        roots: &[(PathBuf, Place)],
-        before: &Before,
-        registered: Option<PathBuf>,
-    ) -> Result<(), Problem> {
-        let estate =
-            Estate { profile: profile.clone(), roots: roots.to_vec(), before: before.clone(), registered };
+    pub(crate) fn hand_over(&mut self, run: &RunState, registered: Option<PathBuf>) -> Result<(), Problem> {
+        let estate = Estate { run: run.clone(), registered };
         sealed::write(&self.estate, &estate)?;
         if !self.bearer.wait().is_ok_and(|status| status.success()) {
             return Err(Problem::Layer(NOBODY.into()));
@@ -136,20 +127,20 @@ pub(crate) fn wait(estate: i32, watch: i32) -> Result<ExitCode, Problem> {
     if !is_left_alone(&heard) {
         return Ok(ExitCode::SUCCESS);
     }
-    let estate: Estate = sealed::read(estate)?;
-    let lists = Lists::new(&estate.profile)?;
+    let Estate { run, registered } = sealed::read(estate)?;
+    let lists = Lists::new(&run.profile)?;
     // Without its record there is still everything to look at.
-    let registered = estate.registered.and_then(|file| Registered::again(file).ok());
-    let aside = Aside::open(&estate.profile);
+    let registered = registered.and_then(|file| Registered::again(file).ok());
+    let aside = Aside::open(&run.profile);
     let mut cleaned = Ok(());
     for pause in LOOKS {
         std::thread::sleep(pause);
         // What cannot be put right now is tried again.
-        cleaned = cleanup::clean(&estate.roots, &lists, &estate.before, aside.as_ref());
+        cleaned = cleanup::clean(&run, &lists, aside.as_ref());
     }
     match (cleaned, registered) {
         (Ok(()), Some(registered)) => registered.done()?,
-        (Err(Problem::Left { told, .. }), Some(registered)) => registered.leave(&estate.roots, &told)?,
+        (Err(Problem::Left { told, .. }), Some(registered)) => registered.leave(&run, &told)?,
         // The record stays, and keeps others from beginning.
         _ => {}
     }

@@ -9,7 +9,6 @@ use std::{
         fd::{AsFd as _, AsRawFd as _, OwnedFd},
         unix::process::CommandExt as _,
     },
-    path::PathBuf,
     process::{Child, Stdio},
     time::Duration,
 };
@@ -26,21 +25,22 @@ use rustix::{
 };
 
 use super::{
-    cleanup::{self, Aside},
+    aside::Aside,
+    cleanup,
     deadline::Deadline,
     heir::Heir,
     input,
     job::{Job, Report, leaves_out},
-    register::{Beginning, Registered},
+    register::{Beginning, Registered, RunState},
     sealed,
     stage::{GO, next},
 };
 use crate::{
     FAILED, LIMIT,
-    kept::Kept,
+    kept::SessionFolders,
     plan::{Planned, plan},
     profile::Profile,
-    scan::{Before, Lists, Place},
+    protected::Lists,
     words::{Doing as _, Problem},
 };
 
@@ -87,21 +87,27 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
     };
     let report = run.follow(profile).map_err(|problem| Problem::Lost(problem.to_string()));
     run.end();
-    let Prepared { lists, roots, before, kept, registered } = prepared;
+    let Prepared { lists, state, kept, registered } = prepared;
     let cleaned = match &report {
         // Nothing was run, so nothing was left.
         Ok(Report::Failed(_)) => Ok(()),
         _ if leaves_out("cleanup") => Ok(()),
-        _ => cleaned(&roots, &lists, &before, Aside::open(profile).as_ref()),
+        _ => cleaned(&state, &lists, Aside::open(profile).as_ref()),
     };
+    let stays = cleaned.is_err() && registered.is_some();
     let recorded = match (&cleaned, registered) {
         (Ok(()), Some(registered)) => registered.done(),
-        (Err(Problem::Left { told, .. }), Some(registered)) => registered.leave(&roots, told),
+        (Err(Problem::Left { told, .. }), Some(registered)) => registered.leave(&state, told),
         // What is on record keeps others from beginning.
         (Err(_), Some(_)) | (_, None) => Ok(()),
     };
     if let Err(problem) = recorded {
         note(&problem.to_string());
+    }
+    if stays {
+        note(
+            "no other run begins here until a person has looked: placet run --records shows what changed, placet run --clear ends this",
+        );
     }
     heir.dismiss();
     // No process of the run is left that could use them.
@@ -138,19 +144,14 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
 }
 
 /// Looks at what the command left. Another run may be at work in the same folders, so an error is not the last word.
-fn cleaned(
-    roots: &[(PathBuf, Place)],
-    lists: &Lists,
-    before: &Before,
-    aside: Option<&Aside>,
-) -> Result<(), Problem> {
-    let mut cleaned = cleanup::clean(roots, lists, before, aside);
+fn cleaned(state: &RunState, lists: &Lists, aside: Option<&Aside>) -> Result<(), Problem> {
+    let mut cleaned = cleanup::clean(state, lists, aside);
     for _ in 0..TRIES {
         if cleaned.is_ok() {
             break;
         }
         std::thread::sleep(PAUSE);
-        cleaned = cleanup::clean(roots, lists, before, aside);
+        cleaned = cleanup::clean(state, lists, aside);
     }
     if let Err(Problem::Left { told, .. }) = &cleaned {
         for sentence in told {
@@ -163,20 +164,20 @@ fn cleaned(
 /// What is needed after the run.
 struct Prepared {
     lists: Lists,
-    roots: Vec<(PathBuf, Place)>,
-    before: Before,
-    kept: Option<Kept>,
+    state: RunState,
+    kept: Option<SessionFolders>,
     registered: Option<Registered>,
 }
 
 /// Makes the plan, and lets the command run. On an error nothing runs.
 fn begin(profile: &Profile, argv: &[OsString], run: &mut Run, heir: &mut Heir) -> Result<Prepared, Problem> {
     let lists = Lists::new(profile)?;
-    let kept = Kept::open(profile)?;
+    let kept = SessionFolders::open(profile)?;
     kept.iter().flat_map(|kept| &kept.notes).for_each(|sentence| note(sentence));
-    let beginning = Beginning::wait(profile)?;
-    let Planned { plan, roots, mut before, notes } = plan(profile, &lists, kept.as_ref())?;
-    let registered = beginning.map(|beginning| beginning.register(&roots, &mut before)).transpose()?;
+    let beginning = Beginning::of(profile)?;
+    let Planned { plan, roots, before, notes } = plan(profile, &lists, kept.as_ref())?;
+    let mut state = RunState { profile: profile.clone(), roots, before };
+    let registered = beginning.map(|beginning| beginning.register(&mut state)).transpose()?;
     for sentence in &notes {
         note(sentence);
     }
@@ -189,13 +190,13 @@ fn begin(profile: &Profile, argv: &[OsString], run: &mut Run, heir: &mut Heir) -
         umask: umask(),
     };
     let begun = heir
-        .hand_over(profile, &roots, &before, registered.as_ref().map(|registered| registered.file.clone()))
+        .hand_over(&state, registered.as_ref().map(|registered| registered.file.clone()))
         .and_then(|()| run.begin(&job, heir, registered.as_ref()));
     if let Err(problem) = begun {
         registered.map(Registered::done).transpose()?;
         return Err(problem);
     }
-    Ok(Prepared { lists, roots, before, kept, registered })
+    Ok(Prepared { lists, state, kept, registered })
 }
 
 /// One sentence on standard error.

@@ -20,7 +20,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     profile::Profile,
-    scan::{Before, Place},
+    protected::Before,
+    walk::Place,
     words::{Doing as _, Problem},
 };
 
@@ -35,14 +36,30 @@ const RUN: &str = "run-";
 const WAITS: u8 = b'0';
 const BEGUN: u8 = b'1';
 
+/// A run as it was when it began: all that is needed to look at what it left.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct RunState {
+    pub(crate) profile: Profile,
+    /// Folders that the command can write, with how they are scanned.
+    pub(crate) roots: Vec<(PathBuf, Place)>,
+    pub(crate) before: Before,
+}
+
+impl RunState {
+    /// A folder of this run that another one may change as well.
+    pub(crate) fn shares(&self, roots: &[(PathBuf, Place)]) -> Option<PathBuf> {
+        let mut own = self.roots.iter().map(|(root, _)| root);
+        own.find(|root| roots.iter().any(|(other, _)| root.starts_with(other) || other.starts_with(root)))
+            .cloned()
+    }
+}
+
 /// What is on record of a run, behind that byte.
-#[derive(Debug, Serialize, Deserialize)]
-struct Record {
-    /// The folders that it may change.
-    roots: Vec<PathBuf>,
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Record {
+    pub(crate) run: RunState,
     /// What could not be put right.
-    left: Vec<String>,
-    before: Before,
+    pub(crate) left: Vec<String>,
 }
 
 /// The time in which a run looks at its workspace. No other begins meanwhile.
@@ -62,65 +79,71 @@ pub(crate) struct Registered {
 const WHAT: &str = "runs at the same time cannot be told apart";
 
 impl Beginning {
-    /// Waits for other runs that begin.
-    pub(crate) fn wait(profile: &Profile) -> Result<Option<Self>, Problem> {
-        let Some(folder) = profile.kept.as_deref().and_then(Path::parent) else { return Ok(None) };
-        let lock = opened(&folder.join(LOCK)).doing(WHAT)?;
-        let mut tries = 0;
-        while let Err(error) = flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            tries += 1;
-            if error != Errno::WOULDBLOCK || tries > TRIES {
-                let why = format!("{WHAT}: another one has been about to begin for long ({error})");
-                return Err(Problem::Layer(why));
-            }
-            std::thread::sleep(PAUSE);
-        }
+    /// Waits for other runs that begin. A run without a folder of a session waits for none.
+    pub(crate) fn of(profile: &Profile) -> Result<Option<Self>, Problem> {
+        let folder = profile.kept.as_deref().and_then(Path::parent);
+        folder.map(Self::wait).transpose()
+    }
+
+    /// Waits for runs that begin, with their records in this folder.
+    fn wait(folder: &Path) -> Result<Self, Problem> {
+        let lock = locked(folder)?;
         let mut beside = Vec::new();
         for file in records(folder)? {
             if let Some((record, false)) = read(&file)? {
                 beside.push(record);
             }
         }
-        Ok(Some(Self { folder: folder.to_owned(), beside, _lock: lock }))
+        Ok(Self { folder: folder.to_owned(), beside, _lock: lock })
     }
 
     /// Puts a run on record, and takes out of what was there before it whatever other runs can have made.
-    pub(crate) fn register(
-        self,
-        roots: &[(PathBuf, Place)],
-        before: &mut Before,
-    ) -> Result<Registered, Problem> {
-        let shared = |record: &Record| {
-            let overlaps = |root: &Path| {
-                record.roots.iter().any(|other| root.starts_with(other) || other.starts_with(root))
-            };
-            roots.iter().map(|(root, _)| root.clone()).find(|root| overlaps(root))
-        };
-        for record in self.beside.iter().filter(|record| shared(record).is_some()) {
-            before.only(&record.before, &record.roots, roots);
+    pub(crate) fn register(self, run: &mut RunState) -> Result<Registered, Problem> {
+        for Record { run: other, .. } in &self.beside {
+            if other.shares(&run.roots).is_some() {
+                let others: Vec<PathBuf> = other.roots.iter().map(|(root, _)| root.clone()).collect();
+                run.before.only(&other.before, &others, &run.roots);
+            }
         }
         for file in records(&self.folder)? {
             // Nobody else began meanwhile. But one may have been killed.
             if let Some((record, true)) = read(&file)?
-                && let Some(root) = shared(&record)
+                && let Some(root) = record.run.shares(&run.roots)
             {
-                return Err(over(&record, &root, &file));
+                return Err(stays(&record, &root));
             }
         }
-        let record = Record {
-            roots: roots.iter().map(|(root, _)| root.clone()).collect(),
-            left: Vec::new(),
-            before: before.clone(),
-        };
+        let record = Record { run: run.clone(), left: Vec::new() };
         // No two processes have this number at the same time, and a record of one that is gone is not overwritten.
         let unique = |count: u32| self.folder.join(format!("{RUN}{}-{count}", std::process::id()));
         let file = (0..1000).map(unique).find(|file| fs::symlink_metadata(file).is_err());
         let file = file.ok_or_else(|| Problem::Layer(WHAT.into()))?;
-        let mut lock = opened(&file).doing(WHAT)?;
+        let mut lock = fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&file)
+            .doing(WHAT)?;
         flock(&lock, FlockOperation::NonBlockingLockShared).doing(WHAT)?;
         lock.write_all(&text(WAITS, &record)?).doing(WHAT)?;
         Ok(Registered { file, lock })
     }
+}
+
+/// Waits for the time in which no run begins.
+pub(crate) fn locked(folder: &Path) -> Result<File, Problem> {
+    let lock = opened(&folder.join(LOCK)).doing(WHAT)?;
+    let mut tries = 0;
+    while let Err(error) = flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        tries += 1;
+        if error != Errno::WOULDBLOCK || tries > TRIES {
+            let why = format!("{WHAT}: another one has been about to begin for long ({error})");
+            return Err(Problem::Layer(why));
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(lock)
 }
 
 fn text(state: u8, record: &Record) -> Result<Vec<u8>, Problem> {
@@ -129,7 +152,7 @@ fn text(state: u8, record: &Record) -> Result<Vec<u8>, Problem> {
     Ok(text)
 }
 
-fn records(folder: &Path) -> Result<Vec<PathBuf>, Problem> {
+pub(crate) fn records(folder: &Path) -> Result<Vec<PathBuf>, Problem> {
     let mut records = Vec::new();
     for entry in fs::read_dir(folder).doing(WHAT)? {
         let entry = entry.doing(WHAT)?;
@@ -141,7 +164,21 @@ fn records(folder: &Path) -> Result<Vec<PathBuf>, Problem> {
 }
 
 /// Another record, and whether its run is over. Nothing if its command never began, or it is gone.
-fn read(file: &Path) -> Result<Option<(Record, bool)>, Problem> {
+pub(crate) fn read(file: &Path) -> Result<Option<(Record, bool)>, Problem> {
+    let Some((text, is_over)) = read_raw(file)? else { return Ok(None) };
+    let unreadable = || {
+        Problem::Layer(format!("{WHAT}: {} cannot be read. To end this: placet run --clear", file.display()))
+    };
+    parsed(&text).map(|record| Some((record, is_over))).ok_or_else(unreadable)
+}
+
+/// What is on record, if it can be read. Another version of Placet has another form.
+pub(crate) fn parsed(text: &[u8]) -> Option<Record> {
+    serde_json::from_slice(text.get(1..)?).ok()
+}
+
+/// The same as it is in the file.
+pub(crate) fn read_raw(file: &Path) -> Result<Option<(Vec<u8>, bool)>, Problem> {
     // To write as well: some file systems want that for the lock.
     let mut lock = match fs::OpenOptions::new().read(true).write(true).open(file) {
         Ok(lock) => lock,
@@ -159,28 +196,23 @@ fn read(file: &Path) -> Result<Option<(Record, bool)>, Problem> {
     if is_over && fs::symlink_metadata(file).is_err() {
         return Ok(None);
     }
-    let (state, record) = text.split_first().map_or((WAITS, &[][..]), |(state, record)| (*state, record));
-    if is_over && state == WAITS {
+    if is_over && text.first().is_none_or(|state| *state == WAITS) {
         let _ = fs::remove_file(file);
         return Ok(None);
     }
-    match serde_json::from_slice(record) {
-        Ok(record) => Ok(Some((record, is_over))),
-        Err(_) => Err(Problem::Layer(format!("{WHAT}: {} cannot be read", file.display()))),
-    }
+    Ok(Some((text, is_over)))
 }
 
-/// Why no run begins beside what is left of this one.
-fn over(record: &Record, root: &Path, file: &Path) -> Problem {
+/// Why no run begins where this one ended.
+fn stays(record: &Record, root: &Path) -> Problem {
     let what = if record.left.is_empty() {
         "was ended before it could be looked at what it left"
     } else {
         "left something that could not be put right"
     };
     Problem::Workspace(format!(
-        "an earlier run in {} {what}. Look at it, and remove {} then",
-        root.display(),
-        file.display()
+        "an earlier run in {} {what}. To see what changed: placet run --records. To end this: placet run --clear",
+        root.display()
     ))
 }
 
@@ -203,16 +235,19 @@ impl Registered {
     }
 
     /// The run is over, and this could not be put right.
-    pub(crate) fn leave(self, roots: &[(PathBuf, Place)], left: &[String]) -> Result<(), Problem> {
-        let record = Record {
-            roots: roots.iter().map(|(root, _)| root.clone()).collect(),
-            left: left.to_vec(),
-            before: Before::default(),
-        };
+    pub(crate) fn leave(self, run: &RunState, left: &[String]) -> Result<(), Problem> {
+        let record = Record { run: run.clone(), left: left.to_vec() };
         // If this fails, the first record stays: that keeps runs from beginning as well. Not among the records until it is whole.
         let name = self.file.file_name().unwrap_or_default();
         let new = self.file.with_file_name(format!("new-{}", name.to_string_lossy()));
-        fs::write(&new, text(BEGUN, &record)?).and_then(|()| fs::rename(&new, &self.file)).doing(WHAT)
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&new)
+            .doing(WHAT)?;
+        file.write_all(&text(BEGUN, &record)?).and_then(|()| fs::rename(&new, &self.file)).doing(WHAT)
     }
 }
 

@@ -23,7 +23,7 @@ use rustix::{
 use super::job::{Job, leaves_out};
 use crate::{
     plan::Part,
-    scan::{Guard, Kind, identity},
+    protected::{Guard, Kind, identity},
     words::{Doing as _, Problem},
 };
 

@@ -4,4 +4,6 @@
 mod blinds;
 mod closed;
 mod killed;
+mod records;
 mod space;
+mod together;

@@ -2,10 +2,10 @@
 
 use std::{
     fs,
-    io::Write as _,
+    io::{Read as _, Write as _},
     os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Child, Command, Output, Stdio},
 };
 
 use serde_json::json;
@@ -90,6 +90,14 @@ impl Space {
         command
     }
 
+    /// What a person does with the records of runs: what they say, or what was refused.
+    pub(crate) fn settle(&self, verb: &str) -> Result<String, String> {
+        let folder = self.ws().with_file_name("sessions");
+        let Output { status, stdout, stderr } = self.program(RUNNER).arg(verb).arg(folder).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        if status.success() { Ok(text(stdout)) } else { Err(text(stdout) + &text(stderr)) }
+    }
+
     /// Runs a script as it is, to prepare something.
     pub(crate) fn bare(&self, script: &str) {
         let output = self.program("sh").args(["-ec", script]).output().unwrap();
@@ -102,6 +110,45 @@ impl Space {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         (status.code(), text(stdout), text(stderr))
     }
+}
+
+/// Secrets and git's own, as they are in a usual project.
+pub(crate) const PROJECT: &str = "mkdir -p sub .git/hooks .git/objects .git/refs config; echo secret > sub/.env; echo '[core]' > .git/config; \
+                       touch .git/HEAD; echo key > config/master.key; echo secret > config/.env";
+
+/// A run that has said that it is ready.
+pub(crate) fn begin(space: &Space, script: &str) -> Child {
+    begin_as(space.command(script))
+}
+
+/// The same of another command.
+pub(crate) fn begin_as(mut command: Command) -> Child {
+    let mut run = command.stdout(Stdio::piped()).spawn().unwrap();
+    hears(&mut run, "ready");
+    run
+}
+
+/// Waits for a line of a command's.
+fn hears(child: &mut Child, line: &str) {
+    let (mut heard, mut part) = (String::new(), [0; 64]);
+    let out = child.stdout.as_mut().unwrap();
+    while !heard.contains(line) {
+        let length = out.read(&mut part).unwrap();
+        assert!(length > 0, "it ended: {heard}");
+        heard.push_str(&String::from_utf8_lossy(&part[..length]));
+    }
+}
+
+/// What is on record of runs.
+pub(crate) fn records(space: &Space) -> Vec<PathBuf> {
+    let entries = fs::read_dir(space.ws().with_file_name("sessions")).unwrap().flatten();
+    let is_record =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("run-"));
+    entries.map(|entry| entry.path()).filter(is_record).collect()
+}
+
+pub(crate) fn text(space: &Space, path: &str) -> String {
+    fs::read_to_string(space.ws().join(path)).unwrap_or_default()
 }
 
 /// The program under test.

@@ -83,7 +83,10 @@ impl Memory {
         let all = temporary(&root()?);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&all).ok()?;
         #[cfg(target_os = "linux")]
-        placet_confine::tidy_kept(&all, TEMPORARY);
+        {
+            placet_confine::tidy_kept(&all, TEMPORARY);
+            placet_confine::tidy_removed(&all.with_file_name("removed"));
+        }
         // The runner takes no path with a link in it.
         Some(fs::canonicalize(&all).ok()?.join(name))
     }
@@ -188,6 +191,12 @@ pub(crate) fn root() -> Option<PathBuf> {
 /// The folder of temporary files of all sessions.
 fn temporary(root: &Path) -> PathBuf {
     root.join("tmp")
+}
+
+/// Where runs of agents are on record: beside their temporary files.
+#[cfg(target_os = "linux")]
+pub(crate) fn records_folder() -> Option<PathBuf> {
+    root().map(|root| temporary(&root))
 }
 
 /// Whether the folder is the one in the home folder, whose name is protected wherever it lies.
