@@ -60,9 +60,16 @@ pub enum Change {
 }
 
 /// Puts right what is not as it was before. No process of the run is alive any more.
-/// What is taken away is kept in `aside`, if that can be had: a file of the user's can be among it.
-pub(crate) fn clean(run: &RunState, lists: &Lists, aside: Option<&Aside>) -> Result<(), Problem> {
+/// What is taken away is kept in `aside`, if that can be had: a file of the user's can be among it. `alone` says that no process of
+/// another run can have something open that a process of this one opened.
+pub(crate) fn clean(
+    run: &RunState,
+    lists: &Lists,
+    aside: Option<&Aside>,
+    alone: bool,
+) -> Result<(), Problem> {
     let mut cleaning = Cleaning::new(run, aside, true);
+    cleaning.alone = alone;
     cleaning.look_at_all(run, lists)?;
     match cleaning.failures {
         0 => Ok(()),
@@ -96,6 +103,7 @@ struct Cleaning<'b> {
     links: BTreeSet<PathBuf>,
     /// Whether it puts right what it finds. Otherwise it makes a list.
     repairs: bool,
+    alone: bool,
     changes: Vec<Change>,
     failures: usize,
     told: Vec<String>,
@@ -111,6 +119,7 @@ impl<'b> Cleaning<'b> {
             git: &before.git,
             links: BTreeSet::new(),
             repairs,
+            alone: false,
             changes: Vec::new(),
             failures: 0,
             told: Vec::new(),
@@ -233,7 +242,8 @@ impl<'b> Cleaning<'b> {
                 alike && about.st_mode & 0o7777 == old.mode
             })
         };
-        if old.text.as_ref().is_some_and(is_harmless) {
+        // Otherwise a run that goes on could still write to it.
+        if self.alone && old.text.as_ref().is_some_and(is_harmless) {
             return Ok(());
         }
         if self.repairs {

@@ -136,7 +136,8 @@ pub(crate) fn wait(estate: i32, watch: i32) -> Result<ExitCode, Problem> {
     for pause in LOOKS {
         std::thread::sleep(pause);
         // What cannot be put right now is tried again.
-        cleaned = cleanup::clean(&run, &lists, aside.as_ref());
+        let alone = registered.as_ref().is_some_and(|registered| registered.is_alone(&run));
+        cleaned = cleanup::clean(&run, &lists, aside.as_ref(), alone);
     }
     match (cleaned, registered) {
         (Ok(()), Some(registered)) => registered.done()?,

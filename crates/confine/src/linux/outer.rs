@@ -92,7 +92,10 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
         // Nothing was run, so nothing was left.
         Ok(Report::Failed(_)) => Ok(()),
         _ if leaves_out("cleanup") => Ok(()),
-        _ => cleaned(&state, &lists, Aside::open(profile).as_ref()),
+        _ => {
+            let alone = registered.as_ref().is_some_and(|registered| registered.is_alone(&state));
+            cleaned(&state, &lists, Aside::open(profile).as_ref(), alone)
+        }
     };
     let stays = cleaned.is_err() && registered.is_some();
     let recorded = match (&cleaned, registered) {
@@ -144,14 +147,14 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
 }
 
 /// Looks at what the command left. Another run may be at work in the same folders, so an error is not the last word.
-fn cleaned(state: &RunState, lists: &Lists, aside: Option<&Aside>) -> Result<(), Problem> {
-    let mut cleaned = cleanup::clean(state, lists, aside);
+fn cleaned(state: &RunState, lists: &Lists, aside: Option<&Aside>, alone: bool) -> Result<(), Problem> {
+    let mut cleaned = cleanup::clean(state, lists, aside, alone);
     for _ in 0..TRIES {
         if cleaned.is_ok() {
             break;
         }
         std::thread::sleep(PAUSE);
-        cleaned = cleanup::clean(state, lists, aside);
+        cleaned = cleanup::clean(state, lists, aside, alone);
     }
     if let Err(Problem::Left { told, .. }) = &cleaned {
         for sentence in told {

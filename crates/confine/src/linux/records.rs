@@ -101,7 +101,7 @@ impl LeftRun {
                 links::rewrite(run, &old.path, text, old.mode, aside.as_ref())
                     .doing(format_args!("{} cannot be written", old.path.display()))?;
             }
-            clean(run, &Lists::new(&run.profile)?, aside.as_ref())
+            clean(run, &Lists::new(&run.profile)?, aside.as_ref(), true)
         })
     }
 
@@ -119,9 +119,11 @@ impl LeftRun {
         if let Some(Record { run, .. }) = &self.record {
             for other in records(folder)? {
                 if let Some((other, false)) = read_raw(&other)?
-                    && parsed(&other).is_none_or(|other| other.run.shares(&run.roots).is_some())
+                    && parsed(&other).is_none_or(|other| other.run.meets(run))
                 {
-                    return refuse("another run is at work there: wait until it ends".into());
+                    return refuse(
+                        "another run is at work there or in the same session: wait until it ends".into(),
+                    );
                 }
             }
         }

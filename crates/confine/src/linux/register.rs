@@ -52,6 +52,12 @@ impl RunState {
         own.find(|root| roots.iter().any(|(other, _)| root.starts_with(other) || other.starts_with(root)))
             .cloned()
     }
+
+    /// Whether processes of both runs can meet, and hand each other what they have open.
+    pub(crate) fn meets(&self, other: &Self) -> bool {
+        let session = self.profile.kept.is_some() && self.profile.kept == other.profile.kept;
+        session || self.shares(&other.roots).is_some()
+    }
 }
 
 /// What is on record of a run, behind that byte.
@@ -227,6 +233,17 @@ impl Registered {
         let lock = fs::OpenOptions::new().read(true).write(true).open(&file).doing(WHAT)?;
         flock(&lock, FlockOperation::LockShared).doing(WHAT)?;
         Ok(Self { file, lock })
+    }
+
+    /// Whether no other run is on record that could meet this one. What cannot be read could.
+    pub(crate) fn is_alone(&self, run: &RunState) -> bool {
+        let is_none = |file: &Path| match read_raw(file) {
+            Ok(None) => true,
+            Ok(Some((text, _))) => parsed(&text).is_some_and(|other| !other.run.meets(run)),
+            Err(_) => false,
+        };
+        let folder = self.file.parent().unwrap_or(Path::new("/"));
+        records(folder).is_ok_and(|files| files.iter().all(|file| *file == self.file || is_none(file)))
     }
 
     /// The run is over, and nothing of it is left.

@@ -224,6 +224,19 @@ fn a_file_that_was_written_anew_with_the_same_text_is_no_reason_to_look() {
 }
 
 #[test]
+fn a_file_that_was_written_anew_could_be_open_in_another_run_and_is_a_reason_to_look() {
+    let Some(space) = Space::new() else { return };
+    space.bare("mkdir ci; echo same > ci/steps; mkfifo go other");
+    let mut beside = begin(&space, "echo ready; read x < other");
+    let mut run = during(&space, "cp -p ci/steps ci/n; mv ci/n ci/steps");
+    assert_eq!(run.wait().unwrap().code(), Some(125));
+    space.bare("echo > other");
+    assert_eq!(beside.wait().unwrap().code(), Some(125), "the other record stays");
+    space.settle("keep").unwrap();
+    assert_eq!(space.run("echo ran").1, "ran\n");
+}
+
+#[test]
 fn no_secret_is_on_record() {
     let Some(space) = Space::new() else { return };
     space.bare("mkdir sub .git; echo SECRET | tee .env .both sub/.env; mkfifo go");

@@ -96,9 +96,9 @@ fn choose(run: &LeftRun) -> anyhow::Result<Choice> {
 fn sentence(problem: &Problem) -> String {
     match problem {
         Problem::Left { told, .. } => {
-            format!("not everything could be put back, so the record stays: {}", told.join("; "))
+            format!("not everything could be put back, so the record stays: {}", safe(&told.join("; ")))
         }
-        problem => format!("{problem}. The record stays"),
+        problem => format!("{}. The record stays", safe(&problem.to_string())),
     }
 }
 
@@ -147,7 +147,7 @@ fn lines(change: &Change) -> Vec<String> {
             let mut lines = vec![format!("replaced: {}", shown(path))];
             match (before, now) {
                 (Some(before), Some(now)) if before == now => {
-                    lines.push("  the same text with other permissions".to_owned());
+                    lines.push("  the same text".to_owned());
                 }
                 (Some(before), Some(now)) => {
                     let all = diff::diff(before, now);
