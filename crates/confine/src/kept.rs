@@ -243,12 +243,11 @@ impl Quota {
         if depth == DEEPEST {
             return false;
         }
-        match open_folder(folder, name) {
-            Ok(inner) => self.has_room_for(&inner, depth + 1),
-            Err(_) => {
-                self.closed = true;
-                true
-            }
+        if let Ok(inner) = open_folder(folder, name) {
+            self.has_room_for(&inner, depth + 1)
+        } else {
+            self.closed = true;
+            true
         }
     }
 }
