@@ -274,6 +274,7 @@ pub(crate) const SHELL_ALLOW: &[Key] = &[
 /// In an entry of `shell = { mention = […] }`.
 pub(crate) const SHELL_MENTION: &[Key] = &[
     ("program", "glob or list", "The program, at any path and behind any wrapper."),
+    ("subcommand", "text", "The word right after it. Behind a flag it may be any word."),
     ("flags", "list", "Every one of them must be there; `-f|--force` are spellings of one."),
     ("args", "list of globs", "Every one of them must match a word."),
     ("feeds", "list of globs", "Programs that its output reaches by a pipe or a substitution."),

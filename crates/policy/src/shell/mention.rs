@@ -29,6 +29,8 @@ pub(super) struct Mentions {
 struct Mention {
     /// Each entry is a list of spellings, one of which must be there.
     flags: Vec<Vec<String>>,
+    /// The word right after the program.
+    subcommand: Option<String>,
     args: Vec<Glob>,
     feeds: Vec<Glob>,
     words: Words,
@@ -45,6 +47,7 @@ struct Words {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawMention {
     program: Option<OneOrMany>,
+    subcommand: Option<String>,
     #[serde(default)]
     flags: Vec<String>,
     #[serde(default)]
@@ -66,8 +69,18 @@ impl Mentions {
         if programs.is_empty() && raw.words.is_empty() {
             return Err("name a `program`, or paths and words in `words`".to_owned());
         }
-        if programs.is_empty() && !(raw.flags.is_empty() && raw.args.is_empty() && raw.feeds.is_empty()) {
-            return Err("`flags`, `args` and `feeds` say more about a `program`; name it".to_owned());
+        let alone = raw.flags.is_empty() && raw.args.is_empty() && raw.feeds.is_empty();
+        if programs.is_empty() && !(alone && raw.subcommand.is_none()) {
+            return Err(
+                "`subcommand`, `flags`, `args` and `feeds` say more about a `program`; name it".to_owned()
+            );
+        }
+        if let Some(bad) = raw.subcommand.as_ref().filter(|word| {
+            word.is_empty()
+                || word.starts_with('-')
+                || word.contains(|c: char| c == '*' || c == '?' || c.is_whitespace())
+        }) {
+            return Err(format!("`subcommand` has `{bad}`; it takes one plain word"));
         }
         for program in programs.iter().chain(&raw.feeds) {
             if program.is_empty() || program.contains(|c: char| c == '/' || c.is_whitespace()) {
@@ -83,6 +96,7 @@ impl Mentions {
         let index = self.patterns.len();
         self.patterns.push(Mention {
             flags: raw.flags.iter().map(|entry| spellings(entry)).collect::<Result<_, _>>()?,
+            subcommand: raw.subcommand,
             args: raw.args.iter().map(|arg| Glob::new(arg)).collect(),
             feeds: raw.feeds.iter().map(|name| Glob::new(&lower(name))).collect(),
             words: Words::new(&raw.words)?,
@@ -183,14 +197,15 @@ impl Mentions {
         if !pattern.feeds.is_empty() && !pattern.feeds_one(index, command, question)? {
             return Ok(false);
         }
-        let wanted = pattern.flags.len().saturating_add(pattern.args.len());
+        let wanted = pattern.flags.len().saturating_add(pattern.args.len()).saturating_add(1);
         question.spend(rest.len().saturating_mul(wanted).saturating_add(1))?;
         // Words nobody can see yet may be any words.
         let open = command.open_after.is_some_and(|after| start > after) || rest.iter().any(|word| word.open);
         let fits = open
             || (pattern.flags.iter().all(|spellings| {
                 rest.iter().any(|word| spellings.iter().any(|flag| has_flag(&word.text, flag)))
-            }) && pattern.args.iter().all(|arg| rest.iter().any(|word| arg.matches(&word.text))));
+            }) && pattern.could_have_subcommand(rest)
+                && pattern.args.iter().all(|arg| rest.iter().any(|word| arg.matches(&word.text))));
         Ok(fits && (pattern.words.is_empty() || pattern.words.mentioned(command, question)?))
     }
 }
@@ -222,6 +237,19 @@ fn spellings(entry: &str) -> Result<Vec<String>, String> {
 }
 
 impl Mention {
+    /// Whether these words begin with the subcommand. Behind a flag it may be any word, because the flag may take a value.
+    fn could_have_subcommand(&self, rest: &[Token]) -> bool {
+        let Some(wanted) = &self.subcommand else { return true };
+        let could_be = |word: &Token| {
+            word.text == *wanted
+                || (word.glob && FilePattern::new(&word.text).is_some_and(|pattern| pattern.could_be(wanted)))
+        };
+        match rest.first() {
+            Some(first) if !first.dynamic && !first.text.starts_with('-') => could_be(first),
+            _ => rest.iter().any(could_be),
+        }
+    }
+
     /// Whether its output reaches one of the programs, by a pipe or by a substitution in the same statement.
     fn feeds_one(&self, index: usize, from: &Command, question: &mut Question<'_>) -> Result<bool, TooMany> {
         let found = question.found;
