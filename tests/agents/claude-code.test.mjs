@@ -51,7 +51,6 @@ scenarios(claudeCode, {
   ...again("over HTTP", overHttp, [
     "a denied command does not run, and the model is told why",
     "an approved command runs once",
-    "an edited command runs as edited",
     "a command that policy allows runs without a person",
     "a command that policy denies does not run",
     "a command that nobody decides on in time does not run",

@@ -36,6 +36,8 @@ pub struct Options {
     pub expires_in: Option<String>,
     /// The person on whose behalf the agent works.
     pub on_behalf_of: Option<String>,
+    /// This agent was seen to run what it is handed. Otherwise it may drop edited arguments and run its own.
+    pub edits: bool,
 }
 
 /// A call, ready to be asked for.
@@ -120,12 +122,12 @@ impl Asking<'_> {
         create.expires_in.clone_from(&options.expires_in);
         create.on_behalf_of.clone_from(&options.on_behalf_of);
         create.group = Some(call.group());
-        // What the agent cannot take is not offered to reviewers.
-        create.allowed = Some(match call.event.edits() {
-            Edits::Replace | Edits::Merge => {
-                vec![DecisionWord::Approve, DecisionWord::Edit, DecisionWord::Deny]
-            }
-            Edits::Never => vec![DecisionWord::Approve, DecisionWord::Deny],
+        // What the agent cannot take, or was not seen to take, is not offered to reviewers.
+        let edits = options.edits && call.event.edits() != Edits::Never;
+        create.allowed = Some(if edits {
+            vec![DecisionWord::Approve, DecisionWord::Edit, DecisionWord::Deny]
+        } else {
+            vec![DecisionWord::Approve, DecisionWord::Deny]
         });
         create
     }

@@ -170,13 +170,14 @@ impl Hook {
         let expires = self.args.expires_in.unwrap_or_else(|| {
             if self.args.defer { Duration::from_hours(24) } else { self.wait().max(Duration::from_secs(1)) }
         });
-        let options = Options {
-            expires_in: Some(format!("{}s", expires.as_secs().max(1))),
-            on_behalf_of: self.args.on_behalf_of.clone(),
-        };
         let memory = Memory::of(self.agent, &call.session);
         let patience = Patience::new(self.wait(), self.args.give_up);
         let confiner = if self.args.confine { Confiner::of(self.agent, call) } else { None };
+        let options = Options {
+            expires_in: Some(format!("{}s", expires.as_secs().max(1))),
+            on_behalf_of: self.args.on_behalf_of.clone(),
+            edits: confiner.as_ref().is_some_and(Confiner::takes_edits),
+        };
         let mut call = place::placed(call);
         if free {
             call.context.extend(

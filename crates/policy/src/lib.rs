@@ -68,7 +68,7 @@ pub use presets::{DEFAULT, names, preset, preset_as_named};
 pub use problem::{PolicyErrors, Problem};
 pub use reference::reference;
 pub use template::{NotLike, Template};
-pub use trust::trust_material;
+pub use trust::{is_shell_tool, trust_material};
 
 /// The name that stands in a verdict when no rule spoke.
 pub const DEFAULT_RULE: &str = "default";

@@ -62,7 +62,7 @@ const COMMAND_KEYS: &[&str] = &[
 ];
 
 /// Whether a tool is known to take free-form commands. `mcp__ops__Bash` is `Bash`.
-pub(crate) fn is_shell_tool(tool: &str) -> bool {
+pub fn is_shell_tool(tool: &str) -> bool {
     let last = tool.rsplit(['/', ':', '.']).next().unwrap_or(tool);
     let last = last.rsplit("__").next().unwrap_or(last);
     SHELL_TOOLS.iter().any(|known| known.eq_ignore_ascii_case(last))

@@ -43,15 +43,16 @@ export const SCENARIOS = {
   },
 
   "an edited command runs as edited": {
-    plan: commands("./effect proposed"),
+    // With the first command the agent shows that it runs what its hook hands it. Before that no edit is offered.
+    plan: commands("./effect free", "./effect proposed"),
     async act(scene) {
       scene.start();
       const request = await held(scene);
       await scene.decide(request, "edit", {
         arguments: { ...request.arguments, command: "./effect edited" },
       });
-      await finished(scene);
-      assert.deepEqual(await scene.effects(), ["edited"]);
+      await finished(scene, 2);
+      assert.deepEqual(await scene.effects(), ["free", "edited"]);
       await scene.executed();
     },
   },

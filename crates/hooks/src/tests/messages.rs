@@ -1,5 +1,6 @@
 //! What is made of what the agents send.
 
+use placet_core::DecisionWord;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -7,7 +8,7 @@ use super::{call, called, message};
 use crate::{Agent, Event, Fault, Incoming, Options, questions, read};
 
 fn created(event: Event) -> Value {
-    let options = Options { expires_in: Some("540s".to_owned()), on_behalf_of: None };
+    let options = Options { expires_in: Some("540s".to_owned()), on_behalf_of: None, edits: true };
     serde_json::to_value(call(event).asking(&options).create()).unwrap()
 }
 
@@ -79,7 +80,11 @@ fn new_fields_of_an_agent_do_no_harm() {
 }
 
 #[test]
-fn what_is_offered_to_reviewers_is_what_the_agent_can_take() {
+fn what_is_offered_to_reviewers_is_what_the_agent_can_take_and_was_seen_to_take() {
+    for event in Event::ALL {
+        let create = call(event).asking(&Options::default()).create();
+        assert_eq!(create.allowed, Some(vec![DecisionWord::Approve, DecisionWord::Deny]), "{event:?}");
+    }
     assert_eq!(created(Event::CodexPermissionRequest)["allowed"], json!(["approve", "deny"]));
     assert_eq!(created(Event::CursorBeforeShell)["allowed"], json!(["approve", "deny"]));
     assert_eq!(created(Event::GeminiBeforeTool)["allowed"], json!(["approve", "edit", "deny"]));

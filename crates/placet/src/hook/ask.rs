@@ -5,6 +5,7 @@ use std::time::Duration;
 use placet_client::{Claimant, Client, CreateOptions, Error, Permit, Report};
 use placet_core::{Confine, Create, Record, RequestId, State};
 use placet_hooks::{Answer, Approved, Call, Mode, Options, Question, answered, questions, refusal};
+use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
 use super::{
@@ -191,6 +192,16 @@ impl Asker<'_> {
             _ => return Ok(refusal(record)),
         };
         let approved = Approved::check(self.call, record, Some(&permit), &arguments, digest)?;
+        if approved.edited() && !self.confiner.is_some_and(Confiner::takes_edits) {
+            let report = Report::failed("not run: approved with changes that the agent may drop");
+            let _ = self.soon(self.impatient().report(record.id, &Permit::from(permit), &report)).await;
+            return Ok(Answer::Block(format!(
+                "Placet: approved with changes, and {} was not seen to run anything else than its own call, so nothing was run. \
+                 What was approved: {}. Ask again with exactly that",
+                self.call.event.agent(),
+                Value::Object(arguments)
+            )));
+        }
         // A call that may run free shows whether this agent runs what it is handed.
         let trial = self.confiner.filter(|_| !self.free && !approved.edited());
         let trial = trial.and_then(|confiner| confiner.trial(self.call, &arguments));

@@ -11,13 +11,16 @@ use std::{
 
 use placet_confine::Profile;
 use placet_hooks::{Agent, Call};
-use placet_policy::shell;
+use placet_policy::{is_shell_tool, shell};
 use serde_json::{Map, Value};
 
 mod own;
 
 use super::memory::{self, Mark, Memory};
-use crate::run::{marks::Marks, profile_for};
+use crate::run::{
+    marks::{Marks, Trace},
+    profile_for,
+};
 
 /// Programs between an agent and its hook.
 const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "busybox", "fish"];
@@ -27,23 +30,13 @@ const RUNTIMES: [&str; 5] = ["node", "bun", "deno", "python3", "python"];
 const PARENTS: usize = 6;
 /// What an agent writes before a command that it wants to have run without confinement.
 const ASK: &str = "placet run --ask --";
-/// Shells of agents, as their hooks name them.
-const SHELL_TOOLS: [&str; 9] = [
-    "Bash",
-    "bash",
-    "Shell",
-    "shell",
-    "run_shell_command",
-    "run_terminal_cmd",
-    "run_terminal_command",
-    "run_in_terminal",
-    "execute_command",
-];
 /// An agent that was not seen to run what it was handed is tried again after this.
 const AGAIN: Duration = Duration::from_hours(1);
 
 /// Where the proofs are, beside the marks.
 const PROOFS: &str = "proofs";
+/// What the file ends with that says that an agent runs what it is handed, confined or not.
+const EDITS: &str = "edits";
 /// Most proofs that are told of.
 const TOLD: usize = 20;
 
@@ -62,6 +55,7 @@ pub(crate) fn proofs() -> Vec<Proof> {
         return Vec::new();
     };
     let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
+    let paths = paths.filter(|path| path.extension().is_none_or(|end| end != EDITS));
     let proof = |path: PathBuf| {
         let name = path.file_name()?.to_str()?.to_owned();
         Some(Proof { name, says: fs::read_to_string(&path).ok()?, seen: path.extension().is_none() })
@@ -101,8 +95,9 @@ impl Confiner {
         let mode = call.permission_mode.as_deref().unwrap_or("default");
         // One session: what an agent is started with may change how it treats its hooks.
         let line = words.join("\0");
-        let parts = [agent.as_str(), &program, mode, &call.session, &line].map(str::as_bytes);
-        let name = placet_ledger::hash("placet/hook/proof/v1", &parts).to_string();
+        let parts = [agent.as_str(), call.event.as_str(), &program, mode, &call.session, &line];
+        let parts = parts.map(str::as_bytes);
+        let name = placet_ledger::hash("placet/hook/proof/v2", &parts).to_string();
         let name = name.trim_start_matches("sha256:").to_owned();
         let program = program.split('|').next().unwrap_or_default();
         let says = format!("{} in mode {mode}: {program}", agent.as_str());
@@ -110,14 +105,27 @@ impl Confiner {
         Some(Self { marks, proof: state.join(PROOFS).join(name), says, here, memory })
     }
 
-    /// Whether this agent was seen to run what it was handed.
+    /// Whether this agent was seen to run confined what it was handed.
     pub(super) fn is_proven(&self) -> bool {
         self.proof.is_file()
     }
 
+    /// Whether this agent was seen to run what it is handed, confined or not. Otherwise it may run its own call in place of an edited
+    /// one.
+    pub(super) fn takes_edits(&self) -> bool {
+        takes_edits(&self.proof).is_file()
+    }
+
     /// Whether this very call can be handed over confined: one plain command that is waited for.
     pub(super) fn can(&self, call: &Call) -> bool {
-        self.is_proven() && command(call).is_some() && waits_for_it(call)
+        self.is_proven() && command(call).is_some() && waits_for_it(call) && self.has_a_profile(call)
+    }
+
+    /// Whether a run in the agent's folder has a valid profile. If not, the call must wait: after the claim it would be too late.
+    fn has_a_profile(&self, call: &Call) -> bool {
+        let folder = self.here.to_str().map(str::to_owned);
+        let profile = folder.map(|folder| profile_for(&[folder], &self.here, "", "", seconds(call)));
+        self.runner().is_ok() && profile.is_some_and(|profile| profile.is_ok())
     }
 
     /// What the agent is handed, and the mark that the runner will leave.
@@ -229,7 +237,7 @@ fn led(text: &str) -> Option<(String, &str)> {
 /// The same call without the words that ask for it to run without confinement, if it is that and nothing else.
 pub(super) fn asked_free(call: &Call) -> Option<Call> {
     let (key, text) = ("command", call.input.get("command")?.as_str()?);
-    if !SHELL_TOOLS.contains(&call.tool.as_str()) {
+    if !is_shell_tool(&call.tool) {
         return None;
     }
     let wanted = text.trim().strip_prefix(ASK).filter(|rest| rest.starts_with(char::is_whitespace))?.trim();
@@ -242,15 +250,21 @@ pub(super) fn asked_free(call: &Call) -> Option<Call> {
 }
 
 /// Keeps what a mark showed: the agent runs what it is handed, or it does not, or cannot confine it.
-pub(super) fn learn(mark: &Mark, taken: bool) {
-    // Whether it is kept changes nothing for the worse: without a proof the next call is a trial again.
+pub(super) fn learn(mark: &Mark, trace: Trace) {
+    let keep = |file: &Path, is_so: bool| {
+        // Whether it is kept changes nothing for the worse: without a proof the next call is a trial again.
+        let _ = if is_so { fs::write(file, &mark.says) } else { fs::remove_file(file) };
+    };
     let _ = mark.proof.parent().map_or(Ok(()), fs::create_dir_all);
-    if taken {
-        let _ = fs::write(&mark.proof, &mark.says);
-    } else {
-        let _ = fs::remove_file(&mark.proof);
-        let _ = fs::write(in_vain(&mark.proof), &mark.says);
+    keep(&mark.proof, trace == Trace::Taken);
+    keep(&takes_edits(&mark.proof), trace != Trace::Nothing);
+    if trace != Trace::Taken {
+        keep(&in_vain(&mark.proof), true);
     }
+}
+
+fn takes_edits(proof: &Path) -> PathBuf {
+    proof.with_extension(EDITS)
 }
 
 fn was_in_vain(proof: &Path) -> bool {

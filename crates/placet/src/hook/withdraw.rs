@@ -10,7 +10,7 @@ use super::{
     memory::{Mark, Memory, Note},
     noted,
 };
-use crate::run::marks::Marks;
+use crate::run::marks::{Marks, Trace};
 
 /// Nobody should wait long for this.
 const OUTAGE: Duration = Duration::from_secs(3);
@@ -48,11 +48,11 @@ pub(super) async fn ran(client: &Client, memory: &Memory, ran: &Ran) -> Output {
 
 /// Whether the agent ran what it was handed, as far as that matters: a trial only shows it.
 fn ran_as_handed(mark: &Mark) -> bool {
-    let taken = Marks::at(&mark.folder).was_taken(&mark.name);
-    if mark.trial || !taken {
-        learn(mark, taken);
+    let trace = Marks::at(&mark.folder).trace(&mark.name);
+    if mark.trial || trace != Trace::Taken {
+        learn(mark, trace);
     }
-    taken || mark.trial
+    mark.trial || trace == Trace::Taken
 }
 
 /// The turn is over: nobody waits for what was asked beside the person at the terminal.

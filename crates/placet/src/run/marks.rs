@@ -10,8 +10,20 @@ use std::{
 
 use placet_gate::{Entropy as _, SystemEntropy};
 
-/// What a taken mark ends with.
+/// What a mark ends with once the runner was started with it, and once it is taken.
+const REACHED: &str = ".reached";
 const TAKEN: &str = ".taken";
+
+/// How far the agent came with what it was handed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trace {
+    /// It did not run that.
+    Nothing,
+    /// It ran that, and nothing could be confined.
+    Reached,
+    /// It ran that, confined.
+    Taken,
+}
 
 /// The folder of all marks.
 #[derive(Debug, Clone)]
@@ -44,21 +56,40 @@ impl Marks {
         Ok(mark)
     }
 
-    /// Takes a mark, once. Whoever comes second finds none.
+    /// Takes a mark, once. A second attempt finds none.
     pub(crate) fn take(&self, mark: &str) -> io::Result<()> {
+        self.rename(mark, "", TAKEN)
+    }
+
+    /// Keeps that the runner was started with this mark. It is taken by [`Marks::take_reached`].
+    pub(crate) fn reach(&self, mark: &str) -> io::Result<()> {
+        self.rename(mark, "", REACHED)
+    }
+
+    pub(crate) fn take_reached(&self, mark: &str) -> io::Result<()> {
+        self.rename(mark, REACHED, TAKEN)
+    }
+
+    fn rename(&self, mark: &str, from: &str, to: &str) -> io::Result<()> {
         if !is_mark(mark) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "that is no mark"));
         }
-        fs::rename(self.0.join(mark), self.0.join(format!("{mark}{TAKEN}")))
+        fs::rename(self.0.join(format!("{mark}{from}")), self.0.join(format!("{mark}{to}")))
     }
 
-    /// Whether it was taken. It is forgotten by this.
-    pub(crate) fn was_taken(&self, mark: &str) -> bool {
+    /// What happened with a mark. It is forgotten by this.
+    pub(crate) fn trace(&self, mark: &str) -> Trace {
         if !is_mark(mark) {
-            return false;
+            return Trace::Nothing;
         }
-        let _ = fs::remove_file(self.0.join(mark));
-        fs::remove_file(self.0.join(format!("{mark}{TAKEN}"))).is_ok()
+        let was_there = |end: &str| fs::remove_file(self.0.join(format!("{mark}{end}"))).is_ok();
+        was_there("");
+        let (reached, taken) = (was_there(REACHED), was_there(TAKEN));
+        match (taken, reached) {
+            (true, _) => Trace::Taken,
+            (false, true) => Trace::Reached,
+            (false, false) => Trace::Nothing,
+        }
     }
 }
 
@@ -77,11 +108,17 @@ mod tests {
         let (one, other) = (marks.make("req").expect("a mark"), marks.make("req").expect("a mark"));
         marks.take(&one).expect("it is there");
         assert!(marks.take(&one).is_err(), "it is taken");
-        assert!(marks.was_taken(&one) && !marks.was_taken(&one));
-        assert!(!marks.was_taken(&other), "nobody took it");
-        assert!(marks.take(&other).is_err(), "and nobody can any more");
+        assert_eq!((marks.trace(&one), marks.trace(&one)), (Trace::Taken, Trace::Nothing));
+        assert_eq!(marks.trace(&other), Trace::Nothing, "no run took it");
+        assert!(marks.take(&other).is_err() && marks.reach(&other).is_err(), "and none can any more");
+        let (reached, both) = (marks.make("req").expect("a mark"), marks.make("req").expect("a mark"));
+        assert!(marks.take_reached(&reached).is_err(), "it was not reached");
+        marks.reach(&reached).expect("it is there");
+        assert!(marks.take(&reached).is_err(), "it is not as it was made");
+        marks.reach(&both).and_then(|()| marks.take_reached(&both)).expect("it is there");
+        assert_eq!((marks.trace(&reached), marks.trace(&both)), (Trace::Reached, Trace::Taken));
         for bad in ["", "../../etc/passwd", "a", "aaaaaaaaaaaaaaaa/b"] {
-            assert!(marks.take(bad).is_err() && !marks.was_taken(bad), "{bad}");
+            assert!(marks.take(bad).is_err() && marks.trace(bad) == Trace::Nothing, "{bad}");
         }
     }
 }

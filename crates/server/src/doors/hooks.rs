@@ -148,8 +148,9 @@ impl Asking<'_> {
 
     async fn decided(&self) -> Result<Answer, String> {
         let (state, actor, call) = (self.state, self.actor, self.call);
-        let options =
-            Options { expires_in: Some(format!("{}s", self.wait.as_secs().max(1))), on_behalf_of: None };
+        // Over HTTP nothing shows which version of the agent calls, and whether it runs edited arguments.
+        let expires_in = Some(format!("{}s", self.wait.as_secs().max(1)));
+        let options = Options { expires_in, on_behalf_of: None, edits: false };
         let asking = call.asking(&options);
         let create = asking.create();
         // Without an id, equal calls cannot be told from a call that is asked for again: each one is asked for.

@@ -164,9 +164,10 @@ fn a_reviewers_no_and_a_change_that_the_agent_cannot_make_block() {
 
     // Gemini lays arguments over the old ones: what was taken away would run all the same.
     let event = Event::GeminiBeforeTool;
+    world.proves(event);
     let mut two = message(event, "", "held");
     two["tool_input"]["directory"] = json!("/etc");
-    let child = world.start(event, &["--wait", "600s"], two.to_string().as_bytes());
+    let child = start(world.handing(event, &["--wait", "600s"]), two.to_string().as_bytes());
     let record = world.pending();
     world.edit(&record, Map::from_iter([("command".to_owned(), json!("ls"))]));
     blocks(event, "a change it cannot make", &ended(child));

@@ -6,7 +6,7 @@ use std::{
     process::{Command, Output as Ended},
 };
 
-use placet_core::{Confine, Record, State};
+use placet_core::{Confine, Record, Risk, State};
 use placet_hooks::{Effect, Event, Output, effect};
 use serde_json::{Value, json};
 
@@ -231,7 +231,8 @@ fn no_program_can_be_put_where_programs_are_looked_for() {
     hook.env("PATH", format!("tools:{}", std::env::var("PATH").expect("a path")));
     let output = ended(super::world::start(hook, message.to_string().as_bytes()));
     blocks(CLAUDE, "a folder that depends on where one is", &output);
-    assert_eq!(project.newest().state, State::Failed, "the permit was not used");
+    let held = project.newest();
+    assert_eq!((held.state, held.verdict.confine), (State::Cancelled, None), "a person was asked");
 }
 
 #[test]
@@ -269,6 +270,16 @@ fn asking_for_more_becomes_a_request_for_the_command_itself() {
         let output = project.hook(&project.message("PreToolUse", &format!("toolu_{held}"), held));
         blocks(CLAUDE, held, &output);
     }
+    for held in [
+        "placet run --clear --keep",
+        "placet run --records",
+        "cd sub && /usr/bin/placet run --clear --restore",
+    ] {
+        let output = project.hook(&project.message("PreToolUse", &format!("toolu_{held}"), held));
+        blocks(CLAUDE, held, &output);
+        let asked = project.newest();
+        assert_eq!((asked.risk, asked.verdict.confine), (Risk::High, None), "{held}");
+    }
 }
 
 #[test]
@@ -296,4 +307,32 @@ fn what_a_command_leaves_in_tmp_is_there_for_the_next_one_until_the_session_ends
     assert_eq!(count(), 1, "the turn is over, not the session");
     assert_eq!(project.hook(&over("SessionEnd")).code, 0);
     assert_eq!(count(), 0);
+}
+
+#[test]
+fn a_record_is_cleared_at_a_terminal_or_with_a_word_and_never_by_a_confined_command() {
+    let Some(project) = Project::new() else { return };
+    let say = |line: &str| {
+        let done = project.sh(line, &[]);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (done.status.code(), text(&done.stdout) + &text(&done.stderr))
+    };
+    assert!(say("exec \"$0\" run --records").1.contains("No record"));
+    let records = project.world.folder.path().join("state/tmp");
+    fs::create_dir_all(&records).expect("a folder");
+    fs::write(records.join("run-1-0"), "1{}").expect("a record");
+    let (code, said) = say("exec \"$0\" run --records");
+    assert!(code == Some(0) && said.contains("run-1-0") && said.contains("Another version"), "{said}");
+    let (code, said) = say("exec \"$0\" run --clear < /dev/null");
+    assert!(code == Some(125) && said.contains("asks at a terminal"), "{said}");
+    for line in ["PLACET_CONFINED=1 \"$0\" run --clear --keep", "PLACET_CONFINED=1 \"$0\" run --records"] {
+        let (code, said) = say(line);
+        assert!(code == Some(125) && said.contains("a confined command cannot"), "{line}: {said}");
+    }
+    let (code, said) = say("exec \"$0\" run --clear run-9-9 --keep");
+    assert!(code == Some(125) && said.contains("there is no record `run-9-9`"), "{said}");
+    assert!(records.join("run-1-0").exists());
+    let (code, said) = say("exec \"$0\" run --clear run-1-0 --keep");
+    assert!(code == Some(0) && said.contains("Kept as it is."), "{said}");
+    assert!(!records.join("run-1-0").exists());
 }

@@ -1,7 +1,7 @@
 //! Calls from the agent's question to what became of them.
 
 use placet_client::Decide;
-use placet_core::State;
+use placet_core::{DecisionWord, State};
 use placet_hooks::{Effect, Event, Output, effect};
 use rustix::process::Signal;
 use serde_json::{Map, Value, json};
@@ -68,14 +68,61 @@ fn a_call_that_failed_is_reported_as_failed() {
 }
 
 #[test]
-fn an_edited_call_runs_as_edited() {
+fn an_edited_call_runs_as_edited_once_the_agent_has_shown_that_it_runs_what_it_is_handed() {
     let world = World::new();
     for event in [CLAUDE, Event::CodexPreToolUse, Event::GeminiBeforeTool, Event::OpenCodeBefore] {
-        let child = world.start(event, &LONG, &bytes(&message(event, "call_1", "rm -rf /")));
+        let call = |id: &str| {
+            let mut call = message(event, id, "rm -rf /");
+            call["cwd"] = json!("/");
+            start(world.handing(event, &LONG), &bytes(&call))
+        };
+        let child = call("call_1");
+        let record = world.pending();
+        assert!(
+            !record.allowed.contains(&DecisionWord::Edit),
+            "{event:?}: nothing shows that it runs an edit"
+        );
+        world.approve(&record);
+        ended(child);
+
+        world.proves(event);
+        let child = call("call_2");
         let record = world.pending();
         let safer = Map::from_iter([("command".to_owned(), json!("rm -rf dist"))]);
         world.edit(&record, safer.clone());
-        assert_eq!(runs(event, &ended(child)), Some(safer), "{event:?}");
+        assert_eq!(runs(event, &ended(child)), Some(safer.clone()), "{event:?}");
+
+        // It was seen to drop what it was handed while a person decided.
+        let child = call("call_3");
+        let record = world.pending();
+        std::fs::remove_dir_all(world.folder.path().join("state/proofs")).unwrap();
+        world.edit(&record, safer);
+        let output = ended(child);
+        blocks(event, "a change that the agent may drop", &output);
+        assert!(output.stderr.contains(r#"What was approved: {"command":"rm -rf dist"}"#), "{output:?}");
+        world.becomes(&record, State::Failed);
+    }
+}
+
+#[test]
+fn an_edit_is_not_offered_in_another_mode_or_session_or_without_confinement() {
+    let world = World::new();
+    world.proves(CLAUDE);
+    for (key, value) in [("permission_mode", "plan"), ("session_id", "s-2"), ("tool_use_id", "toolu_1")] {
+        let mut call = message(CLAUDE, "toolu", "make");
+        call[key] = json!(value);
+        let hook = |confines: bool| {
+            if confines { world.handing(CLAUDE, &LONG) } else { world.command(CLAUDE, &LONG) }
+        };
+        let same = key == "tool_use_id";
+        for confines in [true, false] {
+            call["tool_use_id"] = json!(format!("toolu_{key}_{confines}"));
+            let child = start(hook(confines), &bytes(&call));
+            let record = world.pending();
+            assert_eq!(record.allowed.contains(&DecisionWord::Edit), same && confines, "{key} {confines}");
+            world.approve(&record);
+            ended(child);
+        }
     }
 }
 

@@ -133,6 +133,39 @@ impl World {
         command
     }
 
+    /// The hook of an agent without settings of its own, which may hand it something else to run.
+    pub(crate) fn handing(&self, event: Event, args: &[&str]) -> Command {
+        let home = self.folder.path().join("home");
+        std::fs::create_dir_all(&home).expect("a folder");
+        let mut command = self.command(event, &[&["--confine"], args].concat());
+        command.env("HOME", home);
+        for name in ["CLAUDE_CONFIG_DIR", "CLAUDE_PROJECT_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// Lets the agent of this event show that it runs what it is handed.
+    pub(crate) fn proves(&self, event: Event) {
+        let mut call = message(event, "trial", "allowed");
+        call["cwd"] = json!("/");
+        if event == Event::GeminiBeforeTool {
+            call["tool_name"] = json!("run_shell_command");
+        }
+        let output = ended(start(self.handing(event, &[]), call.to_string().as_bytes()));
+        let Effect::Runs(Some(input)) = effect(event, &output) else { panic!("{event:?}: {output:?}") };
+        let trial = input["command"].as_str().expect("a command");
+        assert!(trial.contains(" --prove ") && trial.ends_with("; allowed"), "{trial}");
+        Command::new("bash").args(["-c", trial]).stderr(Stdio::null()).status().expect("a shell");
+        call["hook_event_name"] = json!(match event {
+            Event::GeminiBeforeTool => "AfterTool",
+            Event::OpenCodeBefore => "tool.execute.after",
+            _ => "PostToolUse",
+        });
+        call["tool_response"] = json!({"stdout": ""});
+        assert_eq!(ended(start(self.handing(event, &[]), call.to_string().as_bytes())).code, 0);
+    }
+
     /// Starts a hook and gives it its input.
     pub(crate) fn start(&self, event: Event, args: &[&str], input: &[u8]) -> Child {
         start(self.command(event, args), input)
