@@ -1,4 +1,4 @@
-//! The hook in real coding agents, which run offline against a stand-in for their models: `tests/agents`.
+//! The hook in real coding agents, which run offline against a replacement for their models: `tests/agents`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::process::{Workspace, succeed, succeed_within};
 use crate::run::Extent;
 use crate::schedule::Place;
 
-/// The tests take a few minutes, more on a busy machine. They end an agent that hangs, and this ends them.
+/// The tests take a few minutes, more on a busy machine. They end an agent that hangs; this limit ends the tests.
 const LIMIT: Duration = Duration::from_mins(20);
 
 fn folder(workspace: &Workspace) -> PathBuf {
@@ -25,7 +25,7 @@ fn scripts(extent: Extent) -> (&'static str, &'static str) {
     }
 }
 
-/// Installs the agents, and says which are not to be had here.
+/// Installs the agents, and names those that are not available here.
 pub(crate) fn install(workspace: &Workspace, extent: Extent) -> Result<()> {
     succeed(&mut npm(&folder(workspace), ["run", "--silent", scripts(extent).0])?)
         .context("the agents could not be installed")

@@ -1,4 +1,4 @@
-//! `cargo xtask check`: what can be said about a change in two minutes, without running it.
+//! `cargo xtask check`: the checks of a change that need no tests and two minutes.
 
 use std::collections::BTreeSet;
 use std::process::{Command, ExitCode};
@@ -19,7 +19,7 @@ use crate::test::clippy;
 
 #[derive(Args)]
 pub(crate) struct CheckArgs {
-    /// Clippy of every crate, not only of the changed ones; also the documentation and cargo-deny
+    /// Check every crate with clippy, not only the changed ones; also the documentation and cargo-deny
     #[arg(long)]
     all: bool,
 }
@@ -29,9 +29,9 @@ const STEPS: [(&str, &str, Lane); 10] = [
     ("fmt", "formatting", Lane::Any),
     ("clippy", "of the crates that changed, a warning is an error", Lane::Cargo),
     ("layers", "which crate may know which, and no clock in a test's judgement", Lane::Cargo),
-    ("generated", "api/openapi.json and docs/policy-reference.md are what the code says", Lane::Cargo),
+    ("generated", "api/openapi.json and docs/policy-reference.md match the code", Lane::Cargo),
     ("leaks", "no package mirror and no path of this machine in any file", Lane::Any),
-    ("licences", "of every crate we are built from", Lane::Any),
+    ("licences", "of every dependency", Lane::Any),
     ("subjects", "commit subjects: imperative, at most 72 characters", Lane::Any),
     ("results", "how old the results of `cargo xtask test --all` are", Lane::Any),
     ("doc", "the documentation builds, a warning is an error", Lane::Cargo),
@@ -117,7 +117,7 @@ fn clippy_of_changes(workspace: &Workspace) -> Result<()> {
     succeed(cargo.args(["--", "-D", "warnings"]))
 }
 
-/// The crates that these files belong to; none of it counts if the whole workspace's settings changed.
+/// The crates of these files. All crates if the workspace's own settings changed.
 fn changed<'a>(
     files: impl Iterator<Item = &'a str>,
     folders: &[(String, String)],

@@ -1,4 +1,4 @@
-//! A private Postgres cluster in a temporary folder, stopped and removed however this program ends.
+//! A private Postgres cluster in a temporary folder, stopped and removed when this program ends in any way.
 
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use crate::install;
 use crate::process::{Workspace, exit_code, find_program, note, say, status, works};
 
-/// Does its last part (stop by process id, remove the folder) when its standard input closes.
+/// Stops Postgres by its process id and removes the folder when its standard input closes.
 const KEEPER: &str = include_str!("cluster.sh");
 
 /// Whether a commit reaches the disk.
@@ -28,9 +28,9 @@ pub(crate) enum Durability {
 /// A running cluster; dropping it stops Postgres and waits until it is gone.
 pub(crate) struct Cluster {
     url: String,
-    /// What tests need to start servers of their own: where the programs are, and whom to run them as.
+    /// For tests that start servers of their own: where the programs are, and which user runs them.
     own: [(&'static str, String); 3],
-    /// The script that owns the cluster. Its standard input is the leash: see `cluster.sh`.
+    /// The script that owns the cluster. It stops when its standard input closes: see `cluster.sh`.
     keeper: Child,
 }
 
@@ -41,14 +41,14 @@ impl Cluster {
         let user = Unprivileged::choose()?;
         let fsync = if durability == Durability::Fsync { "on" } else { "off" };
         note(format!("starting a private Postgres from {} (fsync {fsync})", bin.display()));
-        // Between our look and Postgres' bind somebody else may take the port: try another one then.
+        // Another program may take the port before Postgres binds it. Then try another port.
         for _ in 0..3 {
             if let Some(cluster) = Self::attempt(&bin, &user, durability, fsync)? {
                 note(format!("Postgres is ready: {}", cluster.url));
                 return Ok(cluster);
             }
         }
-        bail!("the private Postgres did not start, three times; what it said stands above")
+        bail!("the private Postgres did not start in three attempts; its output is above")
     }
 
     fn attempt(bin: &Path, user: &Unprivileged, durability: Durability, fsync: &str) -> Result<Option<Self>> {
@@ -64,7 +64,7 @@ impl Cluster {
             command.env_remove(name);
         }
         command.env("LC_ALL", "C").stdin(Stdio::piped()).stdout(Stdio::piped());
-        // Its own process group: Ctrl-C ends us, and the closing pipe tells the keeper.
+        // Its own process group: Ctrl-C ends us, and the closed pipe stops the cluster.
         command.process_group(0);
         let mut keeper = command.spawn().context("cannot start `sh`")?;
         let mut said = String::new();
@@ -75,7 +75,7 @@ impl Cluster {
             keeper.wait()?;
             return Ok(None);
         }
-        // Programs of one version: some are linked elsewhere, some are not.
+        // Programs of one version: some of them are linked elsewhere.
         let programs = fs::canonicalize(bin.join("pg_ctl"))?;
         let programs = programs.parent().unwrap_or(bin).display().to_string();
         let own = [
@@ -102,12 +102,12 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         drop(self.keeper.stdin.take());
-        // The keeper bounds its own time; an error here leaves nothing more to do.
+        // The script has its own timeout. An error here leaves nothing more to do.
         let _ = self.keeper.wait();
     }
 }
 
-/// Postgres refuses to run as root: whom to run it as, and how.
+/// Postgres refuses to run as root: the user that runs it, and how.
 struct Unprivileged {
     /// User and group number, when we are root.
     ids: Option<(u32, u32)>,
@@ -143,7 +143,7 @@ impl Unprivileged {
 
     /// A new folder that this user can work in.
     fn folder(&self, durability: Durability, port: u16) -> Result<PathBuf> {
-        // /tmp is often in memory, where fsync costs nothing and a measurement would flatter us.
+        // /tmp is often in memory, where fsync costs nothing and a measurement would look too good.
         let first = if durability == Durability::Fsync { "/var/tmp".into() } else { std::env::temp_dir() };
         for base in [first, "/tmp".into()] {
             let folder = base.join(format!("placet-postgres-{}-{port}", std::process::id()));
@@ -161,7 +161,7 @@ impl Unprivileged {
             if self.can_write(&folder) {
                 return Ok(folder);
             }
-            // A temporary folder inside root's home is closed to everybody else.
+            // A temporary folder inside root's home is closed to other users.
             fs::remove_dir(&folder)?;
         }
         bail!("no temporary folder that the Postgres user can write to: set TMPDIR to one")

@@ -1,4 +1,5 @@
-//! `cargo xtask conformance`: the tests and clients of other projects, run against Placet. By hand: they need a checkout.
+//! `cargo xtask conformance`: runs tests and clients of other projects against Placet. By hand, because they need a
+//! checkout.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,9 +35,9 @@ enum Target {
     Openapi(Examples),
     /// The google-adk adapter with older versions of google-adk, each in an environment of its own
     Adk(Versions),
-    /// The approval tests of adk-deepagents with our functions in the place of the framework's
+    /// The approval tests of adk-deepagents, with our functions in place of the framework's
     Deepagents(Checkout),
-    /// The decorator tests of google/adk-python-community with our decorator in the place of theirs
+    /// The decorator tests of google/adk-python-community, with our decorator in place of theirs
     Decorator(Checkout),
 }
 
@@ -131,7 +132,7 @@ pub(crate) fn run_kit(workspace: &Workspace, kit: &Kit) -> Result<()> {
     }
 }
 
-/// Their file as it is, with our fixture and our tests of the decorator after it: the last fixture of a name is the one used.
+/// Their file unchanged, with our fixture and our decorator tests appended: the last fixture of a name wins.
 fn community(workspace: &Workspace, checkout: &Path) -> Result<()> {
     let theirs = checkout.join("tests/unittests/services/test_hitl_approval_api.py");
     let theirs = fs::read_to_string(&theirs).with_context(|| {
@@ -141,7 +142,7 @@ fn community(workspace: &Workspace, checkout: &Path) -> Result<()> {
     let folder = workspace.target.join("conformance/community");
     fs::create_dir_all(&folder)?;
     let whole = format!("{}[hitl,test]", checkout.canonicalize()?.display());
-    // greenlet: what its own tests need of SQLAlchemy, and its list of packages leaves out.
+    // greenlet: their own tests need it for SQLAlchemy, and their list of packages leaves it out.
     let python = Pool::new(workspace)?.install("conformance-community", &[&whole, "greenlet"])?;
     let test = folder.join("test_community.py");
     fs::write(&test, format!("{theirs}\n\n{}", include_str!("conformance/community.py")))?;
@@ -153,7 +154,7 @@ fn community(workspace: &Workspace, checkout: &Path) -> Result<()> {
     succeed(pytest.env("PLACET_BIN", placet))
 }
 
-/// Their scripts as they are, driven by ours.
+/// Their scripts unchanged, driven by ours.
 fn events(workspace: &Workspace, checkout: &Path) -> Result<()> {
     ensure!(
         checkout.join(".claude/hooks/utils/hitl.py").exists(),
@@ -170,7 +171,7 @@ fn events(workspace: &Workspace, checkout: &Path) -> Result<()> {
     succeed(driver.env("PLACET_BIN", placet).env("CHECKOUT", checkout.canonicalize()?))
 }
 
-/// Their kit as it is, in a copy, because it writes its reports beside itself.
+/// Their kit unchanged, in a copy, because it writes its reports into its own folder.
 fn a2a(workspace: &Workspace, checkout: &Path) -> Result<()> {
     let (version, runs): (_, &[&str]) =
         match ["tests/compatibility", "tests/mandatory"].map(|suite| checkout.join(suite).is_dir()) {
@@ -203,7 +204,7 @@ fn a2a(workspace: &Workspace, checkout: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The document, and the server that it is of, as schemathesis sees them.
+/// The document, and its server, as schemathesis sees them.
 pub(crate) fn openapi(workspace: &Workspace, placet: &Path, examples: u32) -> Result<()> {
     let python = Pool::new(workspace)?.install("conformance-openapi", &["schemathesis==4.32.5"])?;
     let mut driver = Command::new(python);
@@ -220,7 +221,7 @@ pub(crate) fn adk(workspace: &Workspace, placet: &Path, versions: &[String]) -> 
     succeed(driver.arg("--venvs").arg(&folder).env("PLACET_BIN", placet))
 }
 
-/// Their tests, imported from the checkout, with our functions where theirs would be.
+/// Their tests, imported from the checkout, with our functions in place of theirs.
 fn swapped(workspace: &Workspace, script: &str, checkout: &Path) -> Result<()> {
     let sdk = workspace.root.join("sdk/python");
     let python = Pool::new(workspace)?.prepare("adk", &sdk)?;

@@ -28,7 +28,7 @@ impl Matrix {
     }
 }
 
-/// The product as it is, or with the planted bugs that the matrices must catch.
+/// The product unchanged, or with the planted bugs that the matrices must catch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Variant {
     Product,
@@ -36,7 +36,7 @@ pub(crate) enum Variant {
 }
 
 impl Variant {
-    /// What cargo is told about it.
+    /// Arguments for cargo.
     pub(crate) fn features(self) -> &'static [&'static str] {
         match self {
             Self::Product => &[],
@@ -45,7 +45,7 @@ impl Variant {
     }
 }
 
-/// How to build: for the tests, as a release but fast, or as it is released.
+/// The kind of build: for tests, release but fast, or as released.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Profile {
     Dev,
@@ -72,7 +72,7 @@ impl Profile {
     }
 }
 
-/// Where the copy of that binary is kept.
+/// Where the copy of that binary is.
 pub(crate) fn kept(workspace: &Workspace, profile: Profile, variant: Variant) -> PathBuf {
     let folder = match profile {
         Profile::Dev => "dev",
@@ -90,8 +90,8 @@ pub(crate) fn program(workspace: &Workspace, profile: Profile, matrix: Matrix) -
     workspace.target.join(profile.folder()).join(matrix.name())
 }
 
-/// Builds the binary and copies it aside. The variants share one target folder, so that only the few crates
-/// that know the feature are built twice; the copy keeps one from replacing another.
+/// Builds the binary and copies it aside. The variants share one target folder, so only the few crates with the
+/// feature are built twice. The copy keeps one variant from replacing the other.
 pub(crate) fn build(workspace: &Workspace, profile: Profile, variant: Variant) -> Result<PathBuf> {
     let mut cargo = workspace.cargo(["build", "-p", "placet"]);
     cargo.args(profile.flag()).args(variant.features());
@@ -144,13 +144,13 @@ pub(crate) fn run(workspace: &Workspace, matrix: Matrix, args: Vec<String>) -> R
     Ok(exit_code(status))
 }
 
-/// `cargo xtask demo`: the whole product, as released, with a scripted agent.
+/// `cargo xtask demo`: the whole product as released, with a scripted agent.
 pub(crate) fn demo(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
     note("building placet in release mode (several minutes the first time, seconds later)");
     succeed(&mut workspace.cargo(["build", "--release", "-p", "placet"]))?;
     let binary = workspace.target.join("release/placet");
     note(format!("starting {} demo", binary.display()));
-    // The demo takes our place: Ctrl-C and the terminal are its own.
+    // The demo replaces this process, so it gets Ctrl-C and the terminal.
     let error = Command::new(&binary).arg("demo").args(args).exec();
     Err(error).with_context(|| format!("cannot start {}", binary.display()))
 }

@@ -1,4 +1,4 @@
-//! Finds the programs the tests need, installs what is missing where it may, and otherwise says what to install.
+//! Finds the programs that the tests need. Installs what is missing if it may, and otherwise says what to install.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::process::{Workspace, find_program, note, succeed, works};
 
-/// Read by Debian's postgresql package when it is installed; without it the package would start a server of its own.
+/// Debian's postgresql package reads this at installation. Without it the package would start its own server.
 const NO_MAIN_CLUSTER: &str = "/etc/postgresql-common/createcluster.d/placet-xtask.conf";
 
 /// Whether we may install packages of the operating system.
@@ -22,7 +22,7 @@ pub(crate) fn postgres() -> Result<PathBuf> {
     if let Some(bin) = find_postgres() {
         return Ok(bin);
     }
-    // We start a private cluster ourselves. The one Debian's package makes by default would listen on port 5432.
+    // We start a private cluster. The default one of Debian's package would listen on port 5432.
     if is_root() {
         let folder = PathBuf::from(NO_MAIN_CLUSTER).with_file_name("");
         fs::create_dir_all(&folder)
@@ -68,7 +68,7 @@ fn version(bin: &std::path::Path) -> u32 {
     digits.parse().unwrap_or(0)
 }
 
-/// Everything `cargo xtask test` starts; returns whether nextest is there.
+/// The cargo tools of `cargo xtask test`. Returns whether nextest is installed.
 pub(crate) fn everything(workspace: &Workspace) -> Result<bool> {
     for (component, subcommand) in [("rustfmt", "fmt"), ("clippy", "clippy")] {
         if !works(&mut workspace.cargo([subcommand, "--version"])) {
@@ -96,7 +96,7 @@ pub(crate) fn strace() -> Result<PathBuf> {
     find_program("strace").context("the package `strace` is installed, but `strace` is not in PATH")
 }
 
-/// The programs that a policy lets pass and the tests run to see that they only look: name, and Debian's package.
+/// Programs that a policy allows as read-only. The tests run them to check that: name, and Debian's package.
 fn looking_programs() -> Result<()> {
     let programs = [
         ("tree", "tree"),
@@ -153,7 +153,7 @@ pub(crate) fn node(least: u32) -> Result<()> {
     }
 }
 
-/// Python 3.10 or newer with the module that makes environments, which Debian packs apart.
+/// Python 3.10 or newer with the module for environments, which is a separate package on Debian.
 pub(crate) fn python() -> Result<()> {
     let version = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))";
     let good = || works(Command::new("python3").args(["-c", version]));
@@ -201,7 +201,7 @@ fn apt(package: &str, by_hand: &str) -> Result<()> {
         command.args(words).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
         succeed(&mut command)
     };
-    // A fresh container has no package lists; old lists name files that are gone.
+    // A fresh container has no package lists, and old lists name files that no longer exist.
     apt_get(&["update", "-qq"])
         .and_then(|()| {
             apt_get(&["install", "-y", "-qq", "-o", "Dpkg::Use-Pty=0", "--no-install-recommends", package])

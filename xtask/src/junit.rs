@@ -1,4 +1,4 @@
-//! Reads what test runners say about single tests: the JUnit files of nextest, pytest, vitest and node.
+//! Reads the JUnit files of nextest, pytest, vitest and node.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,12 +35,12 @@ pub(crate) fn read_folder(folder: &Path) -> Result<Vec<TestCase>> {
     Ok(cases)
 }
 
-/// Every `<testcase>` of a JUnit document. The runners differ in what surrounds it, and agree on this element.
+/// Every `<testcase>` of a JUnit document. The runners agree on this element and on little else.
 fn read(text: &str) -> Vec<TestCase> {
     text.split("<testcase ").skip(1).filter_map(case).collect()
 }
 
-/// One element, without its first word; `rest` may go on behind its end.
+/// One element, without its first word. `rest` may continue after its end.
 fn case(rest: &str) -> Option<TestCase> {
     let tag = &rest[..tag_end(rest)?];
     let inside = if tag.ends_with('/') {

@@ -1,4 +1,4 @@
-//! Looks for what belongs to one machine in files that belong to everybody: package mirrors and local paths.
+//! Looks for words of one machine in tracked files: package mirrors and local paths.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::process::{Workspace, note};
 
-/// Variables that name a package mirror or a proxy; where one is set, its host must not be in a file.
+/// Variables that name a package mirror or a proxy. If one is set, its host must not be in a file.
 const MIRRORS: [&str; 12] = [
     "PIP_INDEX_URL",
     "PIP_EXTRA_INDEX_URL",
@@ -26,7 +26,7 @@ const MIRRORS: [&str; 12] = [
     "https_proxy",
 ];
 
-/// Everybody's hosts: naming them tells nothing about a machine.
+/// Public hosts: naming them says nothing about a machine.
 const PUBLIC: [&str; 9] = [
     "index.crates.io",
     "static.crates.io",
@@ -39,7 +39,7 @@ const PUBLIC: [&str; 9] = [
     "127.0.0.1",
 ];
 
-/// Folders that many machines have, and documentation may name.
+/// Folders that many machines have. Documentation may name them.
 const COMMON: [&str; 12] = [
     "/",
     "/tmp",
@@ -55,7 +55,7 @@ const COMMON: [&str; 12] = [
     "/data",
 ];
 
-/// Where each kind of lock file says a package came from, and the only source it may name.
+/// Where each kind of lock file names the source of a package, and the only allowed source.
 const LOCKS: [(&str, &str, &str); 2] = [
     ("Cargo.lock", "source = \"", "registry+https://github.com/rust-lang/crates.io-index"),
     ("package-lock.json", "\"resolved\": \"", "https://registry.npmjs.org/"),
@@ -78,7 +78,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     let (mut files, mut found) = (0, Vec::new());
     for name in output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         let name = String::from_utf8_lossy(name);
-        // Deleted but not yet committed, or not text: nothing to read.
+        // Deleted but not yet committed, or not text.
         let Ok(text) = fs::read_to_string(workspace.root.join(&*name)) else {
             continue;
         };
@@ -105,7 +105,7 @@ fn forbidden(workspace: &Workspace) -> BTreeSet<String> {
     hosts.chain(folders).collect()
 }
 
-/// The host of an address that is not everybody's.
+/// The host of a URL, unless it is a public one.
 fn host(url: &str) -> Option<String> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split('/').next()?;
@@ -139,7 +139,7 @@ fn leaks(name: &str, text: &str, words: &BTreeSet<String>) -> Vec<String> {
     found
 }
 
-/// Whether `word` is in the line and is not the end of a longer path: `docs/home/` does not name `/home/`.
+/// Whether `word` is in the line and not the end of a longer path: `docs/home/` does not name `/home/`.
 fn stands_alone(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let before = line.get(..at).and_then(|before| before.chars().next_back());

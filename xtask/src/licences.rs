@@ -1,4 +1,4 @@
-//! Licences of the crates we are built from, held against the list in `deny.toml`. Quick, and needs nothing installed.
+//! Checks the licences of all dependencies against the list in `deny.toml`. Quick, and needs nothing installed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,14 +8,14 @@ use serde_json::Value;
 
 use crate::process::{Workspace, metadata, note};
 
-/// What `deny.toml` allows: for every crate, and for single ones.
-struct Allowed {
+/// The licences that `deny.toml` allows: for every crate, and for single ones.
+struct AllowedLicences {
     everywhere: Vec<String>,
     exceptions: BTreeMap<String, Vec<String>>,
 }
 
-impl Allowed {
-    /// Reads the two lists. The file is ours, so its form is known: one licence or one exception to a line.
+impl AllowedLicences {
+    /// Reads the two lists. The file is our own, so its format is known: one licence or exception per line.
     fn read(deny: &str) -> Result<Self> {
         let (_, section) = deny.split_once("\n[licenses]\n").context("deny.toml has no [licenses]")?;
         let section = section.split("\n[").next().unwrap_or(section);
@@ -36,7 +36,7 @@ impl Allowed {
         self.everywhere.iter().chain(of_crate).any(|allowed| allowed == licence)
     }
 
-    /// Whether an expression like `(MIT OR Apache-2.0) AND Unicode-3.0` can be met with what is allowed.
+    /// Whether an expression like `(MIT OR Apache-2.0) AND Unicode-3.0` can be met with the allowed licences.
     fn meets(&self, name: &str, expression: &str) -> bool {
         let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
         let words: Vec<&str> = spaced.split_whitespace().collect();
@@ -91,7 +91,7 @@ fn quoted(text: &str) -> Vec<String> {
 /// Fails with every crate whose licence is not allowed.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     let deny = fs::read_to_string(workspace.root.join("deny.toml")).context("cannot read deny.toml")?;
-    let allowed = Allowed::read(&deny)?;
+    let allowed = AllowedLicences::read(&deny)?;
     let metadata = metadata(&workspace.root, &["--all-features"])?;
     let packages = metadata["packages"].as_array().context("cargo metadata names no packages")?;
     // Our own crates have no source.
@@ -104,7 +104,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     bail!("deny.toml does not allow these licences:\n   {}", wrong.join("\n   "))
 }
 
-fn fault(allowed: &Allowed, package: &Value) -> Option<String> {
+fn fault(allowed: &AllowedLicences, package: &Value) -> Option<String> {
     let name = package["name"].as_str().unwrap_or_default();
     match package["license"].as_str() {
         Some(licence) if allowed.meets(name, licence) => None,
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn an_expression_is_met_by_allowed_licences_alone() {
-        let allowed = Allowed::read(DENY).unwrap();
+        let allowed = AllowedLicences::read(DENY).unwrap();
         for good in ["MIT", "GPL-3.0 OR MIT", "MIT/GPL-2.0", "Apache-2.0 WITH LLVM-exception AND (MIT OR X)"]
         {
             assert!(allowed.meets("any", good), "{good}");
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn an_exception_is_for_its_crate_alone() {
-        let allowed = Allowed::read(DENY).unwrap();
+        let allowed = AllowedLicences::read(DENY).unwrap();
         assert!(allowed.meets("roots", "CDLA-Permissive-2.0"));
         assert!(!allowed.meets("other", "CDLA-Permissive-2.0"));
     }

@@ -1,4 +1,4 @@
-//! What clippy found in the build of the tests.
+//! Clippy's findings in the build of the tests.
 
 use std::process::Stdio;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::process::{Workspace, say};
 
-/// Fails if the build had anything to say. Cargo keeps what was said of each crate, so this compiles nothing again.
+/// Fails if the build had findings. Cargo keeps them for each crate, so nothing is compiled again.
 pub(crate) fn none(workspace: &Workspace, features: &[&str]) -> Result<()> {
     let mut cargo = workspace.linted(["test", "--no-run", "--workspace", "--message-format", "json"]);
     let output = cargo.args(features).stderr(Stdio::inherit()).output().context("cannot start cargo")?;

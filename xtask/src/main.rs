@@ -48,52 +48,52 @@ struct Cli {
 enum Command {
     /// Run everything a change must pass; installs what is missing (what `.ci/run` calls)
     Test(test::TestArgs),
-    /// What to run while working, two minutes: format, clippy of what changed, layers, generated files, leaked
-    /// paths, licences, commit subjects
+    /// Run the checks for use while working, two minutes: format, clippy of changed crates, layers, generated files,
+    /// leaked paths, licences, commit subjects
     Check(check::CheckArgs),
-    /// Run the Rust and browser tests of one commit again and again, some on a busy machine; goes on after a stop
+    /// Run the Rust and browser tests of one commit again and again, some on a busy machine; continues after a stop
     SoakTests(soak::SoakArgs),
     /// Start a private Postgres for tests; with a command, run it against that Postgres and stop
     ///
-    /// The cluster lives in a temporary folder on a free loopback port and is gone afterwards,
-    /// however this command ends. Its address is in `PLACET_TEST_POSTGRES`:
+    /// The cluster lives in a temporary folder on a free loopback port and is removed when this command ends. Its
+    /// address is in `PLACET_TEST_POSTGRES`:
     ///
     ///     cargo xtask postgres -- cargo nextest run -p placet-store
     #[command(verbatim_doc_comment)]
     Postgres(PostgresArgs),
     /// Build the dashboard and the release binary and run `placet demo`: the service with a scripted agent
-    Demo(Passed),
-    /// Build the dashboard into web/dist, from where the next `cargo build` takes it into the program
+    Demo(ForwardedArgs),
+    /// Build the dashboard into web/dist; the next `cargo build` embeds it
     Web,
     /// Kill the server at random moments under load and check that nothing acknowledged was lost
     ///
     /// Builds the release binary first. Arguments go to the `crash` program: `cargo xtask crash -- --help`
     /// lists them. With `--sabotage NAME` a binary with that planted bug is used, which must be caught.
-    Crash(Passed),
+    Crash(ForwardedArgs),
     /// Open every disk image that a power cut could leave and check that nothing acknowledged was lost
     ///
     /// Builds the release binary first. Arguments go to the `powercut` program: `cargo xtask powercut -- --help`
     /// lists them. With `--sabotage NAME` a binary with that planted bug is used, which must be caught.
-    Powercut(Passed),
+    Powercut(ForwardedArgs),
     /// Measure against baselines of the same run and print one table
     ///
     /// Builds the release binary first and starts a private Postgres with fsync on
     /// (`PLACET_BENCH_POSTGRES`). Arguments go to the `bench` program: `cargo xtask bench -- --help` lists them.
-    Bench(Passed),
+    Bench(ForwardedArgs),
     /// Count how often the preset asks a person, in public sessions of coding agents: `traces --checkout DIR`
     ///
     /// Arguments go to the `traces` program: `cargo xtask traces -- --help` lists them.
-    Traces(Passed),
+    Traces(ForwardedArgs),
     /// Run the tests and clients of another project against Placet: `conformance community --checkout DIR`
     Conformance(conformance::ConformanceArgs),
-    /// Write docs/policy-reference.md anew from the code
+    /// Write docs/policy-reference.md from the code
     Reference,
-    /// Write api/openapi.json anew from the code
+    /// Write api/openapi.json from the code
     Openapi,
 }
 
 #[derive(Args)]
-struct Passed {
+struct ForwardedArgs {
     /// Passed on as they are
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
     args: Vec<String>,
@@ -129,7 +129,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let durability = if fsync { Durability::Fsync } else { Durability::Throwaway };
             cluster::command(&workspace, durability, &command)
         }
-        Command::Demo(Passed { args }) => {
+        Command::Demo(ForwardedArgs { args }) => {
             web::build(&workspace)?;
             evidence::demo(&workspace, &args)
         }
@@ -137,10 +137,10 @@ fn run(cli: Cli) -> Result<ExitCode> {
             web::build(&workspace)?;
             Ok(ExitCode::SUCCESS)
         }
-        Command::Crash(Passed { args }) => evidence::run(&workspace, Matrix::Crash, args),
-        Command::Powercut(Passed { args }) => evidence::run(&workspace, Matrix::Powercut, args),
-        Command::Bench(Passed { args }) => evidence::run(&workspace, Matrix::Bench, args),
-        Command::Traces(Passed { args }) => {
+        Command::Crash(ForwardedArgs { args }) => evidence::run(&workspace, Matrix::Crash, args),
+        Command::Powercut(ForwardedArgs { args }) => evidence::run(&workspace, Matrix::Powercut, args),
+        Command::Bench(ForwardedArgs { args }) => evidence::run(&workspace, Matrix::Bench, args),
+        Command::Traces(ForwardedArgs { args }) => {
             let mut cargo =
                 workspace.cargo(["run", "--quiet", "-p", "placet-bench", "--bin", "traces", "--"]);
             Ok(process::exit_code(process::status(cargo.args(args))?))

@@ -1,4 +1,4 @@
-//! What has a `package.json`: installing its packages and running its scripts.
+//! Folders with a `package.json`: installs their packages and runs their scripts.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::schedule::Place;
 /// Oldest major version of Node that our tools and packages run on.
 const NODE: u32 = 20;
 
-/// How long one file of tests may take: several times what the longest one takes on a busy machine.
+/// The limit for one test file: several times what the longest one takes on a busy machine.
 const FILE_LIMIT: Duration = Duration::from_mins(15);
 
 /// The same for the long forms.
@@ -29,7 +29,7 @@ pub(crate) fn npm<const N: usize>(folder: &Path, args: [&str; N]) -> Result<Comm
     Ok(command)
 }
 
-/// What our npm scripts put after `node --test`: end a file that does not end, show the tests, and write a JUnit file.
+/// Arguments after `node --test`: a time limit per file, visible test names, and a JUnit file.
 pub(crate) fn node_test_flags(place: &Place, name: &str, extent: Extent) -> String {
     let file = place.reports.join(format!("{name}.xml"));
     let limit = if extent == Extent::All { ALL_LIMIT } else { FILE_LIMIT };
@@ -40,7 +40,7 @@ pub(crate) fn node_test_flags(place: &Place, name: &str, extent: Extent) -> Stri
     )
 }
 
-/// Installs the packages that the lock file names, or without one the manifest, if they are not there already.
+/// Installs the packages of the lock file, or without one of the manifest, unless they are there already.
 pub(crate) fn packages(folder: &Path) -> Result<()> {
     let stamp = folder.join("node_modules/.package-lock.json");
     let wanted =
@@ -48,7 +48,7 @@ pub(crate) fn packages(folder: &Path) -> Result<()> {
     if modified(&stamp).is_ok_and(|there| wanted.is_some_and(|wanted| there >= wanted)) {
         return Ok(());
     }
-    // Not `npm ci`: that wants the packages of every other platform as well, which not every registry has.
+    // Not `npm ci`: it also wants the packages of every other platform, which not every registry has.
     succeed(&mut npm(folder, ["install", "--no-save", "--no-audit", "--no-fund"])?)
         .with_context(|| format!("npm could not install the packages of {}", folder.display()))
 }

@@ -1,4 +1,4 @@
-//! Starting programs, and knowing where the workspace and its build results are.
+//! Starts programs, and knows where the workspace and its build results are.
 
 use std::cell::RefCell;
 use std::env;
@@ -25,7 +25,7 @@ impl Workspace {
             .map(PathBuf::from)
             .context("start this tool as `cargo xtask …`, cargo then tells it where the sources are")?;
         let root = here.parent().context("the xtask folder has no parent folder")?.to_path_buf();
-        // `CARGO_TARGET_DIR` or a configuration file may have moved it: cargo knows.
+        // `CARGO_TARGET_DIR` or a configuration file may have moved it. Cargo knows.
         let metadata = metadata(&root, &["--no-deps"])?;
         let target =
             metadata["target_directory"].as_str().context("cargo metadata names no target folder")?;
@@ -39,13 +39,13 @@ impl Workspace {
         command
     }
 
-    /// A cargo of the tests' build. Clippy is the compiler of our own crates there: it makes what rustc makes and looks at
-    /// it on the way, so nothing is compiled a second time to be looked at. What it finds is only told, so that the tests
-    /// run all the same; the step `clippy` reads it and fails.
+    /// A cargo of the tests' build. Clippy compiles our own crates there: it builds what rustc builds and checks it
+    /// on the way, so nothing is compiled twice. Its findings do not fail this build, so that the tests run. The step
+    /// `clippy` reads them and fails.
     pub(crate) fn linted<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, args: I) -> Command {
         let mut command = self.cargo(args);
         command.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
-        // How `cargo clippy` hands over arguments of its own.
+        // This is how `cargo clippy` passes on its own arguments.
         let arguments = ["--cap-lints", "warn"].map(|word| format!("{word}__CLIPPY_HACKERY__")).concat();
         command.env("CLIPPY_ARGS", arguments);
         command
@@ -70,16 +70,16 @@ pub(crate) fn metadata(root: &Path, args: &[&str]) -> Result<serde_json::Value> 
 }
 
 thread_local! {
-    /// Where this thread's notes and its programs' output go; the terminal if there is no file.
+    /// The output of this thread's notes and programs. The terminal if there is no file.
     static LOG: RefCell<Option<Arc<File>>> = const { RefCell::new(None) };
 }
 
-/// Sends the notes of this thread, and the output of the programs it starts, to a file: steps run side by side.
+/// Sends the notes of this thread, and the output of its programs, to a file, because steps run side by side.
 pub(crate) fn log_to(file: Option<Arc<File>>) {
     LOG.set(file);
 }
 
-/// The file of this thread, for threads that it starts.
+/// The file of this thread, for the threads that it starts.
 pub(crate) fn current_log() -> Option<Arc<File>> {
     LOG.with_borrow(Clone::clone)
 }
@@ -88,14 +88,14 @@ pub(crate) fn current_log() -> Option<Arc<File>> {
 pub(crate) fn note(text: impl AsRef<str>) {
     let line = format!("   {}", text.as_ref());
     match current_log() {
-        // A full disk shows itself soon enough; the note alone is no reason to stop.
+        // A full disk shows up soon enough. The note alone is no reason to stop.
         Some(log) => drop(writeln!(&*log, "{line}")),
         None => say(line),
     }
 }
 
-/// A line on the terminal. Where nobody can read it (the reader went away, its disk is full) the work goes on: `println!`
-/// would panic, and what waits for this thread would wait for ever.
+/// A line on the terminal. If it cannot be written (the reader has gone, the disk is full), the work goes on.
+/// `println!` would panic, and the other threads would wait for this one for ever.
 pub(crate) fn say(line: impl AsRef<str>) {
     let _ = writeln!(std::io::stdout(), "{}", line.as_ref());
 }
@@ -120,10 +120,10 @@ pub(crate) fn line(command: &Command) -> String {
     std::iter::once(name).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// Longer than any one program of a standard run takes on a busy machine. One that hangs must leave time for the others.
+/// Longer than any program of a standard run takes on a busy machine. One that hangs must leave time for the others.
 pub(crate) const LIMIT: Duration = Duration::from_mins(45);
 
-/// How long a program that is asked to end may take for it.
+/// The timeout for a program that was asked to end.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Shows the command, runs it with its output visible and fails when it does, or when it takes longer than [`LIMIT`].
@@ -178,7 +178,7 @@ fn end(child: &mut Child) -> Result<()> {
     Ok(())
 }
 
-/// Whether the program starts and says 0, without showing anything.
+/// Whether the program starts and exits with 0. Shows nothing.
 pub(crate) fn works(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
@@ -188,7 +188,7 @@ pub(crate) fn works(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// The exit code of a child as our own.
+/// The exit code of a child, for our own exit.
 pub(crate) fn exit_code(status: ExitStatus) -> ExitCode {
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     code.map_or(ExitCode::FAILURE, ExitCode::from)
@@ -200,11 +200,11 @@ pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-/// Copies a program so that the copy may be running while the original is built anew, and the other way round.
+/// Copies a program so that the copy can run while the original is rebuilt.
 pub(crate) fn copy_program(from: &Path, to: &Path) -> Result<()> {
     let folder = to.parent().context("a program's copy needs a folder")?;
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    // A running program cannot be written to, but its name can be given to another file.
+    // A running program cannot be written to, but another file can take its name.
     let next = to.with_extension("next");
     fs::copy(from, &next).with_context(|| format!("cannot copy {} to {}", from.display(), next.display()))?;
     fs::rename(&next, to).with_context(|| format!("cannot create {}", to.display()))

@@ -1,4 +1,4 @@
-//! The Python SDK: every folder of `sdk/python/tests` in an environment of its own, with the packages it names.
+//! The Python SDK: every folder of `sdk/python/tests` runs in its own environment, with the packages it names.
 
 use std::collections::VecDeque;
 use std::env;
@@ -20,7 +20,7 @@ use crate::run::Extent;
 use crate::schedule::Place;
 use crate::scratch::Scratch;
 
-/// Installs packages several times as fast as pip; kept in an environment of its own.
+/// Installs packages much faster than pip. It has its own environment.
 const UV: &str = "uv==0.13.7";
 
 /// One folder takes a minute or two; one that hangs must not hang the run.
@@ -29,10 +29,10 @@ const LIMIT: Duration = Duration::from_mins(15);
 /// How many folders are tested at once: they wait for servers and timers most of the time.
 const AT_ONCE: usize = 2;
 
-/// What a change must pass: the client itself, the two frameworks with most of our code, one A2A client.
+/// What a change must pass: the client, the two frameworks with most of our code, one A2A client.
 const STANDARD: [&str; 4] = ["adk", "core", "langchain", "a2a_v10"];
 
-/// The Pythons that the SDK says it runs on: 3.10 and so on.
+/// The Python versions that the SDK supports: 3.10 and so on.
 const SUPPORTED: [u32; 5] = [10, 11, 12, 13, 14];
 
 /// Makes the environments.
@@ -70,7 +70,7 @@ pub(crate) fn run(workspace: &Workspace, binary: &Path, place: &Place, extent: E
     Ok(())
 }
 
-/// Runs the tests of the client itself on every other Python that we say we support and that is found here.
+/// Runs the client's own tests on every other supported Python that is installed.
 pub(crate) fn versions(workspace: &Workspace, binary: &Path, place: &Place) -> Result<()> {
     let sdk = workspace.root.join("sdk/python");
     let pool = Pool::new(workspace)?;
@@ -94,14 +94,14 @@ pub(crate) fn versions(workspace: &Workspace, binary: &Path, place: &Place) -> R
     Ok(())
 }
 
-/// A Python of this version: in PATH, or one of pyenv's.
+/// A Python of this version, from PATH or pyenv.
 fn interpreter(minor: u32) -> Option<PathBuf> {
     let name = format!("python3.{minor}");
     let pyenv = env::var_os("PYENV_ROOT").map(PathBuf::from);
     let pyenv = pyenv.or_else(|| env::var_os("HOME").map(|home| Path::new(&home).join(".pyenv")));
     let kept = pyenv.and_then(|root| fs::read_dir(root.join("versions")).ok()).into_iter().flatten();
     let kept = kept.flatten().map(|version| version.path().join("bin").join(&name));
-    // A shim of pyenv is in PATH for every version, and works for the chosen ones.
+    // pyenv has a shim in PATH for every version, which works for the chosen ones only.
     let mut found = find_program(&name).into_iter().chain(kept);
     found.find(|python| python.is_file() && works(Command::new(python).arg("--version")))
 }
@@ -124,7 +124,7 @@ fn next(queue: &Mutex<VecDeque<String>>) -> Option<String> {
     queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
 }
 
-/// The folders of tests that name what they need, or the standard ones of them.
+/// The folders of tests with a list of packages, or the standard ones of them.
 fn environments(sdk: &Path, extent: Extent) -> Result<Vec<String>> {
     let tests = sdk.join("tests");
     let mut names = Vec::new();
@@ -170,11 +170,11 @@ impl Pool {
         self.folder.join(name).join("bin/python")
     }
 
-    /// Makes an environment with these words for `uv pip install`, unless it was made with the same ones before.
+    /// Makes an environment with these arguments for `uv pip install`, unless it exists with the same ones.
     fn environment(&self, suite: &Suite<'_>, wanted: &str, words: &[&str]) -> Result<PathBuf> {
         let python = self.python(&suite.name);
         let stamp = self.folder.join(&suite.name).join("wanted");
-        // An environment that was copied along with its folder has the SDK of the place it came from.
+        // An environment that was copied with its folder still has the SDK of its old place.
         let wanted = format!("{}\n{wanted}", self.folder.display());
         if fs::read_to_string(&stamp).is_ok_and(|there| there == wanted) && python.is_file() {
             return Ok(python);
@@ -184,7 +184,7 @@ impl Pool {
         Ok(python)
     }
 
-    /// Makes an environment anew with these words for `uv pip install`.
+    /// Makes an environment from scratch with these arguments for `uv pip install`.
     pub(crate) fn install(&self, name: &str, words: &[&str]) -> Result<PathBuf> {
         self.make(name, Path::new("python3"), words)
     }

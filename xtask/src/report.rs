@@ -1,4 +1,4 @@
-//! The end of a run: the slowest tests, what failed, one table of steps, and the line that counts.
+//! The end of a run: the slowest tests, the failures, a table of steps, and the total.
 
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ impl Finished {
         self.outcome == Outcome::Passed
     }
 
-    /// Tests that passed and failed. A step that names no tests counts as one, and so does a failure that no test shows.
+    /// Tests that passed and failed. A step without named tests counts as one test, and so does a failure without a
+    /// named test.
     pub(crate) fn count(&self) -> (usize, usize) {
         let of = |outcome| self.tests.iter().filter(|test| test.outcome == outcome).count();
         let (passed, failed) = (of(TestOutcome::Passed), of(TestOutcome::Failed));
@@ -35,7 +36,7 @@ impl Finished {
     }
 }
 
-/// Everything a reader wants to know at the end; the last line is `N passed, N failed`.
+/// The summary at the end. The last line is `N passed, N failed`.
 pub(crate) fn summary(finished: &[Finished], whole: Duration) -> String {
     let mut lines = vec![String::new()];
     lines.extend(slowest(finished));

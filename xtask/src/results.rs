@@ -1,4 +1,4 @@
-//! The results of `cargo xtask test --all`, kept in `docs/testing.md` with commit and date: it is run by hand.
+//! The results of `cargo xtask test --all` in `docs/testing.md`, with commit and date, because it is run by hand.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use crate::process::{Workspace, elapsed, note};
 use crate::schedule::{Finished, Outcome};
 
-/// What stands before and after the table in the file.
+/// The marks before and after the table.
 const BEGIN: &str = "<!-- results of `cargo xtask test --all`: written by it -->";
 const END: &str = "<!-- end of results -->";
 
@@ -23,7 +23,7 @@ fn file(workspace: &Workspace) -> PathBuf {
     workspace.root.join("docs/testing.md")
 }
 
-/// Writes the result of one step over its last one.
+/// Replaces the last result of one step.
 pub(crate) fn record(workspace: &Workspace, finished: &Finished) -> Result<()> {
     let text = fs::read_to_string(file(workspace)).context("cannot read docs/testing.md")?;
     let word = match &finished.outcome {
@@ -42,7 +42,7 @@ pub(crate) fn record(workspace: &Workspace, finished: &Finished) -> Result<()> {
     fs::write(file(workspace), with_row(&text, finished.name, &row)?).context("cannot write docs/testing.md")
 }
 
-/// Says which results are older than they should be. Old ones are no error: a change is judged by what it must pass.
+/// Reports results that are too old. That is no error: a change is judged by what it must pass.
 pub(crate) fn tell_age(workspace: &Workspace) -> Result<()> {
     let text = fs::read_to_string(file(workspace)).context("cannot read docs/testing.md")?;
     let rows: Vec<&str> = table(&text)?.lines().skip(2).collect();
@@ -77,7 +77,7 @@ pub(crate) fn between<'t>(text: &'t str, begin: &str, end: &str) -> Result<&'t s
     found.map(|(inside, _)| inside.trim()).with_context(|| format!("the file has no `{begin}` with its end"))
 }
 
-/// The text with something else between two marks.
+/// The text with other content between two marks.
 pub(crate) fn with_between(text: &str, begin: &str, end: &str, inside: &str) -> Result<String> {
     between(text, begin, end)?;
     let (before, rest) = text.split_once(begin).context("the first mark is gone")?;
@@ -85,7 +85,7 @@ pub(crate) fn with_between(text: &str, begin: &str, end: &str, inside: &str) -> 
     Ok(format!("{before}{begin}\n\n{inside}\n\n{end}{after}"))
 }
 
-/// The text with this row in the place of the step's last one, or below the others.
+/// The text with this row in place of the step's last one, or below the others.
 fn with_row(text: &str, step: &str, row: &str) -> Result<String> {
     let mut rows: Vec<&str> = table(text)?.lines().skip(2).collect();
     match rows.iter().position(|old| cell(old, 0) == step) {

@@ -1,4 +1,4 @@
-//! What each step of `cargo xtask test` does.
+//! The steps of `cargo xtask test`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ const MATRIX_LIMIT: Duration = Duration::from_mins(15);
 /// A program of the long form takes an hour or two.
 const LONG_LIMIT: Duration = Duration::from_hours(3);
 
-/// How much of everything is run.
+/// Which form of a step is run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// What a change must pass.
@@ -40,7 +40,7 @@ pub(crate) enum Extent {
 }
 
 impl Extent {
-    /// How long one program may take: one that hangs must leave time for the others.
+    /// The limit for one program: one that hangs must leave time for the others.
     pub(crate) fn limit(self) -> Duration {
         match self {
             Self::Standard => process::LIMIT,
@@ -49,13 +49,13 @@ impl Extent {
     }
 }
 
-/// What earlier steps leave for later ones. Steps run side by side.
+/// Results of earlier steps for later ones. Steps run side by side.
 pub(crate) struct Run<'a> {
     workspace: &'a Workspace,
     extent: Extent,
     kits: Vec<Kit>,
     nextest: AtomicBool,
-    /// Stopped when the run ends, whichever way it ends.
+    /// Stopped when the run ends in any way.
     cluster: Mutex<Option<Cluster>>,
 }
 
@@ -116,8 +116,8 @@ impl<'a> Run<'a> {
         if self.extent == Extent::All { all } else { standard }
     }
 
-    /// One build for the tests, the programs of the matrices, the binary with planted bugs, and for clippy. The switches
-    /// for these bugs are in the tests' build alone; the release binary is another build.
+    /// One build for the tests, the programs of the matrices, the binary with planted bugs, and clippy. The switches
+    /// for planted bugs are only in the tests' build; the release binary is another build.
     fn build_tests(&self) -> Result<()> {
         let mut command = if self.nextest.load(Ordering::Relaxed) {
             self.workspace.linted(["nextest", "run", "--no-run", "--workspace"])
@@ -151,7 +151,7 @@ impl<'a> Run<'a> {
         result
     }
 
-    /// Tells tests which Postgres and which binary to use.
+    /// Tells the tests which Postgres and which binary to use.
     fn environment<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         if let Some(cluster) = &*self.cluster.lock().unwrap_or_else(PoisonError::into_inner) {
             cluster.tell(command);
@@ -166,7 +166,7 @@ impl<'a> Run<'a> {
 
     fn twin(&self, matrix: Matrix, sabotage: &str) -> Result<()> {
         note(format!("the planted bug `{sabotage}` must be found"));
-        // The bound of the search: a twin that is not caught by then was not caught.
+        // The limit of the search: a bug that is not found by then counts as not caught.
         let bound = if matrix == Matrix::Crash { ["--cycles", "200"] } else { ["--cuts", "300"] };
         let mut command = self.program(matrix);
         command.args(["--sabotage", sabotage, "--short"]).args(bound).arg("--bin");
@@ -177,7 +177,7 @@ impl<'a> Run<'a> {
     fn matrix(&self, matrix: Matrix, args: &[&str]) -> Result<()> {
         let mut command = self.program(matrix);
         command.args(args).arg("--bin").arg(self.product());
-        // Figures for people come from `cargo xtask bench`; here it is enough that every row can be measured.
+        // `cargo xtask bench` measures. Here it is enough that every row can be measured.
         if self.extent == Extent::Standard || matrix == Matrix::Bench {
             command.arg("--short");
         }
@@ -192,7 +192,7 @@ impl<'a> Run<'a> {
         result
     }
 
-    /// Measurements with limits, one at a time: only here does a clock judge.
+    /// Measurements with limits, one at a time. Only this step judges by the clock.
     fn measure(&self) -> Result<()> {
         let mut command =
             self.workspace.cargo(["test", "--tests", "-p", "placet-policy", "-p", "placet-ledger"]);

@@ -1,7 +1,7 @@
-//! Runs steps side by side in two lanes, each as soon as what it needs has passed, and keeps a log of each.
+//! Runs steps side by side in two lanes, each as soon as its needs have passed, with a log for each.
 //!
-//! Cargo builds one thing at a time, so one lane has the builds. The other one takes whatever else is ready. A step whose
-//! need failed is left out; every other step still runs.
+//! Cargo builds one thing at a time, so one lane has the builds. The other lane takes every other step that is ready.
+//! A step whose need failed is left out; all other steps still run.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -15,16 +15,16 @@ use anyhow::{Context, Result};
 use crate::junit::{self, TestCase};
 use crate::process::{elapsed, log_to, say};
 
-/// How often the run says what it is doing.
+/// How often the run reports what it is doing.
 const PROGRESS: Duration = Duration::from_secs(30);
 
-/// How much of its log a failed step shows.
+/// How much of its log a failed step prints.
 const SHOWN: usize = 150;
 
 /// Which lane may run a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Lane {
-    /// The one that builds: cargo has one lock.
+    /// The lane of the builds: cargo has one lock.
     Cargo,
     /// Whichever is free.
     Any,
@@ -34,7 +34,7 @@ pub(crate) enum Lane {
 pub(crate) struct Step {
     pub(crate) name: &'static str,
     pub(crate) about: String,
-    /// Names of steps that must have passed before. One that is not part of the run does not count.
+    /// Steps that must have passed before. A step that is not part of the run does not count.
     pub(crate) needs: Vec<&'static str>,
     pub(crate) lane: Lane,
 }
@@ -44,20 +44,20 @@ pub(crate) struct Step {
 pub(crate) enum Outcome {
     Passed,
     Failed(String),
-    /// Left out, because this step failed or was left out itself.
+    /// Left out, because the named step failed or was left out.
     NotRun(&'static str),
 }
 
-/// What is known of a step that ended.
+/// The result of a step.
 pub(crate) struct Finished {
     pub(crate) name: &'static str,
     pub(crate) outcome: Outcome,
     pub(crate) time: Duration,
-    /// Its tests, where the runner names them.
+    /// Its tests, if the runner names them.
     pub(crate) tests: Vec<TestCase>,
 }
 
-/// Where a step writes: its log, and the folder for the JUnit files of its runners.
+/// The files of a step: its log, and the folder for JUnit files.
 pub(crate) struct Place {
     log: PathBuf,
     pub(crate) reports: PathBuf,
@@ -87,11 +87,11 @@ struct Shared<'a> {
 struct Progress {
     states: Vec<State>,
     finished: Vec<Finished>,
-    /// A lane is gone: what it had will never end, so nobody waits for it.
+    /// A lane has panicked: its step will never end, so the other lane must not wait for it.
     broken: bool,
 }
 
-/// Held by a lane while it works.
+/// Marks the run as broken if the lane panics.
 struct Working<'a>(&'a Shared<'a>);
 
 impl Drop for Working<'_> {
@@ -128,7 +128,7 @@ impl Shared<'_> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes one step after the other until none is left for this lane.
+    /// Runs one step after another until none is left for this lane.
     fn lane(
         &self,
         lane: Lane,
@@ -151,7 +151,7 @@ impl Shared<'_> {
         }
     }
 
-    /// The first step that this lane may run, in the order of the run; waits for one. None when all are taken.
+    /// The next step for this lane, in the order of the run. Waits for one. None when all are taken.
     fn take(&self, lane: Lane) -> Option<usize> {
         let mut progress = self.lock();
         loop {
@@ -169,8 +169,8 @@ impl Shared<'_> {
         }
     }
 
-    /// The lane of the builds takes these first, because much waits for them, and in their order: it runs what the next
-    /// build needs, or waits while that runs, instead of starting a later build that takes minutes.
+    /// The build lane takes these first and in order, because much waits for them. It runs what the next build needs,
+    /// or waits while that runs, instead of starting a later build that takes minutes.
     fn next(&self, lane: Lane, waiting: &[usize], progress: &Progress) -> Option<usize> {
         let of =
             |wanted: Lane| waiting.iter().copied().filter(move |index| self.steps[*index].lane == wanted);
@@ -195,7 +195,7 @@ impl Shared<'_> {
         of(Lane::Cargo).find(ready).or_else(|| of(Lane::Any).find(ready))
     }
 
-    /// How a need ended; none while it has not. A step that is not part of the run counts as passed.
+    /// The outcome of a need. None while it runs. A step that is not part of the run counts as passed.
     fn outcome<'p>(&self, need: &str, progress: &'p Progress) -> Option<&'p Outcome> {
         if !self.steps.iter().any(|step| step.name == need) {
             return Some(&Outcome::Passed);
@@ -207,7 +207,7 @@ impl Shared<'_> {
         self.steps[index].needs.iter().all(|need| self.outcome(need, progress) == Some(&Outcome::Passed))
     }
 
-    /// Ends every waiting step whose need did not pass, and those that need one of these.
+    /// Leaves out every waiting step whose need did not pass, and the steps that need those.
     fn leave_out(&self, progress: &mut Progress) {
         while let Some((index, need)) = self.hopeless(progress) {
             let step = &self.steps[index];
@@ -220,7 +220,7 @@ impl Shared<'_> {
                 time: Duration::ZERO,
                 tests: Vec::new(),
             });
-            // The other lane may be waiting for nothing else.
+            // The other lane may wait only for this.
             self.ended.notify_all();
         }
     }
@@ -263,7 +263,7 @@ impl Shared<'_> {
         self.ended.notify_all();
     }
 
-    /// Says now and then what is running and the last line it wrote, until everything has ended.
+    /// Reports from time to time what is running and its last line, until everything has ended.
     fn tell(&self) {
         let begin = Instant::now();
         let mut progress = self.lock();
@@ -286,7 +286,7 @@ impl Shared<'_> {
     }
 }
 
-/// Runs a step with its notes and its programs' output in its log; a panic is a failure of that step alone.
+/// Runs a step with its output in its log. A panic is a failure of that step alone.
 fn logged(place: &Place, step: impl FnOnce() -> Result<()>) -> Result<()> {
     if place.reports.exists() {
         fs::remove_dir_all(&place.reports)?;
@@ -295,10 +295,10 @@ fn logged(place: &Place, step: impl FnOnce() -> Result<()>) -> Result<()> {
     log_to(Some(Arc::new(File::create(&place.log)?)));
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(step));
     log_to(None);
-    result.unwrap_or_else(|_| Err(anyhow::anyhow!("it panicked; the message stands above")))
+    result.unwrap_or_else(|_| Err(anyhow::anyhow!("it panicked; the message is above")))
 }
 
-/// The last lines of a log, without the colours of a terminal.
+/// The last lines of a log, without terminal colours.
 fn last_lines(log: &Path, count: usize) -> Vec<String> {
     let Ok(file) = File::open(log) else { return Vec::new() };
     let mut lines = std::collections::VecDeque::new();
@@ -314,7 +314,7 @@ fn last_lines(log: &Path, count: usize) -> Vec<String> {
     lines.into()
 }
 
-/// Without escape sequences, and only what a carriage return left standing.
+/// Removes escape sequences and what a carriage return overwrote.
 fn plain(line: &str) -> String {
     let line = line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default();
     let mut parts = line.split('\u{1b}');
@@ -334,7 +334,7 @@ mod tests {
         Step { name, about: String::new(), needs: needs.to_vec(), lane }
     }
 
-    /// Runs the steps; those named fail. What ran, in order, and how each step ended.
+    /// Runs the steps; the named ones fail. Returns what ran, in order, and how each step ended.
     fn played(steps: &[Step], failing: &[&str]) -> (Vec<&'static str>, Vec<(&'static str, Outcome)>) {
         static RUNS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
         let run_number = RUNS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);

@@ -1,4 +1,5 @@
-//! Where tests keep their data folders: in memory if there is room, because most of a small test's time is syncing to disk.
+//! Temporary folders for tests: in memory if there is room, because syncing to disk takes most of a small test's
+//! time.
 
 use std::env;
 use std::fs;
@@ -7,16 +8,16 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-/// What the tests of one step may need, with much to spare.
+/// The space that the tests of one step may need, with a large margin.
 const WANTED_KIB: u64 = 4 * 1024 * 1024;
 
-/// What a first run builds and installs.
+/// The space for the builds and packages of a first run.
 const COLD_KIB: u64 = 10 * 1024 * 1024;
 
-/// What a run adds to the builds of the one before.
+/// The space that a run adds to earlier builds.
 const WARM_KIB: u64 = 4 * 1024 * 1024;
 
-/// A folder for the temporary files of one step, removed when the step ends. Durability has matrices of its own.
+/// A folder for the temporary files of one step, removed when the step ends. Durability is tested by the matrices.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
@@ -41,12 +42,13 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is in a temporary folder all the same.
+        // What cannot be removed is at least in a temporary folder.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// Says what is free where cargo builds, and refuses a run that would fill it: a full disk shows itself as anything.
+/// Prints the free space where cargo builds, and refuses a run that would fill it: a full disk causes confusing
+/// failures.
 pub(crate) fn ensure_room(target: &Path) -> Result<()> {
     let built = ["debug/deps", "fast-release/deps"].iter().all(|part| target.join(part).is_dir());
     let wanted = if built { WARM_KIB } else { COLD_KIB };
@@ -54,7 +56,7 @@ pub(crate) fn ensure_room(target: &Path) -> Result<()> {
     let Some(free) = free_kib(target) else { return Ok(()) };
     ensure!(
         free >= wanted,
-        "{} has {} free and this run needs {}; make room, or put the builds elsewhere with CARGO_TARGET_DIR",
+        "{} has {} free and this run needs {}; free some space, or set CARGO_TARGET_DIR to another disk",
         target.display(),
         gib(free),
         gib(wanted)
@@ -73,7 +75,7 @@ fn free_kib(folder: &Path) -> Option<u64> {
     available(&String::from_utf8_lossy(&output.stdout))
 }
 
-/// The fourth column of the second line, as POSIX has it.
+/// The fourth column of the second line, as POSIX defines it.
 fn available(said: &str) -> Option<u64> {
     said.lines().nth(1)?.split_whitespace().nth(3)?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! What users get: the release binary with the dashboard in it. Built fast for every change, as shipped for `--all`.
+//! The release binary with the dashboard: built fast for every change, and as shipped for `--all`.
 
 use std::fs;
 use std::path::Path;
@@ -16,13 +16,13 @@ const NEVER_SHIPPED: [&str; 2] = ["PLACET_SABOTAGE", "PLACET_TCK"];
 /// The scripted demonstration takes a few seconds.
 const DEMO_LIMIT: Duration = Duration::from_mins(5);
 
-/// The release binary without the slow optimisations: no debug assertions, everything embedded.
+/// The release binary without slow optimisations: no debug assertions, everything embedded.
 pub(crate) fn build_fast(workspace: &Workspace) -> Result<()> {
     let binary = evidence::build(workspace, Profile::FastRelease, Variant::Product)?;
     inspect(workspace, &binary)
 }
 
-/// The binary as it is shipped, then as a newcomer uses it: version, help, the scripted demonstration.
+/// The shipped binary, used as a newcomer does: version, help, the scripted demonstration.
 pub(crate) fn build_and_try(workspace: &Workspace) -> Result<()> {
     let binary = evidence::build(workspace, Profile::Release, Variant::Product)?;
     inspect(workspace, &binary)?;
@@ -32,7 +32,7 @@ pub(crate) fn build_and_try(workspace: &Workspace) -> Result<()> {
         .context("the shipped binary does not run its demonstration")
 }
 
-/// Refuses a binary that lacks the dashboard, or that has a switch for planted bugs.
+/// Refuses a binary without the dashboard, or with a switch for planted bugs.
 fn inspect(workspace: &Workspace, binary: &Path) -> Result<()> {
     let bytes = fs::read(binary).with_context(|| format!("cannot read {}", binary.display()))?;
     let switches = found(&bytes, &NEVER_SHIPPED.map(str::to_owned));
@@ -50,7 +50,7 @@ fn inspect(workspace: &Workspace, binary: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A built dashboard names its files by their content, so a name in the binary is that file in the binary.
+/// The dashboard names its files by their content, so a name in the binary means that the file is in it.
 fn asset_names(folder: &Path) -> Result<Vec<String>> {
     let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let names: Vec<String> =
@@ -59,7 +59,7 @@ fn asset_names(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Those of the words that are in the bytes.
+/// The words that occur in the bytes.
 fn found(bytes: &[u8], words: &[String]) -> Vec<String> {
     let holds = |word: &&String| bytes.windows(word.len()).any(|window| window == word.as_bytes());
     words.iter().filter(holds).cloned().collect()

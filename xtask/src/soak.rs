@@ -1,7 +1,7 @@
-//! `cargo xtask soak-tests`: the tests of one commit again and again, some of them on a busy machine.
+//! `cargo xtask soak-tests`: runs the tests of one commit again and again, some of them on a busy machine.
 //!
-//! A test that fails once in many runs is a bug with a cause. Twenty runs take hours: each result is written into a table at once, and a
-//! later call, on this machine or another one, goes on where the table ends.
+//! A test that fails once in many runs is a bug with a cause. Twenty runs take hours. Each result is written into a
+//! table at once, and a later call, on this machine or another one, continues where the table ends.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub(crate) struct SoakArgs {
     table: PathBuf,
 }
 
-/// What stands before and after the table of runs.
+/// The marks before and after the table of runs.
 const BEGIN: &str = "<!-- runs of `cargo xtask soak-tests`: written by it -->";
 const END: &str = "<!-- end of runs -->";
 
@@ -80,7 +80,7 @@ pub(crate) fn run(workspace: &Workspace, args: &SoakArgs) -> Result<ExitCode> {
     Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The commit that is run. Later ones that only write the table are the same to the tests.
+/// The commit under test. Later commits that only write the table count as the same.
 fn tested(workspace: &Workspace) -> Result<String> {
     let but = ["log", "-1", "--format=%h", "--abbrev=10", "--", ".", ":!docs/testing.md"];
     says(workspace, "git", &but)
@@ -101,7 +101,7 @@ fn all_passed(finished: &[Finished]) -> bool {
     finished.iter().all(Finished::passed)
 }
 
-/// The names of the tests that failed, or of the step where no test did.
+/// The names of the tests that failed, or of the step if it names no test.
 fn failures(finished: &[Finished]) -> Vec<String> {
     let mut names = Vec::new();
     for step in finished {
@@ -118,14 +118,14 @@ fn failures(finished: &[Finished]) -> Vec<String> {
 const HEAD: &str =
     "| run | busy loops | tests | time | failed | date |\n| ---: | ---: | ---: | ---: | --- | --- |\n";
 
-/// Before the table, so that rows of another commit are not taken for this one's.
+/// Written before the table, so that rows of another commit are not mistaken for this one's.
 fn heading(commit: &str) -> String {
     format!("Runs of {commit}:")
 }
 
 /// One run as a row of the table.
 fn row(number: u32, loops: u32, tests: usize, time: Duration, failed: &[String], date: &str) -> String {
-    // A sentence may have the sign that ends a cell.
+    // A sentence may contain the character that ends a cell.
     let failed =
         if failed.is_empty() { "none".to_owned() } else { failed.join("; ").replace(['|', '\n'], " ") };
     format!("| {number} | {loops} | {tests} | {} | {failed} | {date} |", elapsed(time))
@@ -142,7 +142,7 @@ fn rows(text: &str, commit: &str) -> Result<Vec<String>> {
     Ok(table.lines().filter(|line| line.starts_with("| ")).skip(2).map(str::to_owned).collect())
 }
 
-/// The text with one more run. Those of another commit make room: only the newest is worth going on with.
+/// The text with one more run. Runs of another commit are dropped.
 fn with_run(text: &str, commit: &str, row: String) -> Result<String> {
     let mut rows = rows(text, commit)?;
     rows.push(row);
@@ -150,14 +150,15 @@ fn with_run(text: &str, commit: &str, row: String) -> Result<String> {
     with_between(text, BEGIN, END, &format!("{}\n\n{HEAD}{}", heading(commit), rows.join("\n")))
 }
 
-/// Programs that do nothing but use a processor; ended by their process ids when dropped.
+/// Programs that only use a processor. Ended by their process ids when dropped.
 struct BusyLoops(Vec<Child>);
 
 impl BusyLoops {
     fn start(count: u32) -> Result<Self> {
         let mut loops = Self(Vec::new());
         for _ in 0..count {
-            // Its input is our pipe. When that closes, however we end, the watcher inside ends the loop.
+            // Its standard input is our pipe. When we end in any way, the pipe closes and the watcher inside ends the
+            // loop.
             let script = "exec 3<&0; (read -r _ <&3; kill $$) & while :; do :; done";
             let child = Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).spawn();
             loops.0.push(child.context("cannot start `sh`")?);

@@ -1,4 +1,4 @@
-//! Commit subjects: imperative, at most 72 characters. Checked from the commit on where the rule began to be kept.
+//! Commit subjects: imperative, at most 72 characters. Checked from the commit on that introduced the rule.
 
 use anyhow::{Result, bail};
 

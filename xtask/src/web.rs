@@ -1,4 +1,4 @@
-//! The dashboard: built with Node into `web/dist`, which the program carries if it is there.
+//! The dashboard, built with Node into `web/dist`. The program embeds it if it is there.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -15,21 +15,21 @@ use crate::schedule::Place;
 use crate::scratch::Scratch;
 use crate::typescript::vitest_reports;
 
-/// Builds the dashboard unless the last build is newer than everything it was made from.
+/// Builds the dashboard unless the last build is newer than all its sources.
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     let web = workspace.root.join("web");
     let index = web.join("dist/index.html");
     let sources = newest(&web, &["node_modules", "dist", "tests"])?
         .max(modified(&workspace.root.join("api/openapi.json"))?);
     if modified(&index).is_ok_and(|built| built > sources) {
-        note("the dashboard is built, and nothing it is made from has changed");
+        note("the dashboard is up to date");
         return Ok(());
     }
     packages(&web)?;
     succeed(&mut npm(&web, ["run", "build"])?).context("the dashboard could not be built")?;
-    // So that the program notices a dashboard that was not there before; see that file.
+    // The program's build script must notice a new dashboard; see that file.
     File::options().append(true).open(workspace.root.join("crates/server/build.rs"))?.set_modified(now())?;
-    note("the dashboard is in web/dist, and in the program from the next `cargo build` on");
+    note("the dashboard is in web/dist; the next `cargo build` embeds it");
     Ok(())
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn browser(workspace: &Workspace, binary: &Path, place: &Place, exten
     succeed_within(&mut command, extent.limit()).context("the dashboard fails in the browser")
 }
 
-/// How fast the dashboard is, with limits.
+/// The speed of the dashboard, with limits.
 pub(crate) fn measure(workspace: &Workspace, binary: &Path, extent: Extent) -> Result<()> {
     succeed_within(&mut in_browser(workspace, "measure", binary, extent)?, extent.limit())
         .context("the dashboard is slower than it should be")
@@ -74,7 +74,7 @@ fn now() -> SystemTime {
     SystemTime::now()
 }
 
-/// When anything in a folder last changed.
+/// When a folder last changed.
 fn newest(folder: &Path, without: &[&str]) -> Result<SystemTime> {
     let mut newest = SystemTime::UNIX_EPOCH;
     let mut open: Vec<PathBuf> = vec![folder.to_path_buf()];

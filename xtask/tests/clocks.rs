@@ -1,10 +1,10 @@
-//! No test judges by the clock: a busy machine would fail it, and a slow product could pass it. Speed is judged by
-//! `cargo xtask bench` and by the step `measure`. A test waits for the thing it needs; its bound only ends a failing test.
+//! No test judges by the clock: a busy machine would fail it, and a slow product could pass it. `cargo xtask bench`
+//! and the step `measure` judge speed. A test waits for the thing it needs; its timeout only ends a failing test.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What measures how long something took. The bound of a wait compares two moments, and has none of these words.
+/// Code that measures how long something took. A timeout compares two moments and uses none of these words.
 const RUST: &[&str] =
     &[".elapsed()", "Instant::now() -", "duration_since(", "timeout(Duration::from_millis("];
 const SCRIPT: &[&str] = &["now() -"];
@@ -55,7 +55,7 @@ fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The part of a file that is a test: all of it, or in Rust sources what follows `#[cfg(test)]`. With its first line.
+/// The test part of a file: all of it, or in Rust sources what follows `#[cfg(test)]`. With its first line.
 fn tested<'a>(path: &str, text: &'a str) -> (usize, &'a str) {
     let file = Path::new(path).file_stem().unwrap_or_default().to_string_lossy();
     let rust = Path::new(path).extension().is_some_and(|extension| extension == "rs");

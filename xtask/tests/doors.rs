@@ -1,9 +1,9 @@
-//! What a door is, it declares in `crates/core/src/door.rs`. Nowhere else is the name of a door compared.
+//! `crates/core/src/door.rs` declares what each door does. No other file compares names of doors.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The one file that knows what the names mean.
+/// The one file that knows the names.
 const DECLARED: &str = "crates/core/src/door.rs";
 /// Where a caller says that it is the hook program.
 const SAID_HERE: [&str; 1] = ["crates/server/src/v1/requests.rs"];

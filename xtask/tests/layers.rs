@@ -1,4 +1,4 @@
-//! Which crate may know which: the rule of the design, held against what cargo says the crates depend on.
+//! Which crate may depend on which: the rule, checked against cargo's metadata.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// From the binary down to the words. A crate may depend on everything below it in this order.
+/// From the binary down to the vocabulary. A crate may depend on everything below it in this order.
 const ORDER: [(&str, &[&str]); 13] = [
     // The command line speaks to a server through the client like any other program.
     ("placet", &["placet-server", "placet-notify", "placet-client", "placet-hooks", "placet-confine"]),
@@ -18,10 +18,10 @@ const ORDER: [(&str, &[&str]); 13] = [
     ("placet-a2a", &["placet-core"]),
     ("placet-ledger", &["placet-core"]),
     ("placet-policy", &["placet-core"]),
-    // A client computes digests itself: it does not believe a server that says what was approved.
+    // A client computes digests itself: it does not trust a server about what was approved.
     ("placet-client", &["placet-ledger"]),
     ("placet-egress", &[]),
-    // The runner of commands knows nothing of requests: it is small enough to read in one sitting.
+    // The runner of commands knows nothing about requests, so it stays small.
     ("placet-confine", &[]),
     ("placet-core", &[]),
 ];
@@ -29,7 +29,7 @@ const ORDER: [(&str, &[&str]); 13] = [
 /// Tools around the product: they may use anything, and nothing in the product may use them.
 const OUTSIDE: [&str; 3] = ["placet-testkit", "placet-bench", "xtask"];
 
-/// Pure crates: no I/O, so no runtime for it either, however far down.
+/// Pure crates: no I/O, so no async runtime either, not even indirectly.
 const PURE: [&str; 5] = ["placet-core", "placet-policy", "placet-ledger", "placet-hooks", "placet-a2a"];
 
 /// Package name to the names of its normal dependencies (tests and build scripts are exempt).
@@ -57,7 +57,7 @@ fn wrong_edges(workspace: &Graph) -> Vec<String> {
     wrong
 }
 
-/// One sentence for every pure crate from which tokio can be reached, with the way there.
+/// One sentence for every pure crate that depends on tokio, with the path to it.
 fn impure(all: &Graph) -> Vec<String> {
     PURE.iter().filter_map(|name| way_to_tokio(all, name)).collect()
 }
@@ -77,7 +77,7 @@ fn way_to_tokio(all: &Graph, from: &str) -> Option<String> {
     None
 }
 
-/// What cargo says, of the whole dependency graph on this machine's platform.
+/// The dependency graph of this machine's platform.
 fn metadata(args: &[&str]) -> Value {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -119,7 +119,7 @@ fn whole_graph() -> Graph {
         packages.map(|package| (text(&package["id"]), text(&package["name"]))).collect();
     let mut graph = Graph::new();
     for node in list(&metadata["resolve"]["nodes"]) {
-        // Two versions of a crate count as one: reaching either is reaching it.
+        // Two versions of a crate count as one.
         let dependencies = graph.entry(names[&text(&node["id"])].clone()).or_default();
         for dependency in list(&node["deps"]) {
             if list(&dependency["dep_kinds"]).iter().any(|kind| kind["kind"].is_null()) {
@@ -154,7 +154,7 @@ fn core_policy_and_ledger_build_without_tokio() {
 /// Features that change what the product does; only the builds that want them turn them on.
 const NEVER_RELEASED: [&str; 1] = ["sabotage"];
 
-/// One sentence for every way such a feature could get into a build that did not ask for it.
+/// One sentence for every way in which such a feature could get into a build by accident.
 fn leaking(packages: &[Value]) -> Vec<String> {
     let mut leaks = Vec::new();
     for package in packages {

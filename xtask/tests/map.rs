@@ -1,4 +1,4 @@
-//! The map of the project in CONTRIBUTING.md: every folder that is tracked stands on it, and nothing that is not there.
+//! The map of the project in CONTRIBUTING.md: it must list every tracked folder, and nothing else.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn tracked(root: &Path) -> BTreeSet<String> {
     files.split('\0').filter_map(folder).collect()
 }
 
-/// What stands in the first column of the map.
+/// The first column of the map.
 fn mapped(text: &str) -> BTreeSet<String> {
     let rows = text.lines().skip_while(|line| *line != "| folder | what |").skip(2);
     let rows = rows.take_while(|line| line.starts_with('|'));
